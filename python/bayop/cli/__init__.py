@@ -1,0 +1,77 @@
+"""The command line: one file per verb, each of which parses, calls and prints.
+
+A verb module has `add_arguments(parser)`, `run(args) -> int` (the exit code) and `EXAMPLE`, which `--help` shows.
+Only the module of the verb that was asked for is imported.
+
+Exit codes: 0 done; 1 done but no good (no feasible setting, SLO breached); 2 bad usage or input; 3 drift (what is
+applied is not what was asked); 4 this machine can't.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final, NoReturn
+
+from bayop import __version__
+from bayop.errors import BayopError, InputError
+
+VERBS: Final[dict[str, str]] = {
+    "tune": "search for the setting that meets the SLO for the least power, and hold it",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb and returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = build_parser(arguments).parse_args(arguments)
+        return int(args.run(args))
+    except BayopError as error:
+        report_error(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 130
+    except BrokenPipeError:
+        # The reader of our output (head, less) has gone; nobody is left to tell.
+        sys.stderr.close()
+        return 1
+
+
+def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser; of all verbs only the one in `arguments` is loaded."""
+    parser = _Parser(prog="bayop", description="Finds and holds the setting that meets a latency SLO for the least power.")
+    parser.add_argument("--version", action="version", version=f"bayop {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    asked = next((a for a in arguments if not a.startswith("-")), None)
+    for verb, summary in VERBS.items():
+        module = import_module(f"bayop.cli.{verb}") if verb == asked else None
+        verb_parser = verbs.add_parser(
+            verb,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=f"example:\n{module.EXAMPLE}" if module else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if module:
+            module.add_arguments(verb_parser)
+            verb_parser.set_defaults(run=module.run)
+    return parser
+
+
+def report_error(error: BayopError) -> None:
+    """One clear message on stderr: place, rule and value; then what to do."""
+    sys.stderr.write(f"error: {error.message}\n")
+    if error.hint:
+        sys.stderr.write(f"hint: {error.hint}\n")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with this project's error message."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(message, hint=f"see {self.prog} --help")

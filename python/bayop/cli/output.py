@@ -1,0 +1,29 @@
+"""What verbs share when they print: JSON lines for programs, a rich console for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def print_json(event: Mapping[str, object]) -> None:
+    """One JSON object on one line of stdout, flushed at once so that a reader can follow; NaN is refused."""
+    sys.stdout.write(json.dumps(event, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def console() -> Console:
+    """The console for people; colours and live displays only where stdout is a terminal."""
+    from rich.console import Console  # noqa: PLC0415 -- `--json` must not pay for it
+
+    return Console(highlight=False)
+
+
+def round_significant(value: float, digits: int = 6) -> float:
+    """A measured number without the digits that mean nothing."""
+    return float(f"{value:.{digits}g}")

@@ -1,0 +1,106 @@
+"""How people watch a search: a live table of trials, a progress bar, and what the result is worth."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from bayop.cli.output import console as make_console
+from bayop.measurement import Measurement
+from bayop.optimize.base import Optimizer, Problem
+from bayop.search import Result, Trial, run_search
+from bayop.space import Knob, Setting, format_setting
+from bayop.target.base import Target
+from bayop.units import format_quantity
+
+_HOURS_PER_YEAR: Final = 24 * 365.25
+_STOPPED: Final = {
+    "converged": "no safe setting promises an improvement worth a trial",
+    "infeasible": "no setting is believed to meet the SLO",
+    "exhausted": "every setting was tried",
+    "budget": "the trial budget is used up",
+    "interrupted": "interrupted by Ctrl-C",
+}
+
+
+def show_search(
+    target: Target, problem: Problem, optimizer: Optimizer, baseline: Measurement | None, *, max_trials: int
+) -> Result:
+    """Runs the search with a live display on a terminal (plain lines elsewhere) and prints the summary."""
+    console = make_console()
+    console.print(f"[bold]Tuning[/bold] {target.description}: {problem.objective.describe()}, {problem.slo}")
+    table = _trial_table(problem)
+    progress = Progress(
+        TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TextColumn("at most,"), TimeElapsedColumn(), console=console
+    )
+    task = progress.add_task("trials", total=max_trials)
+
+    def on_trial(trial: Trial) -> None:
+        table.add_row(*_trial_row(trial, problem))
+        progress.advance(task)
+
+    if console.is_terminal:
+        with Live(Group(table, progress), console=console, refresh_per_second=8):
+            result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
+    else:
+        result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
+        console.print(table)
+    print_summary(console, result, baseline, problem)
+    return result
+
+
+def print_summary(console: Console, result: Result, baseline: Measurement | None, problem: Problem) -> None:
+    """What is applied now and what it means in watts, per cent and a year's energy."""
+    trials = f"{len(result.trials)} trial{'s' * (len(result.trials) != 1)}"
+    console.print(f"Ended after {trials}: {_STOPPED[result.stopped]}.")
+    if result.setting is None:
+        console.print(f"[bold red]No setting is trusted to meet {problem.slo}; the default is applied.[/bold red]")
+        return
+    console.print(f"[bold green]Applied:[/bold green] {format_setting(result.setting)}")
+    if result.prediction is None:
+        return
+    quantities = result.prediction.quantities
+    power_w, latency_us = quantities["power_w"], quantities[problem.slo.quantity]
+    console.print(f"Expected: {power_w:.1f} W, {problem.slo.quantity.removesuffix('_us')} {latency_us:.0f} us.")
+    if baseline is not None:
+        default_w = baseline["power_w"]
+        saved_w = default_w - power_w
+        kwh = saved_w * _HOURS_PER_YEAR / 1000
+        console.print(
+            f"The default draws {default_w:.1f} W: {saved_w:.1f} W ({saved_w / default_w:.0%}) less, "
+            f"{kwh:.0f} kWh per server and year at this load."
+        )
+
+
+def _trial_table(problem: Problem) -> Table:
+    table = Table(pad_edge=False)
+    table.add_column("trial", justify="right")
+    for knob in problem.space.knobs:
+        table.add_column(knob.id, justify="right")
+    for column in ("power", problem.slo.quantity.removesuffix("_us"), "util.", str(problem.slo)):
+        table.add_column(column, justify="right")
+    table.add_column("would hold", justify="right")
+    return table
+
+
+def _trial_row(trial: Trial, problem: Problem) -> list[str]:
+    measurement, slo = trial.measurement, problem.slo
+    utilization = measurement.get("utilization")
+    return [
+        str(trial.number),
+        *(_value(knob, trial.setting) for knob in problem.space.knobs),
+        f"{measurement['power_w']:.1f} W",
+        f"{measurement[slo.quantity]:.0f} us",
+        "-" if utilization is None else f"{utilization:.2f}",
+        "[green]met[/green]" if trial.meets_slo else "[red]broken[/red]",
+        "default" if trial.incumbent is None else " / ".join(_value(k, trial.incumbent) for k in problem.space.knobs),
+    ]
+
+
+def _value(knob: Knob, setting: Setting) -> str:
+    value = setting[knob.id]
+    return value if isinstance(value, str) else format_quantity(value, knob.unit)

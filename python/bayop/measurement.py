@@ -1,0 +1,46 @@
+"""What one window of time showed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bayop.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Named quantities of one window, each in the unit that its name carries.
+
+    Attributes:
+        quantities: `power_w`, `energy_j`, `p50_us` ... `p99_us`, `qps`, `utilization` (0-1), `interrupts_per_s`,
+            `duration_s`, C-state residencies and whatever else the target senses. A quantity that was not
+            measured is absent; there are no zeros or NaNs in its place.
+        relative_sd: For some quantities, the relative standard deviation of this very number (from repeats or
+            window statistics). The search weighs observations by it.
+    """
+
+    quantities: Mapping[str, float]
+    relative_sd: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, value in self.quantities.items():
+            if not math.isfinite(value):
+                raise InputError("a measured quantity is a finite number or absent", value=value, place=name)
+
+    def get(self, name: str) -> float | None:
+        """The quantity, or None when the window did not show it."""
+        return self.quantities.get(name)
+
+    def __getitem__(self, name: str) -> float:
+        """The quantity `name`.
+
+        Raises:
+            InputError: the window did not show it.
+        """
+        value = self.quantities.get(name)
+        if value is None:
+            measured = ", ".join(sorted(self.quantities))
+            raise InputError(f"the target measures no {name}", hint=f"it measures {measured}")
+        return value

@@ -1,0 +1,106 @@
+"""The ask/tell contract of every optimizer.
+
+An optimizer is pure: it is made from a `Problem` and a seed, is asked for a setting, is told what was measured, and
+never applies, waits or reads a clock. `bayop.testing.optimizers` has the suite that every implementation passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from bayop.measurement import Measurement
+from bayop.objective import Objective
+from bayop.slo import Slo
+from bayop.space import Setting, Space
+
+StopReason = Literal["converged", "infeasible", "exhausted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One trial as the optimizer sees it.
+
+    Attributes:
+        setting: What was in effect (not what was asked, where a driver rounds).
+        measurement: What the window showed.
+        qps: Offered load during the window, in requests/s.
+    """
+
+    setting: Setting
+    measurement: Measurement
+    qps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What to search for.
+
+    Attributes:
+        space: The settings to choose from.
+        slo: The latency objective.
+        objective: What is minimised.
+        qps: Offered load, in requests/s.
+        history: Observations of the same service at this or other loads, oldest first.
+    """
+
+    space: Space
+    slo: Slo
+    objective: Objective
+    qps: float
+    history: Sequence[Observation] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A setting worth a trial."""
+
+    setting: Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """No further trial is worth its cost.
+
+    Attributes:
+        reason: `converged` (no safe setting promises an improvement worth a trial), `infeasible` (no setting is
+            believed to meet the SLO) or `exhausted` (every setting was tried).
+    """
+
+    reason: StopReason
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a model expects of a setting.
+
+    Attributes:
+        quantities: Posterior medians in the unit of each name.
+        relative_sd: Their relative standard deviations.
+        slo_probability: Probability that the setting meets the SLO.
+    """
+
+    quantities: Mapping[str, float]
+    relative_sd: Mapping[str, float]
+    slo_probability: float
+
+
+class Optimizer(Protocol):
+    """Chooses trials. One instance serves one search."""
+
+    def ask(self, trials_left: int) -> Proposal | Finished:
+        """The next setting to try, knowing that `trials_left` trials (at least 1) remain."""
+        ...
+
+    def tell(self, observation: Observation) -> None:
+        """Takes in one trial, asked for or not."""
+        ...
+
+    def incumbent(self) -> Setting | None:
+        """The setting to hold if the search stopped now; None while no trial is trusted to meet the SLO."""
+        ...
+
+    def predict(self, setting: Setting) -> Prediction | None:
+        """What the optimizer's model expects of a setting; None for optimizers without a model."""
+        ...

@@ -1,0 +1,141 @@
+"""One search: ask, apply, measure, tell, decide to stop; then hold the incumbent or put the default back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Literal
+
+from bayop.errors import InputError
+from bayop.measurement import Measurement
+from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, StopReason
+from bayop.space import Setting
+from bayop.target.base import Target
+
+Stopped = Literal[StopReason, "budget", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One setting, applied and measured.
+
+    Attributes:
+        number: Counts from 1.
+        setting: What was in effect.
+        measurement: What the window showed.
+        meets_slo: Whether the measured latency meets the SLO.
+        incumbent: The setting that BayOp would hold if it had to stop after this trial.
+        chosen_in_s: The optimizer's own time to choose this trial, in s.
+    """
+
+    number: int
+    setting: Setting
+    measurement: Measurement
+    meets_slo: bool
+    incumbent: Setting | None
+    chosen_in_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a search ended.
+
+    Attributes:
+        setting: What is held now; None when nothing was trusted to meet the SLO and the default is back.
+        trials: All trials, in order.
+        stopped: Why it ended: the optimizer's reason, `budget` or `interrupted`.
+        prediction: What the model expects of the setting; None without a setting or a model.
+    """
+
+    setting: Setting | None
+    trials: tuple[Trial, ...]
+    stopped: Stopped
+    prediction: Prediction | None
+
+
+def run_search(
+    target: Target,
+    problem: Problem,
+    optimizer: Optimizer,
+    *,
+    max_trials: int,
+    on_trial: Callable[[Trial], None] = lambda _: None,
+) -> Result:
+    """Searches `target` and leaves it with the incumbent applied, or with its default when there is none.
+
+    Ctrl-C (KeyboardInterrupt) ends the search early with the same guarantee. Any other error puts the default back
+    before it is passed on.
+
+    Args:
+        target: What is tuned.
+        problem: What to search for; its space is (a part of) the target's.
+        optimizer: Chooses the trials.
+        max_trials: The trial budget, at least 1.
+        on_trial: Called after every trial, for display and records.
+
+    Raises:
+        InputError: the budget is no positive number, or the target measures less than the problem needs; nothing
+            has been applied then.
+    """
+    check_problem(target, problem, max_trials)
+    trials: list[Trial] = []
+    stopped: Stopped
+    try:
+        stopped = _run_trials(target, problem, optimizer, max_trials, trials, on_trial)
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    except BaseException:
+        target.restore()
+        raise
+    setting = optimizer.incumbent()
+    if setting is None:
+        target.restore()
+    else:
+        target.apply(setting)
+    prediction = None if setting is None else optimizer.predict(setting)
+    return Result(setting=setting, trials=tuple(trials), stopped=stopped, prediction=prediction)
+
+
+def check_problem(target: Target, problem: Problem, max_trials: int) -> None:
+    """Refuses a search that can't work, before anything is applied.
+
+    Raises:
+        InputError: no trial is allowed, or the target does not measure what the SLO or the objective names.
+    """
+    if max_trials < 1:
+        raise InputError("a search has at least one trial", value=max_trials, place="--max-trials")
+    wanted = problem.objective.quantities | {problem.slo.quantity}
+    missing = sorted(wanted - target.quantities)
+    if missing:
+        raise InputError(
+            "the target measures what the SLO and the objective name",
+            value=", ".join(missing),
+            hint=f"{target.description} measures {', '.join(sorted(target.quantities))}",
+        )
+
+
+def _run_trials(
+    target: Target,
+    problem: Problem,
+    optimizer: Optimizer,
+    max_trials: int,
+    trials: list[Trial],
+    on_trial: Callable[[Trial], None],
+) -> Stopped:
+    for number in range(1, max_trials + 1):
+        started = perf_counter()
+        answer = optimizer.ask(max_trials - number + 1)
+        chosen_in_s = perf_counter() - started
+        if isinstance(answer, Finished):
+            return answer.reason
+        setting = target.apply(answer.setting)
+        measurement = target.measure()
+        started = perf_counter()
+        optimizer.tell(Observation(setting, measurement, problem.qps))
+        incumbent = optimizer.incumbent()
+        chosen_in_s += perf_counter() - started
+        meets_slo = problem.slo.met_by(measurement[problem.slo.quantity])
+        trials.append(Trial(number, setting, measurement, meets_slo, incumbent, chosen_in_s))
+        on_trial(trials[-1])
+    return "budget"

@@ -1,0 +1,65 @@
+"""The latency objective of a service, such as `p99<500us` (the papers say SLA)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from bayop.errors import InputError
+from bayop.units import format_quantity, parse_quantity
+
+_SLO = re.compile(r"\s*[pP](?P<digits>\d{1,2}(?:\.\d+)?)\s*<=?\s*(?P<limit>.*\S)\s*")
+_HINT = "write a quantile, '<' and a limit with its unit: p99<500us, p90<0.5ms, p99.9<2ms"
+
+
+def quantile_name(quantile: float) -> str:
+    """The field that holds a latency quantile: 0.99 -> `p99_us`, 0.999 -> `p999_us` (as in the study schema)."""
+    return f"p{quantile * 100:.6g}_us".replace(".", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Slo:
+    """A quantile of the latency that clients see must stay below a limit.
+
+    Attributes:
+        quantile: Share of requests that must be faster, in (0, 1): 0.99 for p99.
+        limit_us: The limit, in us.
+    """
+
+    quantile: float
+    limit_us: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.quantile < 1.0:
+            raise InputError("an SLO's quantile lies between p0 and p100", value=self.quantile, hint=_HINT)
+        if not (math.isfinite(self.limit_us) and self.limit_us > 0.0):
+            raise InputError("an SLO's limit is a positive time", value=self.limit_us, hint=_HINT)
+
+    @classmethod
+    def parse(cls, text: str) -> Slo:
+        """Reads `p99<500us`; the unit is required, because 500 of an unknown unit can cost an outage.
+
+        Raises:
+            InputError: the text is no SLO, or has no unit.
+        """
+        match = _SLO.fullmatch(text)
+        if match is None:
+            raise InputError("an SLO is a latency quantile and a limit", value=text, hint=_HINT)
+        try:
+            limit_us = parse_quantity(match["limit"], "us", unit_required=True)
+        except InputError as error:
+            raise InputError(f"the SLO {text!r} needs a time as its limit: {error.message}", hint=_HINT) from error
+        return cls(quantile=float(match["digits"]) / 100.0, limit_us=limit_us)
+
+    @property
+    def quantity(self) -> str:
+        """The name of the measured quantity that the SLO bounds: `p99_us`."""
+        return quantile_name(self.quantile)
+
+    def met_by(self, latency_us: float) -> bool:
+        """Whether a latency at this SLO's quantile meets it."""
+        return latency_us < self.limit_us
+
+    def __str__(self) -> str:
+        return f"p{self.quantile * 100:.6g}<{format_quantity(self.limit_us, 'us')}"

@@ -1,0 +1,240 @@
+"""Knobs, settings, and the space of settings that a search may choose from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import product
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from bayop.errors import InputError
+from bayop.units import format_quantity, parse_quantity, unit_of
+
+AUTO: Final = "auto"
+"""The value that hands a knob back to the operating system."""
+
+RX_USECS: Final = "nic.rx_usecs"
+"""The NIC's interrupt delay (ITR-delay in [D]; `ethtool -C rx-usecs`), in us."""
+
+FREQ_MHZ: Final = "cpu.freq_mhz"
+"""The pinned core frequency (DVFS; userspace governor, else min = max), in MHz."""
+
+Value: TypeAlias = float | str
+Setting: TypeAlias = Mapping[str, Value]
+"""A value for every knob of a space, by knob id; numbers are in the unit that the id carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Evenly spaced numbers from `low` to `high`, both included, as hardware steps are."""
+
+    low: float
+    high: float
+    step: float
+
+    def __post_init__(self) -> None:
+        if not (self.step > 0 and self.low <= self.high and math.isfinite(self.high - self.low)):
+            raise InputError("a domain has low <= high and a positive step", value=(self.low, self.high, self.step))
+
+    def values(self) -> tuple[float, ...]:
+        """All numbers of the domain, ascending."""
+        count = int(math.floor((self.high - self.low) / self.step + 1e-9)) + 1
+        return tuple(_tidy(self.low + i * self.step) for i in range(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Named or irregular values, in the order given: `('performance', 'power')` or `(1300, 2100, 2900)`."""
+
+    options: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if not self.options or len(set(self.options)) != len(self.options):
+            raise InputError("a domain lists at least one value, each once", value=self.options)
+
+    def values(self) -> tuple[Value, ...]:
+        """All values of the domain."""
+        return self.options
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One controllable quantity.
+
+    Attributes:
+        id: `domain.name_unit`, for example `nic.rx_usecs`.
+        domain: The values that it takes.
+        auto: Whether the knob can be handed back to the operating system; `auto` is then one of its values.
+        safest: Which end of a numeric domain makes the service fastest; None when nobody knows.
+    """
+
+    id: str
+    domain: Steps | Choices
+    auto: bool = False
+    safest: Literal["low", "high"] | None = None
+
+    @property
+    def unit(self) -> str:
+        """The unit that the id carries, or an empty string."""
+        return unit_of(self.id) or ""
+
+    def values(self) -> tuple[Value, ...]:
+        """Everything that the knob may be set to; `auto` comes last."""
+        return (*self.domain.values(), AUTO) if self.auto else self.domain.values()
+
+    def numbers(self) -> tuple[float, ...]:
+        """The numeric values, ascending; empty for a categorical knob."""
+        return tuple(sorted(v for v in self.domain.values() if not isinstance(v, str)))
+
+    def parse(self, text: str) -> Value:
+        """Reads a value that a person typed; units are optional (`50us`, `2.1GHz`).
+
+        Raises:
+            InputError: not a value of this knob.
+        """
+        if text == AUTO or (text in self.domain.values()):
+            return self.check(text)
+        try:
+            return self.check(parse_quantity(text, self.unit) if self.unit else float(text))
+        except ValueError:
+            raise InputError(f"{self.id} takes {self.describe()}", value=text, place=self.id) from None
+        except InputError as error:
+            raise error.at(self.id) from error
+
+    def check(self, value: Value) -> Value:
+        """Returns the value as the domain spells it.
+
+        Raises:
+            InputError: the value is outside the domain or between two steps.
+        """
+        for known in self.values():
+            if value == known or (not isinstance(value, str) and not isinstance(known, str) and math.isclose(value, known)):
+                return known
+        raise InputError(f"{self.id} takes {self.describe()}", value=value, place=self.id, hint=self._nearest(value))
+
+    def describe(self) -> str:
+        """The domain for people: `2us to 400us in steps of 2us, or auto`."""
+        if isinstance(self.domain, Steps):
+            low, high, step = (format_quantity(x, self.unit) for x in (self.domain.low, self.domain.high, self.domain.step))
+            text = f"{low} to {high} in steps of {step}" if self.domain.low < self.domain.high else f"only {low}"
+        else:
+            text = "one of " + ", ".join(
+                v if isinstance(v, str) else format_quantity(v, self.unit) for v in self.domain.options
+            )
+        return text + (", or auto" if self.auto else "")
+
+    def _nearest(self, value: Value) -> str | None:
+        numbers = self.numbers()
+        if isinstance(value, str) or not numbers or math.isnan(value):
+            return None
+        return f"the nearest value is {format_quantity(min(numbers, key=lambda n: abs(n - value)), self.unit)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The settings that a search may choose from: the product of its knobs' values."""
+
+    knobs: tuple[Knob, ...]
+
+    def __post_init__(self) -> None:
+        ids = [k.id for k in self.knobs]
+        if not ids or len(set(ids)) != len(ids):
+            raise InputError("a space has at least one knob, each once", value=ids)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The knob ids, in order."""
+        return tuple(k.id for k in self.knobs)
+
+    def __getitem__(self, knob_id: str) -> Knob:
+        """The knob `knob_id`.
+
+        Raises:
+            InputError: there is none of that name here.
+        """
+        for knob in self.knobs:
+            if knob.id == knob_id:
+                return knob
+        close = get_close_matches(knob_id, self.ids, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"this target has {', '.join(self.ids)}"
+        raise InputError("the knob is unknown here", value=knob_id, hint=hint)
+
+    def check(self, setting: Setting) -> Setting:
+        """The setting as the domains spell it, with the knobs in this space's order.
+
+        Raises:
+            InputError: a knob is unknown or missing, or a value lies outside its domain.
+        """
+        for knob_id in setting:
+            self[knob_id]
+        missing = [k for k in self.ids if k not in setting]
+        if missing:
+            raise InputError("a setting has a value for every knob", value=dict(setting), hint=f"add {', '.join(missing)}")
+        return MappingProxyType({k.id: k.check(setting[k.id]) for k in self.knobs})
+
+    def settings(self) -> list[Setting]:
+        """Every setting, the last knob varying fastest."""
+        return [MappingProxyType(dict(zip(self.ids, values, strict=True))) for values in product(*(k.values() for k in self.knobs))]
+
+    def without_auto(self) -> Space:
+        """The same space without `auto` among the values, for a search that fixes every knob."""
+        return Space(tuple(replace(k, auto=False) for k in self.knobs))
+
+    def only(self, knob_ids: Sequence[str]) -> Space:
+        """The same space with every other knob left to the operating system (`auto`).
+
+        Raises:
+            InputError: a name is unknown, or a knob that would be left alone can't be.
+        """
+        for knob_id in knob_ids:
+            self[knob_id]
+        for knob in self.knobs:
+            if knob.id not in knob_ids and not knob.auto:
+                raise InputError(
+                    f"a search over {', '.join(knob_ids)} alone leaves {knob.id} to the operating system",
+                    value=AUTO,
+                    place=knob.id,
+                    hint=f"this target has no measurement with {knob.id} on auto; use another target, such as the twin",
+                )
+        return Space(
+            tuple(replace(k, auto=False) if k.id in knob_ids else Knob(k.id, Choices((AUTO,))) for k in self.knobs)
+        )
+
+    def describe(self) -> dict[str, object]:
+        """The space as JSON-ready data."""
+        return {k.id: _describe_domain(k) for k in self.knobs}
+
+
+def nic_and_cpu_space(rx_usecs: Steps | Choices, freq_mhz: Steps | Choices, *, auto: bool) -> Space:
+    """The space of the papers: ITR-delay x DVFS. A short delay and a high frequency make the service fastest."""
+    return Space((Knob(RX_USECS, rx_usecs, auto, safest="low"), Knob(FREQ_MHZ, freq_mhz, auto, safest="high")))
+
+
+def default_setting(space: Space) -> Setting:
+    """Every knob on `auto`: what the operating system does when left alone."""
+    return MappingProxyType(dict.fromkeys(space.ids, AUTO))
+
+
+def format_setting(setting: Setting) -> str:
+    """A setting for people: `nic.rx_usecs 314us, cpu.freq_mhz 1700MHz`."""
+    return ", ".join(
+        f"{knob_id} {value if isinstance(value, str) else format_quantity(value, unit_of(knob_id) or '')}"
+        for knob_id, value in setting.items()
+    )
+
+
+def _describe_domain(knob: Knob) -> dict[str, object]:
+    domain: dict[str, object]
+    if isinstance(knob.domain, Steps):
+        domain = {"low": knob.domain.low, "high": knob.domain.high, "step": knob.domain.step}
+    else:
+        domain = {"choices": list(knob.domain.options)}
+    return domain | {"unit": knob.unit, "auto": knob.auto}
+
+
+def _tidy(value: float) -> float:
+    """Integers as integers, so that a setting prints and compares as people write it."""
+    return int(value) if float(value).is_integer() else round(value, 9)

@@ -1,0 +1,133 @@
+"""A study that answers for the machine it was recorded on."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from bayop.errors import InputError
+from bayop.measurement import Measurement
+from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space, Steps, nic_and_cpu_space
+from bayop.target.study_table import Row, read_study
+from bayop.target.surface import Surface
+
+# The lattice of the 82599 (ITR register, 2.048 us ticks) and of P-states (100 MHz).
+RX_USECS_STEP: Final = 2.0
+FREQ_MHZ_STEP: Final = 100.0
+
+# Relative sd of a 20 s window, from the repeats in the published study (docs/data: "noise floor").
+NOISE: Final = MappingProxyType({"power_w": 0.003, "energy_j": 0.003, "utilization": 0.005, "interrupts_per_s": 0.005, "qps": 0.001})
+LATENCY_NOISE: Final = 0.02
+_WINDOW_S: Final = 20.0
+
+
+class StudyTarget:
+    """One (os, load) cell of a study: its static, uncapped trials, interpolated, with seeded measurement noise.
+
+    Args:
+        path: The study file.
+        os: Value of the study's `os` column.
+        qps: Offered load; one of the study's.
+        seed: Seed of the measurement noise; the same seed gives the same sequence of measurements.
+
+    Raises:
+        InputError: the file is no study, or does not hold this os and load.
+    """
+
+    name = "study"
+
+    def __init__(self, path: Path, *, os: str, qps: float, seed: int) -> None:
+        rows = _select(read_study(path), path, os, qps)
+        static = [r for r in _uncapped(rows) if not r.is_default]
+        self._surface = Surface(((_coordinates(r), r.quantities) for r in static))
+        self._defaults = [r.quantities for r in rows if r.is_default]
+        self._rng = np.random.default_rng(seed)
+        self._setting: Setting | None = None
+        self._qps = qps
+        self.description = f"{os}, {qps:g} qps of {path.name}"
+        low, high = self._surface.xs[0], self._surface.xs[-1]
+        self._space = nic_and_cpu_space(
+            Steps(math.ceil(low / RX_USECS_STEP) * RX_USECS_STEP, high, RX_USECS_STEP),
+            Steps(self._surface.ys[0], self._surface.ys[-1], FREQ_MHZ_STEP),
+            auto=False,
+        )
+
+    @property
+    def space(self) -> Space:
+        """The hull of the measured grid in hardware steps."""
+        return self._space
+
+    @property
+    def quantities(self) -> frozenset[str]:
+        """What every trial of the study measured."""
+        return frozenset(self._surface.names) | {"energy_j", "duration_s"}
+
+    @property
+    def qps(self) -> float:
+        """Offered load, in requests/s."""
+        return self._qps
+
+    def apply(self, setting: Setting) -> Setting:
+        """Selects the setting that the next measurement answers for."""
+        self._setting = self._space.check(setting)
+        return self._setting
+
+    def measure(self) -> Measurement:
+        """The interpolated means at the applied setting, times log-normal noise."""
+        if self._setting is None:
+            baseline = self.baseline()
+            if baseline is None:
+                raise InputError("a study without default rows can't show the default", hint="apply a setting first")
+            return baseline
+        rx_usecs, freq_mhz = self._setting[RX_USECS], self._setting[FREQ_MHZ]
+        means = self._surface.at(float(rx_usecs), float(freq_mhz))
+        means.setdefault("duration_s", _WINDOW_S)
+        return self._noisy(means)
+
+    def baseline(self) -> Measurement | None:
+        """The mean of the study's default rows at this load, or None when it has none (EbbRT)."""
+        if not self._defaults:
+            return None
+        names = set.intersection(*(set(q) for q in self._defaults))
+        means = {name: statistics.fmean(q[name] for q in self._defaults) for name in names}
+        means.setdefault("duration_s", _WINDOW_S)
+        return Measurement(means | {"energy_j": means["power_w"] * means["duration_s"]})
+
+    def restore(self) -> None:
+        """Back to the default policy."""
+        self._setting = None
+
+    def _noisy(self, means: dict[str, float]) -> Measurement:
+        noise = {name: sd for name in sorted(means) if (sd := NOISE.get(name, LATENCY_NOISE if name.endswith("_us") else 0.0)) > 0}
+        factors = np.exp(self._rng.standard_normal(len(noise)) * np.array(list(noise.values())))
+        noisy = means | {name: means[name] * float(f) for name, f in zip(noise, factors, strict=True)}
+        noisy["energy_j"] = noisy["power_w"] * noisy["duration_s"]
+        return Measurement(noisy, relative_sd=noise | {"energy_j": NOISE["energy_j"]})
+
+
+def _select(rows: list[Row], path: Path, os: str, qps: float) -> list[Row]:
+    systems = sorted({r.os for r in rows})
+    if os not in systems:
+        raise InputError("the study has trials of this os", value=os, place=str(path), hint=f"it has {', '.join(systems)}")
+    loads = sorted({r.qps for r in rows if r.os == os})
+    chosen = [r for r in rows if r.os == os and r.qps == qps]
+    if not chosen:
+        listed = ", ".join(f"{q:g}" for q in loads)
+        raise InputError("the study has trials at this load", value=f"{qps:g} qps", place=str(path), hint=f"its loads are {listed} qps")
+    return chosen
+
+
+def _uncapped(rows: list[Row]) -> list[Row]:
+    """The rows whose RAPL cap is the study's highest (the TDP, which never binds), or all when it has no caps."""
+    caps = [r.cap_w for r in rows if r.cap_w is not None]
+    return [r for r in rows if r.cap_w == max(caps)] if caps else rows
+
+
+def _coordinates(row: Row) -> tuple[float, float]:
+    assert row.rx_usecs is not None and row.freq_mhz is not None  # noqa: S101, PT018 -- static rows have both
+    return row.rx_usecs, row.freq_mhz

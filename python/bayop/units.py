@@ -1,0 +1,122 @@
+"""Quantities that people type (`50us`, `2.1GHz`, `120W`) and the numbers that programs exchange.
+
+Programs carry the unit in the name of the field (`rx_usecs`, `freq_mhz`, `power_w`), so a number crosses every
+interface in exactly one unit. Only people write units, and only this module reads them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from bayop.errors import InputError
+
+# For each unit: its dimension and its size in the dimension's base unit (s, Hz, W, J, requests/s, 1).
+_UNITS: Final[dict[str, tuple[str, float]]] = {
+    "ns": ("time", 1e-9),
+    "us": ("time", 1e-6),
+    "µs": ("time", 1e-6),
+    "ms": ("time", 1e-3),
+    "s": ("time", 1.0),
+    "min": ("time", 60.0),
+    "h": ("time", 3600.0),
+    "Hz": ("frequency", 1.0),
+    "kHz": ("frequency", 1e3),
+    "MHz": ("frequency", 1e6),
+    "GHz": ("frequency", 1e9),
+    "mW": ("power", 1e-3),
+    "W": ("power", 1.0),
+    "kW": ("power", 1e3),
+    "mJ": ("energy", 1e-3),
+    "J": ("energy", 1.0),
+    "kJ": ("energy", 1e3),
+    "Wh": ("energy", 3600.0),
+    "kWh": ("energy", 3.6e6),
+    "qps": ("rate", 1.0),
+    "kqps": ("rate", 1e3),
+    "Mqps": ("rate", 1e6),
+    "%": ("ratio", 1e-2),
+}
+
+# How the unit is spelled at the end of a field's name, and the unit that it means.
+_NAME_SUFFIXES: Final[dict[str, str]] = {
+    "usecs": "us",
+    "us": "us",
+    "ms": "ms",
+    "s": "s",
+    "mhz": "MHz",
+    "w": "W",
+    "j": "J",
+    "qps": "qps",
+}
+
+_QUANTITY = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-zµ%]*)\s*")
+
+
+def unit_of(name: str) -> str | None:
+    """The unit that a field's name carries, or None: `nic.rx_usecs` -> `us`, `cpu.freq_mhz` -> `MHz`."""
+    return _NAME_SUFFIXES.get(name.rsplit("_", 1)[-1].rsplit(".", 1)[-1])
+
+
+def convert(value: float, unit: str, to: str) -> float:
+    """`value` in `unit` expressed in the unit `to`.
+
+    Raises:
+        InputError: a unit is unknown, or the two measure different things.
+    """
+    (dimension, size), (to_dimension, to_size) = _lookup(unit), _lookup(to)
+    if dimension != to_dimension:
+        raise InputError(f"a {to_dimension} is expected here", value=f"{value:g}{unit}", hint=f"write it in {to}")
+    # One division keeps round values exact (2.1 GHz is 2100 MHz, not 2100.0000000000005).
+    return value * (size / to_size) if size >= to_size else value / (to_size / size)
+
+
+def parse_quantity(text: str, to: str, *, unit_required: bool = False) -> float:
+    """Reads a number with an optional unit and returns it in the unit `to`.
+
+    Args:
+        text: What a person typed: `50us`, `0.5 ms`, `2.1GHz`, `600k` is not accepted (no unit), `600kqps` is.
+        to: The unit of the result; a bare number is taken to be in it already.
+        unit_required: Refuse a bare number, where guessing the unit would be dangerous.
+
+    Raises:
+        InputError: not a finite number, an unknown unit, a unit of another dimension, or a missing one.
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise InputError(f"a quantity is a number and a unit such as 50{to}", value=text)
+    number, unit = float(match["number"]), match["unit"]
+    if not math.isfinite(number):
+        raise InputError("a quantity is finite", value=text)
+    if unit:
+        return convert(number, unit, to)
+    if unit_required:
+        raise InputError("the unit is missing", value=text, hint=f"write it out, for example {match['number']}{to}")
+    return number
+
+
+def dimension_of(unit: str) -> str:
+    """What a unit measures: `time`, `frequency`, `power`, `energy`, `rate` or `ratio`.
+
+    Raises:
+        InputError: the unit is unknown.
+    """
+    return _lookup(unit)[0]
+
+
+def base_value(value: float, unit: str) -> float:
+    """`value` in `unit`, expressed in the base unit of its dimension (s, Hz, W, J, requests/s, 1)."""
+    return value * _lookup(unit)[1]
+
+
+def format_quantity(value: float, unit: str) -> str:
+    """`value` with its unit for people, without trailing zeros: `500us`, `2.1GHz` stays `2100MHz`."""
+    return f"{value:.10g}{unit}"
+
+
+def _lookup(unit: str) -> tuple[str, float]:
+    known = _UNITS.get(unit)
+    if known is None:
+        raise InputError("the unit is unknown", value=unit, hint="known units: " + ", ".join(_UNITS))
+    return known
