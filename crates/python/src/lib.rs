@@ -1,0 +1,19 @@
+//! The compiled part of the Python package, `bayop._core`: the digital twin.
+//!
+//! The only crate that knows Python. It translates arguments, results and errors, releases the
+//! interpreter while simulations run, and lets Ctrl-C interrupt them.
+
+mod error;
+mod twin;
+
+use pyo3::prelude::*;
+
+/// Compiled parts of BayOp.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ProfileError", module.py().get_type::<error::ProfileError>())?;
+    module.add_class::<twin::Profile>()?;
+    module.add_function(wrap_pyfunction!(twin::simulate, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! The digital twin in Python: profiles and batches of simulations.
+
+use std::collections::BTreeMap;
+
+use bayop_twin::{Length, Measurement, Override, Run, Setting, Stopped};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyDict};
+
+use crate::error::raise;
+
+/// A parsed profile: a machine, an operating system and an application.
+#[pyclass(frozen, eq, from_py_object, module = "bayop._core")]
+#[derive(Clone, PartialEq)]
+pub struct Profile(bayop_twin::Profile);
+
+#[derive(FromPyObject)]
+enum Value {
+    Number(f64),
+    Text(String),
+}
+
+#[pymethods]
+impl Profile {
+    /// Parses TOML text; `source` names it in errors.
+    #[new]
+    #[pyo3(signature = (toml, source = "profile"))]
+    fn new(py: Python<'_>, toml: &str, source: &str) -> PyResult<Self> {
+        bayop_twin::Profile::parse(toml, source).map(Self).map_err(|e| raise(py, &e))
+    }
+
+    /// What people call this server.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Cores that serve requests.
+    #[getter]
+    fn serving_cores(&self) -> usize {
+        self.0.serving_cores()
+    }
+
+    /// P-states in MHz, ascending.
+    #[getter]
+    fn freq_mhz(&self) -> Vec<f64> {
+        self.0.machine.freq_mhz.clone()
+    }
+
+    /// Least, greatest and step of rx-usecs.
+    #[getter]
+    fn rx_usecs(&self) -> (f64, f64, f64) {
+        let nic = &self.0.machine.nic;
+        (nic.rx_usecs_min, nic.rx_usecs_max, nic.rx_usecs_step)
+    }
+
+    /// Every number by its dotted key.
+    fn values(&self) -> BTreeMap<String, f64> {
+        self.0.values().into_iter().collect()
+    }
+
+    /// The same profile with some values replaced.
+    fn with_values(&self, py: Python<'_>, values: BTreeMap<String, Value>) -> PyResult<Self> {
+        let overrides: Vec<_> = values
+            .into_iter()
+            .map(|(key, value)| match value {
+                Value::Number(number) => (key, Override::Number(number)),
+                Value::Text(text) => (key, Override::Text(text)),
+            })
+            .collect();
+        self.0.with_values(&overrides).map(Self).map_err(|e| raise(py, &e))
+    }
+
+    /// TOML text of the profile, without comments.
+    fn to_toml(&self) -> String {
+        self.0.to_toml()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Profile({:?}, {} cores)", self.0.name, self.0.machine.cores)
+    }
+}
+
+/// One run as Python gives it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct RunDict {
+    #[pyo3(default)]
+    profile: Option<Profile>,
+    qps: f64,
+    #[pyo3(default)]
+    rx_usecs: Option<f64>,
+    #[pyo3(default)]
+    freq_mhz: Option<f64>,
+    #[pyo3(default)]
+    requests: Option<u64>,
+    #[pyo3(default)]
+    duration_s: Option<f64>,
+    #[pyo3(default)]
+    warmup_s: Option<f64>,
+    #[pyo3(default)]
+    seed: Option<u64>,
+}
+
+const KEYS: [&str; 8] = ["profile", "qps", "rx_usecs", "freq_mhz", "requests", "duration_s", "warmup_s", "seed"];
+
+impl RunDict {
+    fn extract(run: &Bound<'_, PyDict>) -> PyResult<Self> {
+        for key in run.keys() {
+            let key: String = key.extract()?;
+            if !KEYS.contains(&key.as_str()) {
+                let error = bayop_twin::ProfileError::new("keys of a run must be known", format!("`{key}`"), "run");
+                return Err(raise(run.py(), &error.hint(format!("known: {}", KEYS.join(", ")))));
+            }
+        }
+        run.extract()
+    }
+
+    fn run(&self) -> PyResult<Run> {
+        let length = match (self.requests, self.duration_s) {
+            (Some(_), Some(_)) => return Err(PyValueError::new_err("a run has requests or duration_s, not both")),
+            (Some(requests), None) => Length::Requests(requests),
+            (None, Some(seconds)) => Length::Seconds(seconds),
+            (None, None) => Length::Requests(200_000),
+        };
+        Ok(Run {
+            setting: Setting { rx_usecs: self.rx_usecs, freq_mhz: self.freq_mhz },
+            qps: self.qps,
+            length,
+            warmup_s: self.warmup_s,
+            seed: self.seed.unwrap_or(0),
+        })
+    }
+}
+
+/// Simulates every run (a dict) and returns one measurement (a dict) for each, in order.
+///
+/// Runs use `profile` unless they name their own. The interpreter is released meanwhile, and
+/// Ctrl-C interrupts. Results do not depend on `threads`.
+#[pyfunction]
+#[pyo3(signature = (profile, runs, *, threads = 1))]
+pub fn simulate<'py>(
+    py: Python<'py>,
+    profile: &Profile,
+    runs: Vec<Bound<'py, PyDict>>,
+    threads: usize,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let dicts: Vec<RunDict> = runs.iter().map(RunDict::extract).collect::<PyResult<_>>()?;
+    let jobs: Vec<(&bayop_twin::Profile, Run)> = dicts
+        .iter()
+        .map(|dict| Ok((&dict.profile.as_ref().unwrap_or(profile).0, dict.run()?)))
+        .collect::<PyResult<_>>()?;
+    let mut interrupt = None;
+    let results = py.detach(|| {
+        bayop_twin::simulate_batch(&jobs, threads, || {
+            interrupt = interrupt.take().or_else(|| Python::attach(|py| py.check_signals().err()));
+            interrupt.is_some()
+        })
+    });
+    if let Some(interrupt) = interrupt {
+        return Err(interrupt);
+    }
+    let results = results.map_err(|Stopped| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))?;
+    results.iter().map(|result| to_dict(py, result.as_ref().map_err(|e| raise(py, e))?)).collect()
+}
+
+fn to_dict<'py>(py: Python<'py>, m: &Measurement) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("power_w", m.power_w)?;
+    dict.set_item("energy_j", m.energy.total_j())?;
+    let parts = [
+        ("static", m.energy.static_j),
+        ("busy", m.energy.busy_j),
+        ("halted", m.energy.halted_j),
+        ("settled", m.energy.settled_j),
+    ];
+    dict.set_item("energy_parts_j", BTreeMap::from(parts))?;
+    for (name, (_, value)) in ["p5_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us"].iter().zip(&m.latency_us) {
+        dict.set_item(name, value)?;
+    }
+    dict.set_item("mean_us", m.mean_us)?;
+    dict.set_item("utilization", m.utilization)?;
+    dict.set_item("interrupts_per_s", m.interrupts_per_s)?;
+    dict.set_item("qps", m.qps)?;
+    dict.set_item("duration_s", m.duration_s)?;
+    dict.set_item("completed", m.completed)?;
+    dict.set_item("dropped", m.dropped)?;
+    let residency: Vec<(&str, f64)> = m.idle_states.iter().map(|s| (s.name.as_str(), s.residency)).collect();
+    let entries: Vec<(&str, f64)> = m.idle_states.iter().map(|s| (s.name.as_str(), s.entries_per_s)).collect();
+    dict.set_item("idle_residency", residency.into_py_dict(py)?)?;
+    dict.set_item("idle_entries_per_s", entries.into_py_dict(py)?)?;
+    dict.set_item("rx_usecs", m.rx_usecs)?;
+    dict.set_item("freq_mhz", m.freq_mhz)?;
+    dict.set_item("instructions", m.instructions)?;
+    dict.set_item("packets_per_s", m.packets_per_s)?;
+    dict.set_item("thread_wakes_per_s", m.thread_wakes_per_s)?;
+    Ok(dict)
+}

@@ -1,0 +1,56 @@
+//! Times of every activity at one frequency, tabulated once per P-state.
+
+use crate::profile::limits::{MAX_POLL_BUDGET, MAX_QUEUE};
+use crate::profile::{Dispatch, Profile};
+
+/// Microseconds of every activity at one P-state.
+#[derive(Clone, Debug)]
+pub struct Costs {
+    /// One interrupt.
+    pub interrupt_us: f64,
+    /// All packets of a poll that found `n`.
+    pub packets_us: [f64; MAX_POLL_BUDGET + 1],
+    /// Cleaning up after one transmission.
+    pub tx_clean_us: f64,
+    /// Waking the application thread.
+    pub thread_wake_us: f64,
+    /// Serving one request with `n` in the queue, this one included.
+    pub service_us: Vec<f64>,
+    /// After each response.
+    pub after_response_us: f64,
+    /// Limit of the idle-loop cost for long idle periods.
+    pub idle_loop_us: f64,
+}
+
+impl Costs {
+    /// Costs of `profile` at `freq_mhz`.
+    pub fn new(profile: &Profile, freq_mhz: f64) -> Self {
+        let (os, app) = (&profile.os, &profile.app);
+        let ghz = freq_mhz / 1000.0;
+        let kernel_us = |kcycles: f64| kcycles / ghz + kcycles * os.memory_us_per_kcycle;
+        let connections_per_core = (app.connections as f64 / profile.serving_cores() as f64).max(1.0);
+        let service_us = |waiting: f64| {
+            app.request_kcycles / ghz
+                + app.request_us
+                + kernel_us(app.lone_request_kcycles) / (1.0 + app.wakeup_batching * waiting)
+                + kernel_us(app.per_connection_kcycles) / (1.0 + waiting / connections_per_core)
+        };
+        let longest_queue = match os.dispatch {
+            Dispatch::Steered => app.queue_limit.clamp(1, MAX_QUEUE),
+            Dispatch::RunToCompletion => MAX_POLL_BUDGET,
+        };
+        Self {
+            interrupt_us: kernel_us(os.interrupt_kcycles),
+            packets_us: std::array::from_fn(|n| {
+                let others = n.saturating_sub(1) as f64;
+                let lone = kernel_us(os.lone_packet_kcycles) / (1.0 + os.packet_batching * others);
+                n as f64 * (kernel_us(os.packet_kcycles) + lone)
+            }),
+            tx_clean_us: kernel_us(os.tx_clean_kcycles),
+            thread_wake_us: kernel_us(os.thread_wake_kcycles),
+            service_us: (0..=longest_queue).map(|n| service_us(n.saturating_sub(1) as f64)).collect(),
+            after_response_us: app.after_response_kcycles / ghz + app.after_response_us,
+            idle_loop_us: os.idle_loop_kcycles / ghz + os.idle_loop_us,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The discrete-event engine: a window of simulated time, split where policies look.
+//!
+//! [`steered`] models operating systems that hand requests from the interrupted core to an
+//! application thread on another core; [`run_to_completion`] models those that serve them in
+//! the interrupt handler. Both are built from a [`vector`] (receive queue and throttle), a
+//! [`sleeper`] (idle states) and a [`tally`] (what is counted).
+
+mod queue;
+mod run_to_completion;
+mod sleeper;
+mod steered;
+mod tally;
+mod vector;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::balance;
+use crate::error::ProfileError;
+use crate::frequency::FrequencyGovernor;
+use crate::idle::{Always, IdleGovernor, Menu, Oracle};
+use crate::measure::Measurement;
+use crate::moderation::{AdaptiveIxgbe, Fixed, Moderation};
+use crate::power::{Energy, PowerModel};
+use crate::profile::{Dispatch, IdlePolicy, ModerationPolicy, Profile};
+use crate::rng::Rng;
+use crate::run::{Applied, Run};
+use run_to_completion::RunToCompletion;
+use steered::Steered;
+pub use tally::Tally;
+use vector::Vector;
+
+/// Simulated time after which a simulation looks whether to stop.
+const STOP_CHECK_US: f64 = 20_000.0;
+
+/// A server being simulated: cores that can be advanced to a point in time.
+trait Server {
+    /// Simulates every event before `until_us`.
+    fn advance(&mut self, until_us: f64);
+
+    /// Puts `core` at P-state `step`.
+    fn set_step(&mut self, core: usize, step: usize);
+
+    /// What was counted.
+    fn tally(&mut self) -> &mut Tally;
+}
+
+/// Simulates one run.
+pub fn simulate(profile: &Profile, run: &Run) -> Result<Measurement, ProfileError> {
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+    simulate_unless(profile, run, &GO_ON).expect("nobody stops this one")
+}
+
+/// Simulates one run; gives up with `None` soon after `stop` becomes true.
+pub fn simulate_unless(profile: &Profile, run: &Run, stop: &AtomicBool) -> Option<Result<Measurement, ProfileError>> {
+    let applied = match run.apply(profile) {
+        Ok(applied) => applied,
+        Err(error) => return Some(Err(error)),
+    };
+    let job = Job { profile, run: &applied, stop };
+    let tick = profile.machine.nic.rx_usecs_tick_factor;
+    match (applied.rx_usecs, profile.os.moderation) {
+        (None, ModerationPolicy::Ixgbe) => job.with_moderation(&AdaptiveIxgbe::new(tick)),
+        (None, ModerationPolicy::Fixed) => job.with_moderation(&Fixed(profile.os.default_rx_usecs * tick)),
+        (Some(rx_usecs), _) => job.with_moderation(&Fixed(rx_usecs * tick)),
+    }
+    .map(Ok)
+}
+
+/// One simulation under way.
+struct Job<'a> {
+    profile: &'a Profile,
+    run: &'a Applied,
+    stop: &'a AtomicBool,
+}
+
+impl Job<'_> {
+    fn with_moderation<M: Moderation>(&self, moderation: &M) -> Option<Measurement> {
+        let states = &self.profile.machine.idle_states;
+        let deepest = states.len() - 1;
+        let halting = states.iter().position(|s| s.exit_latency_us > 0.0).unwrap_or(deepest);
+        let timer_us = self.profile.os.idle_timer_period_us;
+        match self.profile.os.idle_governor {
+            IdlePolicy::Menu => self.with_idle(moderation, |rng| Menu::new(timer_us, rng.exponential() * timer_us)),
+            IdlePolicy::Deepest => self.with_idle(moderation, |_| Always(deepest)),
+            IdlePolicy::Shallowest => self.with_idle(moderation, |_| Always(halting)),
+            IdlePolicy::Oracle => self.with_idle(moderation, |_| Oracle),
+        }
+    }
+
+    fn with_idle<M: Moderation, I: IdleGovernor>(
+        &self,
+        moderation: &M,
+        governor: impl Fn(&mut Rng) -> I,
+    ) -> Option<Measurement> {
+        let Self { profile, run, .. } = *self;
+        let cores = profile.serving_cores();
+        let shares = balance::weights(cores, profile.app.queue_imbalance_share, 0.0);
+        let mut rng = Rng::new(run.seed, u64::MAX);
+        let parts: Vec<(Vector<M>, I)> = (0..cores)
+            .map(|core| {
+                let share = shares[core] / cores as f64;
+                (Vector::new(profile, run, moderation.clone(), core, share), governor(&mut rng))
+            })
+            .collect();
+        match profile.os.dispatch {
+            Dispatch::Steered => self.drive(Steered::new(profile, run, parts)),
+            Dispatch::RunToCompletion => self.drive(RunToCompletion::new(profile, run, parts)),
+        }
+    }
+
+    /// Advances a server through warm-up and window, letting the frequency policy look in
+    /// between.
+    fn drive(&self, mut server: impl Server) -> Option<Measurement> {
+        let Self { profile, run, stop } = *self;
+        let governor = FrequencyGovernor::new(&profile.os, &profile.machine);
+        let dynamic = run.freq_step.is_none() && governor.is_dynamic();
+        let chunk_us = if dynamic { profile.os.frequency_sampling_us } else { STOP_CHECK_US };
+        let power = PowerModel::new(profile);
+        let mut steps = vec![run.freq_step.unwrap_or(governor.initial_step()); profile.serving_cores()];
+        for (core, &step) in steps.iter().enumerate() {
+            server.set_step(core, step);
+        }
+        let mut energy = Energy::default();
+        let mut busy_mhz_us = 0.0;
+        let mut now_us = 0.0;
+        for end_us in [run.warmup_us, run.warmup_us + run.duration_us] {
+            server.tally().clear();
+            energy = Energy::default();
+            busy_mhz_us = 0.0;
+            while now_us < end_us {
+                if stop.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let until_us = f64::min(now_us + chunk_us, end_us);
+                server.advance(until_us);
+                for (core, &step) in steps.iter().enumerate() {
+                    let time = server.tally().take_time(core);
+                    busy_mhz_us += time.busy_us * profile.machine.freq_mhz[step];
+                    power.add_cores(&mut energy, step, time);
+                }
+                if dynamic {
+                    let loads = server.tally().take_loads(until_us - now_us);
+                    let decided = governor.decide(&loads);
+                    for (core, &step) in decided.iter().enumerate().filter(|&(core, step)| steps[core] != *step) {
+                        server.set_step(core, step);
+                    }
+                    steps = decided;
+                }
+                now_us = until_us;
+            }
+        }
+        let tally = server.tally();
+        power.add_static(&mut energy, run.duration_us, &profile.machine.idle_states, &tally.settled_us);
+        Some(Measurement::new(profile, run, tally, energy, busy_mhz_us))
+    }
+}

@@ -1,0 +1,61 @@
+//! Idle periods of one core.
+
+use super::tally::Tally;
+use super::vector::min;
+use crate::idle::{IdleGovernor, IdlePeriod};
+use crate::profile::{IdleState, Profile};
+
+/// What ending an idle period costs the work that ended it.
+#[derive(Clone, Copy, Debug)]
+pub struct WakeUp {
+    /// Time until the core runs again.
+    pub exit_us: f64,
+    /// Busy time at the start of that work (cold caches).
+    pub cold_us: f64,
+}
+
+/// What all cores share about idling.
+#[derive(Clone, Debug)]
+pub struct IdleModel {
+    states: Vec<IdleState>,
+    tau_us: f64,
+    on_path_share: f64,
+    wake_limit_share: f64,
+}
+
+impl IdleModel {
+    /// The idle model of `profile`.
+    pub fn new(profile: &Profile) -> Self {
+        Self {
+            states: profile.machine.idle_states.clone(),
+            tau_us: profile.os.idle_loop_tau_us,
+            on_path_share: profile.os.idle_loop_on_path_share,
+            wake_limit_share: profile.os.wake_limit_share,
+        }
+    }
+
+    /// An idle period of `core`, counted and charged; `loop_limit_us` is the idle-loop cost of
+    /// very long periods at the core's frequency.
+    #[inline(always)]
+    pub fn sleep(
+        &self,
+        core: usize,
+        governor: &mut impl IdleGovernor,
+        period: IdlePeriod,
+        loop_limit_us: f64,
+        tally: &mut Tally,
+    ) -> WakeUp {
+        let chosen = governor.select(&self.states, period);
+        governor.reflect(&self.states, period, chosen);
+        let state = &self.states[chosen];
+        let length_us = period.length_us;
+        let exit_us = min(state.wake_us, self.wake_limit_share * length_us);
+        let loop_us = min(loop_limit_us * length_us / (length_us + self.tau_us), length_us);
+        let cold_us = self.on_path_share * loop_us;
+        let before_us = loop_us - cold_us;
+        let asleep_us = length_us - before_us + exit_us;
+        let halted_us = min(asleep_us, state.settle_us);
+        tally.idle(core, chosen, halted_us, asleep_us - halted_us, before_us);
+        WakeUp { exit_us, cold_us }
+    }
+}

@@ -1,0 +1,169 @@
+//! One receive queue with its interrupt vector: packets, transmit completions, throttle.
+
+use crate::arrivals::ArrivalProcess;
+use crate::moderation::{Moderation, PollWork};
+use crate::profile::Profile;
+use crate::profile::limits::MAX_POLL_BUDGET;
+use crate::rng::Rng;
+use crate::run::Applied;
+
+/// Time of something that will not happen.
+pub const NEVER_US: f64 = 1e30;
+/// Bytes of a bare TCP acknowledgement as the driver counts it.
+const ACK_BYTES: f64 = 60.0;
+
+/// A request as found by a poll.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet {
+    /// When the packet reached the card.
+    pub arrived_us: f64,
+    /// Random bits for whoever steers it.
+    pub choice: u32,
+}
+
+/// What one poll found.
+pub struct Batch {
+    /// The requests are the first [`Batch::requests`] of these.
+    pub packets: [Packet; MAX_POLL_BUDGET],
+    /// Number of requests.
+    pub requests: usize,
+    /// Packets received, acknowledgements included.
+    pub received: usize,
+    /// Transmissions completed.
+    pub completions: u32,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { packets: [Packet::default(); MAX_POLL_BUDGET], requests: 0, received: 0, completions: 0 }
+    }
+}
+
+/// A receive queue, the transmit completions that share its interrupt, and the throttle.
+///
+/// Completions are kept as first, last and count: that is all the interrupt timing needs.
+#[derive(Clone, Debug)]
+pub struct Vector<M> {
+    arrivals: ArrivalProcess,
+    rng: Rng,
+    next_packet_us: f64,
+    /// Packets whose low 16 random bits are below this are bare acknowledgements.
+    ack_threshold: u64,
+    first_completion_us: f64,
+    last_completion_us: f64,
+    completions: u32,
+    last_interrupt_us: f64,
+    budget: usize,
+    request_bytes: f64,
+    response_bytes: f64,
+    moderation: M,
+}
+
+impl<M: Moderation> Vector<M> {
+    /// The vector of `core`, which gets `share` of all packets.
+    pub fn new(profile: &Profile, run: &Applied, moderation: M, core: usize, share: f64) -> Self {
+        let app = &profile.app;
+        let acks = acks_per_request(profile, run);
+        let mean_gap_us = 1e6 / (run.qps * share * (1.0 + acks));
+        let arrivals = ArrivalProcess::new(app, mean_gap_us);
+        let mut rng = Rng::new(run.seed, 2 * core as u64);
+        let next_packet_us = arrivals.gap_us(&mut rng);
+        let last_interrupt_us = -moderation.interval_us() * (rng.next_u64() >> 40) as f64 / 16_777_216.0;
+        Self {
+            arrivals,
+            rng,
+            next_packet_us,
+            ack_threshold: (acks / (1.0 + acks) * 65_536.0) as u64,
+            first_completion_us: NEVER_US,
+            last_completion_us: 0.0,
+            completions: 0,
+            last_interrupt_us,
+            budget: profile.os.poll_budget.clamp(1, MAX_POLL_BUDGET),
+            request_bytes: app.request_bytes,
+            response_bytes: app.response_bytes,
+            moderation,
+        }
+    }
+
+    /// When the next interrupt fires as things stand.
+    #[inline(always)]
+    pub fn due_us(&self) -> f64 {
+        let work_us = min(self.next_packet_us, self.first_completion_us);
+        max(work_us, self.last_interrupt_us + self.moderation.interval_us())
+    }
+
+    /// Handles an interrupt that fired at `fired_us` and is polled at `now_us`: takes all work
+    /// that is there by then, up to the budget. Returns the interval imposed from now on.
+    #[inline(always)]
+    pub fn poll(&mut self, fired_us: f64, now_us: f64, batch: &mut Batch) -> f64 {
+        self.last_interrupt_us = fired_us;
+        batch.requests = 0;
+        batch.received = 0;
+        while self.next_packet_us <= now_us && batch.received < self.budget {
+            let bits = self.rng.next_u64();
+            batch.received += 1;
+            if bits & 0xffff >= self.ack_threshold {
+                batch.packets[batch.requests % MAX_POLL_BUDGET] =
+                    Packet { arrived_us: self.next_packet_us, choice: (bits >> 16) as u32 };
+                batch.requests += 1;
+            }
+            self.next_packet_us += self.arrivals.gap_from_bits(bits);
+        }
+        batch.completions = self.take_completions(now_us);
+        let acks = (batch.received - batch.requests) as f64;
+        self.moderation.observe(PollWork {
+            now_us,
+            rx_packets: batch.received as u32,
+            rx_bytes: batch.requests as f64 * self.request_bytes + acks * ACK_BYTES,
+            tx_packets: batch.completions,
+            tx_bytes: f64::from(batch.completions) * self.response_bytes,
+        });
+        self.moderation.interval_us()
+    }
+
+    #[inline(always)]
+    fn take_completions(&mut self, now_us: f64) -> u32 {
+        if self.first_completion_us > now_us {
+            return 0;
+        }
+        if self.last_completion_us > now_us && self.completions > 0 {
+            let taken = self.completions - 1;
+            self.first_completion_us = self.last_completion_us;
+            self.completions = 1;
+            return taken;
+        }
+        self.first_completion_us = NEVER_US;
+        std::mem::take(&mut self.completions)
+    }
+
+    /// Announces `count` transmissions that complete at `at_us`.
+    #[inline(always)]
+    pub fn transmit(&mut self, at_us: f64, count: u32) {
+        if self.completions == 0 {
+            self.first_completion_us = at_us;
+        }
+        self.completions += count;
+        self.last_completion_us = at_us;
+    }
+}
+
+/// Bare acknowledgements that clients send per request.
+///
+/// A client acknowledges by itself when its connection has nothing to send for a while, which
+/// at Poisson arrivals has probability `exp(-timeout * rate per connection)`.
+fn acks_per_request(profile: &Profile, run: &Applied) -> f64 {
+    let app = &profile.app;
+    let per_connection_us = run.qps * 1e-6 / app.connections as f64;
+    let rx_usecs = run.rx_usecs.unwrap_or(profile.os.default_rx_usecs);
+    app.ack_share + (-app.ack_timeout_us * per_connection_us).exp() / (1.0 + rx_usecs / app.ack_rx_usecs)
+}
+
+#[inline(always)]
+pub fn min(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+#[inline(always)]
+pub fn max(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}

@@ -1,0 +1,83 @@
+//! The hardware half of a profile.
+
+use serde::{Deserialize, Serialize};
+
+/// The server hardware: cores, frequencies, network card, idle states, power.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// What people call the hardware, such as "2x Xeon E5-2690, 82599ES".
+    pub name: String,
+    /// Physical cores.
+    pub cores: usize,
+    /// Cores that share one clock and voltage. When the operating system picks frequencies
+    /// per core, the hardware runs the whole domain at the greatest request of its cores.
+    pub frequency_domain_cores: usize,
+    /// P-states in MHz, ascending. A request in between runs at the next step up
+    /// (Linux's `CPUFREQ_RELATION_L`).
+    pub freq_mhz: Vec<f64>,
+    /// The network card.
+    pub nic: Nic,
+    /// Idle states from the shallowest to the deepest.
+    pub idle_states: Vec<IdleState>,
+    /// Power coefficients.
+    pub power: Power,
+}
+
+/// The network card: one interrupt vector per core, each with its own throttle.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nic {
+    /// Smallest rx-usecs that the driver takes as a fixed delay.
+    pub rx_usecs_min: f64,
+    /// Greatest rx-usecs; the driver refuses more.
+    pub rx_usecs_max: f64,
+    /// Granularity of rx-usecs; the driver rounds down to a multiple.
+    pub rx_usecs_step: f64,
+    /// Real microseconds per nominal one: the 82599 counts ticks of 2.048 us as if of 2 us.
+    pub rx_usecs_tick_factor: f64,
+    /// Receive-side coalescing holds packets for a moment when rx-usecs is at least this.
+    pub coalesce_from_rx_usecs: f64,
+    /// How long receive-side coalescing holds a packet.
+    pub coalesce_us: f64,
+    /// From handing a response to the card to its transmit-completion event.
+    pub tx_completion_us: f64,
+}
+
+/// One idle state (C-state) of a core.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleState {
+    /// Name, such as "C1E".
+    pub name: String,
+    /// Worst-case exit latency as the kernel's table has it; what governors reckon with.
+    pub exit_latency_us: f64,
+    /// Shortest stay that saves energy, from the same table.
+    pub target_residency_us: f64,
+    /// What a wake-up from this state really costs in time, as seen in latencies.
+    pub wake_us: f64,
+    /// How long the core goes on drawing the power of a merely halted one
+    /// ([`Power::halted_core_w`]): until clocks, caches and voltage are off.
+    pub settle_us: f64,
+    /// Power of one core once settled in this state.
+    pub settled_w: f64,
+}
+
+/// Power of the processor packages, at [`Machine::freq_mhz`]'s greatest step `f_max`:
+///
+/// `P = static + sum over cores of busy (a + b g) + halted h g + settled s`, with
+/// `g = (f / f_max)^e` standing for `V(f)^2 f` (Eq. 3 of Dong et al. has `f^beta`).
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Power {
+    /// Packages with every core in its deepest idle state while serving (uncore, leakage).
+    pub static_w: f64,
+    /// One busy core, the part that does not depend on frequency (`a`).
+    pub busy_core_w: f64,
+    /// One busy core at the greatest frequency, the part that does (`b`).
+    pub busy_core_at_max_freq_w: f64,
+    /// One halted but not yet settled core at the greatest frequency (`h`).
+    pub halted_core_at_max_freq_w: f64,
+    /// `e` in `g = (f / f_max)^e`.
+    pub frequency_exponent: f64,
+}

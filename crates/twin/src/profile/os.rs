@@ -1,0 +1,109 @@
+//! The operating-system half of a profile.
+
+use serde::{Deserialize, Serialize};
+
+/// Which core a request is served on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dispatch {
+    /// Linux: the core that takes the interrupt (chosen by the RSS hash) queues the request for
+    /// an application thread, usually on another core; interrupts preempt the application.
+    Steered,
+    /// EbbRT and other library OSes: the interrupt handler runs the application to completion
+    /// for every packet it found, then sends all responses.
+    RunToCompletion,
+}
+
+/// Who decides how deeply an idle core sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdlePolicy {
+    /// Linux's menu governor.
+    Menu,
+    /// Always the deepest state, like EbbRT.
+    Deepest,
+    /// Always the shallowest state that halts (a PM QoS limit of a few microseconds).
+    Shallowest,
+    /// The right state every time: knows the future. A bound, not a policy.
+    Oracle,
+}
+
+/// What moderates interrupts when nobody sets rx-usecs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModerationPolicy {
+    /// The adaptive moderation of Linux's ixgbe driver.
+    Ixgbe,
+    /// A fixed delay, [`Os::default_rx_usecs`].
+    Fixed,
+}
+
+/// What sets the frequency when nobody pins it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrequencyPolicy {
+    /// Linux's ondemand governor.
+    Ondemand,
+    /// Always the greatest frequency.
+    Performance,
+    /// Always the least frequency.
+    Powersave,
+}
+
+/// The operating system: dispatch, default policies, and what its code costs.
+///
+/// A cost in kilocycles `c` takes `c / f_GHz + memory_us_per_kcycle * c` microseconds.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Os {
+    /// Name, such as "Linux 5.5".
+    pub name: String,
+    /// Where requests are served.
+    pub dispatch: Dispatch,
+    /// Idle governor.
+    pub idle_governor: IdlePolicy,
+    /// Moderation while rx-usecs is auto.
+    pub moderation: ModerationPolicy,
+    /// The delay while rx-usecs is auto and moderation is `fixed`.
+    pub default_rx_usecs: f64,
+    /// Frequency policy while the frequency is auto.
+    pub frequency_governor: FrequencyPolicy,
+    /// How often the frequency governor looks.
+    pub frequency_sampling_us: f64,
+    /// Load above which ondemand goes to the greatest frequency.
+    pub frequency_up_threshold_share: f64,
+    /// Frequency-independent time per kilocycle of kernel code (cache misses).
+    pub memory_us_per_kcycle: f64,
+    /// Taking one interrupt: entry, soft interrupt, poll, re-arming.
+    pub interrupt_kcycles: f64,
+    /// Each received packet.
+    pub packet_kcycles: f64,
+    /// Extra cost of a packet that arrives alone; with `n` packets in a poll each pays
+    /// `1 / (1 + packet_batching (n - 1))` of it.
+    pub lone_packet_kcycles: f64,
+    /// How quickly [`Os::lone_packet_kcycles`] is amortised (see there).
+    pub packet_batching: f64,
+    /// Cleaning up after each transmitted response.
+    pub tx_clean_kcycles: f64,
+    /// Most packets handled by one poll (NAPI weight).
+    pub poll_budget: usize,
+    /// From the end of the interrupt work to the request being visible to the other core.
+    pub steer_us: f64,
+    /// Waking the application thread of an idle core (steered dispatch).
+    pub thread_wake_kcycles: f64,
+    /// Going idle and coming back costs busy time (idle loop, timers, cold caches) that grows
+    /// with the length `L` of the idle period to a limit: `K L / (L + idle_loop_tau_us)`.
+    /// This is the part of `K` that scales with the clock.
+    pub idle_loop_kcycles: f64,
+    /// The frequency-independent part of `K` (see [`Os::idle_loop_kcycles`]).
+    pub idle_loop_us: f64,
+    /// See [`Os::idle_loop_kcycles`].
+    pub idle_loop_tau_us: f64,
+    /// Part of it that delays the work that ended the idle period; the rest is spent before.
+    pub idle_loop_on_path_share: f64,
+    /// A wake-up takes at most this part of the idle period it ends (the state had no time to
+    /// settle).
+    pub wake_limit_share: f64,
+    /// Mean distance of the timers that the menu governor sees ahead.
+    pub idle_timer_period_us: f64,
+}

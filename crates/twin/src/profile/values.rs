@@ -1,0 +1,89 @@
+//! A profile as a flat list of numbers: what fits perturb and random servers draw.
+
+use serde::Deserialize;
+use toml::Value;
+
+use super::Profile;
+use super::limits::range_of;
+use crate::error::ProfileError;
+
+/// A replacement for one value of a profile.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Override {
+    /// A number.
+    Number(f64),
+    /// A word, such as the name of an idle governor.
+    Text(String),
+}
+
+impl Profile {
+    /// Every number by its dotted key, such as `machine.idle_states.2.exit_latency_us`.
+    pub fn values(&self) -> Vec<(String, f64)> {
+        let mut numbers = Vec::new();
+        flatten(&mut numbers, String::new(), &self.to_value());
+        numbers
+    }
+
+    /// The same profile with some values replaced; keys as in [`Profile::values`], and those of
+    /// words.
+    pub fn with_values(&self, overrides: &[(String, Override)]) -> Result<Self, ProfileError> {
+        let mut value = self.to_value();
+        for (key, replacement) in overrides {
+            replace(&mut value, key, replacement)?;
+        }
+        let profile = Self::deserialize(value)
+            .map_err(|e| ProfileError::new(e.message().trim(), "an override that does not fit", "overridden values"))?;
+        profile.check(&|key| format!("overridden values, key {key}"))?;
+        Ok(profile)
+    }
+
+    /// The profile as TOML text (without comments).
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(self).expect("profiles hold nothing that TOML cannot")
+    }
+
+    fn to_value(&self) -> Value {
+        Value::try_from(self).expect("profiles hold nothing that TOML cannot")
+    }
+}
+
+fn flatten(numbers: &mut Vec<(String, f64)>, key: String, value: &Value) {
+    let below = |name: &str| if key.is_empty() { name.to_string() } else { format!("{key}.{name}") };
+    match value {
+        Value::Table(table) => table.iter().for_each(|(name, v)| flatten(numbers, below(name), v)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(i, v)| flatten(numbers, below(&i.to_string()), v)),
+        Value::Integer(number) => numbers.push((key, *number as f64)),
+        Value::Float(number) => numbers.push((key, *number)),
+        _ => {}
+    }
+}
+
+fn replace(root: &mut Value, key: &str, replacement: &Override) -> Result<(), ProfileError> {
+    let place = || format!("overridden values, key {key}");
+    let unknown = || {
+        ProfileError::new("keys must be known", format!("`{key}`"), place())
+            .hint("Profile.values() lists the keys of numbers")
+    };
+    let mut slot = root;
+    for part in key.split('.') {
+        slot = match slot {
+            Value::Table(table) => table.get_mut(part),
+            Value::Array(items) => part.parse::<usize>().ok().and_then(|i| items.get_mut(i)),
+            _ => None,
+        }
+        .ok_or_else(unknown)?;
+    }
+    *slot = match (&*slot, replacement) {
+        (Value::String(_), Override::Text(text)) => Value::String(text.clone()),
+        (Value::Integer(_) | Value::Float(_), Override::Number(number)) => {
+            if let Some(range) = range_of(key).filter(|range| !range.allows(*number)) {
+                return Err(ProfileError::new(range.rule(), number.to_string(), place()));
+            }
+            if matches!(slot, Value::Integer(_)) { Value::Integer(*number as i64) } else { Value::Float(*number) }
+        }
+        (Value::Table(_) | Value::Array(_), _) => return Err(unknown()),
+        (_, Override::Text(text)) => return Err(ProfileError::new("must be a number", format!("\"{text}\""), place())),
+        (_, Override::Number(number)) => return Err(ProfileError::new("must be a word", number.to_string(), place())),
+    };
+    Ok(())
+}
