@@ -174,12 +174,12 @@ class _Parser:
         return _Node((x * power, y * power, z * power), lambda q: np.power(base.evaluate(q), power))
 
     def _atom(self) -> _Node:
-        kind, token, at = self._advance()
+        kind, text, at = self._advance()
         if kind == "number":
-            return self._number(token, at)
+            return self._number(text, at)
         if kind == "name":
-            return self._call(token, at) if self._take("(") else self._quantity(token, at)
-        if token == "(":
+            return self._call(text, at) if self._take("(") else self._quantity(text, at)
+        if text == "(":
             node = self._sum()
             self._expect(")")
             return node
@@ -219,7 +219,11 @@ class _Parser:
             raise self._error(f"{name} takes {arity} argument{'s' * (arity > 1)}", at, value=len(arguments))
         first = arguments[0].dimension
         if any(a.dimension != first for a in arguments) or (name in {"log", "exp"} and first != _PURE):
-            raise self._error(f"the arguments of {name} have the wrong dimension", at, hint="divide by a unit first: p99_us / 1us")
+            raise self._error(
+                f"the arguments of {name} have the wrong dimension",
+                at,
+                hint="divide by a unit first: p99_us / 1us",
+            )
         dimension = (first[0] / 2, first[1] / 2, first[2] / 2) if name == "sqrt" else first
         return _Node(dimension, lambda q: function(*(a.evaluate(q) for a in arguments)))
 
@@ -243,7 +247,12 @@ class _Parser:
             raise self._error(f"{operator!r} is expected", self._peek()[2])
 
     def _error(self, rule: str, at: int, *, value: object = None, hint: str | None = None) -> InputError:
-        return InputError(rule, value=value if value is not None else self.text, place=f"objective, column {at + 1}", hint=hint)
+        return InputError(
+            rule,
+            value=value if value is not None else self.text,
+            place=f"objective, column {at + 1}",
+            hint=hint,
+        )
 
 
 def _binary(dimension: Dimension, function: Callable[..., Values], left: _Node, right: _Node) -> _Node:

@@ -82,7 +82,7 @@ def run_search(
     trials: list[Trial] = []
     stopped: Stopped
     try:
-        stopped = _run_trials(target, problem, optimizer, max_trials, trials, on_trial)
+        stopped = _run_trials(target, problem, optimizer, max_trials=max_trials, trials=trials, on_trial=on_trial)
     except KeyboardInterrupt:
         stopped = "interrupted"
     except BaseException:
@@ -119,6 +119,7 @@ def _run_trials(
     target: Target,
     problem: Problem,
     optimizer: Optimizer,
+    *,
     max_trials: int,
     trials: list[Trial],
     on_trial: Callable[[Trial], None],

@@ -41,7 +41,7 @@ class Steps:
 
     def values(self) -> tuple[float, ...]:
         """All numbers of the domain, ascending."""
-        count = int(math.floor((self.high - self.low) / self.step + 1e-9)) + 1
+        count = math.floor((self.high - self.low) / self.step + 1e-9) + 1
         return tuple(_tidy(self.low + i * self.step) for i in range(count))
 
 
@@ -111,14 +111,18 @@ class Knob:
             InputError: the value is outside the domain or between two steps.
         """
         for known in self.values():
-            if value == known or (not isinstance(value, str) and not isinstance(known, str) and math.isclose(value, known)):
+            if value == known or (
+                not isinstance(value, str) and not isinstance(known, str) and math.isclose(value, known)
+            ):
                 return known
         raise InputError(f"{self.id} takes {self.describe()}", value=value, place=self.id, hint=self._nearest(value))
 
     def describe(self) -> str:
         """The domain for people: `2us to 400us in steps of 2us, or auto`."""
         if isinstance(self.domain, Steps):
-            low, high, step = (format_quantity(x, self.unit) for x in (self.domain.low, self.domain.high, self.domain.step))
+            low, high, step = (
+                format_quantity(x, self.unit) for x in (self.domain.low, self.domain.high, self.domain.step)
+            )
             text = f"{low} to {high} in steps of {step}" if self.domain.low < self.domain.high else f"only {low}"
         else:
             text = "one of " + ", ".join(
@@ -172,12 +176,17 @@ class Space:
             self[knob_id]
         missing = [k for k in self.ids if k not in setting]
         if missing:
-            raise InputError("a setting has a value for every knob", value=dict(setting), hint=f"add {', '.join(missing)}")
+            raise InputError(
+                "a setting has a value for every knob", value=dict(setting), hint=f"add {', '.join(missing)}"
+            )
         return MappingProxyType({k.id: k.check(setting[k.id]) for k in self.knobs})
 
     def settings(self) -> list[Setting]:
         """Every setting, the last knob varying fastest."""
-        return [MappingProxyType(dict(zip(self.ids, values, strict=True))) for values in product(*(k.values() for k in self.knobs))]
+        return [
+            MappingProxyType(dict(zip(self.ids, values, strict=True)))
+            for values in product(*(k.values() for k in self.knobs))
+        ]
 
     def without_auto(self) -> Space:
         """The same space without `auto` among the values, for a search that fixes every knob."""

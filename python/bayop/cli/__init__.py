@@ -43,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser; of all verbs only the one in `arguments` is loaded."""
-    parser = _Parser(prog="bayop", description="Finds and holds the setting that meets a latency SLO for the least power.")
+    parser = _Parser(
+        prog="bayop", description="Finds and holds the setting that meets a latency SLO for the least power."
+    )
     parser.add_argument("--version", action="version", version=f"bayop {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     asked = next((a for a in arguments if not a.startswith("-")), None)

@@ -63,7 +63,9 @@ def add_slo(parser: argparse.ArgumentParser, default: str = "p99<500us") -> None
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """`--seed`."""
-    parser.add_argument("--seed", type=reader(integer, "--seed"), default=0, help="seed of everything random (default: 0)")
+    parser.add_argument(
+        "--seed", type=reader(integer, "--seed"), default=0, help="seed of everything random (default: 0)"
+    )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

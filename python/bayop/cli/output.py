@@ -19,7 +19,7 @@ def print_json(event: Mapping[str, object]) -> None:
 
 def console() -> Console:
     """The console for people; colours and live displays only where stdout is a terminal."""
-    from rich.console import Console  # noqa: PLC0415 -- `--json` must not pay for it
+    from rich.console import Console
 
     return Console(highlight=False)
 

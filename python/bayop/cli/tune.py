@@ -29,20 +29,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=arguments.path, metavar="FILE", help="study: the CSV file of trials")
     parser.add_argument("--os", default="linux", help="study: the operating system, linux or ebbrt (default: linux)")
     parser.add_argument(
-        "--profile", default="linux-memcached", metavar="NAME|FILE", help="twin: the server (default: linux-memcached)"
+        "--profile",
+        default="linux-memcached",
+        metavar="NAME|FILE",
+        help="twin: the server (default: linux-memcached)",
     )
-    parser.add_argument("--load", type=arguments.reader(arguments.qps, "--load"), required=True, help="offered load, requests/s")
+    parser.add_argument(
+        "--load",
+        type=arguments.reader(arguments.qps, "--load"),
+        required=True,
+        help="offered load, requests/s",
+    )
     arguments.add_slo(parser)
     parser.add_argument(
         "--objective",
         default="power",
         help=f"what is minimised: {', '.join(OBJECTIVES)}, or an expression such as 'power_w * p99_us' (default: power)",
     )
-    parser.add_argument("--only", action="append", metavar="KNOB", help="search this knob alone; the rest stays auto (repeatable)")
-    parser.add_argument("--with-auto", action="store_true", help="let the search also leave a knob to the operating system")
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="KNOB",
+        help="search this knob alone; the rest stays auto (repeatable)",
+    )
+    parser.add_argument(
+        "--with-auto", action="store_true", help="let the search also leave a knob to the operating system"
+    )
     parser.add_argument("--optimizer", choices=tuple(OPTIMIZERS), default="grey-box", help="default: grey-box")
     parser.add_argument(
-        "--max-trials", type=arguments.reader(arguments.positive, "--max-trials"), default=15, help="trial budget (default: 15)"
+        "--max-trials",
+        type=arguments.reader(arguments.positive, "--max-trials"),
+        default=15,
+        help="trial budget (default: 15)",
     )
     arguments.add_seed(parser)
     arguments.add_json(parser)
@@ -67,11 +85,15 @@ def run(args: argparse.Namespace) -> int:
             }
         )
         result = run_search(
-            target, problem, optimizer, max_trials=args.max_trials, on_trial=lambda t: print_json(_trial_event(t, args.slo))
+            target,
+            problem,
+            optimizer,
+            max_trials=args.max_trials,
+            on_trial=lambda t: print_json(_trial_event(t, args.slo)),
         )
         print_json(_result_event(result, baseline, args.slo))
     else:
-        from bayop.cli.tune_display import show_search  # noqa: PLC0415 -- `--json` must not pay for rich
+        from bayop.cli.tune_display import show_search
 
         result = show_search(target, problem, optimizer, baseline, max_trials=args.max_trials)
     return 0 if result.setting is not None else 1
@@ -81,10 +103,10 @@ def _make_target(args: argparse.Namespace) -> Target:
     if args.target == "study":
         if args.data is None:
             raise InputError("a study target needs its file", place="--data", hint="--data FILE, a CSV of trials")
-        from bayop.target.study import StudyTarget  # noqa: PLC0415 -- only the target that is asked for
+        from bayop.target.study import StudyTarget
 
         return StudyTarget(args.data, os=args.os, qps=args.load, seed=args.seed)
-    from bayop.target.twin import TwinTarget  # noqa: PLC0415
+    from bayop.target.twin import TwinTarget
 
     return TwinTarget.from_profile(args.profile, qps=args.load, seed=args.seed)
 
@@ -114,7 +136,9 @@ def _result_event(result: Result, baseline: Measurement | None, slo: Slo) -> dic
         "setting": _plain(result.setting),
         "trials": len(result.trials),
         "stopped": result.stopped,
-        "predicted": None if prediction is None else {k: round_significant(v) for k, v in prediction.quantities.items()},
+        "predicted": None
+        if prediction is None
+        else {k: round_significant(v) for k, v in prediction.quantities.items()},
         "default": None if baseline is None else _summary(baseline, slo),
     }
 

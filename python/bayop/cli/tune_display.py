@@ -35,7 +35,12 @@ def show_search(
     console.print(f"[bold]Tuning[/bold] {target.description}: {problem.objective.describe()}, {problem.slo}")
     table = _trial_table(problem)
     progress = Progress(
-        TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TextColumn("at most,"), TimeElapsedColumn(), console=console
+        TextColumn("trials"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("at most,"),
+        TimeElapsedColumn(),
+        console=console,
     )
     task = progress.add_task("trials", total=max_trials)
 

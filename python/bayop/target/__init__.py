@@ -1,0 +1,1 @@
+"""What a search tunes: machines with one service, real or modelled, behind one contract."""

@@ -21,7 +21,9 @@ RX_USECS_STEP: Final = 2.0
 FREQ_MHZ_STEP: Final = 100.0
 
 # Relative sd of a 20 s window, from the repeats in the published study (docs/data: "noise floor").
-NOISE: Final = MappingProxyType({"power_w": 0.003, "energy_j": 0.003, "utilization": 0.005, "interrupts_per_s": 0.005, "qps": 0.001})
+NOISE: Final = MappingProxyType(
+    {"power_w": 0.003, "energy_j": 0.003, "utilization": 0.005, "interrupts_per_s": 0.005, "qps": 0.001}
+)
 LATENCY_NOISE: Final = 0.02
 _WINDOW_S: Final = 20.0
 
@@ -44,7 +46,7 @@ class StudyTarget:
     def __init__(self, path: Path, *, os: str, qps: float, seed: int) -> None:
         rows = _select(read_study(path), path, os, qps)
         static = [r for r in _uncapped(rows) if not r.is_default]
-        self._surface = Surface(((_coordinates(r), r.quantities) for r in static))
+        self._surface = Surface((_coordinates(r), r.quantities) for r in static)
         self._defaults = [r.quantities for r in rows if r.is_default]
         self._rng = np.random.default_rng(seed)
         self._setting: Setting | None = None
@@ -103,7 +105,11 @@ class StudyTarget:
         self._setting = None
 
     def _noisy(self, means: dict[str, float]) -> Measurement:
-        noise = {name: sd for name in sorted(means) if (sd := NOISE.get(name, LATENCY_NOISE if name.endswith("_us") else 0.0)) > 0}
+        noise = {
+            name: sd
+            for name in sorted(means)
+            if (sd := NOISE.get(name, LATENCY_NOISE if name.endswith("_us") else 0.0)) > 0
+        }
         factors = np.exp(self._rng.standard_normal(len(noise)) * np.array(list(noise.values())))
         noisy = means | {name: means[name] * float(f) for name, f in zip(noise, factors, strict=True)}
         noisy["energy_j"] = noisy["power_w"] * noisy["duration_s"]
@@ -113,12 +119,19 @@ class StudyTarget:
 def _select(rows: list[Row], path: Path, os: str, qps: float) -> list[Row]:
     systems = sorted({r.os for r in rows})
     if os not in systems:
-        raise InputError("the study has trials of this os", value=os, place=str(path), hint=f"it has {', '.join(systems)}")
+        raise InputError(
+            "the study has trials of this os", value=os, place=str(path), hint=f"it has {', '.join(systems)}"
+        )
     loads = sorted({r.qps for r in rows if r.os == os})
     chosen = [r for r in rows if r.os == os and r.qps == qps]
     if not chosen:
         listed = ", ".join(f"{q:g}" for q in loads)
-        raise InputError("the study has trials at this load", value=f"{qps:g} qps", place=str(path), hint=f"its loads are {listed} qps")
+        raise InputError(
+            "the study has trials at this load",
+            value=f"{qps:g} qps",
+            place=str(path),
+            hint=f"its loads are {listed} qps",
+        )
     return chosen
 
 

@@ -58,7 +58,7 @@ class Surface:
 
 
 def complete_grid(points: set[Point]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The axes of a complete sub-grid: the axis value with the largest share of missing points goes until none is missing.
+    """The axes of a complete sub-grid: the axis value with most missing points goes until none is missing.
 
     The same rule as the published scoring of tuners; ties drop the largest value, of the second axis first.
     """

@@ -1,0 +1,56 @@
+# `make demo` shows what BayOp does; `make test` checks that it does it. Both set up .venv and build what they need.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format lock ax clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+demo: $(VENV)/.built  ## Tune a simulated day of memcached and write a report
+	$(BIN)/bayop demo --out build/demo
+
+test: $(VENV)/.built  ## Run every test, Rust and Python
+	cargo test --workspace --release --locked --quiet
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.built  ## Run every linter; a warning is an error
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --release --locked --quiet -- --deny warnings
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m mypy.stubtest bayop._core
+
+format: $(VENV)/.installed  ## Rewrite the sources in the project's format
+	cargo fmt --all
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+ax: $(VENV)/.built  ## Add the papers' optimizer (brings PyTorch)
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/ax.txt
+
+lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requirements/
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
+		--python-version 3.11 --group dev pyproject.toml --output-file requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
+		--python-version 3.11 --extra ax --constraint requirements/dev.txt pyproject.toml --output-file requirements/ax.txt
+
+clean:  ## Remove everything that was built
+	rm -rf $(VENV) build target python/bayop/_core*.so
+
+$(VENV)/.installed: requirements/dev.txt
+	@./requirements/check-toolchain $(PYTHON)
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/dev.txt
+	touch $@
+
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
+	$(BIN)/maturin develop --release --locked --quiet
+	touch $@

@@ -1,0 +1,219 @@
+"""The digital twin as a target: settings are simulated, not applied to a machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from bayop import _core
+from bayop.errors import InputError
+from bayop.measurement import Measurement
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Setting, Space, Steps, default_setting, nic_and_cpu_space
+
+REQUESTS_PER_WINDOW: Final = 200_000
+"""Simulated requests in one measurement window; more make the window longer and the quantiles sharper."""
+
+LONGEST_DELAY_US: Final = 500.0
+"""The longest ITR-delay that searches consider by default; [D] sweeps to 400 us and holds SLOs of 500 us."""
+
+_QUANTITIES: Final = frozenset(
+    {
+        "power_w", "energy_j", "p5_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "mean_us",
+        "utilization", "interrupts_per_s", "qps", "duration_s",
+    }
+)  # fmt: skip
+# Relative sd of the power and utilization of a window of `REQUESTS_PER_WINDOW`, from 30 seeds at 400K requests/s.
+_NOISE: Final = {"power_w": 0.002, "energy_j": 0.002, "utilization": 0.003}
+# Successive latencies are correlated: a sample quantile scatters about twice as far as that of independent draws.
+_CORRELATION: Final = 2.0
+
+
+class TwinTarget:
+    """One simulated server under a stable load.
+
+    Args:
+        profile: The server.
+        qps: Offered load, in requests/s.
+        seed: Seed of everything random; the same seed gives the same sequence of measurements.
+        requests: Simulated requests in one window.
+
+    Raises:
+        InputError: the load is no positive number.
+    """
+
+    name = "twin"
+
+    def __init__(
+        self, profile: _core.Profile, *, qps: float, seed: int, requests: int = REQUESTS_PER_WINDOW
+    ) -> None:
+        if not (math.isfinite(qps) and qps > 0):
+            raise InputError("a load is a positive number of requests/s", value=qps)
+        self._profile = profile
+        self._qps = qps
+        self._seed = seed
+        self._requests = requests
+        self._windows = 0
+        self._space = profile_space(profile)
+        self._setting = default_setting(self._space)
+        self.description = f"the twin {profile.name} at {qps:g} qps"
+
+    @classmethod
+    def from_profile(cls, name_or_file: str, *, qps: float, seed: int) -> TwinTarget:
+        """The twin of a built-in profile or of a profile file.
+
+        Raises:
+            InputError: there is no such profile, or its text breaks a rule.
+        """
+        return cls(load_profile(name_or_file), qps=qps, seed=seed)
+
+    @property
+    def profile(self) -> _core.Profile:
+        """The server that is simulated."""
+        return self._profile
+
+    @property
+    def space(self) -> Space:
+        """ITR-delay x frequency in the profile's steps; both can be left to the operating system."""
+        return self._space
+
+    @property
+    def quantities(self) -> frozenset[str]:
+        """Everything that a window of the twin shows."""
+        return _QUANTITIES
+
+    @property
+    def qps(self) -> float:
+        """Offered load, in requests/s."""
+        return self._qps
+
+    def with_load(self, qps: float) -> TwinTarget:
+        """The same server under another load, in its default and at its first window."""
+        return TwinTarget(self._profile, qps=qps, seed=self._seed, requests=self._requests)
+
+    def apply(self, setting: Setting) -> Setting:
+        """Selects what the next window simulates."""
+        self._setting = self._space.check(setting)
+        return self._setting
+
+    def measure(self) -> Measurement:
+        """Simulates one window with the setting in effect; every window has its own arrivals."""
+        self._windows += 1
+        return simulate(self._profile, [self._run(self._setting, self._windows)], threads=1)[0]
+
+    def baseline(self) -> Measurement:
+        """One window of the default policies."""
+        return simulate(self._profile, [self._run(default_setting(self._space), 0)], threads=1)[0]
+
+    def restore(self) -> None:
+        """Back to the default policies."""
+        self._setting = default_setting(self._space)
+
+    def _run(self, setting: Setting, window: int) -> _core.Run:
+        seed = np.random.SeedSequence([self._seed, window]).generate_state(1, np.uint64)[0]
+        return simulation_run(setting, qps=self._qps, requests=self._requests, seed=int(seed))
+
+
+def load_profile(name_or_file: str) -> _core.Profile:
+    """A built-in profile by its name (`linux-memcached`), or a profile from a TOML file.
+
+    Raises:
+        InputError: there is no such profile, or its text breaks a rule.
+    """
+    built_in = profile_names()
+    if name_or_file in built_in:
+        file = resources.files("bayop.target.profiles") / f"{name_or_file.replace('-', '_')}.toml"
+        return parse_profile(file.read_text(encoding="utf-8"), source=file.name)
+    path = Path(name_or_file)
+    if path.suffix != ".toml":
+        hint = f"built-in profiles: {', '.join(built_in)}; a file's name ends in .toml"
+        raise InputError("the profile is unknown", value=name_or_file, hint=hint)
+    try:
+        return parse_profile(path.read_text(encoding="utf-8"), source=str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("the profile can be read as UTF-8 text", value=name_or_file, hint=str(error)) from error
+
+
+def profile_names() -> tuple[str, ...]:
+    """Names of the built-in profiles."""
+    files = resources.files("bayop.target.profiles").iterdir()
+    return tuple(sorted(f.name.removesuffix(".toml").replace("_", "-") for f in files if f.name.endswith(".toml")))
+
+
+def parse_profile(text: str, *, source: str) -> _core.Profile:
+    """A profile from TOML text.
+
+    Raises:
+        InputError: with file, line and key, for an unknown key, a wrong unit or a value out of range.
+    """
+    try:
+        return _core.Profile(text, source=source)
+    except _core.ProfileError as error:
+        raise as_input_error(error) from error
+
+
+def as_input_error(error: _core.ProfileError) -> InputError:
+    """The core's error as one of ours."""
+    return InputError(error.rule, value=error.value, place=error.place, hint=error.hint)
+
+
+def profile_space(profile: _core.Profile) -> Space:
+    """The knobs of a profile's machine, in hardware steps."""
+    low, high, step = profile.rx_usecs
+    mhz = profile.freq_mhz
+    gaps = {round(b - a, 6) for a, b in pairwise(mhz)}
+    frequencies = Steps(mhz[0], mhz[-1], gaps.pop()) if len(gaps) == 1 else Choices(tuple(mhz))
+    return nic_and_cpu_space(Steps(low, min(high, LONGEST_DELAY_US), step), frequencies, auto=True)
+
+
+def simulation_run(setting: Setting, *, qps: float, requests: int, seed: int) -> _core.Run:
+    """One run of the core for a setting; `auto` leaves a knob to the modelled policy."""
+
+    def fixed(knob_id: str) -> float | None:
+        value = setting[knob_id]
+        return None if value == AUTO else float(value)
+
+    return {
+        "qps": qps,
+        "requests": requests,
+        "seed": seed,
+        "rx_usecs": fixed(RX_USECS),
+        "freq_mhz": fixed(FREQ_MHZ),
+    }
+
+
+def simulate(profile: _core.Profile, runs: Sequence[_core.Run], *, threads: int) -> list[Measurement]:
+    """Simulates many windows, in the order of `runs`; the result does not depend on the number of threads.
+
+    Raises:
+        InputError: a run asks for what the profile's machine can't do, or its window was too short to finish a request.
+    """
+    try:
+        windows = _core.simulate(profile, list(runs), threads=threads)
+    except _core.ProfileError as error:
+        raise as_input_error(error) from error
+    return [_measurement(window) for window in windows]
+
+
+def _measurement(window: Mapping[str, object]) -> Measurement:
+    quantities = {k: float(v) for k in _QUANTITIES if isinstance(v := window[k], int | float)}
+    completed = window["completed"]
+    if "p99_us" not in quantities or not isinstance(completed, int):
+        raise InputError("a simulated window completes at least one request", hint="offer more load or more requests")
+    noise = _NOISE | {name: _quantile_noise(name, quantities, completed) for name in ("p50_us", "p90_us", "p95_us", "p99_us")}
+    return Measurement(quantities, relative_sd=noise)
+
+
+def _quantile_noise(name: str, quantities: Mapping[str, float], completed: int) -> float:
+    """Relative sd of a sample quantile q of n draws: sqrt(q (1 - q) / n) / (density x quantile), times `_CORRELATION`."""
+    below, above = {"p50_us": ("p5_us", "p90_us"), "p99_us": ("p95_us", "p999_us")}.get(name, ("p50_us", "p99_us"))
+    share = {"p5_us": 0.05, "p50_us": 0.5, "p90_us": 0.9, "p95_us": 0.95, "p99_us": 0.99, "p999_us": 0.999}
+    q = share[name]
+    spread = (quantities[above] - quantities[below]) / (share[above] - share[below])
+    sd = _CORRELATION * math.sqrt(q * (1 - q) / completed) * spread / quantities[name]
+    return min(max(sd, 0.002), 0.3)

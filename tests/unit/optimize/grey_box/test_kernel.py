@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayop.optimize.grey_box.inputs import Inputs
+from bayop.optimize.grey_box.kernel import ResidualKernel
+
+KERNEL = ResidualKernel(known_sd=0.1, unknown_sd=0.5)
+
+
+def inputs(seed: int, n: int, unknown: int) -> Inputs:
+    rng = np.random.default_rng(seed)
+    return Inputs(rng.random(n), rng.random(n), rng.normal(0, 0.5, n), rng.random((n, 2)), rng.random((n, unknown)))
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 12), unknown=st.integers(0, 3))
+def test_is_a_covariance(seed: int, n: int, unknown: int) -> None:
+    at = inputs(seed, n, unknown)
+    covariance = KERNEL(at, at)
+    assert np.allclose(covariance, covariance.T)
+    assert np.linalg.eigvalsh(covariance).min() > -1e-9
+    assert np.allclose(np.diag(covariance), KERNEL.variance(at))
+
+
+def test_what_a_prior_explains_leaves_little_behind() -> None:
+    assert KERNEL.variance(inputs(0, 1, 0))[0] == pytest.approx(0.01)
+    assert KERNEL.variance(inputs(0, 1, 1))[0] == pytest.approx(0.26)
+
+
+def test_loads_far_apart_share_little() -> None:
+    near = Inputs(*(np.zeros(2) for _ in range(2)), np.array([0.0, 0.1]), np.zeros((2, 2)), np.zeros((2, 0)))
+    far = Inputs(*(np.zeros(2) for _ in range(2)), np.array([0.0, 2.0]), np.zeros((2, 2)), np.zeros((2, 0)))
+    assert KERNEL(near, near)[0, 1] > 0.9 * 0.01 > 0.1 * 0.01 > KERNEL(far, far)[0, 1]

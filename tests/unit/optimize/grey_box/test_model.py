@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from bayop.optimize.grey_box.inputs import Array, Inputs
+from bayop.optimize.grey_box.kernel import ResidualKernel
+from bayop.optimize.grey_box.model import Data, Posterior
+
+SLOPE_SD = 2.0
+
+
+class Line:
+    """Two outputs with one shared slope: y0 = s x, y1 = -s x; with `bend`, y0 = exp(s) x."""
+
+    def __init__(self, *, bend: bool = False) -> None:
+        self._bend = bend
+
+    @property
+    def mean(self) -> Array:
+        return np.array([0.5])
+
+    @property
+    def sd(self) -> Array:
+        return np.array([SLOPE_SD])
+
+    def jacobian(self, theta: Array, at: Inputs) -> tuple[Array, Array]:
+        x = at.delay_us
+        slope = np.exp(theta[0]) if self._bend else theta[0]
+        derivative = slope if self._bend else 1.0
+        return np.stack([slope * x, -theta[0] * x]), np.stack([derivative * x, -x])[..., None]
+
+
+def at(x: Array) -> Inputs:
+    return Inputs(x, np.ones_like(x), np.zeros_like(x), np.column_stack([x, x]), np.empty((len(x), 0)))
+
+
+def data(x: Array, y: Array, *, output: int, sd: float) -> Data:
+    n = len(x)
+    return Data(at(x), np.arange(n), np.full(n, output), y, np.full(n, sd))
+
+
+KERNELS = [ResidualKernel(0.3, 0.0), ResidualKernel(0.2, 0.0)]
+X = np.array([0.1, 0.4, 0.9])
+Y = np.array([0.2, 0.5, 1.4])
+
+
+def test_a_linear_mean_gives_the_textbook_process() -> None:
+    posterior = Posterior(Line(), KERNELS, data(X, Y, output=0, sd=0.05))
+    new = np.array([0.25, 2.0])
+    joint = SLOPE_SD**2 * np.outer(X, X) + KERNELS[0](at(X), at(X)) + 0.05**2 * np.eye(3)
+    cross = SLOPE_SD**2 * np.outer(new, X) + KERNELS[0](at(new), at(X))
+    own = SLOPE_SD**2 * new**2 + KERNELS[0].variance(at(new))
+    gain = cross @ np.linalg.inv(joint)
+    mean, sd = posterior.predict(at(new), [0])
+    assert np.allclose(mean[0], 0.5 * new + gain @ (Y - 0.5 * X))
+    assert np.allclose(sd[0] ** 2, own - (gain * cross).sum(axis=1))
+    exact = multivariate_normal(0.5 * X, joint).logpdf(Y)
+    assert posterior.log_evidence == pytest.approx(exact + 1.5 * np.log(2 * np.pi))
+
+
+def test_one_output_teaches_the_other_through_the_shared_parameter() -> None:
+    steep = 3.0 * X
+    posterior = Posterior(Line(), KERNELS, data(X, steep, output=0, sd=0.01))
+    mean, sd = posterior.predict(at(np.array([2.0])), [1])
+    assert mean[0, 0] == pytest.approx(-6.0, abs=1.5)
+    assert sd[0, 0] < SLOPE_SD * 2.0
+
+
+def test_gauss_newton_finds_the_parameter_of_a_bent_mean() -> None:
+    x = np.linspace(0.1, 2.0, 30)
+    posterior = Posterior(Line(bend=True), [ResidualKernel(1e-3, 0), KERNELS[1]], data(x, np.exp(1.7) * x, output=0, sd=0.01))
+    assert posterior.theta[0] == pytest.approx(1.7, abs=0.01)
+
+
+def test_observations_that_repeat_reduce_the_noise() -> None:
+    once = Posterior(Line(), KERNELS, data(X[:1], Y[:1], output=0, sd=0.2))
+    twice = Posterior(Line(), KERNELS, data(X[[0, 0]], Y[[0, 0]], output=0, sd=0.2))
+    assert twice.predict(at(X[:1]), [0])[1] < once.predict(at(X[:1]), [0])[1]
