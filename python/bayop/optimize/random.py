@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 
-from bayop.optimize.base import Finished, Observation, Prediction, Problem, Proposal
-from bayop.optimize.measured import best_measured
+from bayop.optimize.base import Problem
+from bayop.optimize.measured import MeasuredSearch
 from bayop.space import Setting
 
 
-class RandomSearch:
+class RandomSearch(MeasuredSearch):
     """Tries settings in a random order, each once.
 
     Args:
@@ -18,24 +20,16 @@ class RandomSearch:
     """
 
     def __init__(self, problem: Problem, *, seed: int) -> None:
-        self._problem = problem
-        settings = problem.space.settings()
-        order = np.random.default_rng(seed).permutation(len(settings))
-        self._queue = [settings[i] for i in reversed(order)]
-        self._observations: list[Observation] = []
+        super().__init__(problem)
+        self._values = {knob.id: knob.values() for knob in problem.space.knobs}
+        self._rng = np.random.default_rng(seed)
 
-    def ask(self, trials_left: int) -> Proposal | Finished:  # noqa: ARG002 -- the contract's signature
-        """The next setting of the random order."""
-        return Proposal(self._queue.pop()) if self._queue else Finished("exhausted")
+    def choose(self, trials_left: int) -> Setting:  # noqa: ARG002 -- the contract's signature
+        """An untried setting, each with the same probability.
 
-    def tell(self, observation: Observation) -> None:
-        """Remembers the trial."""
-        self._observations.append(observation)
-
-    def incumbent(self) -> Setting | None:
-        """The best setting measured so far."""
-        return best_measured(self._observations, self._problem)
-
-    def predict(self, setting: Setting) -> Prediction | None:  # noqa: ARG002 -- the contract's signature
-        """None: there is no model."""
-        return None
+        Drawn until an untried one turns up, never listed and shuffled: six knobs have more settings than memory.
+        """
+        while True:
+            setting = {k: values[self._rng.integers(len(values))] for k, values in self._values.items()}
+            if not self.was_tried(setting):
+                return MappingProxyType(setting)

@@ -1,0 +1,213 @@
+"""The papers' way to search: Ax, a general Bayesian optimizer that sees the server as a black box.
+
+It is here to be compared with, and for people who want to reproduce [D]. Ax brings PyTorch, so it is an optional
+extra and is imported when a search with it starts, never before.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bayop.errors import InputError, UnsupportedError
+from bayop.measurement import Measurement
+from bayop.optimize.base import Observation, Problem
+from bayop.optimize.measured import MeasuredSearch
+from bayop.space import Knob, Setting, Value
+
+if TYPE_CHECKING:
+    from ax.api.client import Client
+    from ax.api.configs import ChoiceParameterConfig
+
+# Names that Ax knows the two modelled quantities by.
+_OBJECTIVE: Final = "objective"
+_LOG_LATENCY: Final = "log_latency"
+
+
+class _AxSearch(MeasuredSearch):
+    """Sobol points first, then Ax's default Gaussian process and expected improvement ("Sobol + GPEI" in [D]).
+
+    Args:
+        problem: What to search for; its history is not used, because Ax has no notion of another load.
+        seed: The same seed gives the same search.
+
+    Raises:
+        UnsupportedError: Ax is not installed.
+    """
+
+    def __init__(self, problem: Problem, *, seed: int) -> None:
+        super().__init__(problem)
+        # A knob with one value has nothing to optimize, and Ax refuses a space without a choice.
+        self._codes = {k.id: _Code(f"x{i}", k) for i, k in enumerate(problem.space.knobs) if len(k.values()) > 1}
+        self._fixed = {k.id: k.values()[0] for k in problem.space.knobs if len(k.values()) == 1}
+        self._asked: tuple[int, Setting] | None = None
+        self._client = (
+            _make_client(list(self._codes.values()), self.constraints(), np.random.SeedSequence(seed))
+            if self._codes
+            else None
+        )
+
+    @abstractmethod
+    def outcomes(self, measurement: Measurement) -> Mapping[str, float]:
+        """What Ax is told of a trial, by the names of the objective and of the constraints."""
+
+    def constraints(self) -> list[str]:
+        """Outcome constraints in Ax's notation; none unless a subclass has one."""
+        return []
+
+    def choose(self, trials_left: int) -> Setting:  # noqa: ARG002 -- Ax plans one trial ahead
+        """What Ax proposes; when it has run out of ideas, the first setting that it left out."""
+        if self._client is None:
+            return MappingProxyType(dict(self._fixed))
+        setting = self._propose(self._client)
+        return setting or next(s for s in self.problem.space.settings() if not self.was_tried(s))
+
+    def tell(self, observation: Observation) -> None:
+        """Hands the trial to Ax; one that Ax did not ask for is attached, and what it did ask for abandoned."""
+        asked, self._asked = self._asked, None
+        super().tell(observation)
+        if self._client is None:
+            return
+        outcomes = self.outcomes(observation.measurement)
+        usable = all(math.isfinite(value) for value in outcomes.values())
+        with _quiet():
+            if asked is not None and usable and dict(asked[1]) == dict(observation.setting):
+                self._client.complete_trial(asked[0], raw_data=dict(outcomes))
+                return
+            if asked is not None:
+                self._client.mark_trial_abandoned(asked[0])
+            parameters = self._encode(observation.setting)
+            if usable and parameters is not None:
+                index = self._client.attach_trial(parameters)
+                self._client.complete_trial(index, raw_data=dict(outcomes))
+
+    def _propose(self, client: Client) -> Setting | None:
+        from ax.exceptions.core import AxError
+
+        try:
+            with _quiet():
+                ((index, parameters),) = client.get_next_trials(max_trials=1).items()
+        except AxError:
+            # It says so when a small space holds nothing new (SearchSpaceExhausted), sometimes a little early.
+            return None
+        values = {knob_id: code.decode(parameters[code.name]) for knob_id, code in self._codes.items()}
+        setting = self.problem.space.check(self._fixed | values)
+        self._asked = (index, setting)
+        return setting
+
+    def _encode(self, setting: Setting) -> dict[str, Any] | None:
+        """The setting as Ax knows it, or None when it lies outside the space (a driver may round out of it)."""
+        try:
+            known = self.problem.space.check(setting)
+        except InputError:
+            return None
+        return {code.name: code.encode(known[knob_id]) for knob_id, code in self._codes.items()}
+
+
+class AxPenalty(_AxSearch):
+    """The papers' method: Ax minimises Rp = energy x max(latency - SLA + 1, 1) ([D] Eq. 4), latencies in us.
+
+    Windows of equal length make energy and power the same objective. Any other objective under the SLO is penalised
+    in the same way; objectives without a constraint (Rp itself is one) go to Ax as they are.
+    """
+
+    def outcomes(self, measurement: Measurement) -> Mapping[str, float]:
+        """The penalised objective."""
+        value = self.problem.objective.of(measurement)
+        if self.problem.objective.constrained:
+            slo = self.problem.slo
+            penalty = max(measurement[slo.quantity] - slo.limit_us + 1.0, 1.0)
+            # abs: a breach makes a negative objective worse as well.
+            value += abs(value) * (penalty - 1.0)
+        return {_OBJECTIVE: value}
+
+
+class AxConstrained(_AxSearch):
+    """Ax with the SLO as an outcome constraint, which a model follows more easily than the cliff of Rp.
+
+    The latency is modelled in the logarithm, where a Gaussian process fits it best; the constraint is the same.
+    """
+
+    def constraints(self) -> list[str]:
+        """The SLO on the logarithm of the latency."""
+        if not self.problem.objective.constrained:
+            return []
+        return [f"{_LOG_LATENCY} <= {math.log(self.problem.slo.limit_us):.12f}"]
+
+    def outcomes(self, measurement: Measurement) -> Mapping[str, float]:
+        """The objective, and the latency where it is constrained."""
+        outcomes = {_OBJECTIVE: self.problem.objective.of(measurement)}
+        if self.problem.objective.constrained:
+            outcomes[_LOG_LATENCY] = math.log(measurement[self.problem.slo.quantity])
+        return outcomes
+
+
+class _Code:
+    """A knob as a parameter of Ax: numbers are ordered, anything with a word in it (`auto` too) is a choice."""
+
+    def __init__(self, name: str, knob: Knob) -> None:
+        self.name = name
+        self._values = knob.values()
+        self._ordered = len(knob.numbers()) == len(self._values)
+
+    def config(self) -> ChoiceParameterConfig:
+        from ax.api.configs import ChoiceParameterConfig
+
+        if self._ordered:
+            numbers = sorted(float(v) for v in self._values)
+            return ChoiceParameterConfig(self.name, numbers, "float", is_ordered=True)
+        labels = [self._label(i) for i in range(len(self._values))]
+        return ChoiceParameterConfig(self.name, labels, "str", is_ordered=False)
+
+    def encode(self, value: Value) -> float | str:
+        return float(value) if self._ordered else self._label(self._values.index(value))
+
+    def decode(self, code: Any) -> Value:  # noqa: ANN401 -- Ax's parameter values have no narrower type
+        if self._ordered:
+            return float(code)
+        return self._values[int(str(code).removeprefix("v"))]
+
+    @staticmethod
+    def _label(index: int) -> str:
+        # Not the value itself: a knob may have both the number 2 and the word "2".
+        return f"v{index}"
+
+
+def _make_client(codes: list[_Code], constraints: list[str], seeds: np.random.SeedSequence) -> Client:
+    sobol_seed, ax_seed = (int(s) for s in seeds.generate_state(2, dtype=np.uint32))
+    with _quiet():
+        try:
+            from ax.api.client import Client
+            from ax.utils.common.logger import set_stderr_log_level
+        except ImportError as error:
+            raise UnsupportedError(
+                "the optimizers ax and ax-constrained need the ax-platform package",
+                hint="pip install 'bayop[ax]'; the default optimizer, grey-box, needs nothing",
+            ) from error
+        # Ax announces every trial on stderr, which is ours to speak on.
+        set_stderr_log_level(logging.CRITICAL)
+        client = Client(random_seed=ax_seed)
+        client.configure_experiment([code.config() for code in codes])
+        client.configure_optimization(f"-{_OBJECTIVE}", outcome_constraints=constraints or None)
+        client.configure_generation_strategy(
+            initialization_budget=max(5, 2 * len(codes)),
+            initialization_random_seed=sobol_seed,
+            initialize_with_center=False,
+        )
+    return client
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silences the warnings of PyTorch and Ax about themselves; nobody who tunes a server can act on them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
