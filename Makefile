@@ -52,5 +52,5 @@ $(VENV)/.installed: requirements/dev.txt
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
-	$(BIN)/maturin develop --release --locked --quiet
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	touch $@
