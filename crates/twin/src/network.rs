@@ -24,6 +24,7 @@ impl Network {
     pub fn new(profile: &Profile, run: &Applied) -> Self {
         let (app, nic) = (&profile.app, &profile.machine.nic);
         let coalesces = run.rx_usecs.is_none_or(|us| us >= nic.coalesce_from_rx_usecs);
+        let eager = run.rx_usecs.is_some_and(|us| us < nic.eager_writeback_below_rx_usecs);
         let base_us = app.network_us + if coalesces { nic.coalesce_us } else { 0.0 };
         let mut rng = Rng::new(99, 0); // the table is part of the model, not of the run
         let table = std::array::from_fn(|i| {
@@ -33,8 +34,8 @@ impl Network {
         Self {
             table: Box::new(table),
             completion_us: nic.tx_completion_us,
-            extra_threshold: (app.extra_tx_share * 65_536.0) as u64,
-            extra_us: app.extra_tx_us,
+            extra_threshold: if eager { (nic.eager_writeback_share * 65_536.0) as u64 } else { 0 },
+            extra_us: nic.eager_writeback_us,
         }
     }
 

@@ -102,7 +102,11 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
                     bits >>= 12;
                 }
                 tally.completed += requests as u64;
-                core.vector.transmit(now_us + self.network.completion_us, requests as u32);
+                let completion_us = now_us + self.network.completion_us;
+                core.vector.transmit(completion_us, requests as u32);
+                if (bits >> 12) & 0xffff < self.network.extra_threshold {
+                    core.vector.transmit(completion_us + self.network.extra_us, 1);
+                }
                 now_us += requests as f64 * costs.after_response_us;
             }
             tally.busy(index, now_us - start_us);

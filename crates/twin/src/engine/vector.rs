@@ -68,7 +68,9 @@ impl<M: Moderation> Vector<M> {
         let arrivals = ArrivalProcess::new(app, mean_gap_us);
         let mut rng = Rng::new(run.seed, 2 * core as u64);
         let next_packet_us = arrivals.gap_us(&mut rng);
-        let last_interrupt_us = -moderation.interval_us() * (rng.next_u64() >> 40) as f64 / 16_777_216.0;
+        let interval_us = moderation.interval_us();
+        let start_us = min(app.start_spread_us, interval_us) * (rng.next_u64() >> 40) as f64 / 16_777_216.0;
+        let last_interrupt_us = start_us - interval_us;
         Self {
             arrivals,
             rng,

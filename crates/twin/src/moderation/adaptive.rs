@@ -63,13 +63,15 @@ impl Direction {
             self.proposal = MIN_US | LATENCY_FLAG;
             return;
         }
+        let mean_bytes = bytes / f64::from(packets.max(1));
+        let crept_up = (interval + MIN_STEP_US).min(MAX_US);
         self.proposal = match packets {
-            0 => (interval + MIN_STEP_US).min(MAX_US) + (self.proposal & LATENCY_FLAG),
-            1..4 if bytes < 9000.0 => LATENCY_FLAG + by_size_us(bytes / f64::from(packets), true),
-            0..48 => (interval + MIN_STEP_US).min(MAX_US),
-            48..96 => interval,
-            96..256 => (interval / 2).max(MIN_US),
-            _ => by_size_us(bytes / f64::from(packets), false),
+            0 => crept_up + (self.proposal & LATENCY_FLAG),
+            1..=3 if bytes < 9000.0 => LATENCY_FLAG + by_size_us(mean_bytes, true),
+            1..=47 => crept_up,
+            48..=95 => interval,
+            96..=255 => (interval / 2).max(MIN_US),
+            _ => by_size_us(mean_bytes, false),
         };
     }
 }

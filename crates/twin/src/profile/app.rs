@@ -61,10 +61,11 @@ pub struct App {
     pub network_jitter_us: f64,
     /// Mean of a second one.
     pub client_jitter_us: f64,
-    /// Part of responses that cause a second transmit completion.
-    pub extra_tx_share: f64,
-    /// How much later that one comes.
-    pub extra_tx_us: f64,
+    /// Clients start within this time of each other. What it decides is how far apart the
+    /// vectors' interrupts are: under load each fires at its own first packet and then exactly
+    /// once per interval, so vectors that start together stay together, requests reach the
+    /// application threads in bursts, and cores are woken less often.
+    pub start_spread_us: f64,
     /// Packets per request that are bare acknowledgements whatever the load.
     pub ack_share: f64,
     /// A client acknowledges a response by itself when its connection has no request to send

@@ -42,6 +42,13 @@ pub struct Nic {
     pub coalesce_us: f64,
     /// From handing a response to the card to its transmit-completion event.
     pub tx_completion_us: f64,
+    /// Below this rx-usecs the driver has each descriptor written back by itself (WTHRESH 1
+    /// instead of 8), so that a response can cause a second completion event.
+    pub eager_writeback_below_rx_usecs: f64,
+    /// Part of responses that do then.
+    pub eager_writeback_share: f64,
+    /// How much later the second event comes.
+    pub eager_writeback_us: f64,
 }
 
 /// One idle state (C-state) of a core.
