@@ -57,6 +57,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?P<unit>[A-Za-zµ%]*)|(?P<name>[A-Za-z_][\w.]*)|(?P<op>[-+*/^(),]))"
 )
 _MAX_DEPTH: Final = 40
+_MAX_TOKENS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +82,22 @@ class Expression:
         """
         parser = _Parser(text)
         node = parser.whole()
-        if not parser.names:
+        if not parser.names - {"slo_us"}:
             raise InputError("an objective names at least one measured quantity", value=text, hint=_names_hint())
         return cls(text=text, names=frozenset(parser.names), _evaluate=node.evaluate)
 
     def __call__(self, quantities: Mapping[str, Values]) -> Values:
-        """The value in SI base units, for quantities in the unit that each name carries (scalars or arrays)."""
-        return self._evaluate(quantities)
+        """The value in SI base units, for quantities in the unit that each name carries (scalars or arrays).
+
+        Where arithmetic has no answer (`log` of a negative number, a division by zero) it is NaN or infinite.
+        """
+        with np.errstate(all="ignore"):
+            return self._evaluate(quantities)
+
+
+def is_quantity(name: str) -> bool:
+    """Whether an expression may name this quantity: `power_w`, `utilization`, `p99_us`."""
+    return name in _QUANTITY_UNITS or _QUANTILE.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +119,10 @@ class _Parser:
         while position < end:
             match = _TOKEN.match(text, position)
             if match is None or match.end() == position:
-                raise self._error("this character has no meaning in an objective", position)
+                at = end - len(text[position:end].lstrip())
+                raise self._error("this character has no meaning in an objective", at, value=text[at])
+            if len(self._tokens) == _MAX_TOKENS:
+                raise self._error(f"an objective has at most {_MAX_TOKENS} words and signs", position)
             if match["number"] is not None:
                 self._tokens.append(("number", match["number"] + " " + match["unit"], match.start("number")))
             elif match["name"] is not None:
@@ -135,7 +148,7 @@ class _Parser:
         while (op := self._take("+", "-")) is not None:
             symbol, at = op
             right = self._product()
-            if left.dimension != right.dimension:
+            if not _same(left.dimension, right.dimension):
                 raise self._error(f"the two sides of {symbol!r} must have the same dimension", at)
             left = _binary(left.dimension, np.add if symbol == "+" else np.subtract, left, right)
         self._depth -= 1
@@ -218,7 +231,9 @@ class _Parser:
         if len(arguments) != arity:
             raise self._error(f"{name} takes {arity} argument{'s' * (arity > 1)}", at, value=len(arguments))
         first = arguments[0].dimension
-        if any(a.dimension != first for a in arguments) or (name in {"log", "exp"} and first != _PURE):
+        if not all(_same(a.dimension, first) for a in arguments) or (
+            name in {"log", "exp"} and not _same(first, _PURE)
+        ):
             raise self._error(
                 f"the arguments of {name} have the wrong dimension",
                 at,
@@ -261,6 +276,11 @@ def _binary(dimension: Dimension, function: Callable[..., Values], left: _Node, 
 
 def _combine(left: Dimension, right: Dimension, sign: int) -> Dimension:
     return (left[0] + sign * right[0], left[1] + sign * right[1], left[2] + sign * right[2])
+
+
+def _same(left: Dimension, right: Dimension) -> bool:
+    """Equal but for rounding: x^0.1 * x^0.2 has the dimension of x^0.3."""
+    return all(math.isclose(a, b, abs_tol=1e-9) for a, b in zip(left, right, strict=True))
 
 
 def _names_hint() -> str:

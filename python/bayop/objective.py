@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bayop.errors import InputError
-from bayop.expression import Expression, Values
+from bayop.expression import Expression, Values, is_quantity
 from bayop.measurement import Measurement
 from bayop.slo import Slo
 
@@ -57,7 +57,7 @@ class Objective:
         if built_in is not None:
             template, constrained, _ = built_in
             return cls(text, Expression.parse(template.format(q=slo.quantity)), slo, constrained)
-        if text.isidentifier() and "_" not in text:
+        if text.isidentifier() and "_" not in text and not is_quantity(text):
             raise InputError(
                 "an objective is a name or an expression",
                 value=text,

@@ -88,12 +88,17 @@ def run_search(
     except BaseException:
         target.restore()
         raise
-    setting = optimizer.incumbent()
-    if setting is None:
+    try:
+        setting = optimizer.incumbent()
+        prediction = None if setting is None else optimizer.predict(setting)
+        if setting is None:
+            target.restore()
+        else:
+            target.apply(setting)
+    except BaseException:
+        # Also a second Ctrl-C: the last trial must not stay applied.
         target.restore()
-    else:
-        target.apply(setting)
-    prediction = None if setting is None else optimizer.predict(setting)
+        raise
     return Result(setting=setting, trials=tuple(trials), stopped=stopped, prediction=prediction)
 
 

@@ -15,7 +15,11 @@ _HINT = "write a quantile, '<' and a limit with its unit: p99<500us, p90<0.5ms, 
 
 def quantile_name(quantile: float) -> str:
     """The field that holds a latency quantile: 0.99 -> `p99_us`, 0.999 -> `p999_us` (as in the study schema)."""
-    return f"p{quantile * 100:.6g}_us".replace(".", "")
+    return f"p{_percent(quantile)}_us".replace(".", "")
+
+
+def _percent(quantile: float) -> str:
+    return f"{quantile * 100:.10g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,9 @@ class Slo:
     def __post_init__(self) -> None:
         if not 0.0 < self.quantile < 1.0:
             raise InputError("an SLO's quantile lies between p0 and p100", value=self.quantile, hint=_HINT)
+        if "." in _percent(self.quantile) and self.quantile < 0.1:
+            # p9.9 would be read from the column p99_us.
+            raise InputError("an SLO's quantile below p10 is a whole number", value=self.quantile, hint=_HINT)
         if not (math.isfinite(self.limit_us) and self.limit_us > 0.0):
             raise InputError("an SLO's limit is a positive time", value=self.limit_us, hint=_HINT)
 
@@ -62,4 +69,4 @@ class Slo:
         return latency_us < self.limit_us
 
     def __str__(self) -> str:
-        return f"p{self.quantile * 100:.6g}<{format_quantity(self.limit_us, 'us')}"
+        return f"p{_percent(self.quantile)}<{format_quantity(self.limit_us, 'us')}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 from typing import Final
 
 from bayop.errors import InputError
@@ -68,8 +69,9 @@ def convert(value: float, unit: str, to: str) -> float:
     (dimension, size), (to_dimension, to_size) = _lookup(unit), _lookup(to)
     if dimension != to_dimension:
         raise InputError(f"a {to_dimension} is expected here", value=f"{value:g}{unit}", hint=f"write it in {to}")
-    # One division keeps round values exact (2.1 GHz is 2100 MHz, not 2100.0000000000005).
-    return value * (size / to_size) if size >= to_size else value / (to_size / size)
+    # Exact ratios keep round values exact: 1 ms is 1000 us, and not 1000.0000000000001.
+    ratio = Fraction(repr(size)) / Fraction(repr(to_size))
+    return value * ratio.numerator / ratio.denominator
 
 
 def parse_quantity(text: str, to: str, *, unit_required: bool = False) -> float:
@@ -83,17 +85,17 @@ def parse_quantity(text: str, to: str, *, unit_required: bool = False) -> float:
     Raises:
         InputError: not a finite number, an unknown unit, a unit of another dimension, or a missing one.
     """
-    match = _QUANTITY.fullmatch(text)
+    # Keyboards have two letters for micro; the table has one.
+    match = _QUANTITY.fullmatch(text.replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}"))
     if match is None:
         raise InputError(f"a quantity is a number and a unit such as 50{to}", value=text)
     number, unit = float(match["number"]), match["unit"]
-    if not math.isfinite(number):
+    value = convert(number, unit, to) if unit else number
+    if not math.isfinite(value):
         raise InputError("a quantity is finite", value=text)
-    if unit:
-        return convert(number, unit, to)
-    if unit_required:
+    if unit_required and not unit:
         raise InputError("the unit is missing", value=text, hint=f"write it out, for example {match['number']}{to}")
-    return number
+    return value
 
 
 def dimension_of(unit: str) -> str:

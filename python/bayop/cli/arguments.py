@@ -42,6 +42,14 @@ def integer(text: str) -> int:
         raise InputError("a whole number is expected", value=text) from None
 
 
+def seed(text: str) -> int:
+    """A seed: a whole number from 0 on."""
+    value = integer(text)
+    if value < 0:
+        raise InputError("a seed is at least 0", value=value)
+    return value
+
+
 def positive(text: str) -> int:
     """A whole number of at least 1."""
     value = integer(text)
@@ -63,9 +71,7 @@ def add_slo(parser: argparse.ArgumentParser, default: str = "p99<500us") -> None
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """`--seed`."""
-    parser.add_argument(
-        "--seed", type=reader(integer, "--seed"), default=0, help="seed of everything random (default: 0)"
-    )
+    parser.add_argument("--seed", type=reader(seed, "--seed"), default=0, help="seed of everything random (default: 0)")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -46,7 +46,10 @@ class StudyTarget:
     def __init__(self, path: Path, *, os: str, qps: float, seed: int) -> None:
         rows = _select(read_study(path), path, os, qps)
         static = [r for r in _uncapped(rows) if not r.is_default]
-        self._surface = Surface((_coordinates(r), r.quantities) for r in static)
+        try:
+            self._surface = Surface((_coordinates(r), r.quantities) for r in static)
+        except InputError as error:
+            raise error.at(f"{path}, {os}, {qps:g} qps") from error
         self._defaults = [r.quantities for r in rows if r.is_default]
         self._rng = np.random.default_rng(seed)
         self._setting: Setting | None = None
@@ -112,6 +115,8 @@ class StudyTarget:
         }
         factors = np.exp(self._rng.standard_normal(len(noise)) * np.array(list(noise.values())))
         noisy = means | {name: means[name] * float(f) for name, f in zip(noise, factors, strict=True)}
+        if "utilization" in noisy:
+            noisy["utilization"] = min(noisy["utilization"], 1.0)
         noisy["energy_j"] = noisy["power_w"] * noisy["duration_s"]
         return Measurement(noisy, relative_sd=noise | {"energy_j": NOISE["energy_j"]})
 
@@ -138,7 +143,8 @@ def _select(rows: list[Row], path: Path, os: str, qps: float) -> list[Row]:
 def _uncapped(rows: list[Row]) -> list[Row]:
     """The rows whose RAPL cap is the study's highest (the TDP, which never binds), or all when it has no caps."""
     caps = [r.cap_w for r in rows if r.cap_w is not None]
-    return [r for r in rows if r.cap_w == max(caps)] if caps else rows
+    highest = max(caps, default=None)
+    return [r for r in rows if r.cap_w == highest]
 
 
 def _coordinates(row: Row) -> tuple[float, float]:

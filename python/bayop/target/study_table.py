@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections.abc import Iterator
@@ -62,13 +63,29 @@ def read_study(path: Path) -> list[Row]:
         InputError: with file, line and column, for a missing column, a value that is no number, NaN, or one whose
             size says that it is in another unit than its column's name.
     """
+    reader = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            return list(_rows(csv.DictReader(file, strict=True), path))
+        rows = list(_rows(reader, path))
+    except csv.Error as error:
+        raise InputError(
+            "a study is a CSV file", place=f"{path}, line {max(reader.line_num, 1)}", hint=str(error)
+        ) from error
+    if not rows:
+        raise InputError("a study has at least one trusted row", place=f"{path}, line {max(reader.line_num, 1)}")
+    return rows
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
     except OSError as error:
         raise InputError("the study can be read", value=str(path), hint=error.strerror) from error
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError("a study is a CSV file in UTF-8", place=str(path), hint=str(error)) from error
+    try:
+        # Spreadsheets put a byte-order mark in front.
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError("a study is a CSV file in UTF-8", place=f"{path}, line {line}", hint=str(error)) from error
 
 
 def _rows(reader: csv.DictReader[str], path: Path) -> Iterator[Row]:
@@ -84,6 +101,9 @@ def _rows(reader: csv.DictReader[str], path: Path) -> Iterator[Row]:
             place=f"{path}, line 1",
             hint=_rename_hint(missing, columns),
         )
+    twice = sorted({c for c in columns if columns.count(c) > 1})
+    if twice:
+        raise InputError("a study has each column once", value=", ".join(twice), place=f"{path}, line 1")
     for record in reader:
         cells = _Cells(record, f"{path}, line {reader.line_num}")
         if not cells.flag("itr_mislabelled") and not cells.flag("freq_mislabelled"):
@@ -108,7 +128,7 @@ def _row(cells: _Cells, quantiles: list[str]) -> Row:
 
 def _quantities(cells: _Cells, quantiles: list[str]) -> dict[str, float]:
     found = {"power_w": cells.number("power_w"), "qps": cells.optional("qps_measured")}
-    found |= {name: cells.optional(name) for name in quantiles}
+    found |= _latencies(cells, quantiles)
     found["utilization"] = cells.optional("busy_frac")
     duration_s, interrupts = cells.optional("duration_s"), cells.optional("interrupts")
     if duration_s is not None:
@@ -116,6 +136,30 @@ def _quantities(cells: _Cells, quantiles: list[str]) -> dict[str, float]:
         if interrupts is not None:
             found["interrupts_per_s"] = interrupts / duration_s
     return {name: value for name, value in found.items() if value is not None and value > 0.0}
+
+
+def _latencies(cells: _Cells, quantiles: list[str]) -> dict[str, float | None]:
+    """The latency quantiles of a row; they rise with their number, or one of them is in another unit."""
+    found = {name: cells.optional(name) for name in sorted(quantiles, key=_share)}
+    below = 0.0
+    for name, value in found.items():
+        if value is not None and value < below:
+            raise InputError(
+                f"{name} is at least as long as the quantiles below it",
+                value=value,
+                place=cells.where(name),
+                hint="is the value in another unit than the rest of the row?",
+            )
+        below = value or below
+    return found
+
+
+def _share(quantile: str) -> float:
+    """The share of requests that a quantile's column names: `p5_us` -> 0.05, `p999_us` -> 0.999."""
+    digits = quantile[1:].partition("_")[0]
+    if digits == "100":
+        return 1.0
+    return float(f"{digits[:2]}.{digits[2:]}") / 100.0 if len(digits) > 2 else float(digits) / 100.0
 
 
 class _Cells:

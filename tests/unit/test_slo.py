@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+
+from bayop.errors import InputError
+from bayop.slo import Slo, quantile_name
+
+
+@pytest.mark.parametrize(
+    ("text", "quantile", "limit_us", "quantity"),
+    [
+        ("p99<500us", 0.99, 500.0, "p99_us"),
+        (" P99 <= 0.5 ms ", 0.99, 500.0, "p99_us"),
+        ("p90<1ms", 0.90, 1000.0, "p90_us"),
+        ("p50<0.1s", 0.50, 100_000.0, "p50_us"),
+        ("p5<10us", 0.05, 10.0, "p5_us"),
+        ("p99.9<2ms", 0.999, 2000.0, "p999_us"),
+        ("p99.5<2ms", 0.995, 2000.0, "p995_us"),
+        ("p99.999<2ms", 0.99999, 2000.0, "p99999_us"),
+    ],
+)
+def test_reads_a_quantile_and_a_limit(text: str, quantile: float, limit_us: float, quantity: str) -> None:
+    slo = Slo.parse(text)
+    assert slo.quantile == pytest.approx(quantile)
+    assert slo.limit_us == limit_us
+    assert slo.quantity == quantity
+    assert Slo.parse(str(slo)) == slo
+
+
+@pytest.mark.parametrize(
+    "text", ["", "p99", "500us", "p99>500us", "p99=500us", "q99<500us", "p999<5us", "p99<", "p<5us"]
+)
+def test_refuses_what_is_no_slo(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Slo.parse(text)
+    assert caught.value.rule == "an SLO is a latency quantile and a limit"
+    assert caught.value.value == text
+    assert "p99<500us" in str(caught.value.hint)
+
+
+def test_refuses_a_limit_without_a_unit() -> None:
+    with pytest.raises(InputError) as caught:
+        Slo.parse("p99<500")
+    assert "needs a time as its limit" in str(caught.value)
+    assert "the unit is missing" in str(caught.value)
+    assert "p99<500us" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("text", ["p99<5W", "p99<fast", "p99<nanus", "p99<5parsecs"])
+def test_refuses_a_limit_that_is_no_time(text: str) -> None:
+    with pytest.raises(InputError, match="needs a time as its limit") as caught:
+        Slo.parse(text)
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["p99<0us", "p99<-5us"])
+def test_refuses_a_limit_that_is_not_positive(text: str) -> None:
+    with pytest.raises(InputError, match="an SLO's limit is a positive time"):
+        Slo.parse(text)
+
+
+def test_refuses_p0() -> None:
+    with pytest.raises(InputError, match="between p0 and p100"):
+        Slo.parse("p0<5us")
+
+
+def test_refuses_a_quantile_that_would_be_read_from_another_column() -> None:
+    # p9.9 would be spelled p99_us.
+    with pytest.raises(InputError, match="below p10 is a whole number"):
+        Slo.parse("p9.9<5us")
+
+
+def test_the_limit_itself_is_a_breach() -> None:
+    slo = Slo.parse("p99<500us")
+    assert slo.met_by(499.9)
+    assert not slo.met_by(500.0)
+
+
+def test_quantiles_are_named_as_in_the_study_schema() -> None:
+    assert [quantile_name(q) for q in (0.05, 0.5, 0.99, 0.999, 0.9999)] == [
+        "p5_us",
+        "p50_us",
+        "p99_us",
+        "p999_us",
+        "p9999_us",
+    ]
