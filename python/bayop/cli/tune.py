@@ -12,7 +12,7 @@ from bayop.measurement import Measurement
 from bayop.objective import OBJECTIVES, Objective
 from bayop.optimize import OPTIMIZERS, make_optimizer
 from bayop.optimize.base import Problem
-from bayop.search import Result, Trial, run_search
+from bayop.search import Result, Trial, check_problem, run_search
 from bayop.slo import Slo
 from bayop.space import Setting, Space
 from bayop.target.base import Target
@@ -44,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--objective",
         default="power",
-        help=f"what is minimised: {', '.join(OBJECTIVES)}, or an expression such as 'power_w * p99_us' (default: power)",
+        help=f"what is minimised: {', '.join(OBJECTIVES)}, "
+        "or an expression such as 'power_w * p99_us' (default: power)",
     )
     parser.add_argument(
         "--only",
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
     target = _make_target(args)
     objective = Objective.parse(args.objective, args.slo)
     problem = Problem(_search_space(target.space, args), args.slo, objective, target.qps)
+    check_problem(target, problem, args.max_trials)
     optimizer = make_optimizer(args.optimizer, problem, seed=args.seed)
     baseline = target.baseline()
     if args.json:

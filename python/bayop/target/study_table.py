@@ -67,9 +67,8 @@ def read_study(path: Path) -> list[Row]:
     try:
         rows = list(_rows(reader, path))
     except csv.Error as error:
-        raise InputError(
-            "a study is a CSV file", place=f"{path}, line {max(reader.line_num, 1)}", hint=str(error)
-        ) from error
+        place = f"{path}, line {max(reader.reader.line_num, 1)}"
+        raise InputError("a study is a CSV file", place=place, hint=str(error)) from error
     if not rows:
         raise InputError("a study has at least one trusted row", place=f"{path}, line {max(reader.line_num, 1)}")
     return rows

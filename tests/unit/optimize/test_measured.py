@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from bayop.measurement import Measurement
+from bayop.optimize.base import Observation
+from bayop.optimize.measured import best_measured, setting_key, space_size
+from bayop.space import FREQ_MHZ, RX_USECS, Setting
+from bayop.testing.fakes import awkward_spaces, make_problem, papers_space
+
+PROBLEM = make_problem(papers_space(), slo="p99<200us")
+
+
+def observe(delay: float, power_w: float, p99_us: float) -> Observation:
+    setting: Setting = {RX_USECS: delay, FREQ_MHZ: 2900}
+    return Observation(setting, Measurement({"power_w": power_w, "p99_us": p99_us}), PROBLEM.qps)
+
+
+def test_nothing_is_best_of_nothing() -> None:
+    assert best_measured([], PROBLEM) is None
+
+
+def test_the_least_objective_that_met_the_slo_is_best() -> None:
+    told = [observe(2, 100, 50), observe(100, 80, 150), observe(300, 60, 300)]
+    assert best_measured(told, PROBLEM) == told[1].setting
+
+
+def test_nothing_is_best_when_all_broke_the_slo() -> None:
+    assert best_measured([observe(2, 100, 200), observe(100, 80, 300)], PROBLEM) is None
+
+
+def test_without_a_constraint_the_least_objective_is_best() -> None:
+    problem = make_problem(papers_space(), objective="latency")
+    told = [observe(2, 100, 500), observe(100, 80, 300)]
+    assert best_measured(told, problem) == told[1].setting
+
+
+def test_repeats_count_with_their_mean() -> None:
+    # The lucky window of the first setting is neither its power nor its latency.
+    told = [observe(300, 60, 190), observe(300, 64, 290), observe(100, 80, 150), observe(2, 100, 50)]
+    assert best_measured(told, PROBLEM) == told[2].setting
+
+
+def test_an_objective_that_is_no_number_is_never_best() -> None:
+    problem = make_problem(papers_space(), objective="log(p99_us / 1us - 100) * 1W + power_w")
+    told = [observe(2, 100, 50), observe(100, 80, 150)]
+    assert math.isnan(problem.objective.of(told[0].measurement))
+    assert best_measured(told, problem) == told[1].setting
+    assert best_measured(told[:1], problem) is None
+
+
+def test_a_key_does_not_depend_on_order_or_on_the_type_of_number() -> None:
+    assert setting_key({RX_USECS: 2, FREQ_MHZ: 2900}) == setting_key({FREQ_MHZ: 2900.0, RX_USECS: 2.0})
+    assert setting_key({RX_USECS: 2, FREQ_MHZ: 2900}) != setting_key({RX_USECS: 2, FREQ_MHZ: 2800})
+
+
+@pytest.mark.parametrize("name", awkward_spaces())
+def test_the_size_of_a_space_is_the_number_of_its_settings(name: str) -> None:
+    space = awkward_spaces()[name]
+    assert space_size(space) == len(space.settings())

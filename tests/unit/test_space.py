@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from bayop.errors import InputError
+from bayop.space import (
+    AUTO,
+    FREQ_MHZ,
+    RX_USECS,
+    Choices,
+    Knob,
+    Space,
+    Steps,
+    Value,
+    default_setting,
+    format_setting,
+    nic_and_cpu_space,
+)
+
+DELAY = Knob(RX_USECS, Steps(2, 10, 2), auto=True, safest="low")
+FREQ = Knob(FREQ_MHZ, Choices((1300, 2100, 2900)), safest="high")
+GOVERNOR = Knob("idle.governor", Choices(("menu", "teo")))
+SPACE = Space((DELAY, FREQ))
+
+
+def test_steps_include_both_ends_and_stay_round() -> None:
+    assert Steps(2, 10, 2).values() == (2, 4, 6, 8, 10)
+    assert Steps(0.1, 0.5, 0.1).values() == (0.1, 0.2, 0.3, 0.4, 0.5)
+    assert Steps(2, 9, 2).values() == (2, 4, 6, 8)
+    assert Steps(5, 5, 1).values() == (5,)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step"), [(3, 2, 1), (1, 2, 0), (1, 2, -1), (1, math.inf, 1), (math.nan, 2, 1), (1, 2, math.nan)]
+)
+def test_refuses_steps_that_lead_nowhere(low: float, high: float, step: float) -> None:
+    with pytest.raises(InputError, match="a domain has low <= high and a positive step"):
+        Steps(low, high, step)
+
+
+@pytest.mark.parametrize("options", [(), (1, 1), ("a", "a")])
+def test_refuses_choices_that_are_none(options: tuple[Value, ...]) -> None:
+    with pytest.raises(InputError, match="a domain lists at least one value, each once"):
+        Choices(options)
+
+
+def test_auto_is_a_value_of_a_knob_that_can_be_handed_back() -> None:
+    assert DELAY.values() == (2, 4, 6, 8, 10, AUTO)
+    assert DELAY.numbers() == (2, 4, 6, 8, 10)
+    assert GOVERNOR.numbers() == ()
+
+
+@pytest.mark.parametrize(
+    ("knob", "text", "value"),
+    [
+        (DELAY, "4", 4),
+        (DELAY, "4us", 4),
+        (DELAY, "0.004ms", 4),
+        (DELAY, "auto", AUTO),
+        (FREQ, "2.1GHz", 2100),
+        (GOVERNOR, "teo", "teo"),
+    ],
+)
+def test_reads_a_value_with_or_without_its_unit(knob: Knob, text: str, value: Value) -> None:
+    assert knob.parse(text) == value
+
+
+@pytest.mark.parametrize(
+    ("knob", "text", "rule", "hint"),
+    [
+        (DELAY, "5us", "nic.rx_usecs takes 2us to 10us in steps of 2us, or auto", "the nearest value is 4us"),
+        (DELAY, "400us", "nic.rx_usecs takes 2us to 10us in steps of 2us, or auto", "the nearest value is 10us"),
+        (FREQ, "auto", "cpu.freq_mhz takes one of 1300MHz, 2100MHz, 2900MHz", None),
+        (FREQ, "2.2GHz", "cpu.freq_mhz takes one of 1300MHz, 2100MHz, 2900MHz", "the nearest value is 2100MHz"),
+        (FREQ, "50us", "a frequency is expected here", "write it in MHz"),
+        (DELAY, "fast", "a quantity is a number and a unit such as 50us", None),
+        (GOVERNOR, "ladder", "idle.governor takes one of menu, teo", None),
+        (GOVERNOR, "3", "idle.governor takes one of menu, teo", None),
+    ],
+)
+def test_refuses_a_value_outside_the_domain(knob: Knob, text: str, rule: str, hint: str | None) -> None:
+    with pytest.raises(InputError) as caught:
+        knob.parse(text)
+    assert (caught.value.rule, caught.value.place, caught.value.hint) == (rule, knob.id, hint)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1, 3, "4"])
+def test_checks_programs_as_strictly_as_people(value: Value) -> None:
+    with pytest.raises(InputError) as caught:
+        DELAY.check(value)
+    assert caught.value.place == RX_USECS
+
+
+def test_a_checked_setting_has_the_order_and_the_spelling_of_the_space() -> None:
+    checked = SPACE.check({FREQ_MHZ: 2100.0000000001, RX_USECS: 4.0})
+    assert list(checked.items()) == [(RX_USECS, 4), (FREQ_MHZ, 2100)]
+
+
+def test_a_mistyped_knob_gets_a_suggestion() -> None:
+    with pytest.raises(InputError, match=r"the knob is unknown here, but got 'nic\.rx_usec'") as caught:
+        SPACE.check({"nic.rx_usec": 4, FREQ_MHZ: 2100})
+    assert caught.value.hint == "did you mean nic.rx_usecs?"
+
+
+def test_a_foreign_knob_gets_the_list() -> None:
+    with pytest.raises(InputError) as caught:
+        SPACE["power.cap_w"]
+    assert caught.value.hint == "this target has nic.rx_usecs, cpu.freq_mhz"
+
+
+def test_a_missing_knob_is_named() -> None:
+    with pytest.raises(InputError, match="a setting has a value for every knob") as caught:
+        SPACE.check({RX_USECS: 4})
+    assert caught.value.hint == "add cpu.freq_mhz"
+
+
+@pytest.mark.parametrize("knobs", [(), (DELAY, DELAY)])
+def test_a_space_has_knobs_each_once(knobs: tuple[Knob, ...]) -> None:
+    with pytest.raises(InputError, match="a space has at least one knob, each once"):
+        Space(knobs)
+
+
+def test_lists_every_setting_once() -> None:
+    settings = SPACE.settings()
+    assert len(settings) == 6 * 3
+    assert dict(settings[1]) == {RX_USECS: 2, FREQ_MHZ: 2100}
+    assert len({tuple(s.items()) for s in settings}) == 18
+
+
+def test_settings_can_not_be_changed_behind_ones_back() -> None:
+    with pytest.raises(TypeError):
+        SPACE.settings()[0][RX_USECS] = 400  # type: ignore[index]
+
+
+def test_a_search_may_do_without_auto() -> None:
+    assert AUTO not in SPACE.without_auto()[RX_USECS].values()
+
+
+def test_a_search_of_one_knob_leaves_the_other_alone() -> None:
+    only = nic_and_cpu_space(Steps(2, 10, 2), Steps(1300, 2900, 100), auto=True).only([FREQ_MHZ])
+    assert only[RX_USECS].values() == (AUTO,)
+    assert AUTO not in only[FREQ_MHZ].values()
+
+
+def test_a_knob_that_can_not_be_left_alone_is_named() -> None:
+    with pytest.raises(InputError, match=r"leaves cpu\.freq_mhz to the operating system") as caught:
+        SPACE.only([RX_USECS])
+    assert caught.value.place == FREQ_MHZ
+
+
+def test_a_search_of_an_unknown_knob_is_refused() -> None:
+    with pytest.raises(InputError, match="the knob is unknown here"):
+        SPACE.only(["nic.rx_frames"])
+
+
+def test_the_default_is_auto_everywhere() -> None:
+    assert dict(default_setting(SPACE)) == {RX_USECS: AUTO, FREQ_MHZ: AUTO}
+
+
+def test_describes_itself_to_programs_and_people() -> None:
+    assert SPACE.describe() == {
+        RX_USECS: {"low": 2, "high": 10, "step": 2, "unit": "us", "auto": True},
+        FREQ_MHZ: {"choices": [1300, 2100, 2900], "unit": "MHz", "auto": False},
+    }
+    assert format_setting({RX_USECS: 4, FREQ_MHZ: AUTO}) == "nic.rx_usecs 4us, cpu.freq_mhz auto"
+    assert Knob(RX_USECS, Steps(4, 4, 2)).describe() == "only 4us"
