@@ -89,10 +89,17 @@ class StudyTarget:
             if baseline is None:
                 raise InputError("a study without default rows can't show the default", hint="apply a setting first")
             return baseline
-        rx_usecs, freq_mhz = self._setting[RX_USECS], self._setting[FREQ_MHZ]
-        means = self._surface.at(float(rx_usecs), float(freq_mhz))
+        means = self.truth(self._setting)
         means.setdefault("duration_s", _WINDOW_S)
         return self._noisy(means)
+
+    def truth(self, setting: Setting) -> dict[str, float]:
+        """The interpolated means at a setting, without noise: what a search is judged by and never sees.
+
+        Raises:
+            InputError: the setting lies outside the study's grid.
+        """
+        return self._surface.at(float(setting[RX_USECS]), float(setting[FREQ_MHZ]))
 
     def baseline(self) -> Measurement | None:
         """The mean of the study's default rows at this load, or None when it has none (EbbRT)."""

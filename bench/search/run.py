@@ -1,0 +1,160 @@
+"""Optimizers side by side on published measurements.
+
+Every optimizer searches the same cells (an operating system under one load of a study, with one SLO) for the least
+power under the SLO, with the papers' budget of 30 trials. The study answers with measurement noise; what was tried and
+what was held is judged on the true surface. Writes raw.csv, summary.md and env.json into
+results/<date>-<kind of machine>/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+
+# One thread a search: the computing time of an optimizer is that of one core. Set before numpy is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from bench.search import environment
+from bench.search.cells import find_cells
+from bench.search.records import Record, Search, run
+from bench.search.summary import by_cell, markdown, summarise
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from bayop.cli import report_error
+from bayop.errors import InputError
+from bayop.optimize import OPTIMIZERS
+
+SLOW = ("ax", "ax-constrained")
+EXAMPLES = """\
+examples:
+  python -m bench.search.run ../shared/data
+  python -m bench.search.run ../shared/data --optimizers grey-box,random --seeds 2 --cells 'linux 600K' --out /tmp/look
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the benchmark and writes its results."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    args = parser().parse_args(arguments)
+    console = Console(stderr=True, highlight=False)
+    try:
+        searches = list(plan(args))
+    except InputError as error:
+        report_error(error)
+        return error.exit_code
+    records = run_all(searches, args.jobs, console)
+    out = args.out or default_folder()
+    out.mkdir(parents=True, exist_ok=True)
+    write_raw(out / "raw.csv", records)
+    (out / "env.json").write_text(json.dumps(environment.describe(arguments), indent=2) + "\n", encoding="utf-8")
+    text = report(records, args)
+    (out / "summary.md").write_text(text, encoding="utf-8")
+    sys.stdout.write(text)
+    console.print(f"written to {out}")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags."""
+    made = argparse.ArgumentParser(
+        prog="python -m bench.search.run",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("data", type=Path, help="folder of study_memcached.csv and study_silo.csv")
+    made.add_argument(
+        "--optimizers", default=",".join(OPTIMIZERS), metavar="NAMES", help="comma-separated (default: all)"
+    )
+    made.add_argument("--seeds", type=int, default=20, metavar="N", help="searches per cell (default: 20)")
+    made.add_argument(
+        "--slow-seeds", type=int, default=3, metavar="N", help=f"the same for {' and '.join(SLOW)} (default: 3)"
+    )
+    made.add_argument("--trials", type=int, default=30, metavar="N", help="budget of a search (default: 30)")
+    made.add_argument("--cells", default="", metavar="TEXT", help="only cells whose name holds this text")
+    made.add_argument("--jobs", type=int, default=1, metavar="N", help="searches at a time (default: 1)")
+    made.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
+    return made
+
+
+def plan(args: argparse.Namespace) -> Iterator[Search]:
+    """Every search, cell by cell, so that all optimizers meet the same machine in the same mood.
+
+    Raises:
+        InputError: the data, an optimizer or a cell is not there.
+    """
+    names = args.optimizers.split(",")
+    unknown = [n for n in names if n not in OPTIMIZERS]
+    if unknown:
+        raise InputError("the optimizer is unknown", value=unknown[0], hint=f"there are {', '.join(OPTIMIZERS)}")
+    cells = [cell for cell in find_cells(args.data) if args.cells in cell.name]
+    if not cells:
+        raise InputError("a cell's name holds this text", value=args.cells, place="--cells")
+    for cell in cells:
+        for name in names:
+            for seed in range(args.slow_seeds if name in SLOW else args.seeds):
+                yield Search(cell, name, seed, args.trials)
+
+
+def run_all(searches: Sequence[Search], jobs: int, console: Console) -> list[Record]:
+    """Runs every search and gives the records in the order of the plan."""
+    progress = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
+    )
+    results: dict[int, Sequence[Record]] = {}
+    # Fresh processes: PyTorch does not survive a fork.
+    with progress, ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        task = progress.add_task("searches", total=len(searches))
+        waiting = {pool.submit(run, search): i for i, search in enumerate(searches)}
+        for done in as_completed(waiting):
+            results[waiting[done]] = done.result()
+            search = searches[waiting[done]]
+            progress.update(task, advance=1, description=f"{search.cell.name}, {search.optimizer}")
+    return [record for i in range(len(searches)) for record in results[i]]
+
+
+def report(records: Sequence[Record], args: argparse.Namespace) -> str:
+    """The summary: all cells together, then each."""
+    parts = [
+        "# Optimizers side by side",
+        "",
+        f"Least power under the SLO on published measurements, at most {args.trials} trials a search. A setting is",
+        "good when its true power is within 1 % of the best one's that meets the SLO; `trials to within 1 %` is the",
+        "median over searches of the trials after which what was held was good and stayed so. A trial or a final",
+        "setting is over the SLO when its true p99 is, by more than 2 %; a final setting over it counts as 100 %",
+        f"regret. All searched the same cells: {' and '.join(SLOW)} with {args.slow_seeds} seeds, the others with",
+        f"{args.seeds}.",
+        "",
+        markdown("All cells", summarise(records)),
+    ]
+    parts += [markdown(name, summarise(rows)) for name, rows in by_cell(records).items()]
+    return "\n".join(parts)
+
+
+def write_raw(path: Path, records: Sequence[Record]) -> None:
+    """One row a trial."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [f.name for f in fields(Record)])
+        writer.writeheader()
+        writer.writerows(asdict(r) | {"over_slo": int(r.over_slo), "held_ok": int(r.held_ok)} for r in records)
+
+
+def default_folder() -> Path:
+    """results/<date>-<kind of machine> beside this file."""
+    day = datetime.now(UTC).date().isoformat()
+    return Path(__file__).parent / "results" / f"{day}-{environment.host_kind()}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
