@@ -133,8 +133,7 @@ def report(records: Sequence[Record], args: argparse.Namespace) -> str:
         "good when its true power is within 1 % of the best one's that meets the SLO; `trials to within 1 %` is the",
         "median over searches of the trials after which what was held was good and stayed so. A trial or a final",
         "setting is over the SLO when its true p99 is, by more than 2 %; a final setting over it counts as 100 %",
-        f"regret. All searched the same cells: {' and '.join(SLOW)} with {args.slow_seeds} seeds, the others with",
-        f"{args.seeds}.",
+        "regret. All optimizers searched the same cells; the number of seeds shows in `searches`.",
         "",
         markdown("All cells", summarise(records)),
     ]
