@@ -19,6 +19,7 @@ from bayop import __version__
 from bayop.errors import BayopError, InputError
 
 VERBS: Final[dict[str, str]] = {
+    "demo": "play a day of changing load on the digital twin, with and without BayOp, and write a report",
     "tune": "search for the setting that meets the SLO for the least power, and hold it",
 }
 

@@ -1,0 +1,1 @@
+"""Offered load over time: the built-in daily curves and recorded traces."""

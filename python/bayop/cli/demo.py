@@ -1,0 +1,145 @@
+"""`bayop demo`: a day of changing load on the digital twin, with and without BayOp, and a report about it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bayop import __version__
+from bayop.cli import arguments
+from bayop.cli.output import print_json, round_significant
+
+if TYPE_CHECKING:
+    from bayop.study.day import DayPlan
+    from bayop.study.day_record import DayRecord
+    from bayop.study.machine import Machine
+
+EXAMPLE: Final = """\
+  bayop demo
+  bayop demo --slo 'p99<200us' --trigger load,breach --out tight
+  bayop demo --app silo --objective latency --load-curve trace_twitter_cluster2_hourly.csv
+"""
+
+_APPS: Final = ("memcached", "silo")
+# Modelled requests in a window: of a controller, of a sweep's grid, of a sweep's finalists.
+_REQUESTS: Final = 500_000
+_GRID_REQUESTS: Final = 40_000
+_FINAL_REQUESTS: Final = 120_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument("--app", choices=_APPS, default="memcached", help="the service (default: memcached)")
+    arguments.add_slo(parser)
+    parser.add_argument(
+        "--objective",
+        default="power",
+        help="what is minimised: power, latency, rp, edp, or an expression such as 'power_w * p99_us' (default: power)",
+    )
+    parser.add_argument(
+        "--load-curve",
+        default="twitter",
+        metavar="NAME|FILE",
+        help="shape of the load: twitter, twitter-cluster1, twitter-cluster2, or a CSV file with the columns hour and "
+        "qps_mean; scaled to the service's peak (default: twitter)",
+    )
+    parser.add_argument(
+        "--hours", type=arguments.reader(arguments.positive, "--hours"), default=24, help="length (default: 24)"
+    )
+    parser.add_argument(
+        "--trigger",
+        default="clock,breach",
+        help="what starts a search: clock (every hour), load (a change), breach (of the SLO), or several "
+        "(default: clock,breach)",
+    )
+    parser.add_argument(
+        "--out",
+        type=arguments.path,
+        default=Path("bayop-demo"),
+        metavar="DIR",
+        help="where the report goes (default: bayop-demo)",
+    )
+    arguments.add_seed(parser)
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plays the day and writes the report; 1 when BayOp found no setting that meets the SLO at some load."""
+    # The models are small: more threads in the linear algebra only get in the simulations' way.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from bayop.report.day import write_report
+    from bayop.study.day import SYSTEMS, play_day
+    from bayop.study.twin_machine import TwinMachine
+
+    plan = _plan(args)
+    machines = {system: TwinMachine(f"{system}-{args.app}") for system in SYSTEMS}
+    if args.json:
+        print_json(_start_event(plan, machines))
+        record = play_day(plan, machines)
+        report = write_report(record, args.out, __version__)
+        for event in _run_events(record):
+            print_json(event)
+        print_json({"event": "result", "report": str(report)})
+    else:
+        from bayop.cli.demo_display import show_day  # `--json` must not pay for rich
+
+        record = show_day(plan, machines, args.out)
+    return 0 if all(s.setting is not None for run in record.runs for s in run.searches) else 1
+
+
+def _plan(args: argparse.Namespace) -> DayPlan:
+    from bayop.control.triggers import parse_trigger
+    from bayop.load.curve import LoadCurve
+    from bayop.objective import Objective
+    from bayop.study.day import PEAK_QPS, DayPlan
+    from bayop.study.day_sweep import Effort
+
+    objective = arguments.reader(lambda text: Objective.parse(text, args.slo), "--objective")(args.objective)
+    curve = arguments.reader(LoadCurve.load, "--load-curve")(args.load_curve)
+    return DayPlan(
+        app=args.app,
+        objective=objective,
+        curve=curve.first(args.hours).scaled_to(PEAK_QPS[args.app]),
+        trigger=arguments.reader(parse_trigger, "--trigger")(args.trigger),
+        trigger_name=args.trigger,
+        seed=args.seed,
+        requests=_REQUESTS,
+        effort=Effort(_GRID_REQUESTS, _FINAL_REQUESTS, threads=max(os.cpu_count() or 1, 1)),
+    )
+
+
+def _start_event(plan: DayPlan, machines: Mapping[str, Machine]) -> dict[str, object]:
+    return {
+        "event": "start",
+        "app": plan.app,
+        "slo": str(plan.objective.slo),
+        "objective": plan.objective.name,
+        "trigger": plan.trigger_name,
+        "seed": plan.seed,
+        "hourly_qps": [round_significant(q) for q in plan.curve.hourly_qps],
+        "machines": {system: machine.description for system, machine in machines.items()},
+    }
+
+
+def _run_events(record: DayRecord) -> list[dict[str, object]]:
+    from bayop.study.day_summary import summarize
+
+    return [
+        {
+            "event": "run",
+            "run": row.id,
+            "energy_j": round_significant(row.energy_j),
+            "saving": round_significant(row.saving),
+            "latency_us": round_significant(row.latency_us),
+            "hours_over": round_significant(row.hours_over),
+            "requests": round_significant(row.requests, 9),
+            "requests_over": round_significant(row.requests_over, 9),
+            "searches": row.searches,
+            "trials": row.trials,
+            "bound_share": None if row.bound_share is None else round_significant(row.bound_share),
+        }
+        for row in summarize(record)
+    ]

@@ -1,0 +1,59 @@
+"""The reflex beside the search: when the SLO is missed, hold a safe setting at once and think later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bayop.errors import InputError
+from bayop.optimize.base import Observation
+from bayop.optimize.grey_box.search import fastest_setting
+from bayop.slo import Slo
+from bayop.space import Setting, Space
+
+_SAME_LOAD: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Chooses the setting to fall back to.
+
+    Attributes:
+        margin: A setting is known to be safe when its latency was below this share of the SLO's limit.
+    """
+
+    margin: float = 0.85
+
+    def __post_init__(self) -> None:
+        if not 0 < self.margin <= 1:
+            raise InputError("a guard's margin is a share of the SLO's limit, up to 1", value=self.margin)
+
+    def fall_back(
+        self, space: Space, slo: Slo, qps: float, held: Setting | None, seen: Sequence[Observation]
+    ) -> Setting | None:
+        """The setting to hold instead of `held`, which has just missed the SLO; None when nothing safer is known.
+
+        The cheapest setting that was seen to be safe at this load or a higher one, and never seen to miss the SLO at
+        this load or a lower one; without one, the fastest setting of the space.
+        """
+        missed = [o.setting for o in seen if o.qps <= qps * (1 + _SAME_LOAD) and not _below(o, slo, 1.0)]
+        if held is not None:
+            missed.append(held)
+        proven = [
+            o
+            for o in seen
+            if o.qps >= qps * (1 - _SAME_LOAD) and _below(o, slo, self.margin) and not _among(o.setting, missed)
+        ]
+        if proven:
+            return min(proven, key=lambda o: o.measurement["power_w"]).setting
+        fastest = fastest_setting(space)
+        return None if held is not None and dict(held) == dict(fastest) else fastest
+
+
+def _below(observation: Observation, slo: Slo, share: float) -> bool:
+    return observation.measurement[slo.quantity] < slo.limit_us * share
+
+
+def _among(setting: Setting, settings: Sequence[Setting]) -> bool:
+    return any(dict(setting) == dict(other) for other in settings)

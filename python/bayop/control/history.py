@@ -1,0 +1,42 @@
+"""What a controller remembers of earlier trials, as the prior of its next search."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from bayop.optimize.base import Observation
+
+_SAME_LOAD: Final = 0.01
+
+
+class History:
+    """Observations at all loads so far, bounded.
+
+    A setting that is seen again at the same load (within 1 %) replaces its older observation: servers drift, and a
+    setting that is held for hours must not drown the others.
+
+    Args:
+        capacity: How many observations a search is given at most; a Gaussian process slows down with their cube.
+    """
+
+    def __init__(self, capacity: int = 96) -> None:
+        self._capacity = capacity
+        self._observations: list[Observation] = []
+
+    def add(self, observation: Observation) -> None:
+        """Remembers an observation as the newest."""
+        self._observations = [o for o in self._observations if not _same(o, observation)]
+        self._observations.append(observation)
+
+    def near(self, qps: float) -> tuple[Observation, ...]:
+        """The observations nearest in load, oldest first; of equally near ones the newer are kept."""
+        ages = range(len(self._observations))
+        kept = sorted(ages, key=lambda i: (round(abs(math.log(self._observations[i].qps / qps)), 3), -i))[
+            : self._capacity
+        ]
+        return tuple(self._observations[i] for i in sorted(kept))
+
+
+def _same(left: Observation, right: Observation) -> bool:
+    return dict(left.setting) == dict(right.setting) and math.isclose(left.qps, right.qps, rel_tol=_SAME_LOAD)

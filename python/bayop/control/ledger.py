@@ -1,0 +1,192 @@
+"""The controller's books: every second of its time belongs to exactly one window, and every window has its price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from bayop.control.tail import share_over
+from bayop.errors import InputError
+from bayop.measurement import Measurement
+from bayop.search import Stopped, Trial
+from bayop.slo import Slo
+from bayop.space import Setting
+
+Phase = Literal["default", "trial", "hold", "fall-back"]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of time with one setting in effect.
+
+    Attributes:
+        start_s: When it began.
+        duration_s: How long it lasted.
+        phase: `default` (the operating system decides), `trial`, `hold`, or `fall-back` (safe, after a breach).
+        setting: What was in effect; None for the default.
+        qps: Load that was served, in requests/s.
+        power_w: Mean power.
+        latency_us: Latency at the SLO's quantile.
+        over_share: Share of the requests that were slower than the SLO's limit (0-1).
+        meets_slo: Whether the quantile met the SLO.
+        search: Number of the search that a trial belongs to.
+    """
+
+    start_s: float
+    duration_s: float
+    phase: Phase
+    setting: Setting | None
+    qps: float
+    power_w: float
+    latency_us: float
+    over_share: float
+    meets_slo: bool
+    search: int | None = None
+
+    @classmethod
+    def measured(
+        cls,
+        measurement: Measurement,
+        slo: Slo,
+        *,
+        start_s: float,
+        duration_s: float,
+        phase: Phase,
+        setting: Setting | None,
+        qps: float,
+        search: int | None = None,
+    ) -> Window:
+        """The window that a measurement describes; `qps` is the offered load, for plants that count no requests."""
+        latency_us = measurement[slo.quantity]
+        return cls(
+            start_s=start_s,
+            duration_s=duration_s,
+            phase=phase,
+            setting=setting,
+            qps=measurement.get("qps") or qps,
+            power_w=measurement["power_w"],
+            latency_us=latency_us,
+            over_share=share_over(measurement, slo.limit_us),
+            meets_slo=slo.met_by(latency_us),
+            search=search,
+        )
+
+    @property
+    def end_s(self) -> float:
+        """When it ended."""
+        return self.start_s + self.duration_s
+
+    @property
+    def energy_j(self) -> float:
+        """Energy of the window."""
+        return self.power_w * self.duration_s
+
+    @property
+    def requests(self) -> float:
+        """Requests served."""
+        return self.qps * self.duration_s
+
+    @property
+    def requests_over(self) -> float:
+        """Requests slower than the SLO's limit."""
+        return self.requests * self.over_share
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search of the controller.
+
+    Attributes:
+        number: Counts from 1.
+        reason: What started it, for people.
+        start_s: When it began.
+        qps: The load that it searched at.
+        trials: Its trials, in order.
+        stopped: Why it ended.
+        setting: What it found; None when nothing was trusted to meet the SLO.
+    """
+
+    number: int
+    reason: str
+    start_s: float
+    end_s: float
+    qps: float
+    trials: tuple[Trial, ...]
+    stopped: Stopped
+    setting: Setting | None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Windows without gap or overlap, and the searches among them."""
+
+    windows: list[Window] = field(default_factory=list)
+    searches: list[Search] = field(default_factory=list)
+
+    def add(self, window: Window) -> None:
+        """Appends a window; one that continues the last (same setting, same numbers) makes the last one longer.
+
+        Raises:
+            InputError: the window does not begin where the last one ended, or has no duration.
+        """
+        if not window.duration_s > 0:
+            raise InputError("a window lasts longer than nothing", value=window.duration_s)
+        if not self.windows:
+            self.windows.append(window)
+            return
+        last = self.windows[-1]
+        if not math.isclose(window.start_s, last.end_s, abs_tol=1e-6):
+            raise InputError(f"a window begins where the last one ended, at {last.end_s:g} s", value=window.start_s)
+        if window.phase != "trial" and replace(window, start_s=last.start_s, duration_s=last.duration_s) == last:
+            self.windows[-1] = replace(last, duration_s=window.end_s - last.start_s)
+        else:
+            self.windows.append(window)
+
+    @property
+    def duration_s(self) -> float:
+        """Time in the books."""
+        return math.fsum(w.duration_s for w in self.windows)
+
+    @property
+    def energy_j(self) -> float:
+        """Energy of all windows, trials included."""
+        return math.fsum(w.energy_j for w in self.windows)
+
+    @property
+    def requests(self) -> float:
+        """Requests served."""
+        return math.fsum(w.requests for w in self.windows)
+
+    @property
+    def requests_over(self) -> float:
+        """Requests slower than the SLO's limit."""
+        return math.fsum(w.requests_over for w in self.windows)
+
+    @property
+    def over_s(self) -> float:
+        """Time in windows that missed the SLO, trials included."""
+        return math.fsum(w.duration_s for w in self.windows if not w.meets_slo)
+
+    @property
+    def trials(self) -> int:
+        """Trials of all searches."""
+        return sum(len(s.trials) for s in self.searches)
+
+    def by_hour(self, hour_s: float = 3600.0) -> Iterator[tuple[int, list[Window]]]:
+        """The windows of each hour; one that spans the boundary is split there."""
+        hours: dict[int, list[Window]] = {}
+        for window in self.windows:
+            for piece in _split(window, hour_s):
+                hours.setdefault(int((piece.start_s + 1e-6) // hour_s), []).append(piece)
+        yield from sorted(hours.items())
+
+
+def _split(window: Window, hour_s: float) -> Iterator[Window]:
+    start = window.start_s
+    while start < window.end_s - 1e-6:
+        boundary = (math.floor((start + 1e-6) / hour_s) + 1) * hour_s
+        end = min(boundary, window.end_s)
+        yield replace(window, start_s=start, duration_s=end - start)
+        start = end

@@ -1,0 +1,46 @@
+"""What a controller steers: a server under a load that changes with time."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bayop.measurement import Measurement
+from bayop.space import Setting, Space
+
+
+class Plant(Protocol):
+    """A target with a clock: time is an argument, so that a day can pass in a second.
+
+    All times are seconds since the same instant. A plant starts in its default and is put back there by `restore`.
+    """
+
+    @property
+    def description(self) -> str:
+        """What is controlled, for people."""
+        ...
+
+    @property
+    def space(self) -> Space:
+        """The knobs and what they may be set to."""
+        ...
+
+    @property
+    def quantities(self) -> frozenset[str]:
+        """Names of the quantities that its measurements hold; `power_w` and latency quantiles are among them."""
+        ...
+
+    def load_at(self, time_s: float) -> float:
+        """Offered load at a time, in requests/s, as the server's own counters show it."""
+        ...
+
+    def apply(self, setting: Setting) -> Setting:
+        """Applies a setting and returns what is in effect."""
+        ...
+
+    def measure(self, start_s: float, duration_s: float) -> Measurement:
+        """What the window from `start_s` shows with the setting in effect; returns when the window is over."""
+        ...
+
+    def restore(self) -> None:
+        """Puts the default back. May be called at any time and more than once."""
+        ...

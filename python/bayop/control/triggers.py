@@ -1,0 +1,137 @@
+"""Why a search starts. A trigger is a rule over what the controller sees at the end of a window; none keeps state."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from bayop.control.ledger import Search, Window
+from bayop.errors import InputError
+from bayop.units import format_quantity
+
+HOUR_S: Final = 3600.0
+_SLO_MISSED: Final = "SLO missed"
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the controller sees between two windows.
+
+    Attributes:
+        now_s: The time.
+        last: The window that has just ended.
+        searched: The last search.
+        fallen_back: Whether the guard has left that search's setting since.
+    """
+
+    now_s: float
+    last: Window
+    searched: Search
+    fallen_back: bool
+
+
+class Trigger(Protocol):
+    """Decides whether it is time to search again. The first search needs no trigger."""
+
+    def fires(self, situation: Situation) -> str | None:
+        """The reason for a search, for people; None to keep holding."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Searches at fixed times: every hour on the hour in [D].
+
+    Attributes:
+        period_s: Time between two searches; multiples of it are the times.
+    """
+
+    period_s: float = HOUR_S
+
+    def __post_init__(self) -> None:
+        if not self.period_s > 0:
+            raise InputError("a clock trigger has a positive period", value=self.period_s)
+
+    def fires(self, situation: Situation) -> str | None:
+        """Whether a multiple of the period has come since the last search began."""
+        if self._tick(situation.now_s) > self._tick(situation.searched.start_s):
+            return f"clock: every {format_quantity(self.period_s / HOUR_S, 'h')}"
+        return None
+
+    def _tick(self, time_s: float) -> int:
+        return math.floor(time_s / self.period_s + 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadChange:
+    """Searches when the load has left a band around the load of the last search.
+
+    Attributes:
+        band: Half-width of the band, as a share of that load.
+    """
+
+    band: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 < self.band < 1:
+            raise InputError("a load band is a share between 0 and 1", value=self.band)
+
+    def fires(self, situation: Situation) -> str | None:
+        """Whether the last window's load lies outside the band."""
+        change = situation.last.qps / situation.searched.qps - 1.0
+        return f"load {change:+.0%}" if abs(change) > self.band else None
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """Searches after the SLO was missed.
+
+    Where a guard has fallen back to a safe setting, one window of it comes first: the service recovers, then BayOp
+    looks for something better.
+
+    Attributes:
+        rest_s: Least time between two searches for this reason, so that an SLO that nothing meets is not searched
+            for without end.
+    """
+
+    rest_s: float = 600.0
+
+    def fires(self, situation: Situation) -> str | None:
+        """Whether the SLO was missed since the last search, and no such search has just ended."""
+        last, searched = situation.last, situation.searched
+        missed = last.phase == "fall-back" if situation.fallen_back else not last.meets_slo
+        rested = searched.reason != _SLO_MISSED or situation.now_s >= searched.end_s + self.rest_s
+        return _SLO_MISSED if missed and rested else None
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Fires when one of several triggers does; the first one in order gives the reason."""
+
+    triggers: tuple[Trigger, ...]
+
+    def fires(self, situation: Situation) -> str | None:
+        """The first reason."""
+        return next((reason for trigger in self.triggers if (reason := trigger.fires(situation))), None)
+
+
+TRIGGERS: Final[dict[str, Trigger]] = {"clock": Clock(), "load": LoadChange(), "breach": Breach()}
+"""The triggers by the names that people use."""
+
+
+def parse_trigger(text: str) -> Trigger:
+    """Reads one or several names: `clock`, `load,breach`.
+
+    Raises:
+        InputError: a name is unknown or missing.
+    """
+    chosen = []
+    for name in text.split(","):
+        trigger = TRIGGERS.get(name.strip())
+        if trigger is None:
+            raise InputError(
+                "a trigger is one of " + ", ".join(TRIGGERS), value=name.strip(), hint="several: load,breach"
+            )
+        chosen.append(trigger)
+    return chosen[0] if len(chosen) == 1 else AnyOf(tuple(chosen))

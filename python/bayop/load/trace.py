@@ -1,0 +1,94 @@
+"""Reads a load trace: one CSV line an hour, as the published hourly counts of cache-trace."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from bayop.errors import InputError
+
+_HOUR_S: Final = 3600.0
+_MAX_QPS: Final = 1e9
+
+
+def read_trace(path: Path) -> tuple[float, ...]:
+    """Mean load of every hour, in requests/s, hours ascending without a gap.
+
+    Raises:
+        InputError: with file, line and column, for a missing column, an hour that is out of order, or a load that is
+            not a positive number or contradicts the hour's request count.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            loads = tuple(_loads(csv.DictReader(file, strict=True), path))
+    except OSError as error:
+        raise InputError("the load curve can be read", value=str(path), hint=error.strerror) from error
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError("a load curve is a CSV file in UTF-8", place=str(path), hint=str(error)) from error
+    if not loads:
+        raise InputError("a load curve has at least one hour", place=str(path))
+    return loads
+
+
+def _loads(reader: csv.DictReader[str], path: Path) -> Iterator[float]:
+    columns = list(reader.fieldnames or ())
+    if "hour" not in columns or not {"qps_mean", "requests"} & set(columns):
+        raise InputError(
+            "a load curve has the columns hour and qps_mean (or requests, the count of that hour)",
+            value=", ".join(columns) or None,
+            place=f"{path}, line 1",
+        )
+    first: float | None = None
+    for index, record in enumerate(reader):
+        line = f"{path}, line {reader.line_num}"
+        if None in record or None in record.values():
+            raise InputError("every line of a load curve has as many cells as the header", place=line)
+        hour = _number(record, "hour", line)
+        first = hour if first is None else first
+        if hour != first + index:
+            raise InputError(
+                "hours follow each other without a gap", value=record["hour"], place=f"{line}, column hour"
+            )
+        yield _load(record, line)
+
+
+def _load(record: dict[str, str], line: str) -> float:
+    from_count = _positive(record, "requests", line) / _HOUR_S if "requests" in record else None
+    if "qps_mean" not in record:
+        assert from_count is not None  # noqa: S101 -- the header has one of the two
+        return from_count
+    qps = _positive(record, "qps_mean", line)
+    if from_count is not None and not math.isclose(qps, from_count, rel_tol=1e-2):
+        raise InputError(
+            "qps_mean is requests / 3600",
+            value=record["qps_mean"],
+            place=f"{line}, column qps_mean",
+            hint=f"{record['requests']} requests in an hour are {from_count:.2f} requests/s",
+        )
+    return qps
+
+
+def _positive(record: dict[str, str], column: str, line: str) -> float:
+    value = _number(record, column, line)
+    limit = _MAX_QPS * (_HOUR_S if column == "requests" else 1.0)
+    if not 0.0 < value <= limit:
+        raise InputError(
+            f"{column} is positive and at most {limit:g}",
+            value=record[column],
+            place=f"{line}, column {column}",
+        )
+    return value
+
+
+def _number(record: dict[str, str], column: str, line: str) -> float:
+    text = record[column].strip()
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{column} is a finite number", value=text, place=f"{line}, column {column}")
+    return value

@@ -1,0 +1,105 @@
+"""Everything that a day's experiment is shown in: figures as SVG and PNG, the HTML report, and the data itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bayop.errors import InputError
+from bayop.report import day_text as text
+from bayop.report.day_figures import draw_energy, draw_latency, draw_load, draw_power, draw_settings
+from bayop.report.page import render_page
+from bayop.report.search_maps import draw_first_search, draw_searches
+from bayop.report.style import bayop_style
+from bayop.report.svg import Drawing, save
+from bayop.study.day_record import DayRecord
+
+REPORT = "report.html"
+DATA = "data.json"
+
+
+def write_report(
+    record: DayRecord, folder: Path, version: str, on_file: Callable[[str], None] = lambda _: None
+) -> Path:
+    """Writes the report, its figures and its data into a folder, which is made when it is missing.
+
+    Returns:
+        The HTML file.
+
+    Raises:
+        InputError: the folder can't be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / DATA).write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")
+        with bayop_style():
+            drawings, searches = list(draw_day(record)), list(draw_all_searches(record))
+        svgs = {}
+        for drawing in (*drawings, *searches):
+            svgs[drawing.name] = save(drawing, folder)
+            on_file(f"{drawing.name}.svg")
+        page = folder / REPORT
+        page.write_text(render_page(record, drawings, searches, svgs, version), encoding="utf-8")
+    except OSError as error:
+        raise InputError("the report's folder can be written", value=str(folder), hint=error.strerror) from error
+    return page
+
+
+def draw_day(record: DayRecord) -> Iterator[Drawing]:
+    """The figures that a reader sees first, in order."""
+    hours = f"over {len(record.hourly_qps)} hours"
+    names = ", ".join(run.label for run in record.runs)
+    yield Drawing(
+        "energy",
+        "Energy of the day",
+        f"Bars of the energy {hours}: {names}.",
+        text.about_energy(record),
+        draw_energy(record),
+    )
+    yield Drawing(
+        "power",
+        "Power over the day",
+        f"Power {hours}, a line for each of {names}.",
+        text.about_power(record),
+        draw_power(record),
+    )
+    yield Drawing(
+        "latency",
+        "Latency over the day",
+        f"Latency {hours} on a logarithmic scale, with a dashed line at {record.slo}.",
+        text.about_latency(record),
+        draw_latency(record),
+    )
+    yield Drawing("load", "Load over the day", f"Offered load {hours}.", text.about_load(record), draw_load(record))
+    yield Drawing(
+        "settings",
+        "What was held",
+        f"Frequency and interrupt delay held {hours} by each controller.",
+        text.about_settings(record),
+        draw_settings(record),
+    )
+    run = record.run("bayop-linux")
+    first = None if run is None else draw_first_search(record, run)
+    if run is not None and first is not None:
+        yield Drawing(
+            "first-search",
+            "The first search",
+            "Map of power over interrupt delay and frequency, with the SLO's boundary and the first search's path.",
+            text.about_first_search(record, run),
+            first,
+        )
+
+
+def draw_all_searches(record: DayRecord) -> Iterator[Drawing]:
+    """A sheet of small maps for every configuration that searched."""
+    for run in sorted(record.runs, key=lambda r: "BayOp" not in r.label):
+        figure = draw_searches(record, run) if run.searches else None
+        if figure is not None:
+            yield Drawing(
+                f"searches-{run.id}",
+                f"Searches of {run.label}" if "BayOp" in run.label else f"Searches of BayOp, {run.label}",
+                f"A map of power over interrupt delay and frequency for every hour, with the searches of {run.label}.",
+                text.about_searches(record, run),
+                figure,
+            )

@@ -1,0 +1,169 @@
+"""A day's experiment in figures over time: load, power, latency, what was held, and what it all cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from bayop.control.ledger import Window
+from bayop.load.curve import HOUR_S
+from bayop.report.style import COLOURS, COLUMN_WIDE, INK, OTHER_COLOUR, SLO_COLOUR, EndLabel, label_ends, new_figure
+from bayop.slo import Slo
+from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.study.day_record import DayRecord, RunRecord
+from bayop.study.day_summary import summarize
+
+_TICK_HOURS: Final = (1, 2, 4, 6, 12, 24)
+
+
+def draw_load(record: DayRecord) -> Figure:
+    """Offered load over the day."""
+    figure, (axes,) = new_figure((COLUMN_WIDE[0], 2.1))
+    hours = list(range(len(record.hourly_qps) + 1))
+    load = [q / 1000 for q in record.hourly_qps]
+    axes.fill_between(hours, [*load, load[-1]], step="post", color=OTHER_COLOUR, alpha=0.25, linewidth=0)
+    axes.step(hours, [*load, load[-1]], where="post", color=OTHER_COLOUR)
+    axes.set_ylabel("load (1000 requests/s)")
+    axes.set_ylim(0, max(load) * 1.12)
+    _hours(axes, len(load))
+    return figure
+
+
+def draw_power(record: DayRecord) -> Figure:
+    """Power over the day, a line a configuration."""
+    figure, (axes,) = new_figure((COLUMN_WIDE[0], 3.3))
+    ends = [(run.kind, _draw_run(axes, run, lambda w: w.power_w)) for run in record.runs]
+    axes.set_ylabel("power of both packages (W)")
+    axes.set_ylim(0, None)
+    _hours(axes, len(record.hourly_qps))
+    _key(axes, record, bound=True)
+    label_ends(axes, [end for kind, end in ends if kind != "bound"])
+    return figure
+
+
+def draw_latency(record: DayRecord) -> Figure:
+    """Latency at the SLO's quantile over the day, with the SLO."""
+    slo = Slo.parse(record.slo)
+    figure, (axes,) = new_figure((COLUMN_WIDE[0], 3.3))
+    axes.axhline(slo.limit_us, color=SLO_COLOUR, linewidth=1.2, linestyle=(0, (5, 2)))
+    axes.text(0.1, slo.limit_us * 1.05, f"SLO {slo}", color=SLO_COLOUR, fontsize=8.5, fontweight="bold", va="bottom")
+    ends = [_draw_run(axes, run, lambda w: w.latency_us) for run in record.runs if run.kind != "bound"]
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "235" else "")
+    axes.set_ylabel(f"{slo.quantity.removesuffix('_us')} latency (us)")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, max(high, slo.limit_us * 1.35))
+    _hours(axes, len(record.hourly_qps))
+    _key(axes, record, bound=False)
+    label_ends(axes, ends)
+    return figure
+
+
+def draw_settings(record: DayRecord) -> Figure:
+    """What the controllers held: frequency above, interrupt delay below."""
+    figure, (above, below) = new_figure((COLUMN_WIDE[0], 3.9), rows=2)
+    _draw_knob(above, record, FREQ_MHZ, scale=1e-3)
+    _draw_knob(below, record, RX_USECS, scale=1.0)
+    above.set_ylabel("frequency (GHz)")
+    below.set_ylabel("ITR-delay (us)")
+    above.set_xlim(0, len(record.hourly_qps))
+    _hours(below, len(record.hourly_qps))
+    return figure
+
+
+def _draw_knob(axes: Axes, record: DayRecord, knob: str, *, scale: float) -> None:
+    """One knob of every controller that sets it."""
+
+    def value(window: Window) -> float | None:
+        held = (window.setting or {}).get(knob)
+        return None if held is None or isinstance(held, str) else float(held) * scale
+
+    ends = []
+    for run in record.runs:
+        held = [w for w in run.windows if w.phase == "hold" and value(w) is not None]
+        if run.kind == "search" and held:
+            ends.append(_draw_windows(axes, run, held, lambda w: value(w) or 0.0))
+    low, high = axes.get_ylim()
+    axes.set_ylim(max(0.0, low - 0.12 * (high - low)), high + 0.12 * (high - low))
+    label_ends(axes, ends, gap=0.15)
+
+
+def draw_energy(record: DayRecord) -> Figure:
+    """Energy of the day, a bar a configuration; the saving is written at its end."""
+    rows = summarize(record)
+    figure, (axes,) = new_figure((COLUMN_WIDE[0], 0.55 + 0.32 * len(rows)))
+    kinds = {run.id: run.kind for run in record.runs}
+    for y, row in enumerate(rows):
+        colour, bound = COLOURS.get(row.id, OTHER_COLOUR), kinds[row.id] == "bound"
+        axes.barh(
+            y, row.energy_kwh, height=0.68, facecolor="none" if bound else colour, edgecolor=colour,
+            linewidth=1.2 if bound else 0, linestyle=(0, (3, 1.5)) if bound else "-",
+        )  # fmt: skip
+        saving = "" if kinds[row.id] == "default" else f"\N{EN SPACE}{_change(row.saving)}"
+        axes.annotate(
+            f"{row.energy_kwh:.2f} kWh{saving}", (row.energy_kwh, y), xytext=(4, 0), textcoords="offset points",
+            va="center", color=INK, fontsize=8.5,
+        )  # fmt: skip
+    axes.set_yticks(range(len(rows)), [row.label for row in rows])
+    axes.tick_params(axis="y", length=0)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(0, max(row.energy_kwh for row in rows) * 1.32)
+    axes.set_xlabel(f"energy of {len(record.hourly_qps)} hours, trials included (kWh)")
+    return figure
+
+
+def _change(saving: float) -> str:
+    return f"\N{MINUS SIGN}{saving:.1%}" if saving >= 0 else f"+{-saving:.1%}"
+
+
+def _draw_run(axes: Axes, run: RunRecord, value: Callable[[Window], float]) -> EndLabel:
+    """What was held as a stepped line, trials as dots, fall-backs after a breach as triangles."""
+    end = _draw_windows(axes, run, [w for w in run.windows if w.phase in {"default", "hold"}], value)
+    for phase, marker, size in (("trial", "o", 2.8), ("fall-back", "^", 4.5)):
+        windows = [w for w in run.windows if w.phase == phase]
+        axes.plot(
+            [(w.start_s + w.duration_s / 2) / HOUR_S for w in windows], [value(w) for w in windows],
+            linestyle="none", marker=marker, markersize=size, markeredgewidth=0, color=end.colour, alpha=0.8,
+        )  # fmt: skip
+    return end
+
+
+def _draw_windows(axes: Axes, run: RunRecord, windows: list[Window], value: Callable[[Window], float]) -> EndLabel:
+    colour = COLOURS.get(run.id, OTHER_COLOUR)
+    edges = [x for w in windows for x in (w.start_s / HOUR_S, w.end_s / HOUR_S)]
+    levels = [y for w in windows for y in (value(w), value(w))]
+    bound = run.kind == "bound"
+    axes.plot(edges, levels, color=colour, linestyle=(0, (2, 1.4)) if bound else "-", linewidth=1.1 if bound else 1.6)
+    return EndLabel(levels[-1] if levels else 0.0, run.label, colour)
+
+
+def _key(axes: Axes, record: DayRecord, *, bound: bool) -> None:
+    """What the marks mean, above the axes."""
+    phases = {w.phase for run in record.runs for w in run.windows}
+    marks = (
+        [Line2D([], [], color=INK, linestyle=(0, (2, 1.4)), linewidth=1.1, label="best static setting")]
+        if bound
+        else []
+    )
+    if "trial" in phases:
+        marks.append(Line2D([], [], color=INK, linestyle="none", marker="o", markersize=3.2, label="trial"))
+    if "fall-back" in phases:
+        marks.append(Line2D([], [], color=INK, linestyle="none", marker="^", markersize=4.5, label="fall-back"))
+    if marks:
+        axes.legend(
+            handles=marks, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(marks), borderaxespad=0.2,
+            handletextpad=0.4, columnspacing=1.4,
+        )  # fmt: skip
+
+
+def _hours(axes: Axes, hours: int) -> None:
+    step = next(s for s in _TICK_HOURS if hours / s <= 8 or s == _TICK_HOURS[-1])
+    axes.set_xlim(0, hours)
+    axes.set_xticks(range(0, hours + 1, step))
+    axes.set_xlabel("hour of the day" if hours <= 24 else "hour")

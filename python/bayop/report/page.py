@@ -1,0 +1,128 @@
+"""The HTML report: one file that needs nothing else, in the reader's light or dark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+
+from bayop.report.day_text import about_method, headline, kept, worth
+from bayop.report.style import COLOURS, OTHER_COLOUR
+from bayop.report.svg import Drawing, inline
+from bayop.study.day_record import DayRecord
+from bayop.study.day_summary import Row, summarize
+
+COLUMNS = ("energy kWh", "saving", "latency us", "over SLO h", "requests over", "trials", "share of bound")
+"""What `table_cells` gives."""
+
+
+def render_page(
+    record: DayRecord, drawings: Sequence[Drawing], searches: Sequence[Drawing], svgs: Mapping[str, str], version: str
+) -> str:
+    """The whole page.
+
+    Args:
+        record: The experiment.
+        drawings: Figures that are shown at once, in order.
+        searches: Figures that the reader opens.
+        svgs: The SVG document of every figure, by its name.
+        version: BayOp's.
+    """
+    css = (files("bayop.report") / "page.css").read_text(encoding="utf-8")
+    hours = len(record.hourly_qps)
+    title = f"{'A day' if hours == 24 else f'{hours} hours'} of {record.app} under {record.slo}"
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="lead">{escape(headline(record))}</p>',
+        *_lead(record),
+        _tiles(record),
+        "<h2>The result</h2>",
+        _table(record),
+        *(_figure(d, svgs[d.name]) for d in drawings),
+        "<h2>Every search</h2>",
+        *(_folded(d, svgs[d.name], unfold=i == 0) for i, d in enumerate(searches)),
+        "<footer>",
+        *(f"<p>{escape(p)}</p>" for p in about_method(record, version)),
+        "</footer>",
+    ]
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{css}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _lead(record: DayRecord) -> list[str]:
+    row = _row(record, "bayop-linux")
+    if row is None:
+        return []
+    sentences = [s for s in (worth(record), kept(record, row)) if s]
+    return [f"<p>{escape(' '.join(sentences))}</p>"]
+
+
+def _tiles(record: DayRecord) -> str:
+    tiles = []
+    for run_id in ("bayop-linux", "bayop-ebbrt"):
+        row = _row(record, run_id)
+        if row is not None:
+            what = "less energy than Linux left alone" if row.saving >= 0 else "more energy than Linux left alone"
+            tiles.append((f"{abs(row.saving):.1%}", f"{what}, {row.label}"))
+    row = _row(record, "bayop-linux")
+    if row is not None:
+        if row.bound_share is not None:
+            tiles.append((f"{row.bound_share:.0%}", "of what the best setting of every hour would have saved"))
+        tiles.append((f"{row.trials / max(row.searches, 1):.1f}", f"trials a search, {row.searches} searches"))
+    items = "".join(f"<li><b>{escape(number)}</b> {escape(text)}</li>" for number, text in tiles)
+    return f'<ul class="tiles">{items}</ul>'
+
+
+def _table(record: DayRecord) -> str:
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in ("", *COLUMNS))
+    kinds = {run.id: run.kind for run in record.runs}
+    body = "\n".join(_table_row(row, kinds[row.id]) for row in summarize(record))
+    caption = (
+        '<caption class="soft">Trials are part of every number. Share of the bound: of the reduction that the best '
+        "setting of every hour would have reached.</caption>"
+    )
+    return f'<div class="table"><table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+
+
+def _table_row(row: Row, kind: str) -> str:
+    colour = COLOURS.get(row.id, OTHER_COLOUR)
+    swatch = f'<span class="swatch" style="background:{colour}{"66" if kind == "bound" else ""}"></span>'
+    cells = "".join(f"<td>{escape(cell)}</td>" for cell in table_cells(row, kind))
+    return f'<tr class="{kind}" data-run="{row.id}"><th scope="row">{swatch}{escape(row.label)}</th>{cells}</tr>'
+
+
+def table_cells(row: Row, kind: str) -> list[str]:
+    """A configuration's numbers as people read them, in the order of `COLUMNS`."""
+    searched = kind == "search"
+    return [
+        f"{row.energy_kwh:.3f}",
+        "" if kind == "default" else f"{row.saving:.1%}",
+        f"{row.latency_us:.0f}",
+        f"{row.hours_over:.2f}",
+        f"{row.over_share:.2%}",
+        str(row.trials) if searched else "",
+        "" if row.bound_share is None or not searched else f"{row.bound_share:.0%}",
+    ]
+
+
+def _figure(drawing: Drawing, svg: str) -> str:
+    return (
+        f"<section>\n<h2>{escape(drawing.title)}</h2>\n<figure>{inline(svg, drawing)}"
+        f"<figcaption>{drawing.caption}</figcaption></figure>\n</section>"
+    )
+
+
+def _folded(drawing: Drawing, svg: str, *, unfold: bool) -> str:
+    return (
+        f"<details{' open' if unfold else ''}><summary>{escape(drawing.title)}</summary>\n"
+        f'<figure class="wide"><figcaption>{drawing.caption}</figcaption>{inline(svg, drawing)}</figure></details>'
+    )
+
+
+def _row(record: DayRecord, run_id: str) -> Row | None:
+    return next((row for row in summarize(record) if row.id == run_id), None)

@@ -1,0 +1,173 @@
+"""Searches as paths over the map that an exhaustive sweep measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.figure import Figure
+
+from bayop.load.curve import HOUR_S
+from bayop.report.style import FAINT, INK, SLO_COLOUR
+from bayop.slo import Slo
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting
+from bayop.study.day_record import DayRecord, MapRecord, RunRecord, SearchRecord
+
+_COLOUR_MAP: Final = "viridis"
+_COLUMNS: Final = 4
+_HALO: Final = (patheffects.Stroke(linewidth=2.6, foreground="black"), patheffects.Normal())
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """Where a knob that is left to the operating system is drawn: beside the map, beyond its axes."""
+
+    rx_usecs: float
+    freq_ghz: float
+
+    def place(self, setting: Setting) -> tuple[float, float]:
+        """Coordinates of a setting: ITR-delay in us, frequency in GHz."""
+        rx_usecs, freq_mhz = setting[RX_USECS], setting[FREQ_MHZ]
+        return (
+            self.rx_usecs if rx_usecs == AUTO else float(rx_usecs),
+            self.freq_ghz if freq_mhz == AUTO else float(freq_mhz) / 1000.0,
+        )
+
+
+def draw_first_search(record: DayRecord, run: RunRecord) -> Figure | None:
+    """The run's first search, large; None without a search or a map of its hour."""
+    map_ = record.map_at(run.os, 0)
+    if map_ is None or not run.searches:
+        return None
+    figure = Figure(figsize=(5.4, 3.6), layout="constrained")
+    axes = figure.subplots()
+    mesh = _draw_map(axes, map_, Slo.parse(record.slo), _scale([map_]))
+    _draw_searches(axes, _of_hour(run, 0)[:1], _lanes(map_), size=9.0)
+    _label_axes(axes)
+    _colour_bar(figure, [axes], mesh)
+    return figure
+
+
+def draw_searches(record: DayRecord, run: RunRecord) -> Figure | None:
+    """Every hour's searches of a run, a small map each; None without maps."""
+    maps = [m for m in record.maps if m.os == run.os]
+    if not maps:
+        return None
+    rows = math.ceil(len(maps) / _COLUMNS)
+    figure = Figure(figsize=(7.4, 0.7 + 1.45 * rows), layout="constrained")
+    grid = figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False)
+    scale, slo = _scale(maps), Slo.parse(record.slo)
+    auto = {knob for s in run.searches for t in s.trials for knob, value in t.setting.items() if value == AUTO}
+    mesh = None
+    for axes, map_ in zip(grid.flat, maps, strict=False):
+        mesh = _draw_map(axes, map_, slo, scale)
+        _draw_searches(axes, _of_hour(run, map_.hour), _lanes(map_), size=5.4)
+        axes.set_title(f"{map_.hour:02d}:00, {map_.qps / 1000:.0f}K/s", fontsize=7.5, pad=2.5)
+        _widen(axes, map_, auto)
+    for axes in grid.flat[len(maps) :]:
+        axes.set_axis_off()
+    for axes in grid.flat:
+        axes.tick_params(labelsize=7)
+    figure.supxlabel("ITR-delay (us)", fontsize=8.5, color=INK)
+    figure.supylabel("frequency (GHz)", fontsize=8.5, color=INK)
+    if mesh is not None:
+        _colour_bar(figure, list(grid.flat), mesh)
+    return figure
+
+
+def _draw_map(axes: Axes, map_: MapRecord, slo: Slo, scale: tuple[float, float]) -> QuadMesh:
+    x, y = np.array(map_.rx_usecs), np.array(map_.freq_mhz) / 1000.0
+    power, latency = np.array(map_.power_w).T, np.array(map_.latency_us).T
+    mesh = axes.pcolormesh(
+        x, y, power, shading="gouraud", cmap=_COLOUR_MAP, vmin=scale[0], vmax=scale[1], rasterized=True
+    )
+    over = np.log(latency / slo.limit_us)
+    if over.max() > 0 > over.min():
+        axes.contour(x, y, over, levels=[0.0], colors=[SLO_COLOUR], linewidths=1.4)
+        axes.contourf(x, y, over, levels=[0.0, over.max() + 1], colors="none", hatches=["////"])
+        axes.collections[-1].set(edgecolor=SLO_COLOUR, linewidth=0)
+    axes.set_xlim(x[0], x[-1])
+    axes.set_ylim(y[0], y[-1])
+    axes.grid(visible=False)
+    return mesh
+
+
+def _draw_searches(axes: Axes, searches: Sequence[SearchRecord], lanes: Lanes, *, size: float) -> None:
+    for search in searches:
+        points = [lanes.place(t.setting) for t in search.trials]
+        axes.plot(
+            *zip(*points, strict=True) if points else ((), ()), color="white", linewidth=1.1, path_effects=_HALO,
+            clip_on=False, zorder=4,
+        )  # fmt: skip
+        for number, (x, y) in enumerate(points, start=1):
+            axes.plot(
+                x,
+                y,
+                "o",
+                markersize=size,
+                color="white",
+                markeredgecolor="black",
+                markeredgewidth=0.7,
+                clip_on=False,
+                zorder=5,
+            )
+            axes.annotate(
+                str(number), (x, y), ha="center", va="center_baseline", color="black", fontsize=size * 0.78,
+                fontweight="bold", zorder=6, annotation_clip=False,
+            )  # fmt: skip
+    held = next((s.setting for s in reversed(searches) if s.setting is not None), None)
+    if held is not None:
+        x, y = lanes.place(held)
+        axes.plot(
+            x, y, "*", markersize=size * 2.1, color="#ffd23f", markeredgecolor="black", markeredgewidth=0.8,
+            clip_on=False, zorder=4.5,
+        )  # fmt: skip
+
+
+def _of_hour(run: RunRecord, hour: int) -> list[SearchRecord]:
+    return [s for s in run.searches if int(s.start_s // HOUR_S) == hour]
+
+
+def _lanes(map_: MapRecord) -> Lanes:
+    low, high = map_.rx_usecs[0], map_.rx_usecs[-1]
+    bottom, top = map_.freq_mhz[0] / 1000.0, map_.freq_mhz[-1] / 1000.0
+    return Lanes(rx_usecs=low - 0.1 * (high - low), freq_ghz=top + 0.1 * (top - bottom))
+
+
+def _widen(axes: Axes, map_: MapRecord, auto: set[str]) -> None:
+    """Makes room for the lanes of knobs on `auto`, and names them on the axes."""
+    lanes, left = _lanes(map_), map_.rx_usecs[0]
+    top = map_.freq_mhz[-1] / 1000.0
+    if RX_USECS in auto:
+        edge = 2 * lanes.rx_usecs - left
+        axes.axvspan(edge, left, color=FAINT, alpha=0.5, linewidth=0)
+        ticks = [t for t in axes.get_xticks() if left < t <= map_.rx_usecs[-1]]
+        axes.set_xticks([lanes.rx_usecs, *ticks], ["auto", *(f"{t:g}" for t in ticks)])
+        axes.set_xlim(edge, map_.rx_usecs[-1])
+    if FREQ_MHZ in auto:
+        edge = 2 * lanes.freq_ghz - top
+        axes.axhspan(top, edge, color=FAINT, alpha=0.5, linewidth=0)
+        ticks = [t for t in axes.get_yticks() if map_.freq_mhz[0] / 1000.0 <= t < top]
+        axes.set_yticks([*ticks, lanes.freq_ghz], [*(f"{t:g}" for t in ticks), "auto"])
+        axes.set_ylim(map_.freq_mhz[0] / 1000.0, edge)
+
+
+def _scale(maps: Sequence[MapRecord]) -> tuple[float, float]:
+    values = np.concatenate([np.ravel(m.power_w) for m in maps])
+    return float(values.min()), float(values.max())
+
+
+def _label_axes(axes: Axes) -> None:
+    axes.set_xlabel("ITR-delay, nic.rx_usecs (us)")
+    axes.set_ylabel("frequency, cpu.freq_mhz (GHz)")
+
+
+def _colour_bar(figure: Figure, axes: Sequence[Axes], mesh: QuadMesh) -> None:
+    bar = figure.colorbar(mesh, ax=list(axes), label="power (W)", pad=0.02, aspect=40, fraction=0.03)
+    bar.outline.set_visible(False)

@@ -1,0 +1,227 @@
+"""What a day's experiment leaves behind: plain data that goes to JSON and back, and that reports are drawn from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Literal, TypeVar, cast
+
+from bayop.control.ledger import Ledger, Search, Window
+from bayop.errors import InputError
+from bayop.slo import Slo
+from bayop.space import Setting
+
+Kind = Literal["default", "search", "bound"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """One trial of a search, as much of it as a report needs."""
+
+    setting: Setting
+    power_w: float
+    latency_us: float
+    meets_slo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """One search: when, why, at which load, its trials, and what it found (None: nothing meets the SLO)."""
+
+    number: int
+    reason: str
+    start_s: float
+    end_s: float
+    qps: float
+    stopped: str
+    setting: Setting | None
+    trials: tuple[TrialRecord, ...]
+
+    @classmethod
+    def of(cls, search: Search, slo: Slo) -> SearchRecord:
+        """The record of a controller's search."""
+        trials = tuple(
+            TrialRecord(
+                dict(t.setting),
+                t.measurement["power_w"],
+                t.measurement[slo.quantity],
+                t.meets_slo,
+            )
+            for t in search.trials
+        )
+        return cls(
+            number=search.number,
+            reason=search.reason,
+            start_s=search.start_s,
+            end_s=search.end_s,
+            qps=search.qps,
+            stopped=search.stopped,
+            setting=None if search.setting is None else dict(search.setting),
+            trials=trials,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One configuration's day.
+
+    Attributes:
+        id: Stable name for programs: `bayop-linux`.
+        label: Name for people: `BayOp on Linux`.
+        os: The operating system that it ran on.
+        kind: `default`, `search` (a controller) or `bound` (the best static setting of every hour).
+        windows: The whole day without gap.
+        searches: Empty unless a controller searched.
+    """
+
+    id: str
+    label: str
+    os: str
+    kind: Kind
+    windows: tuple[Window, ...]
+    searches: tuple[SearchRecord, ...] = ()
+
+    @property
+    def ledger(self) -> Ledger:
+        """The windows as books that can be summed up."""
+        return Ledger(list(self.windows))
+
+    @property
+    def trials(self) -> int:
+        """Trials of all searches."""
+        return sum(len(search.trials) for search in self.searches)
+
+
+@dataclass(frozen=True, slots=True)
+class MapRecord:
+    """An exhaustive sweep at one hour's load: rows are interrupt delays, columns are frequencies.
+
+    Attributes:
+        best: The best setting of the hardware's whole lattice, None when none meets the SLO.
+    """
+
+    os: str
+    hour: int
+    qps: float
+    rx_usecs: tuple[float, ...]
+    freq_mhz: tuple[float, ...]
+    power_w: tuple[tuple[float, ...], ...]
+    latency_us: tuple[tuple[float, ...], ...]
+    best: Setting | None
+
+
+@dataclass(frozen=True, slots=True)
+class DayRecord:
+    """A day's experiment.
+
+    Attributes:
+        app: The service: `memcached`, `silo`.
+        slo: The latency objective as people write it.
+        objective: What was minimised.
+        trigger: What started searches.
+        curve: Where the shape of the load comes from.
+        seed: Seed of everything random.
+        hourly_qps: Offered load in each hour.
+        server: What was measured, for people.
+        runs: The configurations; the first is the operating system left alone.
+        maps: Exhaustive sweeps, by operating system and hour.
+    """
+
+    app: str
+    slo: str
+    objective: str
+    trigger: str
+    curve: str
+    seed: int
+    hourly_qps: tuple[float, ...]
+    server: str
+    runs: tuple[RunRecord, ...]
+    maps: tuple[MapRecord, ...]
+
+    def run(self, run_id: str) -> RunRecord | None:
+        """The configuration `run_id`, or None when it was left out."""
+        return next((run for run in self.runs if run.id == run_id), None)
+
+    def bound_of(self, os: str) -> RunRecord | None:
+        """The bound on one operating system."""
+        return next((run for run in self.runs if run.kind == "bound" and run.os == os), None)
+
+    def map_at(self, os: str, hour: int) -> MapRecord | None:
+        """The sweep at one hour's load."""
+        return next((m for m in self.maps if m.os == os and m.hour == hour), None)
+
+    def to_json(self) -> dict[str, object]:
+        """JSON-ready data with six significant digits."""
+        return cast("dict[str, object]", _rounded(asdict(self)))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object]) -> DayRecord:
+        """The inverse of `to_json`.
+
+        Raises:
+            InputError: a field is missing.
+        """
+        record = dict(data)
+        record["runs"] = tuple(_run(r) for r in _list(data, "runs"))
+        record["maps"] = tuple(_from(MapRecord, _tupled(m)) for m in _list(data, "maps"))
+        return _from(cls, _tupled(record))
+
+
+def read_day(path: Path) -> DayRecord:
+    """Reads `data.json` of an earlier experiment.
+
+    Raises:
+        InputError: the file can't be read or is no record of a day.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError("a day's record is a JSON file", value=str(path), hint=str(error)) from error
+    if not isinstance(data, dict):
+        raise InputError("a day's record is a JSON object", place=str(path))
+    return DayRecord.from_json(data)
+
+
+def _run(data: Mapping[str, object]) -> RunRecord:
+    windows = tuple(_from(Window, w) for w in _list(data, "windows"))
+    searches = tuple(_search(s) for s in _list(data, "searches"))
+    return _from(RunRecord, {**data, "windows": windows, "searches": searches})
+
+
+def _search(data: Mapping[str, object]) -> SearchRecord:
+    return _from(SearchRecord, {**data, "trials": tuple(_from(TrialRecord, t) for t in _list(data, "trials"))})
+
+
+def _list(data: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+    value = data.get(name)
+    if not isinstance(value, list):
+        raise InputError(f"a day's record has a list of {name}", value=value)
+    return value
+
+
+def _from(cls: type[T], data: Mapping[str, object]) -> T:
+    names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+    missing = [name for name in names if name not in data]
+    if missing:
+        raise InputError(f"a {cls.__name__} has the fields {', '.join(names)}", value=f"no {', '.join(missing)}")
+    return cls(**{name: data[name] for name in names})
+
+
+def _tupled(data: Mapping[str, object]) -> dict[str, object]:
+    def convert(value: object) -> object:
+        return tuple(convert(v) for v in value) if isinstance(value, list) else value
+
+    return {name: convert(value) for name, value in data.items()}
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, Mapping):
+        return {k: _rounded(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(v) for v in value]
+    return value
