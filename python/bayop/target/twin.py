@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from itertools import pairwise
@@ -19,8 +20,11 @@ from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Setting, Space, Steps
 REQUESTS_PER_WINDOW: Final = 200_000
 """Simulated requests in one measurement window; more make the window longer and the quantiles sharper."""
 
-LONGEST_DELAY_US: Final = 500.0
-"""The longest ITR-delay that searches consider by default; [D] sweeps to 400 us and holds SLOs of 500 us."""
+BATCHES: Final = 8
+"""Independent parts of one window, from whose scatter the window's noise is known."""
+
+LEAST_BATCH_S: Final = 0.1
+"""The least simulated time of a batch: a queue that the cores can't keep up with needs time to show."""
 
 _QUANTITIES: Final = frozenset(
     {
@@ -30,6 +34,9 @@ _QUANTITIES: Final = frozenset(
 )  # fmt: skip
 # Relative sd of the power and utilization of a window of `REQUESTS_PER_WINDOW`, from 30 seeds at 400K requests/s.
 _NOISE: Final = {"power_w": 0.002, "energy_j": 0.002, "utilization": 0.003}
+# Queues are empty at first; what the clients see before they have filled is not counted.
+_LEAST_WARMUP_S: Final = 0.05
+_WARMUP_SHARE: Final = 0.1
 # Successive latencies are correlated: a sample quantile scatters about twice as far as that of independent draws.
 _CORRELATION: Final = 2.0
 
@@ -104,19 +111,21 @@ class TwinTarget:
     def measure(self) -> Measurement:
         """Simulates one window with the setting in effect; every window has its own arrivals."""
         self._windows += 1
-        return simulate(self._profile, [self._run(self._setting, self._windows)], threads=1)[0]
+        return self._window(self._setting, self._windows)
 
     def baseline(self) -> Measurement:
         """One window of the default policies."""
-        return simulate(self._profile, [self._run(default_setting(self._space), 0)], threads=1)[0]
+        return self._window(default_setting(self._space), 0)
 
     def restore(self) -> None:
         """Back to the default policies."""
         self._setting = default_setting(self._space)
 
-    def _run(self, setting: Setting, window: int) -> _core.Run:
-        seed = np.random.SeedSequence([self._seed, window]).generate_state(1, np.uint64)[0]
-        return simulation_run(setting, qps=self._qps, requests=self._requests, seed=int(seed))
+    def _window(self, setting: Setting, number: int) -> Measurement:
+        seeds = np.random.SeedSequence([self._seed, number]).generate_state(BATCHES, np.uint64)
+        requests = max(self._requests // BATCHES, math.ceil(self._qps * LEAST_BATCH_S))
+        runs = [simulation_run(setting, qps=self._qps, requests=requests, seed=int(s)) for s in seeds]
+        return combine_batches(simulate(self._profile, runs, threads=1))
 
 
 def load_profile(name_or_file: str) -> _core.Profile:
@@ -168,7 +177,7 @@ def profile_space(profile: _core.Profile) -> Space:
     mhz = profile.freq_mhz
     gaps = {round(b - a, 6) for a, b in pairwise(mhz)}
     frequencies = Steps(mhz[0], mhz[-1], gaps.pop()) if len(gaps) == 1 else Choices(tuple(mhz))
-    return nic_and_cpu_space(Steps(low, min(high, LONGEST_DELAY_US), step), frequencies, auto=True)
+    return nic_and_cpu_space(Steps(low, high, step), frequencies, auto=True)
 
 
 def simulation_run(setting: Setting, *, qps: float, requests: int, seed: int) -> _core.Run:
@@ -181,6 +190,7 @@ def simulation_run(setting: Setting, *, qps: float, requests: int, seed: int) ->
     return {
         "qps": qps,
         "requests": requests,
+        "warmup_s": max(_LEAST_WARMUP_S, _WARMUP_SHARE * requests / qps),
         "seed": seed,
         "rx_usecs": fixed(RX_USECS),
         "freq_mhz": fixed(FREQ_MHZ),
@@ -198,6 +208,24 @@ def simulate(profile: _core.Profile, runs: Sequence[_core.Run], *, threads: int)
     except _core.ProfileError as error:
         raise as_input_error(error) from error
     return [_measurement(window) for window in windows]
+
+
+def combine_batches(batches: Sequence[Measurement]) -> Measurement:
+    """One window from independent batches: means, and the standard errors that the scatter of the batches shows.
+
+    The method of batch means: near saturation a few long busy periods decide the tail, so a window knows its own
+    noise only from how much its parts differ. With few batches the scatter is itself uncertain; the noise is never
+    taken to be below that of independent draws.
+    """
+    count = len(batches)
+    means = {name: statistics.fmean(b[name] for b in batches) for name in batches[0].quantities}
+    for total in ("energy_j", "duration_s"):
+        means[total] *= count
+    noise = {}
+    for name, expected in batches[0].relative_sd.items():
+        scatter = statistics.stdev(b[name] for b in batches) / statistics.fmean(b[name] for b in batches)
+        noise[name] = max(scatter, expected) / math.sqrt(count)
+    return Measurement(means, relative_sd=noise)
 
 
 def _measurement(window: Mapping[str, object]) -> Measurement:

@@ -16,8 +16,9 @@ from bayop.optimize.grey_box.kernel import ResidualKernel
 from bayop.optimize.grey_box.model import Data
 from bayop.optimize.grey_box.prior import AnalyticPrior
 
+UTILIZATION: Final = 0
 LATENCY: Final = 1
-"""Index of the SLO's quantile among the outputs."""
+"""Index of the SLO's quantile among the outputs; `needed` keeps these two first."""
 
 # Derived quantities: known exactly once the modelled ones are.
 _DERIVED: Final = frozenset({"energy_j", "duration_s", "qps"})
@@ -54,7 +55,7 @@ class Outputs:
 
     def needed(self, problem: Problem) -> list[int]:
         """Indices of the outputs that decide a problem: the latency, the power and what else its objective reads."""
-        wanted = problem.objective.quantities | {problem.slo.quantity, "power_w"}
+        wanted = problem.objective.quantities | {"utilization", problem.slo.quantity, "power_w"}
         return [i for i, name in enumerate(self.names) if name in wanted]
 
     def kernels(self, scale: float) -> list[ResidualKernel]:

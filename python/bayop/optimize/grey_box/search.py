@@ -8,18 +8,21 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayop.expression import Values
 from bayop.optimize.base import Finished, Observation, Prediction, Problem, Proposal
 from bayop.optimize.grey_box.acquisition import expected_improvement, probability_below, probability_of_trust
 from bayop.optimize.grey_box.inputs import Array, Encoder
 from bayop.optimize.grey_box.model import Posterior
-from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
+from bayop.optimize.grey_box.outputs import LATENCY, UTILIZATION, AnchoredMean, Outputs, noise_of
 from bayop.space import AUTO, Knob, Setting, Space, Value
 
 _RESIDUAL_SCALES: Final = (1.0, 2.0, 4.0)
 _LAST_TRIALS: Final = 2
-_MAX_UNSAFE_TRIALS: Final = 5
+_FEW_TRIALS: Final = 4
+_MOST_UNSAFE_TRIALS: Final = 6
+_STABLE_UTILIZATION: Final = 0.85
 _SAME_LOAD: Final = 0.01
 _DERIVATIVE_STEP: Final = 1e-4
 
@@ -31,15 +34,18 @@ class Caution:
     Attributes:
         trial: A setting is tried only when its probability of meeting the SLO is at least this.
         last_trials: The same for the last two trials of the budget; never below `trial`.
+        overload: The same for the probability that the cores keep up: an overloaded server does not miss its SLO by a
+            little, and takes time to recover.
         trust: A tried setting may be held when its probability of meeting the SLO is at least this.
         worth: The least expected improvement, relative to the incumbent's objective, that is worth a trial.
         hopeless: With no setting's probability above this, the search ends as infeasible.
     """
 
-    trial: float = 0.6
-    last_trials: float = 0.8
+    trial: float = 0.75
+    last_trials: float = 0.85
+    overload: float = 0.9
     trust: float = 0.9
-    worth: float = 0.004
+    worth: float = 0.0015
     hopeless: float = 0.05
 
 
@@ -51,12 +57,14 @@ class Belief:
         objective: Expected objective.
         objective_sd: Its standard deviation.
         safe: Probability of meeting the SLO.
+        stable: Probability that the cores keep up with the load.
         trusted: Probability that one more trial would leave it trusted to meet the SLO.
     """
 
     objective: Array
     objective_sd: Array
     safe: Array
+    stable: Array
     trusted: Array
 
 
@@ -81,6 +89,7 @@ class GreyBox:
         self._encoder = Encoder(problem.space)
         self._outputs = Outputs.of(problem, explained=use_prior and self._encoder.explained)
         self._candidates = self._encoder.encode(self._settings, np.zeros(len(self._settings)))
+        self._fastest = self._index[tuple(fastest_setting(problem.space).values())]
         self._observations = list(problem.history)
         self._posterior: Posterior | None = None
         self._belief: Belief | None = None
@@ -88,22 +97,20 @@ class GreyBox:
     def ask(self, trials_left: int) -> Proposal | Finished:
         """The setting with the greatest expected improvement among those that are safe enough."""
         if not self._observations:
-            return Proposal(fastest_setting(self._problem.space))
+            return Proposal(self._settings[self._fastest])
         belief = self._believe()
         held = self._incumbent_index()
+        allowed = self._allowed(belief, trials_left)
         if held is None and self._problem.objective.constrained:
-            unsafe = self._look_for_safety(belief)
-            if unsafe is not None:
-                return unsafe
-        reference = float(
-            belief.objective[self._index_of(fastest_setting(self._problem.space)) if held is None else held]
-        )
-        gain = expected_improvement(belief.objective, belief.objective_sd, reference)
-        if self._problem.objective.constrained:
-            risk = self._caution.last_trials if trials_left <= _LAST_TRIALS else self._caution.trial
-            gain = np.where(belief.safe >= risk, gain * belief.trusted, 0.0)
-        choice = int(np.argmax(gain))
-        if held is not None and gain[choice] < self._caution.worth * abs(reference):
+            if self._hopeless(belief):
+                return Finished("infeasible")
+            if not allowed.any():
+                return Proposal(self._settings[int(np.argmax(belief.safe))])
+        reference = float(belief.objective[self._fastest if held is None else held])
+        gain = np.where(allowed, expected_improvement(belief.objective, belief.objective_sd, reference), 0.0)
+        promise = gain * belief.trusted if self._problem.objective.constrained else gain
+        choice = int(np.argmax(promise))
+        if held is not None and promise[choice] < self._caution.worth * abs(reference):
             return Finished("converged")
         return Proposal(self._settings[choice])
 
@@ -130,18 +137,21 @@ class GreyBox:
             slo_probability=float(safe[0]),
         )
 
-    def _look_for_safety(self, belief: Belief) -> Proposal | Finished | None:
-        """While nothing is trusted: the setting most likely to be safe, or the end when there is no hope.
+    def _allowed(self, belief: Belief, trials_left: int) -> NDArray[np.bool_]:
+        """Which settings are safe enough for a trial."""
+        if not self._problem.objective.constrained:
+            return np.ones(len(self._settings), dtype=np.bool_)
+        risk = self._caution.last_trials if trials_left <= _LAST_TRIALS else self._caution.trial
+        return np.asarray((belief.safe >= risk) & (belief.stable >= self._caution.overload))
 
-        None when some setting is safe enough for an ordinary trial.
-        """
-        best = float(belief.safe.max())
-        here = len(self._tried_here())
-        if best >= self._caution.trial:
-            return None
-        if best < self._caution.hopeless or here >= _MAX_UNSAFE_TRIALS:
-            return Finished("infeasible")
-        return Proposal(self._settings[int(np.argmax(belief.safe))])
+    def _hopeless(self, belief: Belief) -> bool:
+        """Whether to give up on the SLO: nothing may meet it, or trial after trial did not."""
+        best, trials = float(belief.safe.max()), len(self._here())
+        return (
+            best < self._caution.hopeless
+            or (trials >= _FEW_TRIALS and best < self._caution.trial)
+            or trials >= _MOST_UNSAFE_TRIALS
+        )
 
     def _incumbent_index(self) -> int | None:
         tried = self._tried_here()
@@ -154,9 +164,12 @@ class GreyBox:
 
     def _tried_here(self) -> list[int]:
         """Indices of the settings that were tried at this problem's load."""
+        return sorted({i for o in self._here() if (i := self._index_of(o.setting)) is not None})
+
+    def _here(self) -> list[Observation]:
+        """The observations at this problem's load."""
         qps = self._problem.qps
-        here = (self._index_of(o.setting) for o in self._observations if math.isclose(o.qps, qps, rel_tol=_SAME_LOAD))
-        return sorted({i for i in here if i is not None})
+        return [o for o in self._observations if math.isclose(o.qps, qps, rel_tol=_SAME_LOAD)]
 
     def _index_of(self, setting: Setting) -> int | None:
         return self._index.get(tuple(setting.values()))
@@ -175,15 +188,18 @@ class GreyBox:
         if self._belief is None:
             outputs = self._outputs.needed(self._problem)
             mean, sd = self._model().predict(self._candidates, outputs)
-            latency = outputs.index(LATENCY)
             limit = math.log(self._problem.slo.limit_us)
             noise = noise_of(self._problem.slo.quantity, self._observations[-1].measurement)
             objective, objective_sd = self._objective([self._outputs.names[o] for o in outputs], mean, sd)
+            stable = probability_below(mean[UTILIZATION], sd[UTILIZATION], math.log(_STABLE_UTILIZATION))
+            if self._outputs.prior is None:
+                stable = np.ones_like(stable)
             self._belief = Belief(
                 objective=objective,
                 objective_sd=objective_sd,
-                safe=probability_below(mean[latency], sd[latency], limit),
-                trusted=probability_of_trust(mean[latency], sd[latency], limit, noise, self._caution.trust),
+                safe=probability_below(mean[LATENCY], sd[LATENCY], limit),
+                stable=stable,
+                trusted=probability_of_trust(mean[LATENCY], sd[LATENCY], limit, noise, self._caution.trust),
             )
         return self._belief
 

@@ -1,0 +1,172 @@
+"""Does the search work on servers that nobody fitted it to?
+
+Draws random servers from the twin's parameter space, finds each one's best setting by an exhaustive sweep, and lets
+`grey-box` search. Prints a line per server and a last line with the totals as JSON.
+
+example:
+  python bench/generality/run.py --servers 40 --out bench/generality/results
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from bayop.objective import Objective
+from bayop.optimize import make_optimizer
+from bayop.optimize.base import Problem
+from bayop.search import Result, run_search
+from bayop.space import Setting
+from bayop.target.twin import TwinTarget
+
+sys.path.insert(0, str(Path(__file__).parent))
+from servers import Case, draw_case, sweep_settings
+
+
+# Truth is what a window as long as a trial's shows under these arrivals, which no trial sees.
+TRUTH_SEED = 1_000_003
+MAX_TRIALS = 15
+JUDGED_TRIAL = 8
+
+# A final setting may exceed the SLO by as much as measurements of it scatter.
+TOLERANCE = 1.02
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one search did against the sweep.
+
+    `regret_pct` is None where the sweep found no setting that meets the SLO.
+    """
+
+    seed: int
+    server: str
+    feasible: bool
+    best_w: float | None
+    regret_pct: float | None
+    slo_ok: bool
+    trials: int
+    bad_trials: int
+    stopped: str
+    ms_per_trial: float
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--servers", type=int, default=40)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--optimizer", default="grey-box")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--verbose", action="store_true", help="print every trial")
+    parser.add_argument("--out", type=Path, help="write outcomes.jsonl and summary.json here")
+    args = parser.parse_args()
+    outcomes = []
+    for seed in range(args.first_seed, args.first_seed + args.servers):
+        case = draw_case(seed)
+        outcome = judge(case, args.optimizer, threads=args.threads, verbose=args.verbose)
+        outcomes.append(outcome)
+        regret = "infeasible" if outcome.regret_pct is None else f"{outcome.regret_pct:6.2f} %"
+        verdict = "ok " if outcome.slo_ok else "BAD"
+        print(f"{seed:4d} {regret:>10} {verdict} {outcome.trials:2d} trials, {outcome.bad_trials:2d} over, {outcome.stopped:10} {case.summary}", flush=True)
+    summary = summarise(outcomes)
+    print(json.dumps(summary))
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
+        (args.out / "outcomes.jsonl").write_text("".join(json.dumps(asdict(o)) + "\n" for o in outcomes))
+        (args.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+
+
+def judge(case: Case, optimizer: str, *, threads: int, verbose: bool) -> Outcome:
+    """Sweeps one server, searches it, and compares."""
+    settings = sweep_settings(case.profile)
+    swept = simulated(case, settings, threads=threads)
+    limit_us = case.slo.limit_us
+    best_w = min((w for w, p99 in swept if p99 < limit_us), default=None)
+
+    target = TwinTarget(case.profile, qps=case.qps, seed=case.seed)
+    problem = Problem(target.space.without_auto(), case.slo, Objective.parse("power", case.slo), case.qps)
+    result = run_search(target, problem, make_optimizer(optimizer, problem, seed=case.seed), max_trials=MAX_TRIALS)
+    truth = simulated(case, [t.setting for t in result.trials], threads=threads)
+    if verbose:
+        for trial, (power_w, p99_us) in zip(result.trials, truth, strict=True):
+            print(f"      {dict(trial.setting)} {power_w:.1f} W {p99_us:.0f} us", "held" if trial.incumbent == trial.setting else "")
+        best = next((dict(s) for s, (w, _) in zip(settings, swept, strict=True) if w == best_w), None)
+        print("      best", best_w, best)
+    judged = held_after(result, JUDGED_TRIAL)
+    return Outcome(
+        seed=case.seed,
+        server=case.summary,
+        feasible=best_w is not None,
+        best_w=best_w,
+        regret_pct=None if best_w is None else regret_pct(case, judged, best_w),
+        slo_ok=is_ok(case, result.setting, feasible=best_w is not None),
+        trials=len(result.trials),
+        bad_trials=sum(p99 > TOLERANCE * limit_us for _, p99 in truth),
+        stopped=result.stopped,
+        ms_per_trial=1000 * statistics.median(t.chosen_in_s for t in result.trials),
+    )
+
+
+def simulated(case: Case, settings: list[Setting], *, threads: int) -> list[tuple[float, float]]:
+    """True power (W) and p99 (us) of settings, all under the same arrivals."""
+
+    def measure(setting: Setting) -> tuple[float, float]:
+        target = TwinTarget(case.profile, qps=case.qps, seed=TRUTH_SEED)
+        target.apply(setting)
+        window = target.measure()
+        return window["power_w"], window["p99_us"]
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(measure, settings))
+
+
+def held_after(result: Result, trials: int) -> Setting | None:
+    """The setting held after a number of trials; a search that has ended keeps its result."""
+    return result.trials[trials - 1].incumbent if len(result.trials) > trials else result.setting
+
+
+def regret_pct(case: Case, setting: Setting | None, best_w: float) -> float:
+    """How much more power than the best the setting truly draws; 100 without a setting or with the SLO broken."""
+    if setting is None:
+        return 100.0
+    power_w, p99_us = simulated(case, [setting], threads=1)[0]
+    return 100.0 if p99_us > TOLERANCE * case.slo.limit_us else 100.0 * max(0.0, power_w / best_w - 1.0)
+
+
+def is_ok(case: Case, setting: Setting | None, *, feasible: bool) -> bool:
+    """Whether the search ended on a setting that meets the SLO, or said so where there is none."""
+    if setting is None:
+        return not feasible
+    return simulated(case, [setting], threads=1)[0][1] <= TOLERANCE * case.slo.limit_us
+
+
+def summarise(outcomes: list[Outcome]) -> dict[str, float | int | None]:
+    """The totals that the bars read."""
+    regrets = sorted(o.regret_pct for o in outcomes if o.regret_pct is not None)
+    possible = [o for o in outcomes if o.feasible]
+    hopeless = [o.trials for o in outcomes if not o.feasible]
+    return {
+        "servers": len(outcomes),
+        "feasible": len(regrets),
+        f"median_regret@{JUDGED_TRIAL}_pct": round(statistics.median(regrets), 3),
+        f"p90_regret@{JUDGED_TRIAL}_pct": round(regrets[math.ceil(0.9 * len(regrets)) - 1], 3),
+        "slo_ok_share": round(statistics.fmean(o.slo_ok for o in outcomes), 3),
+        "mean_trials": round(statistics.fmean(o.trials for o in outcomes), 2),
+        "bad_share": round(sum(o.bad_trials for o in possible) / sum(o.trials for o in possible), 3),
+        "most_trials_where_infeasible": max(hopeless, default=None),
+        "ms_per_trial": round(statistics.median(o.ms_per_trial for o in outcomes), 2),
+    }
+
+
+if __name__ == "__main__":
+    main()
