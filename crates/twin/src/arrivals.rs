@@ -1,7 +1,6 @@
 //! When packets reach a receive queue.
 
 use crate::profile::{App, Arrivals};
-use crate::rng::Rng;
 
 /// Size of the table of generalized-Pareto quantiles.
 const TABLE: usize = 4096;
@@ -22,12 +21,6 @@ impl ArrivalProcess {
     pub fn new(app: &App, mean_gap_us: f64) -> Self {
         let pareto_gaps = (app.arrivals == Arrivals::GeneralizedPareto).then(|| pareto_table(app.arrival_shape));
         Self { mean_gap_us, pareto_gaps }
-    }
-
-    /// The next gap.
-    #[inline(always)]
-    pub fn gap_us(&self, rng: &mut Rng) -> f64 {
-        self.gap_from_bits(rng.next_u64())
     }
 
     /// A gap from the upper 32 of 64 random bits.

@@ -1,7 +1,7 @@
 //! Many simulations over several threads; the results do not depend on how many.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use crate::engine::simulate_unless;
@@ -10,8 +10,8 @@ use crate::measure::Measurement;
 use crate::profile::Profile;
 use crate::run::Run;
 
-/// How often the calling thread is asked whether to stop.
-const POLL: Duration = Duration::from_millis(20);
+/// How long the calling thread waits for results before it asks whether to stop.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The batch was stopped before it was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub struct Stopped;
 
 /// Simulates every run of `jobs` on `threads` threads, results in the order of the jobs.
 ///
-/// `stop` is asked by the calling thread every few milliseconds; once it says yes, simulations
-/// under way are abandoned.
+/// `stop` is asked by the calling thread after every result and at least every 20 ms; once it
+/// says yes, simulations under way are abandoned.
 pub fn simulate_batch(
     jobs: &[(&Profile, Run)],
     threads: usize,
@@ -28,32 +28,33 @@ pub fn simulate_batch(
 ) -> Result<Vec<Result<Measurement, ProfileError>>, Stopped> {
     let next = AtomicUsize::new(0);
     let stopped = AtomicBool::new(false);
-    let results: Vec<Mutex<Option<Result<Measurement, ProfileError>>>> =
-        jobs.iter().map(|_| Mutex::new(None)).collect();
-    let work = || {
-        while let Some(((profile, run), slot)) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            jobs.get(index).zip(results.get(index))
-        } {
-            let Some(result) = simulate_unless(profile, run, &stopped) else { return };
-            *slot.lock().unwrap_or_else(|e| e.into_inner()) = Some(result);
-        }
-    };
+    let (sender, receiver) = channel();
+    let mut results: Vec<_> = jobs.iter().map(|_| None).collect();
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.clamp(1, jobs.len().max(1))).map(|_| scope.spawn(work)).collect();
-        let (mut waited, mut pause) = (Duration::ZERO, Duration::from_micros(50));
-        while !workers.iter().all(|worker| worker.is_finished()) {
-            std::thread::sleep(pause);
-            waited += pause;
-            pause = (pause * 2).min(POLL / 4);
-            if waited >= POLL {
-                waited = Duration::ZERO;
-                if stop() {
-                    stopped.store(true, Ordering::Relaxed);
+        for _ in 0..threads.clamp(1, jobs.len().max(1)) {
+            let (sender, next, stopped) = (sender.clone(), &next, &stopped);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((profile, run)) = jobs.get(index) else { return };
+                    let Some(result) = simulate_unless(profile, run, stopped) else { return };
+                    if sender.send((index, result)).is_err() {
+                        return;
+                    }
                 }
+            });
+        }
+        drop(sender); // the channel closes when the last worker is done
+        loop {
+            match receiver.recv_timeout(PATIENCE) {
+                Ok((index, result)) => results[index] = Some(result),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if stop() {
+                stopped.store(true, Ordering::Relaxed);
             }
         }
     });
-    let take = |slot: Mutex<Option<_>>| slot.into_inner().unwrap_or_else(|e| e.into_inner()).ok_or(Stopped);
-    results.into_iter().map(take).collect()
+    results.into_iter().map(|result| result.ok_or(Stopped)).collect()
 }

@@ -39,6 +39,7 @@ mod power;
 pub mod profile;
 mod rng;
 mod run;
+mod service;
 
 pub use batch::{Stopped, simulate_batch};
 pub use engine::simulate;

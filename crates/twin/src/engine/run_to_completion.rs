@@ -1,12 +1,12 @@
 //! Library operating systems such as EbbRT: the interrupt handler serves every request it finds
-//! on the spot and sends the responses at the end; otherwise the core halts.
+//! on the spot; otherwise the core halts.
 //!
 //! Cores share nothing, so each is simulated by itself.
 
 use super::Server;
 use super::sleeper::{IdleModel, WakeUp};
 use super::tally::Tally;
-use super::vector::{Batch, Vector};
+use super::vector::{Batch, Packet, Vector};
 use crate::costs::Costs;
 use crate::idle::{IdleGovernor, IdlePeriod};
 use crate::moderation::Moderation;
@@ -14,6 +14,7 @@ use crate::network::Network;
 use crate::profile::Profile;
 use crate::rng::Rng;
 use crate::run::Applied;
+use crate::service::ServiceTimes;
 
 /// Independent cores.
 pub struct RunToCompletion<M, I> {
@@ -21,7 +22,8 @@ pub struct RunToCompletion<M, I> {
     costs: Vec<Costs>,
     idle: IdleModel,
     network: Network,
-    exponential_share: f64,
+    service: ServiceTimes,
+    hold_responses: bool,
     tally: Tally,
     batch: Batch,
 }
@@ -55,7 +57,8 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
             costs: profile.machine.freq_mhz.iter().map(|&f| Costs::new(profile, f)).collect(),
             idle: IdleModel::new(profile),
             network: Network::new(profile, run),
-            exponential_share: profile.app.service_exponential_share,
+            service: ServiceTimes::new(&profile.app),
+            hold_responses: profile.app.hold_responses,
             batch: Batch::default(),
         }
     }
@@ -65,7 +68,6 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
         let costs = &self.costs[core.step];
         let batch = &mut self.batch;
         let tally = &mut self.tally;
-        let mean_share = 1.0 - self.exponential_share;
         loop {
             let fired_us = core.vector.due_us();
             if fired_us >= until_us || core.free_us >= until_us {
@@ -75,7 +77,7 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
             let mut start_us = core.free_us;
             if fired_us > core.free_us {
                 let period = IdlePeriod { start_us: core.free_us, length_us: fired_us - core.free_us };
-                wake = self.idle.sleep(index, &mut core.governor, period, costs.idle_loop_us, tally);
+                wake = self.idle.sleep(index, &mut core.governor, period, costs, tally);
                 start_us = fired_us + wake.exit_us;
             }
             let interval_us = core.vector.poll(fired_us, start_us, batch);
@@ -89,29 +91,71 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
                 + costs.packets_us[batch.received]
                 + f64::from(batch.completions) * costs.tx_clean_us;
             if requests > 0 {
-                let service_us = costs.service_us[requests];
-                for _ in 0..requests {
-                    now_us += service_us * (mean_share + self.exponential_share * core.service_rng.exponential());
-                }
-                let mut bits = core.service_rng.next_u64();
-                for (i, packet) in batch.packets[..requests].iter().enumerate() {
-                    if i % 4 == 3 {
-                        bits = core.service_rng.next_u64();
-                    }
-                    tally.latency.record((now_us - packet.arrived_us) as f32 + self.network.latency_us(bits));
-                    bits >>= 12;
-                }
+                let packets = &batch.packets[..requests];
+                now_us = if self.hold_responses {
+                    core.serve_then_send(now_us, packets, costs, &self.service, &self.network, tally)
+                } else {
+                    core.serve_and_send(now_us, packets, costs, &self.service, &self.network, tally)
+                };
                 tally.completed += requests as u64;
-                let completion_us = now_us + self.network.completion_us;
-                core.vector.transmit(completion_us, requests as u32);
-                if (bits >> 12) & 0xffff < self.network.extra_threshold {
-                    core.vector.transmit(completion_us + self.network.extra_us, 1);
-                }
-                now_us += requests as f64 * costs.after_response_us;
             }
             tally.busy(index, now_us - start_us);
             core.free_us = now_us;
         }
+    }
+}
+
+impl<M: Moderation, I: IdleGovernor> Core<M, I> {
+    /// Serves a batch, then sends all responses. Returns when the core is done.
+    #[inline(always)]
+    fn serve_then_send(
+        &mut self,
+        start_us: f64,
+        packets: &[Packet],
+        costs: &Costs,
+        service: &ServiceTimes,
+        network: &Network,
+        tally: &mut Tally,
+    ) -> f64 {
+        let mean_us = costs.service_us[packets.len()];
+        let factors = packets.iter().map(|_| service.factor(self.service_rng.next_u64()));
+        let sent_us = start_us + mean_us * factors.sum::<f64>();
+        let mut bits = 0;
+        for (i, packet) in packets.iter().enumerate() {
+            bits = if i % 4 == 0 { self.service_rng.next_u64() } else { bits >> 12 };
+            tally.latency.record((sent_us - packet.arrived_us) as f32 + network.latency_us(bits));
+        }
+        self.vector.transmit(sent_us + network.completion_us, packets.len() as u32);
+        if (bits >> 12) & 0xffff < network.extra_threshold {
+            self.vector.transmit(sent_us + network.completion_us + network.extra_us, 1);
+        }
+        sent_us + packets.len() as f64 * costs.after_response_us
+    }
+
+    /// Serves a batch and sends each response at once. Returns when the core is done.
+    #[inline(always)]
+    fn serve_and_send(
+        &mut self,
+        start_us: f64,
+        packets: &[Packet],
+        costs: &Costs,
+        service: &ServiceTimes,
+        network: &Network,
+        tally: &mut Tally,
+    ) -> f64 {
+        let mean_us = costs.service_us[packets.len()];
+        let mut now_us = start_us;
+        for packet in packets {
+            let bits = self.service_rng.next_u64();
+            now_us += mean_us * service.factor(bits);
+            tally.latency.record((now_us - packet.arrived_us) as f32 + network.latency_us(bits));
+            self.vector.transmit(now_us + network.completion_us, 1);
+            if (bits >> 12) & 0xffff < network.extra_threshold {
+                self.vector.transmit(now_us + network.completion_us + network.extra_us, 1);
+            }
+            now_us += costs.after_response_us;
+        }
+        now_us
     }
 }
 

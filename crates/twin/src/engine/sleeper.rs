@@ -2,6 +2,7 @@
 
 use super::tally::Tally;
 use super::vector::min;
+use crate::costs::Costs;
 use crate::idle::{IdleGovernor, IdlePeriod};
 use crate::profile::{IdleState, Profile};
 
@@ -34,15 +35,14 @@ impl IdleModel {
         }
     }
 
-    /// An idle period of `core`, counted and charged; `loop_limit_us` is the idle-loop cost of
-    /// very long periods at the core's frequency.
+    /// An idle period of `core`, counted and charged at the costs of its frequency.
     #[inline(always)]
     pub fn sleep(
         &self,
         core: usize,
         governor: &mut impl IdleGovernor,
         period: IdlePeriod,
-        loop_limit_us: f64,
+        costs: &Costs,
         tally: &mut Tally,
     ) -> WakeUp {
         let chosen = governor.select(&self.states, period);
@@ -50,12 +50,12 @@ impl IdleModel {
         let state = &self.states[chosen];
         let length_us = period.length_us;
         let exit_us = min(state.wake_us, self.wake_limit_share * length_us);
-        let loop_us = min(loop_limit_us * length_us / (length_us + self.tau_us), length_us);
+        let loop_us = costs.idle_loop_us * length_us / (length_us + self.tau_us);
         let cold_us = self.on_path_share * loop_us;
-        let before_us = loop_us - cold_us;
+        let before_us = min(costs.idle_entry_us + loop_us - cold_us, length_us);
         let asleep_us = length_us - before_us + exit_us;
         let halted_us = min(asleep_us, state.settle_us);
-        tally.idle(core, chosen, halted_us, asleep_us - halted_us, before_us);
+        tally.idle(core, chosen, halted_us, asleep_us - halted_us, before_us, cold_us);
         WakeUp { exit_us, cold_us }
     }
 }

@@ -19,6 +19,7 @@ use crate::network::Network;
 use crate::profile::Profile;
 use crate::rng::Rng;
 use crate::run::Applied;
+use crate::service::ServiceTimes;
 
 /// Least stretch, for profiles whose interrupts cost nothing; hand-overs are delayed to its end.
 const LEAST_LOOKAHEAD_US: f64 = 0.25;
@@ -29,7 +30,9 @@ pub struct Steered<M, I> {
     /// When the next event of each core is due.
     next_us: Vec<f64>,
     costs: Vec<Costs>,
+    /// Length of a stretch; zero when it has to be computed anew.
     lookahead_us: f64,
+    imbalance: Imbalance,
     shared: Shared,
     outbox: Vec<(u8, Waiting)>,
     batch: Batch,
@@ -40,9 +43,34 @@ pub struct Steered<M, I> {
 struct Shared {
     idle: IdleModel,
     network: Network,
-    exponential_share: f64,
+    service: ServiceTimes,
     steer_us: f64,
     targets: [u8; CHOICES],
+}
+
+/// How unevenly the application threads are loaded.
+struct Imbalance {
+    requests_per_us: f64,
+    relative_sd: f64,
+    hot_share: f64,
+    exponent: f64,
+}
+
+impl Imbalance {
+    fn new(profile: &Profile, run: &Applied) -> Self {
+        Self {
+            requests_per_us: run.qps * 1e-6 / profile.serving_cores() as f64,
+            relative_sd: profile.app.thread_imbalance_share,
+            hot_share: profile.app.hot_thread_share,
+            exponent: profile.app.thread_imbalance_exponent,
+        }
+    }
+
+    /// Equally likely targets of a request when serving one takes `service_us` on average.
+    fn targets(&self, cores: usize, service_us: f64) -> [u8; CHOICES] {
+        let scale = (self.requests_per_us * service_us).min(1.0).powf(self.exponent);
+        balance::choice_table(&balance::weights(cores, scale * self.relative_sd, scale * self.hot_share))
+    }
 }
 
 struct Core<M, I> {
@@ -59,6 +87,9 @@ struct Core<M, I> {
     service_arrived_us: f64,
     /// Random bits of the request in service.
     service_bits: u64,
+    /// Those of the next request, and its service time relative to the mean.
+    next_bits: u64,
+    next_factor: f64,
 }
 
 impl<M: Moderation, I: IdleGovernor> Steered<M, I> {
@@ -78,31 +109,44 @@ impl<M: Moderation, I: IdleGovernor> Steered<M, I> {
                 service_end_us: NEVER_US,
                 service_arrived_us: 0.0,
                 service_bits: 0,
+                next_bits: 0,
+                next_factor: 1.0,
             })
             .collect();
-        let threads = balance::weights(cores.len(), app.thread_imbalance_share, app.hot_thread_share);
         Self {
             next_us: cores.iter().map(|core| core.vector.due_us()).collect(),
             tally: Tally::new(cores.len()),
             cores,
             costs: profile.machine.freq_mhz.iter().map(|&f| Costs::new(profile, f)).collect(),
-            lookahead_us: LEAST_LOOKAHEAD_US,
+            lookahead_us: 0.0,
+            imbalance: Imbalance::new(profile, run),
             shared: Shared {
                 idle: IdleModel::new(profile),
                 network: Network::new(profile, run),
-                exponential_share: app.service_exponential_share,
+                service: ServiceTimes::new(app),
                 steer_us: profile.os.steer_us,
-                targets: balance::choice_table(&threads),
+                targets: [0; CHOICES],
             },
             outbox: Vec::with_capacity(256),
             batch: Batch::default(),
         }
     }
 
+    /// Recomputes what depends on the frequencies of all cores: the lookahead and how evenly the
+    /// scheduler spreads the application threads.
+    fn adapt(&mut self) {
+        let costs = |core: &Core<M, I>| &self.costs[core.step];
+        let handover_us = |c: &Costs| c.interrupt_us + c.packets_us[1] + self.shared.steer_us;
+        let least_us = self.cores.iter().map(|core| handover_us(costs(core))).fold(NEVER_US, min);
+        self.lookahead_us = max(least_us, LEAST_LOOKAHEAD_US);
+        let service_us: f64 = self.cores.iter().map(|core| costs(core).service_us[1]).sum();
+        self.shared.targets = self.imbalance.targets(self.cores.len(), service_us / self.cores.len() as f64);
+    }
+
     /// Hands over what the cores sent during the stretch that ends at `end_us`.
     #[inline(always)]
     fn deliver(&mut self, end_us: f64) {
-        for (target, mut request) in self.outbox.drain(..) {
+        for &(target, mut request) in &self.outbox {
             request.ready_us = max(request.ready_us, end_us);
             let core = &mut self.cores[usize::from(target)];
             if !core.queue.insert(request) {
@@ -112,6 +156,7 @@ impl<M: Moderation, I: IdleGovernor> Steered<M, I> {
                 *next_us = min(*next_us, max(request.ready_us, core.free_us));
             }
         }
+        self.outbox.clear();
     }
 }
 
@@ -139,7 +184,7 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
             let mut wake = WakeUp { exit_us: 0.0, cold_us: 0.0 };
             if wanted_us > self.free_us {
                 let period = IdlePeriod { start_us: self.free_us, length_us: wanted_us - self.free_us };
-                wake = shared.idle.sleep(index, &mut self.governor, period, costs.idle_loop_us, outbox.tally);
+                wake = shared.idle.sleep(index, &mut self.governor, period, costs, outbox.tally);
                 start_us = wanted_us + wake.exit_us;
             }
             if fired_us <= start_us {
@@ -189,10 +234,10 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
         tally.packets += batch.received as u64;
         tally.busy(index, took_us);
         let ready_us = start_us + took_us + shared.steer_us;
-        for packet in &batch.packets[..batch.requests] {
+        outbox.requests.extend(batch.packets[..batch.requests].iter().map(|packet| {
             let target = shared.targets[packet.choice as usize % CHOICES];
-            outbox.requests.push((target, Waiting { ready_us, arrived_us: packet.arrived_us }));
-        }
+            (target, Waiting { ready_us, arrived_us: packet.arrived_us })
+        }));
         took_us
     }
 
@@ -202,13 +247,19 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
         let waiting = self.queue.len();
         let Some(request) = self.queue.front() else { return };
         self.queue.pop();
-        self.service_bits = self.service_rng.next_u64();
-        let variate = crate::rng::exponential_from_bits((self.service_bits >> 32) as u32);
-        let factor = 1.0 - shared.exponential_share + shared.exponential_share * variate;
-        let took_us = extra_us + costs.service_us[waiting] * factor;
+        let took_us = extra_us + costs.service_us[waiting] * self.next_factor;
+        self.service_bits = self.next_bits;
+        self.draw_ahead(shared);
         self.service_arrived_us = request.arrived_us;
         self.service_end_us = self.free_us + took_us;
         tally.busy(index, took_us);
+    }
+
+    /// Draws the randomness of the next request ahead, so that nothing waits for the table.
+    #[inline(always)]
+    fn draw_ahead(&mut self, shared: &Shared) {
+        self.next_bits = self.service_rng.next_u64();
+        self.next_factor = shared.service.factor(self.next_bits);
     }
 
     /// Ends the service: the response leaves, the client sees its latency.
@@ -238,6 +289,9 @@ struct Outbox<'a> {
 
 impl<M: Moderation, I: IdleGovernor> Server for Steered<M, I> {
     fn advance(&mut self, until_us: f64) {
+        if self.lookahead_us == 0.0 {
+            self.adapt();
+        }
         loop {
             let first_us = self.next_us.iter().fold(NEVER_US, |a, &b| min(a, b));
             if first_us >= until_us {
@@ -263,10 +317,7 @@ impl<M: Moderation, I: IdleGovernor> Server for Steered<M, I> {
 
     fn set_step(&mut self, core: usize, step: usize) {
         self.cores[core].step = step;
-        let handover_us =
-            |c: &Core<M, I>| self.costs[c.step].interrupt_us + self.costs[c.step].packets_us[1] + self.shared.steer_us;
-        let least_us = self.cores.iter().map(handover_us).fold(NEVER_US, min);
-        self.lookahead_us = max(least_us, LEAST_LOOKAHEAD_US);
+        self.lookahead_us = 0.0; // adapt before the next event
     }
 
     fn tally(&mut self) -> &mut Tally {

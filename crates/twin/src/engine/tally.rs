@@ -67,17 +67,18 @@ impl Tally {
     }
 
     /// Counts an idle period in `state`: `halted_us` until it settled, `settled_us` after,
-    /// `loop_us` busy in the idle loop (which the kernel counts as idle too).
+    /// `entry_us` busy entering idle and `exit_us` leaving it. The kernel counts both as idle;
+    /// the latter is part of what [`Tally::busy`] is told.
     #[inline(always)]
-    pub fn idle(&mut self, core: usize, state: usize, halted_us: f64, settled_us: f64, loop_us: f64) {
+    pub fn idle(&mut self, core: usize, state: usize, halted_us: f64, settled_us: f64, entry_us: f64, exit_us: f64) {
         let state = state % MAX_IDLE_STATES;
         self.idle_entries[state] += 1;
         self.idle_us[state] += halted_us + settled_us;
         self.settled_us[state] += settled_us;
         let time = &mut self.times[core];
         time.halted_us += halted_us;
-        time.busy_us += loop_us;
-        self.unloaded_us[core] += halted_us + settled_us + loop_us;
+        time.busy_us += entry_us;
+        self.unloaded_us[core] += halted_us + settled_us + entry_us + exit_us;
     }
 
     /// Takes the times of `core` since they were last taken.

@@ -10,7 +10,7 @@ use crate::run::Applied;
 /// Time of something that will not happen.
 pub const NEVER_US: f64 = 1e30;
 /// Bytes of a bare TCP acknowledgement as the driver counts it.
-const ACK_BYTES: f64 = 60.0;
+const ACK_BYTES: f64 = 66.0;
 
 /// A request as found by a poll.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +47,10 @@ pub struct Vector<M> {
     arrivals: ArrivalProcess,
     rng: Rng,
     next_packet_us: f64,
+    /// Gap after the next packet and its random bits, drawn ahead so that nothing waits for the
+    /// logarithm.
+    gap_us: f64,
+    bits: u64,
     /// Packets whose low 16 random bits are below this are bare acknowledgements.
     ack_threshold: u64,
     first_completion_us: f64,
@@ -54,7 +58,8 @@ pub struct Vector<M> {
     completions: u32,
     last_interrupt_us: f64,
     budget: usize,
-    request_bytes: f64,
+    request_bytes: [f64; 2],
+    large_threshold: u64,
     response_bytes: f64,
     moderation: M,
 }
@@ -67,21 +72,27 @@ impl<M: Moderation> Vector<M> {
         let mean_gap_us = 1e6 / (run.qps * share * (1.0 + acks));
         let arrivals = ArrivalProcess::new(app, mean_gap_us);
         let mut rng = Rng::new(run.seed, 2 * core as u64);
-        let next_packet_us = arrivals.gap_us(&mut rng);
+        let next_packet_us = arrivals.gap_from_bits(rng.next_u64());
+        let bits = rng.next_u64();
+        let gap_us = arrivals.gap_from_bits(bits);
         let interval_us = moderation.interval_us();
-        let start_us = min(app.start_spread_us, interval_us) * (rng.next_u64() >> 40) as f64 / 16_777_216.0;
+        let start_us =
+            profile.machine.nic.phase_spread_share * interval_us * (rng.next_u64() >> 40) as f64 / 16_777_216.0;
         let last_interrupt_us = start_us - interval_us;
         Self {
             arrivals,
             rng,
             next_packet_us,
+            gap_us,
+            bits,
             ack_threshold: (acks / (1.0 + acks) * 65_536.0) as u64,
             first_completion_us: NEVER_US,
             last_completion_us: 0.0,
             completions: 0,
             last_interrupt_us,
             budget: profile.os.poll_budget.clamp(1, MAX_POLL_BUDGET),
-            request_bytes: app.request_bytes,
+            request_bytes: [app.request_bytes, app.large_request_bytes],
+            large_threshold: (app.large_request_share * 64.0) as u64,
             response_bytes: app.response_bytes,
             moderation,
         }
@@ -101,22 +112,26 @@ impl<M: Moderation> Vector<M> {
         self.last_interrupt_us = fired_us;
         batch.requests = 0;
         batch.received = 0;
+        let mut large = 0;
         while self.next_packet_us <= now_us && batch.received < self.budget {
-            let bits = self.rng.next_u64();
             batch.received += 1;
-            if bits & 0xffff >= self.ack_threshold {
-                batch.packets[batch.requests % MAX_POLL_BUDGET] =
-                    Packet { arrived_us: self.next_packet_us, choice: (bits >> 16) as u32 };
-                batch.requests += 1;
-            }
-            self.next_packet_us += self.arrivals.gap_from_bits(bits);
+            batch.packets[batch.requests % MAX_POLL_BUDGET] =
+                Packet { arrived_us: self.next_packet_us, choice: (self.bits >> 16) as u32 };
+            let is_request = self.bits & 0xffff >= self.ack_threshold;
+            batch.requests += usize::from(is_request);
+            large += usize::from(is_request && self.bits >> 26 & 63 < self.large_threshold);
+            self.next_packet_us += self.gap_us;
+            self.bits = self.rng.next_u64();
+            self.gap_us = self.arrivals.gap_from_bits(self.bits);
         }
         batch.completions = self.take_completions(now_us);
         let acks = (batch.received - batch.requests) as f64;
         self.moderation.observe(PollWork {
             now_us,
             rx_packets: batch.received as u32,
-            rx_bytes: batch.requests as f64 * self.request_bytes + acks * ACK_BYTES,
+            rx_bytes: (batch.requests - large) as f64 * self.request_bytes[0]
+                + large as f64 * self.request_bytes[1]
+                + acks * ACK_BYTES,
             tx_packets: batch.completions,
             tx_bytes: f64::from(batch.completions) * self.response_bytes,
         });

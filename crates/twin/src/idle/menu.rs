@@ -10,21 +10,28 @@ use crate::profile::IdleState;
 
 /// Periods remembered.
 const INTERVALS: usize = 8;
-/// Weight of the past in the learned factors.
-const DECAY: f32 = 8.0;
-/// Variance (us squared) below which the recent periods count as regular.
-const REGULAR_VARIANCE: f32 = 400.0;
+/// Weight of the past in the learned factors, and their unit: a factor of 1 is
+/// `RESOLUTION * DECAY`. The integer arithmetic matters: a factor never decays below
+/// `DECAY - 1`, so a core whose next timer is a second away predicts almost a millisecond
+/// however short its sleeps are. That is why a busy server enters its deepest state at all.
+const DECAY: u32 = 8;
+const RESOLUTION: u32 = 1024;
+/// Resolution of remembered periods: integers, so that running sums stay exact.
+const PER_US: f32 = 16.0;
+/// Longer periods count as this long.
+const MAX_TICKS: f32 = 1e6 * PER_US;
+/// Variance below which the recent periods count as regular (400 us squared), in ticks squared.
+const REGULAR_VARIANCE: u64 = 400 * 256;
 /// One factor per decade of the distance to the next timer.
 const BUCKETS: usize = 6;
 
 /// State of one core's governor.
 #[derive(Clone, Debug)]
 pub struct Menu {
-    recent_us: [f32; INTERVALS],
-    next: usize,
-    factors: [f32; BUCKETS],
+    recent: Recent,
+    factors: [u32; BUCKETS],
     timer_period_us: f64,
-    timer_phase_us: f64,
+    next_timer_us: f64,
     /// Distance to the next timer and its bucket, as of the last selection.
     timer_us: f32,
     bucket: usize,
@@ -34,64 +41,82 @@ impl Menu {
     /// A governor whose core has a timer every `timer_period_us`, the first at `phase_us`.
     pub fn new(timer_period_us: f64, phase_us: f64) -> Self {
         Self {
-            recent_us: [20.0; INTERVALS],
-            next: 0,
-            factors: [0.1; BUCKETS],
+            recent: Recent::new(20 * PER_US as u32),
+            factors: [RESOLUTION; BUCKETS],
             timer_period_us,
-            timer_phase_us: phase_us,
+            next_timer_us: phase_us,
             timer_us: 0.0,
             bucket: 0,
         }
     }
 
+    #[inline(always)]
     fn look_at_timer(&mut self, now_us: f64) {
-        let periods = (now_us + self.timer_phase_us) / self.timer_period_us;
-        self.timer_us = ((1.0 - periods.fract()) * self.timer_period_us) as f32;
-        self.bucket = match self.timer_us as u32 {
-            0..10 => 0,
-            10..100 => 1,
-            100..1_000 => 2,
-            1_000..10_000 => 3,
-            10_000..100_000 => 4,
-            _ => 5,
-        };
+        while self.next_timer_us <= now_us {
+            self.next_timer_us += self.timer_period_us;
+        }
+        self.timer_us = (self.next_timer_us - now_us) as f32;
+        let least = [10.0, 100.0, 1_000.0, 10_000.0, 100_000.0];
+        self.bucket = least.iter().map(|&us| usize::from(self.timer_us >= us)).sum();
     }
 }
 
-/// Mean of the recent periods if they are regular, leaving out up to two of the longest.
-fn typical_us(recent: &[f32; INTERVALS]) -> Option<f32> {
-    let (mut sum, mut squares) = (0.0, 0.0);
-    for &x in recent {
-        sum += x;
-        squares += x * x;
-    }
-    if let Some(mean) = regular_mean(sum, squares, 8.0) {
-        return Some(mean);
-    }
-    let (mut longest, mut second) = (0.0f32, 0.0f32);
-    for &x in recent {
-        second = second.max(x.min(longest));
-        longest = longest.max(x);
-    }
-    regular_mean(sum - longest, squares - longest * longest, 7.0).or_else(|| {
-        let (sum, squares) = (sum - longest - second, squares - longest * longest - second * second);
-        regular_mean(sum, squares, 6.0)
-    })
+/// The last periods, in ticks of 1 / [`PER_US`] us, with their sum and sum of squares.
+#[derive(Clone, Debug)]
+struct Recent {
+    ticks: [u32; INTERVALS],
+    next: usize,
+    sum: u64,
+    squares: u64,
 }
 
+impl Recent {
+    fn new(ticks: u32) -> Self {
+        let each = u64::from(ticks);
+        let n = INTERVALS as u64;
+        Self { ticks: [ticks; INTERVALS], next: 0, sum: n * each, squares: n * each * each }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, us: f32) {
+        let new = (us * PER_US).min(MAX_TICKS) as u32;
+        let old = std::mem::replace(&mut self.ticks[self.next % INTERVALS], new);
+        self.next = self.next.wrapping_add(1);
+        let (new, old) = (u64::from(new), u64::from(old));
+        self.sum = self.sum + new - old;
+        self.squares = self.squares + new * new - old * old;
+    }
+
+    /// Mean of the recent periods if they are regular, leaving out up to two of the longest.
+    #[inline(always)]
+    fn typical_us(&self) -> Option<f32> {
+        regular_mean_us(self.sum, self.squares, 8).or_else(|| {
+            let (mut longest, mut second) = (0, 0);
+            for &ticks in &self.ticks {
+                second = second.max(ticks.min(longest));
+                longest = longest.max(ticks);
+            }
+            let (longest, second) = (u64::from(longest), u64::from(second));
+            let (sum, squares) = (self.sum - longest, self.squares - longest * longest);
+            regular_mean_us(sum, squares, 7).or_else(|| regular_mean_us(sum - second, squares - second * second, 6))
+        })
+    }
+}
+
+/// Mean of `n` periods when their variance is small, absolutely or relative to the mean.
 #[inline(always)]
-fn regular_mean(sum: f32, squares: f32, n: f32) -> Option<f32> {
-    let mean = sum / n;
-    let variance = squares / n - mean * mean;
-    (variance <= REGULAR_VARIANCE || mean * mean > 36.0 * variance).then_some(mean)
+fn regular_mean_us(sum: u64, squares: u64, n: u64) -> Option<f32> {
+    let variance = n * squares - sum * sum; // n squared times the variance
+    let regular = variance <= REGULAR_VARIANCE * n * n || sum * sum > 36 * variance;
+    regular.then(|| sum as f32 * (1.0 / PER_US) / n as f32)
 }
 
 impl IdleGovernor for Menu {
     #[inline]
     fn select(&mut self, states: &[IdleState], period: IdlePeriod) -> usize {
         self.look_at_timer(period.start_us);
-        let by_timer_us = self.timer_us * self.factors[self.bucket];
-        let predicted_us = match typical_us(&self.recent_us) {
+        let by_timer_us = self.timer_us * self.factors[self.bucket] as f32 * (1.0 / (RESOLUTION * DECAY) as f32);
+        let predicted_us = match self.recent.typical_us() {
             Some(typical) => typical.min(by_timer_us),
             None => by_timer_us,
         };
@@ -114,10 +139,11 @@ impl IdleGovernor for Menu {
         let length_us = period.length_us as f32;
         let measured_us = if length_us > 2.0 * exit_us { length_us - exit_us } else { 0.5 * length_us };
         let measured_us = measured_us.min(self.timer_us);
-        self.recent_us[self.next % INTERVALS] = measured_us;
-        self.next = self.next.wrapping_add(1);
+        self.recent.push(measured_us);
         let factor = &mut self.factors[self.bucket];
-        *factor += (measured_us / self.timer_us - *factor) * (1.0 / DECAY);
+        let old = *factor;
+        *factor += (RESOLUTION as f32 * measured_us / self.timer_us) as u32;
+        *factor -= old / DECAY;
     }
 }
 
@@ -158,7 +184,12 @@ mod tests {
 
     #[test]
     fn two_outliers_do_not_hide_a_pattern() {
-        assert_eq!(typical_us(&[50.0, 50.0, 9000.0, 50.0, 50.0, 50.0, 8000.0, 50.0]), Some(50.0));
-        assert_eq!(typical_us(&[5.0, 900.0, 9000.0, 50.0, 500.0, 5.0, 8000.0, 50.0]), None);
+        let typical_us = |periods_us: [f32; 8]| {
+            let mut recent = Recent::new(0);
+            periods_us.iter().for_each(|&us| recent.push(us));
+            recent.typical_us()
+        };
+        assert_eq!(typical_us([50.0, 50.0, 9000.0, 50.0, 50.0, 50.0, 8000.0, 50.0]), Some(50.0));
+        assert_eq!(typical_us([5.0, 900.0, 9000.0, 50.0, 500.0, 5.0, 8000.0, 50.0]), None);
     }
 }

@@ -46,14 +46,25 @@ pub struct App {
     pub after_response_us: f64,
     /// Part of the service time that is exponentially distributed; the rest is constant.
     pub service_exponential_share: f64,
+    /// Part of requests that are long.
+    pub long_request_share: f64,
+    /// How many times as long they take.
+    pub long_request_factor: f64,
+    /// Whether responses leave only when all requests of a poll have been served
+    /// (run-to-completion dispatch only).
+    pub hold_responses: bool,
     /// Most requests waiting per core; more are dropped (clients' pipelining depth).
     pub queue_limit: usize,
     /// Relative standard deviation of load between receive queues (RSS hashing).
     pub queue_imbalance_share: f64,
-    /// Relative standard deviation of load between application threads.
+    /// Relative standard deviation of load between the cores' application threads when the
+    /// threads are fully loaded (the scheduler stacks threads on busy cores).
     pub thread_imbalance_share: f64,
-    /// Additional load of one hot thread.
+    /// Additional load of the hottest core then.
     pub hot_thread_share: f64,
+    /// Both shrink at lower loads as the mean load of a thread (0 to 1) to this power: while
+    /// cores are idle the scheduler keeps threads apart.
+    pub thread_imbalance_exponent: f64,
 
     /// Client and wire: the part of every latency that the server does not see.
     pub network_us: f64,
@@ -61,11 +72,6 @@ pub struct App {
     pub network_jitter_us: f64,
     /// Mean of a second one.
     pub client_jitter_us: f64,
-    /// Clients start within this time of each other. What it decides is how far apart the
-    /// vectors' interrupts are: under load each fires at its own first packet and then exactly
-    /// once per interval, so vectors that start together stay together, requests reach the
-    /// application threads in bursts, and cores are woken less often.
-    pub start_spread_us: f64,
     /// Packets per request that are bare acknowledgements whatever the load.
     pub ack_share: f64,
     /// A client acknowledges a response by itself when its connection has no request to send
@@ -73,8 +79,13 @@ pub struct App {
     pub ack_timeout_us: f64,
     /// Acknowledgements become rarer as `1 / (1 + rx_usecs / this)`.
     pub ack_rx_usecs: f64,
-    /// Mean received packet that carries a request; what adaptive moderation sees.
+    /// Received packet that carries a small request, as the driver counts it. Sizes matter to
+    /// adaptive moderation only.
     pub request_bytes: f64,
+    /// Received packet that carries a large request (an update).
+    pub large_request_bytes: f64,
+    /// Part of requests that are large.
+    pub large_request_share: f64,
     /// Mean transmitted response.
     pub response_bytes: f64,
 

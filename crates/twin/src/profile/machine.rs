@@ -49,6 +49,11 @@ pub struct Nic {
     pub eager_writeback_share: f64,
     /// How much later the second event comes.
     pub eager_writeback_us: f64,
+    /// How far apart the vectors' interrupts are, as part of the interval: 1 is at random, 0 all
+    /// at once. Under load a vector fires exactly once per interval, so vectors that started
+    /// together when the load began stay together; requests then reach the application threads
+    /// in bursts and wake idle cores less often.
+    pub phase_spread_share: f64,
 }
 
 /// One idle state (C-state) of a core.

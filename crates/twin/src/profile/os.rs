@@ -10,7 +10,7 @@ pub enum Dispatch {
     /// an application thread, usually on another core; interrupts preempt the application.
     Steered,
     /// EbbRT and other library OSes: the interrupt handler runs the application to completion
-    /// for every packet it found, then sends all responses.
+    /// for every packet it found.
     RunToCompletion,
 }
 
@@ -91,6 +91,9 @@ pub struct Os {
     pub steer_us: f64,
     /// Waking the application thread of an idle core (steered dispatch).
     pub thread_wake_kcycles: f64,
+    /// Entering idle: leaving the scheduler, choosing a state, stopping the tick. Busy, but the
+    /// kernel counts it as idle; cut short when work comes.
+    pub idle_entry_kcycles: f64,
     /// Going idle and coming back costs busy time (idle loop, timers, cold caches) that grows
     /// with the length `L` of the idle period to a limit: `K L / (L + idle_loop_tau_us)`.
     /// This is the part of `K` that scales with the clock.

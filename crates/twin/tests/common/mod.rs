@@ -1,0 +1,33 @@
+//! Shared by the integration tests.
+#![allow(dead_code, missing_docs)]
+
+use bayop_twin::{Length, Measurement, Override, Profile, Run, Setting, simulate};
+
+pub const FILES: [(&str, &str); 4] = [
+    ("linux_memcached.toml", include_str!("../../../../python/bayop/target/profiles/linux_memcached.toml")),
+    ("ebbrt_memcached.toml", include_str!("../../../../python/bayop/target/profiles/ebbrt_memcached.toml")),
+    ("linux_silo.toml", include_str!("../../../../python/bayop/target/profiles/linux_silo.toml")),
+    ("ebbrt_silo.toml", include_str!("../../../../python/bayop/target/profiles/ebbrt_silo.toml")),
+];
+
+pub fn linux() -> Profile {
+    Profile::parse(FILES[0].1, FILES[0].0).unwrap()
+}
+
+pub fn ebbrt() -> Profile {
+    Profile::parse(FILES[1].1, FILES[1].0).unwrap()
+}
+
+pub fn with(profile: &Profile, values: &[(&str, f64)]) -> Profile {
+    let overrides: Vec<_> = values.iter().map(|&(key, value)| (key.to_string(), Override::Number(value))).collect();
+    profile.with_values(&overrides).unwrap()
+}
+
+pub fn run(qps: f64, rx_usecs: impl Into<Option<f64>>, freq_mhz: impl Into<Option<f64>>) -> Run {
+    let setting = Setting { rx_usecs: rx_usecs.into(), freq_mhz: freq_mhz.into() };
+    Run { setting, qps, length: Length::Requests(100_000), warmup_s: None, seed: 1 }
+}
+
+pub fn measure(profile: &Profile, run: &Run) -> Measurement {
+    simulate(profile, run).unwrap()
+}

@@ -1,0 +1,213 @@
+//! Laws that every simulated server obeys.
+#![allow(missing_docs)]
+
+mod common;
+
+use bayop_twin::{Length, Measurement, Override, Profile, Run, simulate_batch};
+use common::{ebbrt, linux, measure, run, with};
+
+fn assert_close(found: f64, expected: f64, relative: f64, what: &str) {
+    assert!((found / expected - 1.0).abs() <= relative, "{what}: {found} instead of {expected}");
+}
+
+fn p99(m: &Measurement) -> f64 {
+    m.quantile_us(0.99).unwrap()
+}
+
+#[test]
+fn energy_parts_sum_to_the_whole() {
+    for profile in [linux(), ebbrt()] {
+        for run in [run(200_000.0, 50.0, 1500.0), run(600_000.0, None, None)] {
+            let m = measure(&profile, &run);
+            let parts = m.energy.static_j + m.energy.busy_j + m.energy.halted_j + m.energy.settled_j;
+            assert_close(m.energy.total_j(), parts, 1e-12, "energy");
+            assert_close(m.power_w, parts / m.duration_s, 1e-12, "power");
+            assert!(m.energy.busy_j > 0.0 && m.energy.halted_j > 0.0);
+        }
+    }
+}
+
+#[test]
+fn cores_are_busy_or_in_an_idle_state() {
+    for profile in [linux(), ebbrt()] {
+        for rx_usecs in [2.0, 50.0, 400.0] {
+            let m = measure(&profile, &run(200_000.0, rx_usecs, 2000.0));
+            let idle: f64 = m.idle_states.iter().map(|s| s.residency).sum();
+            assert_close(m.utilization + idle, 1.0, 0.005, "time");
+        }
+    }
+}
+
+#[test]
+fn everything_offered_is_answered_below_saturation() {
+    for profile in [linux(), ebbrt()] {
+        let m = measure(&profile, &run(400_000.0, 50.0, 2900.0));
+        assert_close(m.qps, 400_000.0, 0.02, "qps");
+        assert_eq!(m.dropped, 0);
+    }
+}
+
+#[test]
+fn overload_drops_and_saturates() {
+    let m = measure(&linux(), &run(3_000_000.0, 50.0, 1200.0));
+    assert!(m.dropped > 0 && m.qps < 2_000_000.0);
+    assert!(m.utilization > 0.97);
+}
+
+#[test]
+fn utilization_law() {
+    // Utilization grows in proportion to load when every request costs the same.
+    let low = measure(&ebbrt(), &run(150_000.0, 400.0, 2900.0));
+    let high = measure(&ebbrt(), &run(300_000.0, 400.0, 2900.0));
+    let plain = with(&ebbrt(), &[("os.idle_loop_kcycles", 0.0), ("os.idle_loop_us", 0.0)]);
+    let (plain_low, plain_high) =
+        (measure(&plain, &run(150_000.0, 2.0, 2900.0)), measure(&plain, &run(300_000.0, 2.0, 2900.0)));
+    assert!(high.utilization > low.utilization);
+    let ratio = plain_high.utilization / plain_low.utilization;
+    assert!((1.6..2.05).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn saturated_vectors_fire_once_per_interval() {
+    for profile in [linux(), ebbrt()] {
+        let m = measure(&profile, &run(600_000.0, 200.0, 2900.0));
+        assert_close(m.interrupts_per_s, 16e6 / (1.024 * 200.0), 0.005, "interrupts/s");
+    }
+}
+
+#[test]
+fn latency_grows_with_rx_usecs_and_power_falls_with_frequency() {
+    for profile in [linux(), ebbrt()] {
+        let by_delay = [50.0, 100.0, 200.0, 400.0].map(|us| p99(&measure(&profile, &run(200_000.0, us, 2900.0))));
+        assert!(by_delay.is_sorted_by(|a, b| a < b), "{by_delay:?}");
+        let by_frequency = [1200.0, 1700.0, 2300.0, 2900.0].map(|f| measure(&profile, &run(200_000.0, 50.0, f)));
+        assert!(by_frequency.is_sorted_by(|a, b| a.power_w < b.power_w));
+        assert!(by_frequency.is_sorted_by(|a, b| a.utilization > b.utilization));
+        assert!(by_frequency.is_sorted_by(|a, b| a.mean_us > b.mean_us));
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter() {
+    let (linux, ebbrt) = (linux(), ebbrt());
+    let jobs: Vec<(&Profile, Run)> = (0..6u32)
+        .flat_map(|i| {
+            let rx_usecs = (i % 3 != 0).then_some(10.0 * f64::from(i));
+            let run = Run { seed: i.into(), length: Length::Requests(20_000), ..run(300_000.0, rx_usecs, None) };
+            [(&linux, run), (&ebbrt, run)]
+        })
+        .collect();
+    let one = simulate_batch(&jobs, 1, || false).unwrap();
+    let five = simulate_batch(&jobs, 5, || false).unwrap();
+    assert_eq!(one, five);
+    assert_ne!(one[0], one[2]);
+}
+
+#[test]
+fn a_batch_can_be_stopped() {
+    let linux = linux();
+    let jobs = vec![(&linux, Run { length: Length::Seconds(1e5), ..run(600_000.0, 50.0, 2900.0) }); 3];
+    let mut asked = 0;
+    let stopped = simulate_batch(&jobs, 2, || {
+        asked += 1;
+        asked > 1
+    });
+    assert!(stopped.is_err());
+}
+
+/// A steered server without any overhead: Poisson arrivals, one queue per thread.
+fn bare_queue(service_us: f64, exponential_share: f64) -> Profile {
+    let zero = |profile: &Profile| {
+        let keep =
+            ["sampling", "tau", "period", "threshold", "step", "tick", "freq_mhz", "max", "limit", "connections"];
+        let keep =
+            |key: &str| keep.iter().any(|k| key.contains(k)) || !(key.starts_with("os.") || key.starts_with("app."));
+        let mut values: Vec<(String, Override)> = profile
+            .values()
+            .into_iter()
+            .filter(|(key, _)| {
+                !keep(key) && !key.ends_with("budget") && !key.ends_with("_bytes") && !key.ends_with("ack_rx_usecs")
+            })
+            .map(|(key, _)| (key, Override::Number(0.0)))
+            .collect();
+        for key in ["coalesce_us", "tx_completion_us", "eager_writeback_share", "rx_usecs_min"] {
+            values.push((format!("machine.nic.{key}"), Override::Number(0.0)));
+        }
+        for state in 0..5 {
+            values.push((format!("machine.idle_states.{state}.wake_us"), Override::Number(0.0)));
+        }
+        values.push(("app.ack_timeout_us".into(), Override::Number(1e7)));
+        values.push(("app.request_us".into(), Override::Number(service_us)));
+        values.push(("app.service_exponential_share".into(), Override::Number(exponential_share)));
+        values.push(("app.queue_limit".into(), Override::Number(60_000.0)));
+        profile.with_values(&values).unwrap()
+    };
+    zero(&linux())
+}
+
+#[test]
+fn without_overheads_threads_are_md1_and_mm1_queues() {
+    for (exponential_share, spread) in [(0.0, 0.5), (1.0, 1.0)] {
+        for load in [0.3, 0.7] {
+            let service_us = 50.0;
+            let qps = 16.0 * load * 1e6 / service_us;
+            let long = Run { length: Length::Requests(1_000_000), ..run(qps, 0.0, 2900.0) };
+            let m = measure(&bare_queue(service_us, exponential_share), &long);
+            // Pollaczek and Khinchine: wait = S load (1 + c^2) / (2 (1 - load)).
+            let expected_us = service_us * (1.0 + load * spread / (1.0 - load));
+            assert_close(m.mean_us.unwrap(), expected_us, 0.03, "mean latency");
+            assert_close(m.utilization, load, 0.02, "utilization");
+        }
+    }
+}
+
+#[test]
+fn servers_of_all_sizes_work() {
+    for cores in [4.0, 7.0, 64.0, 128.0] {
+        for profile in [linux(), ebbrt()] {
+            let profile = with(&profile, &[("machine.cores", cores), ("app.connections", 80.0 * cores)]);
+            let m = measure(&profile, &run(20_000.0 * cores, 50.0, 2000.0));
+            assert_close(m.qps, 20_000.0 * cores, 0.03, "qps");
+        }
+    }
+}
+
+#[test]
+fn services_of_milliseconds_and_few_frequencies_work() {
+    for profile in [linux(), ebbrt()] {
+        let mut profile = with(&profile, &[("app.request_kcycles", 9000.0), ("app.queue_imbalance_share", 0.0)]);
+        profile.machine.freq_mhz = vec![1000.0, 2000.0, 3000.0];
+        let slow = Run { length: Length::Requests(5_000), ..run(1_000.0, 100.0, 2500.0) };
+        let m = measure(&profile, &slow);
+        assert_eq!(m.freq_mhz, 3000.0);
+        assert!(m.quantile_us(0.5).unwrap() > 3000.0);
+        measure(&profile, &Run { setting: Default::default(), ..slow });
+    }
+}
+
+#[test]
+fn deeper_sleep_saves_power_and_costs_latency() {
+    let governor = |name: &str| {
+        let profile = linux().with_values(&[("os.idle_governor".into(), Override::Text(name.into()))]).unwrap();
+        measure(&profile, &run(50_000.0, 50.0, 2900.0))
+    };
+    let (shallow, deep) = (governor("shallowest"), governor("deepest"));
+    assert!(deep.power_w <= shallow.power_w);
+    assert!(deep.mean_us > shallow.mean_us);
+}
+
+#[test]
+fn default_policies_react_to_load() {
+    let auto = |qps| measure(&linux(), &Run { length: Length::Seconds(0.3), ..run(qps, None, None) });
+    let (low, high) = (auto(50_000.0), auto(600_000.0));
+    assert!(low.freq_mhz < high.freq_mhz);
+    assert!((10.0..126.0).contains(&high.rx_usecs), "{}", high.rx_usecs);
+}
+
+#[test]
+fn heavier_tailed_arrivals_have_the_same_load_and_longer_tails() {
+    let etc = linux().with_values(&[("app.arrivals".into(), Override::Text("generalized-pareto".into()))]).unwrap();
+    let (poisson, pareto) =
+        (measure(&linux(), &run(500_000.0, 20.0, 2900.0)), measure(&etc, &run(500_000.0, 20.0, 2900.0)));
+    assert_close(pareto.qps, poisson.qps, 0.03, "qps");
+}

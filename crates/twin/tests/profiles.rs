@@ -1,0 +1,152 @@
+//! The parser: what it accepts, and one clear error for whatever is wrong.
+#![allow(missing_docs)]
+
+mod common;
+
+use bayop_twin::{Override, Profile, ProfileError};
+use common::{FILES, linux};
+use proptest::prelude::*;
+
+/// The Linux profile with one line replaced.
+fn with_line(old_start: &str, new: &str) -> Result<Profile, ProfileError> {
+    let text = FILES[0].1;
+    let line = text.lines().find(|line| line.starts_with(old_start)).unwrap();
+    Profile::parse(&text.replacen(line, new, 1), "linux.toml")
+}
+
+fn line_of(start: &str) -> usize {
+    FILES[0].1.lines().position(|line| line.starts_with(start)).unwrap() + 1
+}
+
+#[test]
+fn shipped_profiles_parse_and_survive_a_round_trip() {
+    for (name, text) in FILES {
+        let profile = Profile::parse(text, name).unwrap();
+        assert_eq!(Profile::parse(&profile.to_toml(), "copy").unwrap(), profile);
+        assert_eq!(profile.with_values(&[]).unwrap(), profile);
+        let same: Vec<_> = profile.values().into_iter().map(|(k, v)| (k, Override::Number(v))).collect();
+        assert_eq!(profile.with_values(&same).unwrap(), profile);
+    }
+}
+
+#[test]
+fn every_number_has_a_range() {
+    for (key, value) in linux().values() {
+        let range = bayop_twin::profile::limits::range_of(&key).unwrap_or_else(|| panic!("{key} has no range"));
+        assert!(range.allows(value), "{key}");
+    }
+}
+
+#[test]
+fn every_number_line_names_its_source() {
+    for (name, text) in FILES {
+        for line in
+            text.lines().filter(|line| line.contains(" = ") && !line.starts_with("name") && !line.starts_with('#'))
+        {
+            assert!(line.contains(" # "), "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_unit_is_an_unknown_key_with_a_hint() {
+    let error = with_line("exit_latency_us", "exit_latency_ms = 0.002").unwrap_err();
+    assert_eq!(error.value, "`exit_latency_ms`");
+    assert!(error.place.starts_with("linux.toml, line ") && error.place.ends_with("exit_latency_ms"), "{error}");
+    assert_eq!(error.hint, "did you mean `exit_latency_us`?");
+}
+
+#[test]
+fn typos_and_missing_keys() {
+    let error = with_line("steer_us", "stear_us = 1.0").unwrap_err();
+    assert_eq!(error.hint, "did you mean `steer_us`?");
+    assert!(error.place.contains(&format!("line {}", line_of("steer_us"))), "{error}");
+    let error = with_line("steer_us", "").unwrap_err();
+    assert_eq!((error.rule.as_str(), error.value.as_str()), ("every key must be present", "nothing"));
+    assert!(error.place.contains("steer_us"), "{error}");
+}
+
+#[test]
+fn numbers_out_of_range() {
+    for value in ["nan", "-1.0", "inf", "1e30"] {
+        let error = with_line("steer_us", &format!("steer_us = {value}")).unwrap_err();
+        assert!(error.rule.contains("between 0 and"), "{error}");
+        assert_eq!(error.place, format!("linux.toml, line {}, key os.steer_us", line_of("steer_us")));
+    }
+    assert!(with_line("cores", "cores = 16.5").unwrap_err().rule.contains("whole"));
+    assert!(with_line("cores", "cores = 0").is_err());
+    assert!(with_line("poll_budget", "poll_budget = 65").is_err());
+}
+
+#[test]
+fn wrong_types_words_and_syntax() {
+    let error = with_line("steer_us", "steer_us = \"fast\"").unwrap_err();
+    assert!(error.to_string().contains(&format!("line {}", line_of("steer_us"))), "{error}");
+    let error = with_line("idle_governor", "idle_governor = \"teo\"").unwrap_err();
+    assert!(error.to_string().contains("menu"), "{error}");
+    let error = with_line("steer_us", "steer_us = = 1").unwrap_err();
+    assert!(error.rule.starts_with("must be valid TOML"), "{error}");
+    assert!(error.value.contains("= = 1"), "{error}");
+}
+
+#[test]
+fn rules_between_keys() {
+    assert!(with_line("freq_mhz", "freq_mhz = [1200, 1100]").unwrap_err().rule.contains("ascending"));
+    assert!(with_line("freq_mhz", "freq_mhz = []").is_err());
+    assert!(with_line("spare_cores", "spare_cores = 16").is_err());
+    assert!(with_line("rx_usecs_min", "rx_usecs_min = 2000").is_err());
+    let deep_first = with_line("target_residency_us = 2 ", "target_residency_us = 50").unwrap_err();
+    assert!(deep_first.place.contains("machine.idle_states.2"), "{deep_first}");
+}
+
+#[test]
+fn overrides_are_checked_like_files() {
+    let set = |key: &str, value: Override| linux().with_values(&[(key.to_string(), value)]);
+    assert_eq!(set("app.request_kcycles", Override::Number(3.0)).unwrap().app.request_kcycles, 3.0);
+    assert_eq!(set("machine.cores", Override::Number(8.0)).unwrap().machine.cores, 8);
+    assert!(set("os.idle_governor", Override::Text("deepest".into())).is_ok());
+    for (key, value) in [
+        ("app.request_kcycle", Override::Number(3.0)),
+        ("app.request_kcycles", Override::Number(-3.0)),
+        ("app.request_kcycles", Override::Number(f64::NAN)),
+        ("app.request_kcycles", Override::Text("3".into())),
+        ("machine.cores", Override::Number(2.5)),
+        ("machine", Override::Number(2.5)),
+        ("os.idle_governor", Override::Text("teo".into())),
+        ("os.idle_governor", Override::Number(1.0)),
+    ] {
+        let error = set(key, value).unwrap_err();
+        assert!(!error.rule.is_empty() && !error.place.is_empty(), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn arbitrary_text_never_panics(text in "(?s).{0,200}") {
+        let _ = Profile::parse(&text, "noise");
+    }
+
+    #[test]
+    fn a_broken_shipped_profile_never_panics(cut in 0usize..5000, insert in "[a-z0-9=\\[\\]\".\n ]{0,6}") {
+        let text = FILES[0].1;
+        let mut at = cut.min(text.len());
+        while !text.is_char_boundary(at) { at -= 1; }
+        let broken = format!("{}{insert}{}", &text[..at], &text[at..]);
+        if let Err(error) = Profile::parse(&broken, "broken") {
+            prop_assert!(!error.rule.is_empty() && error.place.starts_with("broken"));
+        }
+    }
+
+    #[test]
+    fn any_number_is_accepted_exactly_in_its_range(index in 0usize..200, value in prop::num::f64::ANY) {
+        let values = linux().values();
+        let key = &values[index % values.len()].0;
+        let range = bayop_twin::profile::limits::range_of(key).unwrap();
+        let result = linux().with_values(&[(key.clone(), Override::Number(value))]);
+        if !range.allows(value) {
+            prop_assert!(result.is_err());
+        }
+    }
+}
