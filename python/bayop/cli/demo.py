@@ -70,11 +70,12 @@ def run(args: argparse.Namespace) -> int:
     """Plays the day and writes the report; 1 when BayOp found no setting that meets the SLO at some load."""
     # The models are small: more threads in the linear algebra only get in the simulations' way.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from bayop.report.day import write_report
+    from bayop.report.day import make_folder, write_report
     from bayop.study.day import SYSTEMS, play_day
     from bayop.study.twin_machine import TwinMachine
 
     plan = _plan(args)
+    make_folder(args.out)
     machines = {system: TwinMachine(f"{system}-{args.app}") for system in SYSTEMS}
     if args.json:
         print_json(_start_event(plan, machines))

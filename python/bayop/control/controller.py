@@ -115,7 +115,11 @@ class Controller:
             return None
         if not self.ledger.searches:
             return "start"
-        return trigger.fires(Situation(now_s, self.ledger.windows[-1], self.ledger.searches[-1], self._fallen_back))
+        searched = self.ledger.searches[-1]
+        last = self.ledger.windows[-1] if self.ledger.windows else None
+        if last is None or last.end_s <= searched.end_s + _INSTANT_S:
+            return None  # What a search found is held and watched before anything starts the next one.
+        return trigger.fires(Situation(now_s, last, searched, self._fallen_back))
 
     def _search(self, start_s: float, reason: str, max_trials: int) -> float:
         policy, number, qps = self._policy, len(self.ledger.searches) + 1, self._plant.load_at(start_s)

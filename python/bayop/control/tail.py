@@ -19,8 +19,8 @@ def share_over(measurement: Measurement, limit_us: float) -> float:
     the share is that of the nearest quantile on the safe side: never fewer slow requests than were measured.
     """
     tail = _survival(measurement)
-    below = [point for point in tail if point[0] < limit_us]
-    above = [point for point in tail if point[0] >= limit_us]
+    below = [point for point in tail if point[0] <= limit_us]
+    above = [point for point in tail if point[0] > limit_us]
     if not below:
         return 1.0
     if above:

@@ -80,7 +80,7 @@ class LoadChange:
     def fires(self, situation: Situation) -> str | None:
         """Whether the last window's load lies outside the band."""
         change = situation.last.qps / situation.searched.qps - 1.0
-        return f"load {change:+.0%}" if abs(change) > self.band else None
+        return f"load {change:+.0%}" if abs(change) > self.band + 1e-9 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ def write_report(
     Raises:
         InputError: the folder can't be written.
     """
+    make_folder(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         (folder / DATA).write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")
         with bayop_style():
             drawings, searches = list(draw_day(record)), list(draw_all_searches(record))
@@ -42,8 +42,25 @@ def write_report(
         page = folder / REPORT
         page.write_text(render_page(record, drawings, searches, svgs, version), encoding="utf-8")
     except OSError as error:
-        raise InputError("the report's folder can be written", value=str(folder), hint=error.strerror) from error
+        raise _unwritable(folder, error) from error
     return page
+
+
+def make_folder(folder: Path) -> None:
+    """Makes the folder that a report will be written into.
+
+    Raises:
+        InputError: it can't be made, or not be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / REPORT).touch()
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> InputError:
+    return InputError("the report's folder can be written", value=str(folder), place="--out", hint=error.strerror)
 
 
 def draw_day(record: DayRecord) -> Iterator[Drawing]:

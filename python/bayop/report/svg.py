@@ -20,7 +20,7 @@ _PAPER: Final = "#ffffff"
 # Ids of one figure, and the places that refer to them.
 _ID: Final = re.compile(r'(\bid="|\bxlink:href="#|\bhref="#|url\(#)')
 _HEADER: Final = re.compile(r"^.*?(?=<svg)", re.DOTALL)
-_METADATA: Final = re.compile(r"<metadata>.*?</metadata>\s*", re.DOTALL)
+_METADATA: Final = re.compile(r"<(metadata|title)>.*?</\1>\s*", re.DOTALL)
 _ROOT: Final = re.compile(r"<svg\b[^>]*>", re.DOTALL)
 _VIEW_BOX: Final = re.compile(r'viewBox="[^"]*"')
 

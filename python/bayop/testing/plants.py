@@ -1,0 +1,89 @@
+"""Plants and machines in a few formulas, for tests of controllers and experiments that need an answer at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from bayop.measurement import Measurement
+from bayop.space import Setting, Space
+from bayop.study.machine import Cell
+from bayop.testing.fakes import QUANTITIES, FakeServer, Shape, papers_space
+
+
+@dataclass(slots=True)
+class FakePlant:
+    """A server in formulas whose load is a function of time, and which can be made to misbehave.
+
+    Attributes:
+        load: Offered load at a time.
+        disturb: Factor on every latency at a time, for breaches that no setting explains.
+        fail_at_s: Raises `failure` in the first window that ends after this time.
+        failure: What it raises.
+        applied: Every setting that was applied, in order; None for the default.
+        windows: (start, duration) of every measurement.
+    """
+
+    load: Callable[[float], float]
+    disturb: Callable[[float], float] = lambda _: 1.0
+    fail_at_s: float = float("inf")
+    failure: type[BaseException] = KeyboardInterrupt
+    shape: Shape = field(default_factory=Shape)
+    space: Space = field(default_factory=lambda: papers_space(auto=True))
+    applied: list[Setting | None] = field(default_factory=lambda: [None])
+    windows: list[tuple[float, float]] = field(default_factory=list)
+    description: str = "a plant in a few formulas"
+    quantities: frozenset[str] = QUANTITIES
+
+    def load_at(self, time_s: float) -> float:
+        """Offered load."""
+        return self.load(time_s)
+
+    def apply(self, setting: Setting) -> Setting:
+        """Notes the setting."""
+        self.applied.append(self.space.check(setting))
+        return self.space.check(setting)
+
+    def measure(self, start_s: float, duration_s: float) -> Measurement:
+        """The formulas, without noise."""
+        if start_s + duration_s > self.fail_at_s:
+            raise self.failure
+        self.windows.append((start_s, duration_s))
+        truth = self.shape.at(self.applied[-1] or {}, self.load(start_s))
+        factor = self.disturb(start_s)
+        truth |= {name: value * factor for name, value in truth.items() if name.endswith("_us")}
+        return Measurement(truth | {"duration_s": duration_s, "energy_j": truth["power_w"] * duration_s})
+
+    def restore(self) -> None:
+        """Back to the default."""
+        if self.applied[-1] is not None:
+            self.applied.append(None)
+
+
+class FakeMachine:
+    """A machine in formulas, with seeded log-normal noise.
+
+    Args:
+        shape: The server.
+        noise: Scales the noise; 0 for the exact formulas.
+        name: What people call it.
+    """
+
+    quantities = QUANTITIES
+
+    def __init__(self, shape: Shape | None = None, *, noise: float = 0.2, name: str = "a server in formulas") -> None:
+        self.description = name
+        self.space: Space = papers_space(auto=True)
+        self._shape = shape or Shape()
+        self._noise = noise
+
+    def answer(self, cells: Sequence[Cell], *, requests: int, threads: int) -> list[Measurement]:
+        """The formulas times the noise of each cell's seed."""
+        del requests, threads
+        return [self._window(cell) for cell in cells]
+
+    def _window(self, cell: Cell) -> Measurement:
+        server = FakeServer(self.space, qps=cell.qps, shape=self._shape, noise=self._noise, seed=cell.seed)
+        if cell.setting is not None:
+            server.apply(cell.setting)
+        return server.measure()
