@@ -4,7 +4,7 @@ Draws random servers from the twin's parameter space, finds each one's best sett
 `grey-box` search. Prints a line per server and a last line with the totals as JSON.
 
 example:
-  python bench/generality/run.py --servers 40 --out bench/generality/results
+  python -m bench.generality.run --servers 40 --out bench/generality/results
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import json
 import math
 import os
 import statistics
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from bench.generality.servers import Case, draw_case, sweep_settings
 
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
@@ -28,8 +29,6 @@ from bayop.search import Result, run_search
 from bayop.space import Setting
 from bayop.target.twin import TwinTarget
 
-sys.path.insert(0, str(Path(__file__).parent))
-from servers import Case, draw_case, sweep_settings
 
 
 # Truth is what a window as long as a trial's shows under these arrivals, which no trial sees.

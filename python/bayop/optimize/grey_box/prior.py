@@ -51,7 +51,7 @@ _PARAMETERS: Final[dict[str, _Parameter]] = {
     "log t": _Parameter(math.log(100.0), 2.0),
     "logit g": _Parameter(_logit(0.5), 1.0),
     "log w": _Parameter(math.log(0.5), 1.0),
-    "log h": _Parameter(math.log(1.15), 0.1),
+    "log h": _Parameter(math.log(1.0), 0.15),
     "log k": _Parameter(0.0, 0.3),
     "log p0": _Parameter(math.log(100.0), 2.0),
     "logit y": _Parameter(_logit(0.5), 0.8),

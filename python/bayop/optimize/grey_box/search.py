@@ -20,6 +20,7 @@ from bayop.space import AUTO, Knob, Setting, Space, Value
 
 _RESIDUAL_SCALES: Final = (1.0, 2.0, 4.0)
 _LAST_TRIALS: Final = 2
+_LEAST_UNSAFE_TRIALS: Final = 3
 _FEW_TRIALS: Final = 4
 _MOST_UNSAFE_TRIALS: Final = 6
 _STABLE_UTILIZATION: Final = 0.85
@@ -38,10 +39,10 @@ class Caution:
             little, and takes time to recover.
         trust: A tried setting may be held when its probability of meeting the SLO is at least this.
         worth: The least expected improvement, relative to the incumbent's objective, that is worth a trial.
-        hopeless: With no setting's probability above this, the search ends as infeasible.
+        hopeless: With no setting's probability above this after a few trials, the search ends as infeasible.
     """
 
-    trial: float = 0.75
+    trial: float = 0.65
     last_trials: float = 0.85
     overload: float = 0.9
     trust: float = 0.9
@@ -148,7 +149,7 @@ class GreyBox:
         """Whether to give up on the SLO: nothing may meet it, or trial after trial did not."""
         best, trials = float(belief.safe.max()), len(self._here())
         return (
-            best < self._caution.hopeless
+            (trials >= _LEAST_UNSAFE_TRIALS and best < self._caution.hopeless)
             or (trials >= _FEW_TRIALS and best < self._caution.trial)
             or trials >= _MOST_UNSAFE_TRIALS
         )
