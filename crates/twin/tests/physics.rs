@@ -211,3 +211,16 @@ fn heavier_tailed_arrivals_have_the_same_load_and_longer_tails() {
         (measure(&linux(), &run(500_000.0, 20.0, 2900.0)), measure(&etc, &run(500_000.0, 20.0, 2900.0)));
     assert_close(pareto.qps, poisson.qps, 0.03, "qps");
 }
+
+#[test]
+fn a_busy_spare_core_draws_power_and_keeps_its_clock_domain_fast() {
+    let server = |load| with(&linux(), &[("app.spare_cores", 1.0), ("app.spare_core_load_share", load)]);
+    let fixed = |load| measure(&server(load), &run(50_000.0, 200.0, 2900.0));
+    let auto = |load| measure(&server(load), &Run { length: Length::Seconds(0.3), ..run(50_000.0, None, None) });
+    let (idle, busy) = (fixed(0.0), fixed(1.0));
+    assert_eq!(idle.quantile_us(0.99), busy.quantile_us(0.99));
+    let core_w = linux().machine.power.busy_core_w + linux().machine.power.busy_core_at_max_freq_w;
+    assert_close(busy.energy.busy_j - idle.energy.busy_j, core_w * busy.duration_s, 1e-6, "energy of the spare core");
+    assert!(busy.energy.halted_j > idle.energy.halted_j, "nothing settles while a package is kept awake");
+    assert!(auto(1.0).freq_mhz > 1.1 * auto(0.0).freq_mhz);
+}

@@ -20,7 +20,7 @@ use crate::frequency::FrequencyGovernor;
 use crate::idle::{Always, IdleGovernor, Menu, Oracle};
 use crate::measure::Measurement;
 use crate::moderation::{AdaptiveIxgbe, Fixed, Moderation};
-use crate::power::{Energy, PowerModel};
+use crate::power::{CoreTime, Energy, PowerModel};
 use crate::profile::{Dispatch, IdlePolicy, ModerationPolicy, Profile};
 use crate::rng::Rng;
 use crate::run::{Applied, Run};
@@ -116,8 +116,11 @@ impl Job<'_> {
         let dynamic = run.freq_step.is_none() && governor.is_dynamic();
         let chunk_us = if dynamic { profile.os.frequency_sampling_us } else { STOP_CHECK_US };
         let power = PowerModel::new(profile);
-        let mut steps = vec![run.freq_step.unwrap_or(governor.initial_step()); profile.serving_cores()];
-        for (core, &step) in steps.iter().enumerate() {
+        let serving = profile.serving_cores();
+        let spare_load = profile.app.spare_core_load_share;
+        let spare_loads = vec![spare_load; profile.machine.cores - serving];
+        let mut steps = vec![run.freq_step.unwrap_or(governor.initial_step()); profile.machine.cores];
+        for (core, &step) in steps[..serving].iter().enumerate() {
             server.set_step(core, step);
         }
         let mut energy = Energy::default();
@@ -133,15 +136,21 @@ impl Job<'_> {
                 }
                 let until_us = f64::min(now_us + chunk_us, end_us);
                 server.advance(until_us);
-                for (core, &step) in steps.iter().enumerate() {
+                for (core, &step) in steps[..serving].iter().enumerate() {
                     let time = server.tally().take_time(core);
                     busy_mhz_us += time.busy_us * profile.machine.freq_mhz[step];
                     power.add_cores(&mut energy, step, time);
                 }
+                let spare = CoreTime { busy_us: spare_load * (until_us - now_us), halted_us: 0.0 };
+                for &step in &steps[serving..] {
+                    power.add_cores(&mut energy, step, spare);
+                }
                 if dynamic {
-                    let loads = server.tally().take_loads(until_us - now_us);
+                    let mut loads = server.tally().take_loads(until_us - now_us);
+                    loads.extend_from_slice(&spare_loads);
                     let decided = governor.decide(&loads);
-                    for (core, &step) in decided.iter().enumerate().filter(|&(core, step)| steps[core] != *step) {
+                    let changed = |&(core, step): &(usize, &usize)| steps[core] != *step;
+                    for (core, &step) in decided[..serving].iter().enumerate().filter(changed) {
                         server.set_step(core, step);
                     }
                     steps = decided;

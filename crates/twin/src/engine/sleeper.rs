@@ -22,6 +22,8 @@ pub struct IdleModel {
     tau_us: f64,
     on_path_share: f64,
     wake_limit_share: f64,
+    /// Part of the time in which no idle state settles.
+    awake_share: f64,
 }
 
 impl IdleModel {
@@ -32,6 +34,7 @@ impl IdleModel {
             tau_us: profile.os.idle_loop_tau_us,
             on_path_share: profile.os.idle_loop_on_path_share,
             wake_limit_share: profile.os.wake_limit_share,
+            awake_share: if profile.app.spare_cores > 0 { profile.app.spare_core_load_share } else { 0.0 },
         }
     }
 
@@ -54,7 +57,8 @@ impl IdleModel {
         let cold_us = self.on_path_share * loop_us;
         let before_us = min(costs.idle_entry_us + loop_us - cold_us, length_us);
         let asleep_us = length_us - before_us + exit_us;
-        let halted_us = min(asleep_us, state.settle_us);
+        let unsettled_us = min(asleep_us, state.settle_us);
+        let halted_us = unsettled_us + self.awake_share * (asleep_us - unsettled_us);
         tally.idle(core, chosen, halted_us, asleep_us - halted_us, before_us, cold_us);
         WakeUp { exit_us, cold_us }
     }

@@ -21,6 +21,12 @@ pub struct App {
     pub name: String,
     /// Cores of the machine that do not serve (data of silo were taken on 15 of 16 cores).
     pub spare_cores: usize,
+    /// Load of every spare core by threads of the application that serve no requests (silo's
+    /// epochs advance on one). It draws power, it makes a frequency governor raise the clock of
+    /// the spare core's whole domain, and for that part of the time it keeps the packages awake:
+    /// idle states then draw the power of a merely halted core however long they last.
+    #[serde(default)]
+    pub spare_core_load_share: f64,
     /// Client connections.
     pub connections: usize,
     /// Arrival process.
