@@ -20,6 +20,7 @@ from bayop.errors import BayopError, InputError
 
 VERBS: Final[dict[str, str]] = {
     "demo": "play a day of changing load on the digital twin, with and without BayOp, and write a report",
+    "twin": "run the digital twin, compare it with measurements, and fit it to them",
     "tune": "search for the setting that meets the SLO for the least power, and hold it",
 }
 

@@ -26,6 +26,7 @@ _RANGES: Final[dict[str, tuple[float, float, str]]] = {
     "power_w": (0.1, 20_000.0, "W"),
     "busy_frac": (0.0, 1.0, "a share between 0 and 1"),
     "duration_s": (1e-3, 1e6, "s"),
+    "energy_window_s": (1e-3, 1e6, "s"),
     "rapl_limit_w": (1.0, 20_000.0, "W"),
     "interrupts": (0.0, 1e15, "a count"),
 }
@@ -133,7 +134,8 @@ def _quantities(cells: _Cells, quantiles: list[str]) -> dict[str, float]:
     if duration_s is not None:
         found["duration_s"] = duration_s
         if interrupts is not None:
-            found["interrupts_per_s"] = interrupts / duration_s
+            # Some logs stop before the window ends; the counters then cover less than the load did.
+            found["interrupts_per_s"] = interrupts / (cells.optional("energy_window_s") or duration_s)
     return {name: value for name, value in found.items() if value is not None and value > 0.0}
 
 

@@ -56,9 +56,7 @@ class TwinTarget:
 
     name = "twin"
 
-    def __init__(
-        self, profile: _core.Profile, *, qps: float, seed: int, requests: int = REQUESTS_PER_WINDOW
-    ) -> None:
+    def __init__(self, profile: _core.Profile, *, qps: float, seed: int, requests: int = REQUESTS_PER_WINDOW) -> None:
         if not (math.isfinite(qps) and qps > 0):
             raise InputError("a load is a positive number of requests/s", value=qps)
         self._profile = profile
@@ -134,16 +132,26 @@ def load_profile(name_or_file: str) -> _core.Profile:
     Raises:
         InputError: there is no such profile, or its text breaks a rule.
     """
+    text, source = read_profile(name_or_file)
+    return parse_profile(text, source=source)
+
+
+def read_profile(name_or_file: str) -> tuple[str, str]:
+    """The text of a profile as `load_profile` finds it, and what to call it in messages.
+
+    Raises:
+        InputError: there is no such profile.
+    """
     built_in = profile_names()
     if name_or_file in built_in:
         file = resources.files("bayop.target.profiles") / f"{name_or_file.replace('-', '_')}.toml"
-        return parse_profile(file.read_text(encoding="utf-8"), source=file.name)
+        return file.read_text(encoding="utf-8"), file.name
     path = Path(name_or_file)
     if path.suffix != ".toml":
         hint = f"built-in profiles: {', '.join(built_in)}; a file's name ends in .toml"
         raise InputError("the profile is unknown", value=name_or_file, hint=hint)
     try:
-        return parse_profile(path.read_text(encoding="utf-8"), source=str(path))
+        return path.read_text(encoding="utf-8"), str(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("the profile can be read as UTF-8 text", value=name_or_file, hint=str(error)) from error
 
@@ -233,7 +241,9 @@ def _measurement(window: Mapping[str, object]) -> Measurement:
     completed = window["completed"]
     if "p99_us" not in quantities or not isinstance(completed, int):
         raise InputError("a simulated window completes at least one request", hint="offer more load or more requests")
-    noise = _NOISE | {name: _quantile_noise(name, quantities, completed) for name in ("p50_us", "p90_us", "p95_us", "p99_us")}
+    noise = _NOISE | {
+        name: _quantile_noise(name, quantities, completed) for name in ("p50_us", "p90_us", "p95_us", "p99_us")
+    }
     return Measurement(quantities, relative_sd=noise)
 
 

@@ -1,0 +1,43 @@
+"""`bayop twin`: the digital twin by itself - run it, compare it with measurements, fit it to them."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import Final
+
+EXAMPLE: Final = """\
+  bayop twin run --profile linux-memcached --load 600kqps --setting auto --setting nic.rx_usecs=50us,cpu.freq_mhz=2.1GHz
+  bayop twin validate --data study_memcached.csv
+  bayop twin fit --data study_silo.csv --profile linux-silo --loads 200000 --out linux_silo.toml
+  bayop twin crossvalidate --data study_silo.csv --profile linux-silo
+"""
+
+ACTIONS: Final[dict[str, str]] = {
+    "run": "simulate settings of a profile under a load",
+    "validate": "simulate every measured cell of a study and show how far the twin is off",
+    "fit": "fit numbers of a profile to measured cells and write the profile",
+    "crossvalidate": "fit on all loads of a study but one and predict that one, for every load",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the actions and their flags."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for action, summary in ACTIONS.items():
+        module = import_module(f"bayop.cli.twin_{action}")
+        action_parser = actions.add_parser(
+            action,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=f"example:\n{module.EXAMPLE}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.add_arguments(action_parser)
+        action_parser.set_defaults(run_action=module.run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Does what was asked."""
+    return int(args.run_action(args))

@@ -1,0 +1,80 @@
+"""`bayop twin crossvalidate`: what a fit is worth at a load that it has not seen."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from bayop.cli import arguments, twin_flags
+from bayop.cli.output import console, print_json
+from bayop.cli.twin_fit import add_problem
+from bayop.errors import InputError
+
+EXAMPLE: Final = """\
+  bayop twin crossvalidate --data study_silo.csv --profile linux-silo
+  bayop twin crossvalidate --data study_memcached.csv --profile ebbrt-memcached --parameters application,system,power
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add_problem(parser)
+    parser.add_argument(
+        "--scatter",
+        type=arguments.reader(_share, "--scatter"),
+        default=0.2,
+        help="start every fit from parameters that are this far off at random, as a relative standard deviation: the "
+        "profile itself has seen every load (default: 0.2)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fits and predicts once for every load, and prints the errors of the predictions."""
+    from bayop.study.calibrate import Calibration, named_parameters, scattered
+    from bayop.study.validate import compare, errors_by_load
+    from bayop.target.twin import load_profile
+
+    profile = load_profile(args.profile)
+    system = args.os or args.profile.partition("-")[0]
+    cells = twin_flags.cells_of(args.data, os=system, qps=[])
+    loads = sorted({cell.qps for cell in cells})
+    if len(loads) < 2:
+        raise InputError("a cross-validation needs cells at two loads or more", value=f"{len(loads)} load")
+    parameters = named_parameters(profile, args.parameters)
+    results = []
+    with twin_flags.progress("sweeps", args.sweeps * len(loads)) as bar:
+        for number, held_out in enumerate(loads):
+            start = scattered(profile, parameters, relative_sd=args.scatter, seed=args.seed + number)
+            fit = Calibration(
+                start,
+                [cell for cell in cells if cell.qps != held_out and not cell.is_default],
+                parameters,
+                requests=args.requests,
+                seed=args.seed,
+                threads=args.threads,
+                on_simulated=bar.advance,
+            ).run(sweeps=args.sweeps)
+            unseen = [cell for cell in cells if cell.qps == held_out]
+            predicted = compare(
+                fit.profile, unseen, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads
+            )
+            results.append(([qps for qps in loads if qps != held_out], errors_by_load(predicted)[0]))
+            bar.reach(args.sweeps * (number + 1))
+    if args.json:
+        for fitted, errors in results:
+            print_json(twin_flags.errors_event(args.profile, errors, fitted_on=fitted))
+    else:
+        console().print(f"[bold]{args.profile}[/bold]: fitted on the other loads, predicted at this one")
+        rows = [(f"fitted on {', '.join(f'{qps:g}' for qps in fitted)}", errors) for fitted, errors in results]
+        console().print(twin_flags.error_table(rows))
+    return 0
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise InputError("a number between 0 and 1 is expected", value=text)
+    return value

@@ -1,0 +1,181 @@
+"""Flags, progress and error tables that the actions of `bayop twin` share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bayop.cli import arguments
+from bayop.cli.output import round_significant
+from bayop.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+    from rich.table import Table
+
+    from bayop.study.validate import Cell, Errors
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """`--data`."""
+    parser.add_argument(
+        "--data", type=arguments.path, required=True, metavar="FILE", help="a study: CSV, one trial a line"
+    )
+
+
+def add_simulation(parser: argparse.ArgumentParser, *, requests: int) -> None:
+    """`--requests`, `--seed` and `--threads`."""
+    parser.add_argument(
+        "--requests",
+        type=arguments.reader(arguments.positive, "--requests"),
+        default=requests,
+        help=f"simulated requests in every window (default: {requests})",
+    )
+    arguments.add_seed(parser)
+    parser.add_argument(
+        "--threads",
+        type=arguments.reader(arguments.positive, "--threads"),
+        default=os.cpu_count() or 1,
+        help="threads to use; results don't depend on it (default: one a core)",
+    )
+
+
+def loads(text: str) -> list[float]:
+    """Loads in requests/s: `200000,600kqps`."""
+    return [arguments.qps(part.strip()) for part in text.split(",")]
+
+
+def add_loads(parser: argparse.ArgumentParser, what: str) -> None:
+    """`--loads`."""
+    parser.add_argument(
+        "--loads",
+        type=arguments.reader(loads, "--loads"),
+        default=[],
+        metavar="QPS,...",
+        help=f"{what} (default: all in the file)",
+    )
+
+
+def cells_of(path: Path, *, os: str | None, qps: Sequence[float]) -> list[Cell]:
+    """The cells of a study on one operating system (or all) at some loads (or all).
+
+    Raises:
+        InputError: the file is no study, or it has no such operating system or load.
+    """
+    from bayop.study.validate import read_cells, select_loads
+
+    cells = read_cells(path)
+    systems = sorted({cell.os for cell in cells})
+    if os is not None and os not in systems:
+        hint = f"it has {', '.join(systems)}"
+        raise InputError("the study has trials of this operating system", value=os, place="--os", hint=hint)
+    try:
+        return select_loads([cell for cell in cells if os in (None, cell.os)], qps)
+    except InputError as error:
+        raise error.at("--loads") from error
+
+
+def app_of(path: Path) -> str:
+    """The application that a study's file name says: `study_silo.csv` is about silo.
+
+    Raises:
+        InputError: the name says none, or several.
+    """
+    from bayop.target.twin import profile_names
+
+    known = sorted({name.partition("-")[2] for name in profile_names()})
+    named = [app for app in known if app in path.stem.lower()]
+    if len(named) != 1:
+        hint = f"say --app ({', '.join(known)}) or --profile"
+        raise InputError("the file's name says which application was measured", value=path.name, hint=hint)
+    return named[0]
+
+
+class Bar:
+    """A progress bar of one task."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=total)
+
+    def advance(self, steps: int = 1) -> None:
+        """Moves on by some steps."""
+        self._progress.advance(self._task, steps)
+
+    def reach(self, step: int) -> None:
+        """Moves on to a step."""
+        self._progress.update(self._task, completed=step)
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Bar]:
+    """A progress bar on stderr, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        yield Bar(bars, total)
+
+
+def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:
+    """Errors at one load for programs, in per cent; those of the default policy keep their sign."""
+    event: dict[str, object] = {
+        "app": app,
+        "os": errors.os,
+        "load": round_significant(errors.qps, 9),
+        "cells": errors.cells,
+        "mape_pct": _per_cent(errors.mape),
+    }
+    if errors.default:
+        event["default_error_pct"] = _per_cent(errors.default)
+    return event | more
+
+
+def error_table(rows: Iterable[tuple[str, Errors]]) -> Table:
+    """Errors for people: a row of mean absolute errors for every load, one of signed errors for its default policy."""
+    from rich.table import Table
+
+    from bayop.study.validate import QUANTITIES, SATURATED
+
+    table = Table(
+        pad_edge=False, caption=f"p99: cells below {SATURATED:g} measured utilization; default: signed errors"
+    )
+    table.add_column("")
+    table.add_column("load", justify="right")
+    table.add_column("cells", justify="right")
+    for name in QUANTITIES:
+        table.add_column(_HEADERS[name], justify="right")
+    table.add_column("p99, all", justify="right")
+    for label, errors in rows:
+        if errors.cells:
+            everywhere = "-" if errors.mape_p99_all is None else f"{errors.mape_p99_all:.1%}"
+            table.add_row(
+                label,
+                f"{errors.qps:.0f}",
+                str(errors.cells),
+                *("-" if name not in errors.mape else f"{errors.mape[name]:.1%}" for name in QUANTITIES),
+                everywhere,
+            )
+        if errors.default:
+            signed = ("-" if name not in errors.default else f"{errors.default[name]:+.1%}" for name in QUANTITIES)
+            table.add_row(f"{label}, default", f"{errors.qps:.0f}", "1", *signed, "")
+    return table
+
+
+_HEADERS = {
+    "power_w": "power",
+    "p99_us": "p99",
+    "p50_us": "p50",
+    "utilization": "util.",
+    "interrupts_per_s": "int/s",
+}
+
+
+def _per_cent(errors: Mapping[str, float]) -> dict[str, float]:
+    return {name: round_significant(100.0 * error, 4) for name, error in errors.items()}

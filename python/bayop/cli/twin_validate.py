@@ -1,0 +1,77 @@
+"""`bayop twin validate`: how far the twin is from every measured cell of a study."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from bayop.cli import arguments, twin_flags
+from bayop.cli.output import console, print_json
+from bayop.errors import InputError
+
+if TYPE_CHECKING:
+    from bayop import _core
+
+EXAMPLE: Final = """\
+  bayop twin validate --data study_memcached.csv
+  bayop twin validate --data study_silo.csv --os linux --loads 200kqps --json
+  bayop twin validate --data my_sweep.csv --os linux --profile my_server.toml
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    twin_flags.add_data(parser)
+    parser.add_argument("--app", help="the application that was measured (default: as the file's name says)")
+    parser.add_argument("--os", help="only this operating system (default: every one in the file)")
+    twin_flags.add_loads(parser, "only these loads, requests/s")
+    parser.add_argument(
+        "--profile", metavar="NAME|FILE", help="the server (default: the built-in profile OS-APP of every system)"
+    )
+    twin_flags.add_simulation(parser, requests=200_000)
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulates every cell and prints the errors."""
+    from bayop.study.validate import compare, errors_by_load
+
+    cells = twin_flags.cells_of(args.data, os=args.os, qps=args.loads)
+    systems = sorted({cell.os for cell in cells})
+    app, profiles = _profiles(args, systems)
+    comparisons = []
+    with twin_flags.progress("cells", len(cells)) as bar:
+        for system in systems:
+            comparisons += compare(
+                profiles[system],
+                [cell for cell in cells if cell.os == system],
+                requests=args.requests,
+                seed=args.seed,
+                threads=args.threads,
+                on_done=bar.advance,
+            )
+    errors = errors_by_load(comparisons)
+    if args.json:
+        for row in errors:
+            print_json(twin_flags.errors_event(app, row))
+    else:
+        console().print(f"[bold]The twin of {app} against {args.data.name}[/bold]: mean absolute errors of every load")
+        console().print(twin_flags.error_table((row.os, row) for row in errors))
+    return 0
+
+
+def _profiles(args: argparse.Namespace, systems: list[str]) -> tuple[str, dict[str, _core.Profile]]:
+    """What to call the application, and the profile of every operating system in the data."""
+    from bayop.target.twin import load_profile, profile_names
+
+    if args.profile is not None:
+        if len(systems) > 1:
+            hint = f"say --os ({', '.join(systems)})"
+            raise InputError("a profile is of one operating system", value=args.profile, place="--profile", hint=hint)
+        return args.app or args.data.stem, {systems[0]: load_profile(args.profile)}
+    app = args.app or twin_flags.app_of(args.data)
+    for system in systems:
+        if f"{system}-{app}" not in profile_names():
+            hint = f"say --profile; built-in profiles: {', '.join(profile_names())}"
+            raise InputError("there is a profile for what was measured", value=f"{system}-{app}", hint=hint)
+    return app, {system: load_profile(f"{system}-{app}") for system in systems}

@@ -1,0 +1,197 @@
+"""How far the twin is from measurements: every measured cell is simulated and compared.
+
+A *cell* is one setting under one load on one operating system; its repeats are reduced to their medians. Errors are
+relative to the measurement. The tail of a server close to saturation is decided by chance (how long a queue happens
+to grow within 20 s), so the error of p99 counts cells below `SATURATED` utilization; the others are reported beside it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bayop import _core
+from bayop.errors import InputError
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS
+from bayop.target.study_table import Row, read_study
+from bayop.target.twin import simulate, simulation_run
+
+QUANTITIES: Final = ("power_w", "p99_us", "p50_us", "utilization", "interrupts_per_s")
+"""What is compared."""
+
+SATURATED: Final = 0.85
+"""Measured utilization from which the tail says more about chance than about the setting."""
+
+_DEFAULT_WINDOW: Final = 4
+# Windows of the default policy are this many times longer: its governors wander for a second or so.
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One measured setting.
+
+    Attributes:
+        rx_usecs: ITR-delay in us; None for the default policy.
+        freq_mhz: Pinned frequency in MHz; None for the default policy.
+        repeats: Trials behind the medians.
+        measured: Medians, under the names of `Measurement`.
+    """
+
+    os: str
+    qps: float
+    rx_usecs: float | None
+    freq_mhz: float | None
+    repeats: int
+    measured: Mapping[str, float]
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the operating system was left alone."""
+        return self.rx_usecs is None
+
+    @property
+    def is_saturated(self) -> bool:
+        """Whether the server was too close to saturation for its tail to be predictable."""
+        return self.measured.get("utilization", 0.0) >= SATURATED
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A cell beside its simulation."""
+
+    cell: Cell
+    simulated: Mapping[str, float]
+
+    def error(self, quantity: str) -> float | None:
+        """Relative error of the twin, positive where it is too high; None when the quantity was not measured."""
+        measured, simulated = self.cell.measured.get(quantity), self.simulated.get(quantity)
+        return None if measured is None or simulated is None else simulated / measured - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Errors at one load on one operating system.
+
+    Attributes:
+        cells: Number of static cells.
+        mape: Mean absolute relative error by quantity, over the static cells; p99 below `SATURATED` only.
+        mape_p99_all: The same of p99 over all static cells.
+        default: Signed relative errors of the default policy by quantity; empty when it was not measured.
+    """
+
+    os: str
+    qps: float
+    cells: int
+    mape: Mapping[str, float]
+    mape_p99_all: float | None
+    default: Mapping[str, float]
+
+
+def read_cells(path: Path) -> list[Cell]:
+    """The cells of a study that ran without a power cap, in a fixed order.
+
+    A study with caps has them in `rapl_limit_w`; its greatest is the processor's own limit, which never binds.
+
+    Raises:
+        InputError: the file is no study.
+    """
+    rows = read_study(path)
+    uncapped = max((row.cap_w for row in rows if row.cap_w is not None), default=None)
+    groups: dict[tuple[str, float, float, float], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.cap_w == uncapped:
+            groups[row.os, row.qps, row.rx_usecs or 0.0, row.freq_mhz or 0.0].append(row)
+    return [_cell(repeats) for _, repeats in sorted(groups.items())]
+
+
+def _cell(repeats: Sequence[Row]) -> Cell:
+    values: dict[str, list[float]] = defaultdict(list)
+    for row in repeats:
+        for name, value in row.quantities.items():
+            values[name].append(value)
+    medians = {name: statistics.median(seen) for name, seen in values.items()}
+    first = repeats[0]
+    return Cell(first.os, first.qps, first.rx_usecs, first.freq_mhz, len(repeats), medians)
+
+
+def select_loads(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
+    """The cells at some of the loads; all when `loads` is empty.
+
+    Raises:
+        InputError: nothing was measured at one of the loads.
+    """
+    known = sorted({cell.qps for cell in cells})
+    for load in loads:
+        if load not in known:
+            hint = f"loads in the data: {', '.join(f'{qps:g}' for qps in known)}"
+            raise InputError("a load is one that was measured", value=f"{load:g}", hint=hint)
+    return [cell for cell in cells if not loads or cell.qps in loads]
+
+
+def compare(
+    profile: _core.Profile,
+    cells: Sequence[Cell],
+    *,
+    requests: int,
+    seed: int,
+    threads: int,
+    on_done: Callable[[int], None] = lambda _: None,
+) -> list[Comparison]:
+    """Simulates every cell; all see the same arrivals, so that differences between cells are not noise.
+
+    Args:
+        profile: The server.
+        cells: What to simulate.
+        requests: Length of each window (four times as many for the default policy).
+        seed: Seed of all randomness.
+        threads: Threads to use; the result does not depend on it.
+        on_done: Told after each batch how many cells it had.
+    """
+    compared: list[Comparison] = []
+    batch = 8 * threads
+    for start in range(0, len(cells), batch):
+        some = cells[start : start + batch]
+        windows = simulate(profile, [cell_run(c, requests=requests, seed=seed) for c in some], threads=threads)
+        compared += [Comparison(c, w.quantities) for c, w in zip(some, windows, strict=True)]
+        on_done(len(some))
+    return compared
+
+
+def cell_run(cell: Cell, *, requests: int, seed: int) -> _core.Run:
+    """The simulation of a cell."""
+    rx_usecs = AUTO if cell.rx_usecs is None else cell.rx_usecs
+    freq_mhz = AUTO if cell.freq_mhz is None else cell.freq_mhz
+    length = requests * _DEFAULT_WINDOW if cell.is_default else requests
+    return simulation_run({RX_USECS: rx_usecs, FREQ_MHZ: freq_mhz}, qps=cell.qps, requests=length, seed=seed)
+
+
+def errors_by_load(comparisons: Iterable[Comparison]) -> list[Errors]:
+    """Errors of every operating system and load, in that order."""
+    groups: dict[tuple[str, float], list[Comparison]] = defaultdict(list)
+    for comparison in comparisons:
+        groups[comparison.cell.os, comparison.cell.qps].append(comparison)
+    return [_errors(os, qps, group) for (os, qps), group in sorted(groups.items())]
+
+
+def _errors(os: str, qps: float, group: Sequence[Comparison]) -> Errors:
+    static = [c for c in group if not c.cell.is_default]
+    default = next((c for c in group if c.cell.is_default), None)
+    unsaturated = [c for c in static if not c.cell.is_saturated]
+    mape = {name: _mape(unsaturated if name == "p99_us" else static, name) for name in QUANTITIES}
+    return Errors(
+        os=os,
+        qps=qps,
+        cells=len(static),
+        mape={name: value for name, value in mape.items() if value is not None},
+        mape_p99_all=_mape(static, "p99_us"),
+        default={n: e for n in QUANTITIES if default is not None and (e := default.error(n)) is not None},
+    )
+
+
+def _mape(comparisons: Sequence[Comparison], quantity: str) -> float | None:
+    errors = [abs(e) for c in comparisons if (e := c.error(quantity)) is not None]
+    return statistics.fmean(errors) if errors else None
