@@ -22,6 +22,12 @@ pub fn weights(cores: usize, relative_sd: f64, hot_share: f64) -> Vec<f64> {
         .collect()
 }
 
+/// Evenly spread numbers between 0 and 1 in a scrambled order, the same in every run.
+pub fn spread(cores: usize) -> impl Iterator<Item = f64> {
+    let stride = scrambling_stride(cores);
+    (0..cores).map(move |core| ((core * stride % cores) as f64 + 0.5) / cores as f64)
+}
+
 /// Slots of a choice table.
 pub const CHOICES: usize = 1024;
 

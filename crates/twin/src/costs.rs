@@ -20,6 +20,8 @@ pub struct Costs {
     pub after_response_us: f64,
     /// Entering idle.
     pub idle_entry_us: f64,
+    /// Leaving idle (contained in other costs).
+    pub idle_exit_us: f64,
     /// Limit of the idle-loop cost for long idle periods.
     pub idle_loop_us: f64,
 }
@@ -53,6 +55,7 @@ impl Costs {
             service_us: (0..=longest_queue).map(|n| service_us(n.saturating_sub(1) as f64)).collect(),
             after_response_us: app.after_response_kcycles / ghz + app.after_response_us,
             idle_entry_us: kernel_us(os.idle_entry_kcycles),
+            idle_exit_us: kernel_us(os.idle_exit_kcycles),
             idle_loop_us: os.idle_loop_kcycles / ghz + os.idle_loop_us,
         }
     }

@@ -38,29 +38,15 @@ impl FrequencyGovernor {
     /// New P-state of every core from its load (0 to 1) in the last period.
     ///
     /// ondemand (`drivers/cpufreq/cpufreq_ondemand.c`): above the threshold the greatest
-    /// frequency; below it `f_min + load (f_max - f_min)`, at the closest step. The hardware
-    /// runs a clock domain at the greatest request of the cores that are awake; a core that
-    /// sleeps has no vote. What a core runs at is the mean over who else is awake, taking loads
-    /// as probabilities.
+    /// frequency; below it `f_min + load (f_max - f_min)`, at the closest step. Cores of one
+    /// clock domain then run at the greatest request among them.
     pub fn decide(&self, loads: &[f64]) -> Vec<usize> {
-        let requests: Vec<(usize, f64)> = loads.iter().map(|&load| (self.step_for(load), load)).collect();
-        requests.chunks(self.domain_cores.max(1)).flat_map(|domain| self.resolve(domain)).collect()
-    }
-
-    /// P-states of the cores of one domain from their requests and the probabilities that they
-    /// are awake.
-    fn resolve(&self, domain: &[(usize, f64)]) -> Vec<usize> {
-        let mut descending = domain.to_vec();
-        descending.sort_by_key(|&(step, _)| std::cmp::Reverse(step));
-        let mean_mhz = |own: usize| {
-            let (mut mean, mut nobody_faster) = (0.0, 1.0);
-            for &(step, awake) in descending.iter().take_while(|(step, _)| *step > own) {
-                mean += nobody_faster * awake * self.freq_mhz[step];
-                nobody_faster *= 1.0 - awake;
-            }
-            mean + nobody_faster * self.freq_mhz[own]
-        };
-        domain.iter().map(|&(own, _)| self.closest(mean_mhz(own))).collect()
+        let mut steps: Vec<usize> = loads.iter().map(|&load| self.step_for(load)).collect();
+        for domain in steps.chunks_mut(self.domain_cores.max(1)) {
+            let greatest = domain.iter().copied().max().unwrap_or(0);
+            domain.fill(greatest);
+        }
+        steps
     }
 
     fn step_for(&self, load: f64) -> usize {
@@ -72,12 +58,7 @@ impl FrequencyGovernor {
             return last;
         }
         let wanted_mhz = self.freq_mhz[0] + load * (self.freq_mhz[last] - self.freq_mhz[0]);
-        self.closest(wanted_mhz)
-    }
-
-    /// The step closest to a frequency (`CPUFREQ_RELATION_C`).
-    fn closest(&self, wanted_mhz: f64) -> usize {
-        let last = self.freq_mhz.len() - 1;
+        // The step closest to it (CPUFREQ_RELATION_C).
         let above = self.freq_mhz.partition_point(|&f| f < wanted_mhz).min(last);
         let closer_below = above > 0 && wanted_mhz - self.freq_mhz[above - 1] < self.freq_mhz[above] - wanted_mhz;
         if closer_below { above - 1 } else { above }
@@ -109,10 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_runs_at_the_greatest_request_of_the_cores_awake() {
-        let governor = governor(2);
-        assert_eq!(governor.resolve(&[(0, 0.1), (2, 1.0)]), [2, 2]);
-        assert_eq!(governor.resolve(&[(0, 0.1), (2, 0.5)]), [1, 2]);
-        assert_eq!(governor.resolve(&[(0, 0.1), (2, 0.0)]), [0, 2]);
+    fn a_domain_runs_at_its_greatest_request() {
+        assert_eq!(governor(2).decide(&[0.0, 0.5, 0.1, 0.2]), [1, 1, 0, 0]);
     }
 }

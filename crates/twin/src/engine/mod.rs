@@ -96,10 +96,11 @@ impl Job<'_> {
         let cores = profile.serving_cores();
         let shares = balance::weights(cores, profile.app.queue_imbalance_share, 0.0);
         let mut rng = Rng::new(run.seed, u64::MAX);
-        let parts: Vec<(Vector<M>, I)> = (0..cores)
-            .map(|core| {
+        let parts: Vec<(Vector<M>, I)> = balance::spread(cores)
+            .enumerate()
+            .map(|(core, phase)| {
                 let share = shares[core] / cores as f64;
-                (Vector::new(profile, run, moderation.clone(), core, share), governor(&mut rng))
+                (Vector::new(profile, run, moderation.clone(), core, share, phase), governor(&mut rng))
             })
             .collect();
         match profile.os.dispatch {

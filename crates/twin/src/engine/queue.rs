@@ -1,5 +1,7 @@
 //! Requests waiting for an application thread.
 
+use super::vector::{NEVER_US, min};
+
 /// A request on its way to a thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waiting {
@@ -17,13 +19,15 @@ pub struct RequestQueue {
     head: usize,
     tail: usize,
     limit: usize,
+    /// [`Waiting::ready_us`] of the front, at hand for the many who ask; [`NEVER_US`] when empty.
+    front_ready_us: f64,
 }
 
 impl RequestQueue {
     /// An empty queue for at most `limit` requests.
     pub fn new(limit: usize) -> Self {
         let slots = vec![Waiting::default(); limit.max(1).next_power_of_two()].into();
-        Self { slots, head: 0, tail: 0, limit }
+        Self { slots, head: 0, tail: 0, limit, front_ready_us: NEVER_US }
     }
 
     /// Requests waiting.
@@ -32,20 +36,29 @@ impl RequestQueue {
         self.tail - self.head
     }
 
-    /// The request that is ready first.
+    /// When the first request is ready; [`NEVER_US`] when there is none.
     #[inline(always)]
-    pub fn front(&self) -> Option<Waiting> {
-        (self.head != self.tail).then(|| self.slots[self.head & (self.slots.len() - 1)])
+    pub fn ready_us(&self) -> f64 {
+        self.front_ready_us
     }
 
-    /// Takes the front. Starts over at the first slot when the queue runs empty, so that short
-    /// queues stay in few cache lines.
+    /// Takes the request that is ready first. Starts over at the first slot when the queue runs
+    /// empty, so that short queues stay in few cache lines.
     #[inline(always)]
-    pub fn pop(&mut self) {
+    pub fn pop(&mut self) -> Option<Waiting> {
+        if self.head == self.tail {
+            return None;
+        }
+        let mask = self.slots.len() - 1;
+        let front = self.slots[self.head & mask];
         self.head += 1;
         if self.head == self.tail {
             (self.head, self.tail) = (0, 0);
+            self.front_ready_us = NEVER_US;
+        } else {
+            self.front_ready_us = self.slots[self.head & mask].ready_us;
         }
+        Some(front)
     }
 
     /// Inserts a request in order; `false` when the queue is full.
@@ -62,6 +75,7 @@ impl RequestQueue {
         }
         self.slots[at & mask] = request;
         self.tail += 1;
+        self.front_ready_us = min(self.front_ready_us, request.ready_us);
         true
     }
 }
@@ -78,9 +92,10 @@ mod tests {
         }
         assert!(!queue.insert(Waiting::default()));
         for expected in [1.0, 2.0, 3.0, 4.0, 5.0] {
-            assert_eq!(queue.front().unwrap().ready_us, expected);
-            queue.pop();
+            assert_eq!(queue.ready_us(), expected);
+            assert_eq!(queue.pop().unwrap().ready_us, expected);
         }
-        assert!(queue.front().is_none());
+        assert_eq!(queue.ready_us(), NEVER_US);
+        assert!(queue.pop().is_none());
     }
 }

@@ -59,7 +59,7 @@ impl IdleModel {
         let asleep_us = length_us - before_us + exit_us;
         let unsettled_us = min(asleep_us, state.settle_us);
         let halted_us = unsettled_us + self.awake_share * (asleep_us - unsettled_us);
-        tally.idle(core, chosen, halted_us, asleep_us - halted_us, before_us, cold_us);
+        tally.idle(core, chosen, halted_us, asleep_us - halted_us, before_us, cold_us + costs.idle_exit_us);
         WakeUp { exit_us, cold_us }
     }
 }

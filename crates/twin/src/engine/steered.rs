@@ -173,12 +173,12 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
                 self.service_end_us += took_us;
             } else {
                 self.respond(index, costs, shared, outbox.tally);
-                if self.queue.front().is_some_and(|r| r.ready_us <= self.free_us) {
+                if self.queue.ready_us() <= self.free_us {
                     self.serve(index, 0.0, costs, shared, outbox.tally);
                 }
             }
         } else {
-            let ready_us = self.queue.front().map_or(NEVER_US, |r| r.ready_us);
+            let ready_us = self.queue.ready_us();
             let wanted_us = min(fired_us, ready_us);
             let mut start_us = now_us;
             let mut wake = WakeUp { exit_us: 0.0, cold_us: 0.0 };
@@ -191,7 +191,7 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
                 self.free_us =
                     start_us + self.interrupt(index, fired_us, start_us, wake.cold_us, costs, shared, outbox);
                 let soon_us = self.free_us + shared.steer_us;
-                if self.queue.front().is_some_and(|r| r.ready_us <= soon_us) {
+                if self.queue.ready_us() <= soon_us {
                     outbox.tally.thread_wakes += 1;
                     self.serve(index, costs.thread_wake_us, costs, shared, outbox.tally);
                 }
@@ -201,11 +201,7 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
                 self.serve(index, wake.cold_us + costs.thread_wake_us, costs, shared, outbox.tally);
             }
         }
-        let work_us = if self.service_end_us < NEVER_US {
-            self.service_end_us
-        } else {
-            self.queue.front().map_or(NEVER_US, |r| r.ready_us)
-        };
+        let work_us = if self.service_end_us < NEVER_US { self.service_end_us } else { self.queue.ready_us() };
         max(min(self.vector.due_us(), work_us), self.free_us)
     }
 
@@ -245,8 +241,7 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
     #[inline(always)]
     fn serve(&mut self, index: usize, extra_us: f64, costs: &Costs, shared: &Shared, tally: &mut Tally) {
         let waiting = self.queue.len();
-        let Some(request) = self.queue.front() else { return };
-        self.queue.pop();
+        let Some(request) = self.queue.pop() else { return };
         let took_us = extra_us + costs.service_us[waiting] * self.next_factor;
         self.service_bits = self.next_bits;
         self.draw_ahead(shared);

@@ -65,8 +65,9 @@ pub struct Vector<M> {
 }
 
 impl<M: Moderation> Vector<M> {
-    /// The vector of `core`, which gets `share` of all packets.
-    pub fn new(profile: &Profile, run: &Applied, moderation: M, core: usize, share: f64) -> Self {
+    /// The vector of `core`, which gets `share` of all packets and first fires at `phase` (0 to
+    /// 1) of the spread.
+    pub fn new(profile: &Profile, run: &Applied, moderation: M, core: usize, share: f64, phase: f64) -> Self {
         let app = &profile.app;
         let acks = acks_per_request(profile, run);
         let mean_gap_us = 1e6 / (run.qps * share * (1.0 + acks));
@@ -76,8 +77,7 @@ impl<M: Moderation> Vector<M> {
         let bits = rng.next_u64();
         let gap_us = arrivals.gap_from_bits(bits);
         let interval_us = moderation.interval_us();
-        let start_us =
-            profile.machine.nic.phase_spread_share * interval_us * (rng.next_u64() >> 40) as f64 / 16_777_216.0;
+        let start_us = profile.machine.nic.phase_spread_share * interval_us * phase;
         let last_interrupt_us = start_us - interval_us;
         Self {
             arrivals,

@@ -94,6 +94,10 @@ pub struct Os {
     /// Entering idle: leaving the scheduler, choosing a state, stopping the tick. Busy, but the
     /// kernel counts it as idle; cut short when work comes.
     pub idle_entry_kcycles: f64,
+    /// Leaving idle, from the wake-up to the switch away from the idle thread. Contained in the
+    /// costs of interrupts and thread wake-ups, but the kernel counts it as idle, which is what
+    /// the frequency governor goes by.
+    pub idle_exit_kcycles: f64,
     /// Going idle and coming back costs busy time (idle loop, timers, cold caches) that grows
     /// with the length `L` of the idle period to a limit: `K L / (L + idle_loop_tau_us)`.
     /// This is the part of `K` that scales with the clock.
