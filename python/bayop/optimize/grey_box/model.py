@@ -69,15 +69,23 @@ class Posterior:
         mean_function: The parametric prior mean.
         kernels: The residual kernel of each output.
         data: At least one observation.
+        start: Where to start looking for the best parameters; by default at their prior mean.
     """
 
-    def __init__(self, mean_function: MeanFunction, kernels: Sequence[ResidualKernel], data: Data) -> None:
+    def __init__(
+        self,
+        mean_function: MeanFunction,
+        kernels: Sequence[ResidualKernel],
+        data: Data,
+        *,
+        start: Array | None = None,
+    ) -> None:
         self._mean_function = mean_function
         self._kernels = kernels
         self._data = data
         self._t0, self._s = mean_function.mean, mean_function.sd**2
         residual = self._residual_covariance()
-        self._theta = self._best_parameters(residual)
+        self._theta = self._best_parameters(residual, self._t0 if start is None else start)
         value, jacobian = self._at_data(self._theta)
         self._jacobian = jacobian
         self._factor = cho_factor(residual + (jacobian * self._s) @ jacobian.T, lower=True)
@@ -127,7 +135,7 @@ class Posterior:
         index = (self._data.output, self._data.point)
         return value[index], jacobian[index]
 
-    def _best_parameters(self, residual: Array) -> Array:
+    def _best_parameters(self, residual: Array, theta: Array) -> Array:
         """The maximum a posteriori parameters, by Gauss-Newton with step halving."""
         factor = cho_factor(residual, lower=True)
 
@@ -135,7 +143,6 @@ class Posterior:
             error = self._data.value - value
             return float(error @ cho_solve(factor, error) + ((theta - self._t0) ** 2 / self._s).sum())
 
-        theta = self._t0
         value, jacobian = self._at_data(theta)
         cost = misfit(value, theta)
         for _ in range(_MAX_STEPS):

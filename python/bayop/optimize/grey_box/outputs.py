@@ -72,14 +72,15 @@ class Outputs:
             for o, name in enumerate(self.names)
             if (value := observation.measurement.get(name)) is not None and value > 0.0
         ]
-        point, output, value, sd = zip(*entries, strict=True)
+        points, outputs, values, sds = (list(column) for column in zip(*entries, strict=True))
         return Data(
             inputs,
-            np.array(point, dtype=np.intp),
-            np.array(output, dtype=np.intp),
-            np.array(value),
-            np.array(sd),
+            point=np.array(points, dtype=np.intp),
+            output=np.array(outputs, dtype=np.intp),
+            value=np.array(values, dtype=np.float64),
+            sd=np.array(sds, dtype=np.float64),
         )
+
 
 
 def noise_of(name: str, measurement: Measurement) -> float:

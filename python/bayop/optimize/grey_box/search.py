@@ -10,27 +10,22 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bayop.expression import Values
 from bayop.optimize.base import Finished, Observation, Prediction, Problem, Proposal
-from bayop.optimize.grey_box.acquisition import expected_improvement, probability_below, probability_of_trust
-from bayop.optimize.grey_box.inputs import Array, Encoder
+from bayop.optimize.grey_box.acquisition import probability_below
+from bayop.optimize.grey_box.belief import Belief, Window, believe
+from bayop.optimize.grey_box.candidates import Candidates
+from bayop.optimize.grey_box.inputs import Encoder
 from bayop.optimize.grey_box.model import Posterior
-from bayop.optimize.grey_box.outputs import LATENCY, UTILIZATION, AnchoredMean, Outputs, noise_of
+from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
 from bayop.space import AUTO, Knob, Setting, Space, Value
 
 _RESIDUAL_SCALES: Final = (1.0, 2.0, 4.0)
-_LAST_TRIALS: Final = 2
-_LEAST_UNSAFE_TRIALS: Final = 3
-_FEW_TRIALS: Final = 4
-_MOST_UNSAFE_TRIALS: Final = 6
-_STABLE_UTILIZATION: Final = 0.85
 _SAME_LOAD: Final = 0.01
-_DERIVATIVE_STEP: Final = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """How much risk a search takes.
+    """How much risk a search takes, and how long it goes on.
 
     Attributes:
         trial: A setting is tried only when its probability of meeting the SLO is at least this.
@@ -38,8 +33,11 @@ class Caution:
         overload: The same for the probability that the cores keep up: an overloaded server does not miss its SLO by a
             little, and takes time to recover.
         trust: A tried setting may be held when its probability of meeting the SLO is at least this.
-        worth: The least expected improvement, relative to the incumbent's objective, that is worth a trial.
-        hopeless: With no setting's probability above this after a few trials, the search ends as infeasible.
+        worth: The least expected improvement, relative to the incumbent's objective, that is worth a trial. It counts
+            only as far as the setting could be trusted afterwards, so that a possible 0.4 % at even odds is worth one.
+        hopeless: With no setting's probability above this after three trials, the search ends as infeasible.
+        unsafe_trials: As many trials without one to trust end the search as infeasible; four do when no setting looks
+            safe enough for an ordinary trial.
     """
 
     trial: float = 0.65
@@ -48,29 +46,11 @@ class Caution:
     trust: float = 0.9
     worth: float = 0.0015
     hopeless: float = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Belief:
-    """What the model thinks of every setting of the space; arrays of shape (n,).
-
-    Attributes:
-        objective: Expected objective.
-        objective_sd: Its standard deviation.
-        safe: Probability of meeting the SLO.
-        stable: Probability that the cores keep up with the load.
-        trusted: Probability that one more trial would leave it trusted to meet the SLO.
-    """
-
-    objective: Array
-    objective_sd: Array
-    safe: Array
-    stable: Array
-    trusted: Array
+    unsafe_trials: int = 6
 
 
 class GreyBox:
-    """Design section 4: utilization, latency and power share the parameters of one analytic prior.
+    """Utilization, latency and power share the parameters of one analytic prior; see the modules of this package.
 
     Args:
         problem: What to search for.
@@ -85,45 +65,45 @@ class GreyBox:
         del seed
         self._problem = problem
         self._caution = caution or Caution()
-        self._settings = problem.space.settings()
-        self._index = {tuple(s.values()): i for i, s in enumerate(self._settings)}
         self._encoder = Encoder(problem.space)
         self._outputs = Outputs.of(problem, explained=use_prior and self._encoder.explained)
-        self._candidates = self._encoder.encode(self._settings, np.zeros(len(self._settings)))
-        self._fastest = self._index[tuple(fastest_setting(problem.space).values())]
+        self._candidates = Candidates(problem.space)
+        self._fastest = fastest_setting(problem.space)
         self._observations = list(problem.history)
         self._posterior: Posterior | None = None
-        self._belief: Belief | None = None
+        self._held: tuple[Setting, float] | None = None
 
     def ask(self, trials_left: int) -> Proposal | Finished:
-        """The setting with the greatest expected improvement among those that are safe enough."""
+        """The setting that promises most among those that are safe enough."""
         if not self._observations:
-            return Proposal(self._settings[self._fastest])
-        belief = self._believe()
-        held = self._incumbent_index()
+            return Proposal(self._fastest)
+        settings = self._candidates.settings
+        belief = self._believe(settings)
+        held = self._hold()
         allowed = self._allowed(belief, trials_left)
-        if held is None and self._problem.objective.constrained:
+        if held is None and self._constrained:
             if self._hopeless(belief):
                 return Finished("infeasible")
             if not allowed.any():
-                return Proposal(self._settings[int(np.argmax(belief.safe))])
-        reference = float(belief.objective[self._fastest if held is None else held])
-        gain = np.where(allowed, expected_improvement(belief.objective, belief.objective_sd, reference), 0.0)
-        promise = gain * belief.trusted if self._problem.objective.constrained else gain
-        choice = int(np.argmax(promise))
-        if held is not None and promise[choice] < self._caution.worth * abs(reference):
+                return Proposal(settings[int(np.argmax(belief.safe))])
+        reference = held[1] if held else float(self._believe([self._fastest]).objective[0])
+        setting, _ = self._best(settings, belief, allowed, reference)
+        nearby = self._candidates.around(setting)
+        belief = self._believe(nearby)
+        setting, promise = self._best(nearby, belief, self._allowed(belief, trials_left), reference)
+        if held is not None and promise < self._caution.worth * abs(reference):
             return Finished("converged")
-        return Proposal(self._settings[choice])
+        return Proposal(setting)
 
     def tell(self, observation: Observation) -> None:
         """Takes in one trial; the model is updated when it is next needed."""
         self._observations.append(observation)
-        self._posterior = self._belief = None
+        self._posterior = self._held = None
 
     def incumbent(self) -> Setting | None:
         """Least expected objective among this load's tried settings that are trusted to meet the SLO."""
-        held = self._incumbent_index()
-        return None if held is None else self._settings[held]
+        held = self._hold()
+        return held[0] if held else None
 
     def predict(self, setting: Setting) -> Prediction | None:
         """Posterior medians of all outputs; None before the first observation."""
@@ -138,42 +118,52 @@ class GreyBox:
             slo_probability=float(safe[0]),
         )
 
+    @property
+    def _constrained(self) -> bool:
+        return self._problem.objective.constrained
+
+    def _best(
+        self, settings: Sequence[Setting], belief: Belief, allowed: NDArray[np.bool_], reference: float
+    ) -> tuple[Setting, float]:
+        promise = np.where(allowed, belief.promise(reference, constrained=self._constrained), 0.0)
+        choice = int(np.argmax(promise))
+        return settings[choice], float(promise[choice])
+
     def _allowed(self, belief: Belief, trials_left: int) -> NDArray[np.bool_]:
         """Which settings are safe enough for a trial."""
-        if not self._problem.objective.constrained:
-            return np.ones(len(self._settings), dtype=np.bool_)
-        risk = self._caution.last_trials if trials_left <= _LAST_TRIALS else self._caution.trial
+        if not self._constrained:
+            return np.ones(len(belief.safe), dtype=np.bool_)
+        risk = self._caution.last_trials if trials_left <= 2 else self._caution.trial
         return np.asarray((belief.safe >= risk) & (belief.stable >= self._caution.overload))
 
     def _hopeless(self, belief: Belief) -> bool:
         """Whether to give up on the SLO: nothing may meet it, or trial after trial did not."""
-        best, trials = float(belief.safe.max()), len(self._here())
-        return (
-            (trials >= _LEAST_UNSAFE_TRIALS and best < self._caution.hopeless)
-            or (trials >= _FEW_TRIALS and best < self._caution.trial)
-            or trials >= _MOST_UNSAFE_TRIALS
-        )
+        best, trials, most = float(belief.safe.max()), len(self._here()), self._caution.unsafe_trials
+        if trials < 3:
+            return False
+        return trials >= most or best < (self._caution.hopeless if trials == 3 else self._caution.trial)
 
-    def _incumbent_index(self) -> int | None:
-        tried = self._tried_here()
-        if not tried:
-            return None
-        belief = self._believe()
-        if self._problem.objective.constrained:
-            tried = [i for i in tried if belief.safe[i] >= self._caution.trust]
-        return min(tried, key=lambda i: belief.objective[i], default=None)
-
-    def _tried_here(self) -> list[int]:
-        """Indices of the settings that were tried at this problem's load."""
-        return sorted({i for o in self._here() if (i := self._index_of(o.setting)) is not None})
+    def _hold(self) -> tuple[Setting, float] | None:
+        """The incumbent and its expected objective."""
+        tried = list({tuple(o.setting.items()): o.setting for o in self._here()}.values())
+        if self._held is None and tried:
+            belief = self._believe(tried)
+            trusted = [i for i in range(len(tried)) if not self._constrained or belief.safe[i] >= self._caution.trust]
+            if trusted:
+                best = min(trusted, key=lambda i: float(belief.objective[i]))
+                self._held = tried[best], float(belief.objective[best])
+        return self._held
 
     def _here(self) -> list[Observation]:
         """The observations at this problem's load."""
         qps = self._problem.qps
         return [o for o in self._observations if math.isclose(o.qps, qps, rel_tol=_SAME_LOAD)]
 
-    def _index_of(self, setting: Setting) -> int | None:
-        return self._index.get(tuple(setting.values()))
+    def _believe(self, settings: Sequence[Setting]) -> Belief:
+        last = self._observations[-1].measurement
+        window = Window(noise_of(self._problem.slo.quantity, last), last.get("duration_s") or 1.0)
+        at = self._encoder.encode(settings, np.zeros(len(settings)))
+        return believe(self._model(), self._outputs, self._problem, at, window, trust=self._caution.trust)
 
     def _model(self) -> Posterior:
         if self._posterior is None:
@@ -181,46 +171,12 @@ class GreyBox:
             inputs = self._encoder.encode([o.setting for o in self._observations], loads)
             data = self._outputs.data(self._observations, inputs)
             mean = AnchoredMean(self._outputs, data)
-            posteriors = [Posterior(mean, self._outputs.kernels(scale), data) for scale in _RESIDUAL_SCALES]
+            posteriors: list[Posterior] = []
+            for scale in _RESIDUAL_SCALES:
+                start = posteriors[-1].theta if posteriors else None
+                posteriors.append(Posterior(mean, self._outputs.kernels(scale), data, start=start))
             self._posterior = max(posteriors, key=lambda p: p.log_evidence)
         return self._posterior
-
-    def _believe(self) -> Belief:
-        if self._belief is None:
-            outputs = self._outputs.needed(self._problem)
-            mean, sd = self._model().predict(self._candidates, outputs)
-            limit = math.log(self._problem.slo.limit_us)
-            noise = noise_of(self._problem.slo.quantity, self._observations[-1].measurement)
-            objective, objective_sd = self._objective([self._outputs.names[o] for o in outputs], mean, sd)
-            stable = probability_below(mean[UTILIZATION], sd[UTILIZATION], math.log(_STABLE_UTILIZATION))
-            if self._outputs.prior is None:
-                stable = np.ones_like(stable)
-            self._belief = Belief(
-                objective=objective,
-                objective_sd=objective_sd,
-                safe=probability_below(mean[LATENCY], sd[LATENCY], limit),
-                stable=stable,
-                trusted=probability_of_trust(mean[LATENCY], sd[LATENCY], limit, noise, self._caution.trust),
-            )
-        return self._belief
-
-    def _objective(self, names: Sequence[str], mean: Array, sd: Array) -> tuple[Array, Array]:
-        """Mean and sd of the objective, by propagating the outputs' uncertainty to first order."""
-        value = self._evaluate(names, mean)
-        variance = np.zeros_like(value)
-        for i in range(len(names)):
-            shifted = mean.copy()
-            shifted[i] += _DERIVATIVE_STEP
-            slope = (self._evaluate(names, shifted) - value) / _DERIVATIVE_STEP
-            variance += (slope * sd[i]) ** 2
-        return value, np.sqrt(np.maximum(variance, 1e-24))
-
-    def _evaluate(self, names: Sequence[str], mean: Array) -> Array:
-        quantities: dict[str, Values] = dict(zip(names, np.exp(mean), strict=True))
-        quantities["qps"] = self._problem.qps
-        quantities["duration_s"] = duration_s = self._observations[-1].measurement.get("duration_s") or 1.0
-        quantities["energy_j"] = quantities["power_w"] * duration_s
-        return np.asarray(self._problem.objective.value(quantities), dtype=np.float64)
 
 
 def fastest_setting(space: Space) -> Setting:

@@ -1,0 +1,81 @@
+"""The settings among which the next trial is chosen.
+
+A space can have a hundred thousand settings, of which neighbours hardly differ. The model looks at an even selection
+first, and then at every setting around the one that it likes best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from bayop.space import Knob, Setting, Space, Value
+
+_MOST: Final = 1000
+_FEWEST_VALUES: Final = 4
+
+
+class Candidates:
+    """A selection of a space's settings.
+
+    Args:
+        space: All settings.
+        most: Knobs lose values until no more settings than this are left (or every knob has few values).
+    """
+
+    def __init__(self, space: Space, *, most: int = _MOST) -> None:
+        self._space = space
+        self._all = [knob.values() for knob in space.knobs]
+        counts = _reduced([len(v) for v in self._all], [len(k.numbers()) for k in space.knobs], most)
+        self._chosen = [_thinned(knob, count) for knob, count in zip(space.knobs, counts, strict=True)]
+        self.settings = self._product(self._chosen)
+
+    def around(self, setting: Setting) -> list[Setting]:
+        """Every setting between the selected neighbours of `setting`; itself alone where none was left out."""
+        ranges = [
+            _between(values, chosen, setting[knob.id])
+            for knob, values, chosen in zip(self._space.knobs, self._all, self._chosen, strict=True)
+        ]
+        return self._product(ranges)
+
+    def _product(self, values: Sequence[Sequence[Value]]) -> list[Setting]:
+        return [MappingProxyType(dict(zip(self._space.ids, point, strict=True))) for point in product(*values)]
+
+
+def _reduced(counts: list[int], numeric: list[int], most: int) -> list[int]:
+    """How many values each knob keeps; the knob with the most numbers gives way first."""
+    counts = list(counts)
+    while math.prod(counts) > most:
+        widest = max(range(len(counts)), key=lambda i: counts[i] if numeric[i] else 0)
+        if not numeric[widest] or counts[widest] <= _FEWEST_VALUES:
+            break
+        counts[widest] = max(int(0.8 * counts[widest]), _FEWEST_VALUES)
+    return counts
+
+
+def _thinned(knob: Knob, count: int) -> list[Value]:
+    """`count` of the knob's values: both ends, and numbers that grow with their size in between."""
+    values, numbers = knob.values(), knob.numbers()
+    if count >= len(values):
+        return list(values)
+    names = [v for v in values if isinstance(v, str)]
+    # Linear below a tenth of the range, logarithmic above: what counts of a delay is its share of the latency.
+    offset = np.array(numbers) - numbers[0]
+    scale = np.log1p(offset / max(offset[-1] / 10.0, 1e-9))
+    wanted = np.linspace(0.0, scale[-1], max(count - len(names), 2))
+    kept = sorted({int(np.abs(scale - w).argmin()) for w in wanted})
+    return [*(numbers[i] for i in kept), *names]
+
+
+def _between(values: Sequence[Value], chosen: Sequence[Value], value: Value) -> list[Value]:
+    if isinstance(value, str) or len(chosen) == len(values):
+        return [value]
+    numbers = [v for v in chosen if not isinstance(v, str)]
+    below = max((n for n in numbers if n < value), default=value)
+    above = min((n for n in numbers if n > value), default=value)
+    return [v for v in values if not isinstance(v, str) and (below < v < above or v == value)]
