@@ -25,8 +25,8 @@ EXAMPLE: Final = """\
 
 _APPS: Final = ("memcached", "silo")
 # Modelled requests in a window: of a controller, of a sweep's grid, of a sweep's finalists.
-_REQUESTS: Final = 500_000
-_GRID_REQUESTS: Final = 40_000
+_REQUESTS: Final = 400_000
+_GRID_REQUESTS: Final = 30_000
 _FINAL_REQUESTS: Final = 120_000
 
 

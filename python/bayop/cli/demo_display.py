@@ -7,6 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Self
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
@@ -43,7 +44,7 @@ def show_day(plan: DayPlan, machines: Mapping[str, Machine], folder: Path) -> Da
 
 def print_result(console: Console, record: DayRecord) -> None:
     """The table of all configurations and what it means."""
-    table = Table(pad_edge=False)
+    table = Table(pad_edge=False, box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True)
     for column in COLUMNS:
         table.add_column(column.replace(" ", "\n"), justify="right")

@@ -40,7 +40,7 @@ class Caution:
             safe enough for an ordinary trial.
     """
 
-    trial: float = 0.65
+    trial: float = 0.75
     last_trials: float = 0.85
     overload: float = 0.9
     trust: float = 0.9
