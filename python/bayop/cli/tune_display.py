@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -44,8 +46,11 @@ def show_search(
     )
     task = progress.add_task("trials", total=max_trials)
 
+    shown: list[Trial] = []
+
     def on_trial(trial: Trial) -> None:
-        table.add_row(*_trial_row(trial, problem))
+        shown.append(trial)
+        table.add_row(*_trial_row(shown, problem))
         progress.advance(task)
 
     if console.is_terminal:
@@ -82,17 +87,20 @@ def print_summary(console: Console, result: Result, baseline: Measurement | None
 
 
 def _trial_table(problem: Problem) -> Table:
-    table = Table(pad_edge=False)
-    table.add_column("trial", justify="right")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("trial", justify="right", no_wrap=True)
     for knob in problem.space.knobs:
-        table.add_column(knob.id, justify="right")
-    for column in ("power", problem.slo.quantity.removesuffix("_us"), "util.", str(problem.slo)):
-        table.add_column(column, justify="right")
-    table.add_column("would hold", justify="right")
+        table.add_column(knob.id, justify="right", no_wrap=True)
+    for column in ("power", problem.slo.quantity.removesuffix("_us"), "util.", "SLO"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("would hold", no_wrap=True)
     return table
 
 
-def _trial_row(trial: Trial, problem: Problem) -> list[str]:
+def _trial_row(trials: Sequence[Trial], problem: Problem) -> list[str]:
+    """The last trial; the incumbent is named by the trial that first tried it."""
+    trial = trials[-1]
+    held = next((t.number for t in trials if t.setting == trial.incumbent), None)
     measurement, slo = trial.measurement, problem.slo
     utilization = measurement.get("utilization")
     return [
@@ -102,7 +110,7 @@ def _trial_row(trial: Trial, problem: Problem) -> list[str]:
         f"{measurement[slo.quantity]:.0f} us",
         "-" if utilization is None else f"{utilization:.2f}",
         "[green]met[/green]" if trial.meets_slo else "[red]broken[/red]",
-        "default" if trial.incumbent is None else " / ".join(_value(k, trial.incumbent) for k in problem.space.knobs),
+        "default" if held is None else "this" if held == trial.number else f"trial {held}",
     ]
 
 

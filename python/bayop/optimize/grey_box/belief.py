@@ -28,6 +28,7 @@ class Belief:
     Attributes:
         objective: Expected objective.
         objective_sd: Its standard deviation.
+        log_latency: Expected logarithm of the latency quantile in us.
         safe: Probability of meeting the SLO.
         stable: Probability that the cores keep up with the load.
         trusted: Probability that one more trial would leave it trusted to meet the SLO.
@@ -35,6 +36,7 @@ class Belief:
 
     objective: Array
     objective_sd: Array
+    log_latency: Array
     safe: Array
     stable: Array
     trusted: Array
@@ -70,6 +72,7 @@ def believe(
     return Belief(
         objective=objective,
         objective_sd=objective_sd,
+        log_latency=mean[LATENCY],
         safe=probability_below(mean[LATENCY], sd[LATENCY], limit),
         stable=stable if outputs.prior else np.ones(len(at)),
         trusted=probability_of_trust(mean[LATENCY], sd[LATENCY], limit, window.latency_sd, trust),

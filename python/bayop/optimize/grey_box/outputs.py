@@ -82,7 +82,6 @@ class Outputs:
         )
 
 
-
 def noise_of(name: str, measurement: Measurement) -> float:
     """Relative sd of one measured quantity: the target's own figure where it has one."""
     known = measurement.relative_sd.get(name)

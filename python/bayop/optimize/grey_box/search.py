@@ -85,7 +85,7 @@ class GreyBox:
             if self._hopeless(belief):
                 return Finished("infeasible")
             if not allowed.any():
-                return Proposal(settings[int(np.argmax(belief.safe))])
+                return Proposal(self._nearest_to_safe(settings, belief))
         reference = held[1] if held else float(self._believe([self._fastest]).objective[0])
         setting, _ = self._best(settings, belief, allowed, reference)
         nearby = self._candidates.around(setting)
@@ -135,6 +135,16 @@ class GreyBox:
             return np.ones(len(belief.safe), dtype=np.bool_)
         risk = self._caution.last_trials if trials_left <= 2 else self._caution.trial
         return np.asarray((belief.safe >= risk) & (belief.stable >= self._caution.overload))
+
+    def _nearest_to_safe(self, settings: Sequence[Setting], belief: Belief) -> Setting:
+        """While no setting is safe enough: the one of least expected latency that was not tried.
+
+        Not the likeliest one: near saturation the model is so unsure of the latency that it gives even a very low one
+        some probability.
+        """
+        tried = {tuple(o.setting.items()) for o in self._here()}
+        latency = [math.inf if tuple(s.items()) in tried else belief.log_latency[i] for i, s in enumerate(settings)]
+        return settings[int(np.argmin(latency))]
 
     def _hopeless(self, belief: Belief) -> bool:
         """Whether to give up on the SLO: nothing may meet it, or trial after trial did not."""
