@@ -44,7 +44,7 @@ def show_day(plan: DayPlan, machines: Mapping[str, Machine], folder: Path) -> Da
 
 def print_result(console: Console, record: DayRecord) -> None:
     """The table of all configurations and what it means."""
-    table = Table(pad_edge=False, box=box.SIMPLE_HEAD)
+    table = Table(pad_edge=False, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
     for column in COLUMNS:
         table.add_column(column.replace(" ", "\n"), justify="right")

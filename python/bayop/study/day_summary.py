@@ -8,6 +8,8 @@ from typing import Final
 from bayop.study.day_record import DayRecord, RunRecord
 
 J_PER_KWH: Final = 3.6e6
+_WORTH: Final = 0.02
+"""A bound that promises less than this is no measure of anything: shares of it would be noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Row:
         trials: Trials of all searches.
         searches: Number of searches.
         bound_share: Share of the reduction that the best static setting of every hour would have reached; of the
-            reduction in latency when latency alone was minimised. None where there is no bound or nothing to gain.
+            reduction in latency when latency alone was minimised. None without a bound or with next to nothing to gain.
     """
 
     id: str
@@ -83,7 +85,7 @@ def _bound_share(record: DayRecord, run: RunRecord) -> float | None:
         return None
     cost = mean_latency_us if record.objective == "latency" else _energy
     default, best = cost(record.runs[0]), cost(bound)
-    return (default - cost(run)) / (default - best) if default > best else None
+    return (default - cost(run)) / (default - best) if default - best > _WORTH * default else None
 
 
 def _energy(run: RunRecord) -> float:
