@@ -131,6 +131,7 @@ def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:
         "load": round_significant(errors.qps, 9),
         "cells": errors.cells,
         "mape_pct": _per_cent(errors.mape),
+        "mape_all_cells_pct": _per_cent(errors.mape_all),
     }
     if errors.default:
         event["default_error_pct"] = _per_cent(errors.default)
@@ -139,32 +140,32 @@ def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:
 
 def error_table(rows: Iterable[tuple[str, Errors]]) -> Table:
     """Errors for people: a row of mean absolute errors for every load, one of signed errors for its default policy."""
+    from rich import box
     from rich.table import Table
 
-    from bayop.study.validate import QUANTITIES, SATURATED
+    from bayop.study.validate import LATENCIES, QUANTITIES, SATURATED
 
     table = Table(
-        pad_edge=False, caption=f"p99: cells below {SATURATED:g} measured utilization; default: signed errors"
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+        caption=f"p99, p50: cells below {SATURATED:g} utilization; default policy: signed errors",
     )
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     table.add_column("load", justify="right")
     table.add_column("cells", justify="right")
     for name in QUANTITIES:
         table.add_column(_HEADERS[name], justify="right")
-    table.add_column("p99, all", justify="right")
+    for name in LATENCIES:
+        table.add_column(f"{_HEADERS[name]} all", justify="right")
     for label, errors in rows:
         if errors.cells:
-            everywhere = "-" if errors.mape_p99_all is None else f"{errors.mape_p99_all:.1%}"
-            table.add_row(
-                label,
-                f"{errors.qps:.0f}",
-                str(errors.cells),
-                *("-" if name not in errors.mape else f"{errors.mape[name]:.1%}" for name in QUANTITIES),
-                everywhere,
-            )
+            cells = [f"{e:.1%}" if (e := errors.mape.get(name)) is not None else "-" for name in QUANTITIES]
+            cells += [f"{e:.1%}" if (e := errors.mape_all.get(name)) is not None else "-" for name in LATENCIES]
+            table.add_row(label, f"{errors.qps / 1000:g}K", str(errors.cells), *cells)
         if errors.default:
-            signed = ("-" if name not in errors.default else f"{errors.default[name]:+.1%}" for name in QUANTITIES)
-            table.add_row(f"{label}, default", f"{errors.qps:.0f}", "1", *signed, "")
+            cells = [f"{e:+.1%}" if (e := errors.default.get(name)) is not None else "-" for name in QUANTITIES]
+            table.add_row("  default", f"{errors.qps / 1000:g}K", "1", *cells)
     return table
 
 

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         for row in errors:
             print_json(twin_flags.errors_event(app, row))
     else:
-        console().print(f"[bold]The twin of {app} against {args.data.name}[/bold]: mean absolute errors of every load")
+        console().print(f"[bold]The twin of {app} against {args.data.name}[/bold]: mean absolute errors")
         console().print(twin_flags.error_table((row.os, row) for row in errors))
     return 0
 

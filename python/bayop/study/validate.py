@@ -1,8 +1,8 @@
 """How far the twin is from measurements: every measured cell is simulated and compared.
 
 A *cell* is one setting under one load on one operating system; its repeats are reduced to their medians. Errors are
-relative to the measurement. The tail of a server close to saturation is decided by chance (how long a queue happens
-to grow within 20 s), so the error of p99 counts cells below `SATURATED` utilization; the others are reported beside it.
+relative to the measurement. Latencies of a server close to saturation are decided by chance (how long a queue happens
+to grow within 20 s), so their errors count cells below `SATURATED` utilization; those over all cells stand beside them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ QUANTITIES: Final = ("power_w", "p99_us", "p50_us", "utilization", "interrupts_p
 """What is compared."""
 
 SATURATED: Final = 0.85
-"""Measured utilization from which the tail says more about chance than about the setting."""
+"""Measured utilization from which latencies say more about chance than about the setting."""
+
+LATENCIES: Final = ("p99_us", "p50_us")
+"""The compared quantities that saturation spoils."""
 
 _DEFAULT_WINDOW: Final = 4
 # Windows of the default policy are this many times longer: its governors wander for a second or so.
@@ -55,7 +58,7 @@ class Cell:
 
     @property
     def is_saturated(self) -> bool:
-        """Whether the server was too close to saturation for its tail to be predictable."""
+        """Whether the server was too close to saturation for its latencies to be predictable."""
         return self.measured.get("utilization", 0.0) >= SATURATED
 
 
@@ -78,8 +81,8 @@ class Errors:
 
     Attributes:
         cells: Number of static cells.
-        mape: Mean absolute relative error by quantity, over the static cells; p99 below `SATURATED` only.
-        mape_p99_all: The same of p99 over all static cells.
+        mape: Mean absolute relative error by quantity, over the static cells; latencies below `SATURATED` only.
+        mape_all: The same of the latencies over all static cells.
         default: Signed relative errors of the default policy by quantity; empty when it was not measured.
     """
 
@@ -87,7 +90,7 @@ class Errors:
     qps: float
     cells: int
     mape: Mapping[str, float]
-    mape_p99_all: float | None
+    mape_all: Mapping[str, float]
     default: Mapping[str, float]
 
 
@@ -181,13 +184,13 @@ def _errors(os: str, qps: float, group: Sequence[Comparison]) -> Errors:
     static = [c for c in group if not c.cell.is_default]
     default = next((c for c in group if c.cell.is_default), None)
     unsaturated = [c for c in static if not c.cell.is_saturated]
-    mape = {name: _mape(unsaturated if name == "p99_us" else static, name) for name in QUANTITIES}
+    counted = {name: unsaturated if name in LATENCIES else static for name in QUANTITIES}
     return Errors(
         os=os,
         qps=qps,
         cells=len(static),
-        mape={name: value for name, value in mape.items() if value is not None},
-        mape_p99_all=_mape(static, "p99_us"),
+        mape={name: e for name, some in counted.items() if (e := _mape(some, name)) is not None},
+        mape_all={name: e for name in LATENCIES if (e := _mape(static, name)) is not None},
         default={n: e for n in QUANTITIES if default is not None and (e := default.error(n)) is not None},
     )
 
