@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use bayop_twin::{Length, Measurement, Override, Run, Setting, Stopped};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict};
+use pyo3::types::{IntoPyDict, PyDict, PyType};
 
 use crate::error::raise;
 
@@ -76,6 +75,12 @@ impl Profile {
         self.0.to_toml()
     }
 
+    /// Pickles as TOML text.
+    fn __reduce__(slf: &Bound<'_, Self>) -> (Py<PyType>, (String, String)) {
+        let profile = &slf.get().0;
+        (slf.get_type().unbind(), (profile.to_toml(), profile.name.clone()))
+    }
+
     fn __repr__(&self) -> String {
         format!("Profile({:?}, {} cores)", self.0.name, self.0.machine.cores)
     }
@@ -116,9 +121,13 @@ impl RunDict {
         run.extract()
     }
 
-    fn run(&self) -> PyResult<Run> {
+    fn run(&self, py: Python<'_>) -> PyResult<Run> {
         let length = match (self.requests, self.duration_s) {
-            (Some(_), Some(_)) => return Err(PyValueError::new_err("a run has requests or duration_s, not both")),
+            (Some(requests), Some(seconds)) => {
+                let value = format!("requests {requests} and duration_s {seconds}");
+                let rule = "a run must have requests or duration_s, not both";
+                return Err(raise(py, &bayop_twin::ProfileError::new(rule, value, "run")));
+            }
             (Some(requests), None) => Length::Requests(requests),
             (None, Some(seconds)) => Length::Seconds(seconds),
             (None, None) => Length::Requests(200_000),
@@ -148,7 +157,7 @@ pub fn simulate<'py>(
     let dicts: Vec<RunDict> = runs.iter().map(RunDict::extract).collect::<PyResult<_>>()?;
     let jobs: Vec<(&bayop_twin::Profile, Run)> = dicts
         .iter()
-        .map(|dict| Ok((&dict.profile.as_ref().unwrap_or(profile).0, dict.run()?)))
+        .map(|dict| Ok((&dict.profile.as_ref().unwrap_or(profile).0, dict.run(py)?)))
         .collect::<PyResult<_>>()?;
     let mut interrupt = None;
     let results = py.detach(|| {
