@@ -77,13 +77,19 @@ def print_summary(console: Console, result: Result, baseline: Measurement | None
     power_w, latency_us = quantities["power_w"], quantities[problem.slo.quantity]
     console.print(f"Expected: {power_w:.1f} W, {problem.slo.quantity.removesuffix('_us')} {latency_us:.0f} us.")
     if baseline is not None:
-        default_w = baseline["power_w"]
-        saved_w = default_w - power_w
-        kwh = saved_w * _HOURS_PER_YEAR / 1000
-        console.print(
-            f"The default draws {default_w:.1f} W: {saved_w:.1f} W ({saved_w / default_w:.0%}) less, "
-            f"{kwh:.0f} kWh per server and year at this load."
-        )
+        default_w, default_us = baseline["power_w"], baseline[problem.slo.quantity]
+        console.print(f"The default draws {default_w:.1f} W at {default_us:.0f} us. {_worth(default_w, power_w)}")
+
+
+def _worth(default_w: float, power_w: float) -> str:
+    """What a setting saves (or costs) against the default, in watts, per cent and energy a year."""
+    saved_w = default_w - power_w
+    word = "saves" if saved_w >= 0 else "costs"
+    kwh = abs(saved_w) * _HOURS_PER_YEAR / 1000
+    return (
+        f"This setting {word} {abs(saved_w):.1f} W ({abs(saved_w) / default_w:.0%}): "
+        f"{kwh:.0f} kWh per server and year at this load."
+    )
 
 
 def _trial_table(problem: Problem) -> Table:

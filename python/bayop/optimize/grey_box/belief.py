@@ -18,6 +18,7 @@ from bayop.optimize.grey_box.outputs import LATENCY, UTILIZATION, Outputs
 
 # Above this utilization some core or queue of an unevenly loaded server can't keep up.
 _STABLE_UTILIZATION: Final = 0.85
+_PLAUSIBLE_SD: Final = 0.2
 _DERIVATIVE_STEP: Final = 1e-4
 
 
@@ -29,14 +30,17 @@ class Belief:
         objective: Expected objective.
         objective_sd: Its standard deviation.
         log_latency: Expected logarithm of the latency quantile in us.
+        plausible: Probability of meeting the SLO if the model were never more than 20 % unsure of the latency. Near
+            saturation it is so unsure that it gives even a very low latency some probability.
         safe: Probability of meeting the SLO.
-        stable: Probability that the cores keep up with the load.
+        stable: Probability that the cores keep up with the load; 1 where utilization is not measured.
         trusted: Probability that one more trial would leave it trusted to meet the SLO.
     """
 
     objective: Array
     objective_sd: Array
     log_latency: Array
+    plausible: Array
     safe: Array
     stable: Array
     trusted: Array
@@ -73,8 +77,9 @@ def believe(
         objective=objective,
         objective_sd=objective_sd,
         log_latency=mean[LATENCY],
+        plausible=probability_below(mean[LATENCY], np.minimum(sd[LATENCY], _PLAUSIBLE_SD), limit),
         safe=probability_below(mean[LATENCY], sd[LATENCY], limit),
-        stable=stable if outputs.prior else np.ones(len(at)),
+        stable=stable if outputs.prior and posterior.has_seen(UTILIZATION) else np.ones(len(at)),
         trusted=probability_of_trust(mean[LATENCY], sd[LATENCY], limit, window.latency_sd, trust),
     )
 

@@ -103,6 +103,10 @@ class Posterior:
         log_determinant = 2.0 * np.log(np.diag(self._factor[0])).sum()
         return -0.5 * float(self._innovation @ self._weights + log_determinant)
 
+    def has_seen(self, output: int) -> bool:
+        """Whether any observation is of this output."""
+        return bool((self._data.output == output).any())
+
     def predict(self, at: Inputs, outputs: Sequence[int]) -> tuple[Array, Array]:
         """Mean and standard deviation of the logarithm of some outputs, shapes (len(outputs), len(at))."""
         value, jacobian = self._mean_function.jacobian(self._theta, at)

@@ -20,6 +20,7 @@ from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, nois
 from bayop.space import AUTO, Knob, Setting, Space, Value
 
 _RESIDUAL_SCALES: Final = (1.0, 2.0, 4.0)
+_PLAUSIBLE: Final = 0.01
 _SAME_LOAD: Final = 0.01
 
 
@@ -137,14 +138,11 @@ class GreyBox:
         return np.asarray((belief.safe >= risk) & (belief.stable >= self._caution.overload))
 
     def _nearest_to_safe(self, settings: Sequence[Setting], belief: Belief) -> Setting:
-        """While no setting is safe enough: the one of least expected latency that was not tried.
-
-        Not the likeliest one: near saturation the model is so unsure of the latency that it gives even a very low one
-        some probability.
-        """
+        """While no setting is safe enough: the most plausible one, or where none is, the fastest; none twice."""
+        order = belief.plausible if belief.plausible.max() >= _PLAUSIBLE else -belief.log_latency
         tried = {tuple(o.setting.items()) for o in self._here()}
-        latency = [math.inf if tuple(s.items()) in tried else belief.log_latency[i] for i, s in enumerate(settings)]
-        return settings[int(np.argmin(latency))]
+        untried = [-math.inf if tuple(s.items()) in tried else order[i] for i, s in enumerate(settings)]
+        return settings[int(np.argmax(untried))]
 
     def _hopeless(self, belief: Belief) -> bool:
         """Whether to give up on the SLO: nothing may meet it, or trial after trial did not."""

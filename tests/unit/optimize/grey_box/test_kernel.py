@@ -31,6 +31,7 @@ def test_what_a_prior_explains_leaves_little_behind() -> None:
 
 
 def test_loads_far_apart_share_little() -> None:
-    near = Inputs(*(np.zeros(2) for _ in range(2)), np.array([0.0, 0.1]), np.zeros((2, 2)), np.zeros((2, 0)))
-    far = Inputs(*(np.zeros(2) for _ in range(2)), np.array([0.0, 2.0]), np.zeros((2, 2)), np.zeros((2, 0)))
+    none, same = np.zeros(2), np.zeros((2, 2))
+    near = Inputs(none, none, np.array([0.0, 0.1]), same, np.zeros((2, 0)))
+    far = Inputs(none, none, np.array([0.0, 2.0]), same, np.zeros((2, 0)))
     assert KERNEL(near, near)[0, 1] > 0.9 * 0.01 > 0.1 * 0.01 > KERNEL(far, far)[0, 1]

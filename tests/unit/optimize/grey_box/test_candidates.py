@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from bayop.optimize.grey_box.candidates import Candidates
+from bayop.space import FREQ_MHZ, RX_USECS, Choices, Knob, Space, Steps, nic_and_cpu_space
+
+PAPERS = nic_and_cpu_space(Steps(2, 400, 2), Steps(1300, 2900, 100), auto=False)
+
+
+def test_a_small_space_is_taken_whole() -> None:
+    small = nic_and_cpu_space(Steps(2, 40, 2), Choices((1300, 2100, 2900)), auto=True)
+    candidates = Candidates(small)
+    assert candidates.settings == small.settings()
+    assert candidates.around(candidates.settings[5]) == [candidates.settings[5]]
+
+
+def test_a_large_space_keeps_its_ends_and_its_names() -> None:
+    governor = Knob("idle.governor", Choices(("menu", "teo")))
+    large = Space((Knob(RX_USECS, Steps(1, 1000, 1), auto=True), Knob(FREQ_MHZ, Steps(800, 4000, 100)), governor))
+    settings = Candidates(large).settings
+    assert len(settings) <= 1000
+    assert {s["idle.governor"] for s in settings} == {"menu", "teo"}
+    delays = {s[RX_USECS] for s in settings}
+    assert {1, 1000, "auto"} <= delays
+    assert {800, 4000} <= {s[FREQ_MHZ] for s in settings}
+
+
+@pytest.mark.parametrize("space", [PAPERS, nic_and_cpu_space(Steps(1, 1000, 1), Steps(800, 4000, 50), auto=False)])
+def test_selection_and_neighbourhoods_cover_the_space(space: Space) -> None:
+    candidates = Candidates(space)
+    reached = {tuple(n.values()) for s in candidates.settings for n in candidates.around(s)}
+    assert reached == {tuple(s.values()) for s in space.settings()}
+
+
+def test_a_neighbourhood_has_the_setting_itself_and_no_other_selected_delay() -> None:
+    candidates = Candidates(PAPERS)
+    selected = sorted({s[RX_USECS] for s in candidates.settings})
+    setting = {RX_USECS: selected[5], FREQ_MHZ: 2100}
+    around = {s[RX_USECS] for s in candidates.around(setting)}
+    assert around & set(selected) == {selected[5]}
+    assert {s[FREQ_MHZ] for s in candidates.around(setting)} == {2100}
