@@ -49,7 +49,7 @@ def draw_latency(record: DayRecord) -> Figure:
     """Latency at the SLO's quantile over the day, with the SLO."""
     slo = Slo.parse(record.slo)
     figure, (axes,) = new_figure((COLUMN_WIDE[0], 3.3))
-    axes.axhline(slo.limit_us, color=SLO_COLOUR, linewidth=1.2, linestyle=(0, (5, 2)))
+    axes.axhline(slo.limit_us, color=SLO_COLOUR, linewidth=1.2, linestyle=(0, (5, 2)), zorder=4)
     axes.text(0.1, slo.limit_us * 1.05, f"SLO {slo}", color=SLO_COLOUR, fontsize=8.5, fontweight="bold", va="bottom")
     ends = [_draw_run(axes, run, lambda w: w.latency_us) for run in record.runs if run.kind != "bound"]
     axes.set_yscale("log")
