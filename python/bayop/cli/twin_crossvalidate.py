@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             print_json(twin_flags.errors_event(args.profile, errors, fitted_on=fitted))
     else:
         console().print(f"[bold]{args.profile}[/bold]: fitted on the other loads, predicted at this one")
-        rows = [(f"fitted on {', '.join(f'{qps:g}' for qps in fitted)}", errors) for fitted, errors in results]
+        rows = [(f"fitted on {', '.join(f'{qps / 1000:g}K' for qps in fitted)}", errors) for fitted, errors in results]
         console().print(twin_flags.error_table(rows))
     return 0
 

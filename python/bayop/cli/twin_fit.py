@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli import arguments, twin_flags
 from bayop.cli.output import console, print_json, round_significant
-from bayop.errors import UnsupportedError
+from bayop.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
     from bayop import _core
@@ -60,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
     from bayop.target.profile_text import with_numbers
     from bayop.target.twin import parse_profile, read_profile
 
+    if not args.out.parent.is_dir():
+        raise InputError("the profile goes into a folder that exists", value=str(args.out), place="--out")
     text, source = read_profile(args.profile)
     profile = parse_profile(text, source=source)
     system = args.os or args.profile.partition("-")[0]

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayop.cli import main
+from bayop.target.twin import load_profile, read_profile
+from bayop.testing.twin_studies import write_twin_study
+
+SMALL = ("--requests", "2000", "--threads", "2")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "study_memcached.csv"
+    return write_twin_study(path, load_profile("ebbrt-memcached"), os="ebbrt", requests=5_000)
+
+
+def json_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return [json.loads(line) for line in captured.out.splitlines()]
+
+
+def refused(argv: list[str], capsys: pytest.CaptureFixture[str], said: str, hint: str | None = None) -> None:
+    assert main(argv) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert said in captured.err
+    assert "Traceback" not in captured.err
+    assert len(captured.err.splitlines()) <= 2
+    assert hint is None or hint in captured.err.splitlines()[1]
+
+
+class TestRun:
+    def test_json_has_a_line_for_every_setting(self, capsys: pytest.CaptureFixture[str]) -> None:
+        settings = ["--setting", "auto", "--setting", "nic.rx_usecs=0.05ms, cpu.freq_mhz=2.1GHz"]
+        settings += ["--setting", "cpu.freq_mhz=1300"]
+        assert main(["twin", "run", "--load", "200kqps", *settings, *SMALL, "--json"]) == 0
+        lines = json_lines(capsys)
+        assert [line["setting"] for line in lines] == [
+            {"nic.rx_usecs": "auto", "cpu.freq_mhz": "auto"},
+            {"nic.rx_usecs": 50, "cpu.freq_mhz": 2100},
+            {"nic.rx_usecs": "auto", "cpu.freq_mhz": 1300},
+        ]
+        assert all(line["qps_offered"] == 200_000.0 for line in lines)
+        assert {"power_w", "p50_us", "p99_us", "utilization", "interrupts_per_s"} <= set(lines[0]["measured"])
+        assert "meets_slo" not in lines[0]
+
+    def test_repeats_on_any_number_of_threads(self, capsys: pytest.CaptureFixture[str]) -> None:
+        outputs = []
+        for threads in ("1", "2", "5"):
+            argv = ["twin", "run", "--load", "100000", "--setting", "auto", "--setting", "nic.rx_usecs=10us"]
+            assert main([*argv, "--requests", "2000", "--threads", threads, "--seed", "7", "--json"]) == 0
+            outputs.append(json_lines(capsys))
+        assert outputs[0] == outputs[1] == outputs[2]
+
+    def test_an_slo_decides_the_exit_code(self, capsys: pytest.CaptureFixture[str]) -> None:
+        argv = ["twin", "run", "--load", "200000", "--setting", "nic.rx_usecs=400us,cpu.freq_mhz=2.9GHz", *SMALL]
+        assert main([*argv, "--slo", "p99<1ms", "--json"]) == 0
+        assert main([*argv, "--slo", "p99<100us", "--json"]) == 1
+        assert [line["meets_slo"] for line in json_lines(capsys)] == [True, False]
+
+    def test_people_get_a_table(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["twin", "run", "--load", "200000", "--slo", "p99<500us", *SMALL]) == 0
+        out = capsys.readouterr().out
+        assert "memcached on Linux at 200000 requests/s" in out
+        assert "met" in out
+
+    @pytest.mark.parametrize(
+        ("more", "said", "hint"),
+        [
+            (["--setting", "fast"], "--setting: a setting is a list of KNOB=VALUE, or auto", "nic.rx_usecs=50us"),
+            (["--setting", "nic.rx_usec=50us"], "--setting: the knob is unknown here", "did you mean nic.rx_usecs?"),
+            (["--setting", "nic.rx_usecs=51us"], "nic.rx_usecs takes 2us to 1022us in steps of 2us", "nearest"),
+            (["--setting", "cpu.freq_mhz=9GHz"], "cpu.freq_mhz takes 1200MHz to 2900MHz", "the nearest value"),
+            (["--setting", "cpu.freq_mhz=50us"], "a frequency is expected here, but got '50us'", None),
+            (["--profile", "linux-mysql"], "the profile is unknown", "built-in profiles: ebbrt-memcached"),
+            (["--profile", "nowhere.toml"], "the profile can be read", "No such file"),
+            (["--slo", "p42<1ms"], "the twin shows the SLO's quantile, but got 'p42_us'", "p99_us"),
+            (["--requests", "0"], "--requests: a number of at least 1 is expected", None),
+            (["--threads", "0"], "--threads: a number of at least 1 is expected", None),
+        ],
+    )
+    def test_bad_usage(self, capsys: pytest.CaptureFixture[str], more: list[str], said: str, hint: str | None) -> None:
+        refused(["twin", "run", "--load", "200000", *more], capsys, said, hint)
+
+    @pytest.mark.parametrize(
+        ("old", "new", "said", "hint"),
+        [
+            ("steer_us = ", "steer_ms = ", "key steer_ms: keys must be known", "did you mean `steer_us`?"),
+            ("steer_us = ", "sterr_us = ", "key sterr_us: keys must be known", "did you mean `steer_us`?"),
+            ("connections = 1280", "connections = -3", "key app.connections: must be a whole number", None),
+            ("static_w = 0.0", 'static_w = "40 W"', "invalid type: string", None),
+            ("[app]", "[app", "must be valid TOML", None),
+        ],
+    )
+    def test_bad_profiles(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, old: str, new: str, said: str, hint: str | None
+    ) -> None:
+        text, _ = read_profile("linux-memcached")
+        assert old in text
+        path = tmp_path / "server.toml"
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        refused(["twin", "run", "--load", "200000", "--profile", str(path)], capsys, said, hint)
+
+
+class TestValidate:
+    def test_json_has_a_line_for_every_load(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["twin", "validate", "--data", str(study), *SMALL, "--json"]) == 0
+        lines = json_lines(capsys)
+        assert [(r["app"], r["os"], r["load"], r["cells"]) for r in lines] == [
+            ("memcached", "ebbrt", 200_000.0, 6),
+            ("memcached", "ebbrt", 500_000.0, 6),
+        ]
+        for line in lines:
+            assert list(line["mape_pct"]) == ["power_w", "p99_us", "p50_us", "utilization", "interrupts_per_s"]
+            assert 0.0 < line["mape_pct"]["p99_us"] < 20.0
+            assert set(line["default_error_pct"]) == set(line["mape_pct"])
+
+    def test_loads_and_profile_can_be_chosen(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        chosen = ["--loads", "500kqps", "--os", "ebbrt", "--profile", "linux-memcached", "--app", "cache"]
+        assert main(["twin", "validate", "--data", str(study), *chosen, *SMALL, "--json"]) == 0
+        (line,) = json_lines(capsys)
+        assert (line["app"], line["load"]) == ("cache", 500_000.0)
+        assert line["mape_pct"]["utilization"] > 10.0, "another system is another server"
+
+    def test_repeats_on_any_number_of_threads(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        outputs = []
+        for threads in ("1", "3"):
+            argv = ["twin", "validate", "--data", str(study), "--requests", "1000", "--threads", threads, "--json"]
+            assert main(argv) == 0
+            outputs.append(json_lines(capsys))
+        assert outputs[0] == outputs[1]
+
+    def test_people_get_a_table(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["twin", "validate", "--data", str(study), *SMALL]) == 0
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        assert "The twin of memcached against study_memcached.csv" in captured.out
+        assert "below 0.85 utilization" in captured.out
+
+    @pytest.mark.parametrize(
+        ("more", "said", "hint"),
+        [
+            (["--loads", "300000"], "--loads: a load is one that was measured, but got '300000'", "200000, 500000"),
+            (["--loads", "200000,,"], "--loads: a quantity is a number", None),
+            (["--os", "bsd"], "--os: the study has trials of this operating system", "it has ebbrt"),
+            (["--app", "mysql"], "there is a profile for what was measured, but got 'ebbrt-mysql'", "--profile"),
+            (["--profile", "ebbrt-mysql"], "the profile is unknown", "built-in"),
+            (["--data", "nowhere.csv"], "the study can be read", "No such file"),
+        ],
+    )
+    def test_bad_usage(
+        self, study: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str, hint: str | None
+    ) -> None:
+        refused(["twin", "validate", "--data", str(study), *more], capsys, said, hint)
+
+    def test_a_file_name_that_says_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = write_twin_study(tmp_path / "sweep.csv", load_profile("ebbrt-memcached"), os="ebbrt", requests=500)
+        said = "the file's name says which application was measured, but got 'sweep.csv'"
+        refused(["twin", "validate", "--data", str(path)], capsys, said, "--app (memcached, silo)")
+        assert main(["twin", "validate", "--data", str(path), "--app", "memcached", *SMALL]) == 0
+
+    def test_a_profile_is_of_one_system(self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        text = study.read_text(encoding="utf-8")
+        both = tmp_path / "study_memcached.csv"
+        both.write_text(text + text.partition("\n")[2].replace("ebbrt", "linux"), encoding="utf-8")
+        argv = ["twin", "validate", "--data", str(both), "--profile", "linux-memcached"]
+        refused(argv, capsys, "--profile: a profile is of one operating system", "--os (ebbrt, linux)")
+
+
+class TestFit:
+    def test_writes_a_profile_that_fits_better(
+        self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        start, out = tmp_path / "start.toml", tmp_path / "fitted.toml"
+        text, _ = read_profile("ebbrt-memcached")
+        line = next(line for line in text.splitlines() if line.startswith("after_response_kcycles"))
+        start.write_text(text.replace(line, "after_response_kcycles = 9.0 # kept"), encoding="utf-8")
+        argv = ["twin", "fit", "--data", str(study), "--profile", str(start), "--os", "ebbrt", "--loads", "500000"]
+        argv += ["--parameters", "app.after_response_kcycles,app.network_us", "--sweeps", "12", *SMALL]
+        assert main([*argv, "--out", str(out), "--json"]) == 0
+        fit, *errors = json_lines(capsys)
+        truth = load_profile("ebbrt-memcached").values()["app.after_response_kcycles"]
+        assert fit["event"] == "fit"
+        assert fit["parameters"]["app.after_response_kcycles"]["before"] == 9.0
+        fitted = fit["parameters"]["app.after_response_kcycles"]["after"]
+        assert fitted == pytest.approx(truth, rel=0.2)
+        assert load_profile(str(out)).values()["app.after_response_kcycles"] == pytest.approx(fitted, rel=1e-4)
+        assert "# kept" in out.read_text(encoding="utf-8")
+        assert [(e["event"], e["load"], e["fitted"]) for e in errors] == [
+            ("before", 200_000.0, False),
+            ("before", 500_000.0, True),
+            ("after", 200_000.0, False),
+            ("after", 500_000.0, True),
+        ]
+        assert errors[3]["mape_pct"]["utilization"] < errors[1]["mape_pct"]["utilization"]
+
+    def test_people_get_tables(self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        argv = ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--parameters", "app.network_us"]
+        assert main([*argv, "--sweeps", "2", "--out", str(tmp_path / "p.toml"), *SMALL]) == 0
+        out = capsys.readouterr().out
+        assert "app.network_us" in out
+        assert "Written:" in out
+
+    @pytest.mark.parametrize(
+        ("more", "said", "hint"),
+        [
+            (["--parameters", "app.request_kcycle"], "the dotted key of a number", "did you mean app.request_kcycles?"),
+            (["--parameters", "application,"], "the dotted key of a number", None),
+            (["--loads", "1"], "--loads: a load is one that was measured", "200000"),
+            (["--sweeps", "0"], "--sweeps: a number of at least 1 is expected", None),
+            (["--profile", "linux-memcached"], "--os: the study has trials of this operating system", "it has ebbrt"),
+        ],
+    )
+    def test_bad_usage(
+        self,
+        study: Path,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        *,
+        more: list[str],
+        said: str,
+        hint: str | None,
+    ) -> None:
+        argv = ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--out", str(tmp_path / "x.toml")]
+        refused([*argv, *more], capsys, said, hint)
+
+    def test_a_folder_that_can_not_be_written_is_found_before_the_work(
+        self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        out = tmp_path / "missing" / "p.toml"
+        refused(
+            ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--out", str(out)],
+            capsys,
+            "--out: the profile goes into a folder that exists",
+        )
+
+
+class TestCrossvalidate:
+    def test_predicts_every_load_from_the_others(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        argv = ["twin", "crossvalidate", "--data", str(study), "--profile", "ebbrt-memcached", "--sweeps", "4"]
+        assert main([*argv, "--parameters", "app.network_us", *SMALL, "--json"]) == 0
+        lines = json_lines(capsys)
+        assert [(r["load"], r["fitted_on"]) for r in lines] == [(200_000.0, [500_000.0]), (500_000.0, [200_000.0])]
+        assert main([*argv, "--parameters", "app.network_us", *SMALL]) == 0
+        assert "fitted on 200K" in capsys.readouterr().out
+
+    def test_needs_two_loads(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        profile = load_profile("ebbrt-memcached")
+        path = write_twin_study(tmp_path / "s.csv", profile, os="ebbrt", loads=(200_000.0,), requests=500)
+        argv = ["twin", "crossvalidate", "--data", str(path), "--profile", "ebbrt-memcached"]
+        refused(argv, capsys, "a cross-validation needs cells at two loads or more, but got '1 load'")
+        refused([*argv, "--scatter", "2"], capsys, "--scatter: a number between 0 and 1 is expected")
+
+
+@pytest.mark.parametrize("argv", [["twin"], ["twin", "fly"], ["twin", "run"], ["twin", "fit", "--data", "x.csv"]])
+def test_incomplete_commands(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    refused(argv, capsys, "error: ", "--help")
+
+
+def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for action in ("run", "validate", "fit", "crossvalidate"):
+        with pytest.raises(SystemExit) as done:
+            main(["twin", action, "--help"])
+        assert done.value.code == 0
+        assert f"bayop twin {action}" in capsys.readouterr().out.partition("example:")[2]
