@@ -37,10 +37,10 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "app.request_us",
         "app.service_exponential_share",
         "app.long_request_factor",
-        "app.after_response_kcycles",
-        "app.network_us",
     ),
     "system": (
+        "app.network_us",
+        "app.after_response_kcycles",
         "os.interrupt_kcycles",
         "os.packet_kcycles",
         "os.tx_clean_kcycles",

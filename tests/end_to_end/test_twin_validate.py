@@ -1,0 +1,50 @@
+"""The committed profiles fit the published measurements as well as docs/twin.md says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayop.cli import main
+
+# Greatest mean absolute error in per cent, by application and operating system.
+BARS = {
+    ("memcached", "linux"): {"power_w": 2.0, "p99_us": 8.0, "p50_us": 5.0, "utilization": 6.0, "interrupts_per_s": 5.0},
+    ("memcached", "ebbrt"): {"power_w": 2.0, "p99_us": 4.0},
+    ("silo", "linux"): {"power_w": 3.5, "p99_us": 8.0},
+    ("silo", "ebbrt"): {"power_w": 3.5, "p99_us": 8.0},
+}
+# Greatest error of the default policy in per cent.
+DEFAULT_BARS = {"power_w": 5.0, "p99_us": 20.0}
+LOADS = {"memcached": {200_000.0, 600_000.0}, "silo": {50_000.0, 200_000.0}}
+
+
+def validate(data: Path, app: str, capsys: pytest.CaptureFixture[str], *more: str) -> list[dict[str, Any]]:
+    assert main(["twin", "validate", "--data", str(data / f"study_{app}.csv"), "--json", *more]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("app", ["memcached", "silo"])
+def test_errors_are_within_the_bars(data: Path, app: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = validate(data, app, capsys)
+    for system in ("linux", "ebbrt"):
+        assert {r["load"] for r in rows if r["os"] == system} == LOADS[app]
+    for row in rows:
+        for quantity, bar in BARS[app, row["os"]].items():
+            assert row["mape_pct"][quantity] <= bar, f"{app}, {row['os']}, {row['load']:g} requests/s, {quantity}"
+    defaults = [r for r in rows if "default_error_pct" in r]
+    assert {(r["os"], r["load"]) for r in defaults} == {("linux", load) for load in LOADS[app]}
+    for row in defaults:
+        for quantity, bar in DEFAULT_BARS.items():
+            assert abs(row["default_error_pct"][quantity]) <= bar, f"{app}, default, {row['load']:g}, {quantity}"
+
+
+def test_a_load_that_was_not_fitted_works_too(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The layout is all that matters: the same rows under another load's name are far off, not refused."""
+    text = (data / "study_silo.csv").read_text(encoding="utf-8")
+    (tmp_path / "study_silo.csv").write_text(text.replace(",50000,", ",100000,"), encoding="utf-8")
+    rows = validate(tmp_path, "silo", capsys, "--requests", "2000", "--os", "linux")
+    assert {r["load"] for r in rows} == {100_000.0, 200_000.0}
