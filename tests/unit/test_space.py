@@ -15,6 +15,7 @@ from bayop.space import (
     Steps,
     Value,
     default_setting,
+    fastest_setting,
     format_setting,
     nic_and_cpu_space,
 )
@@ -166,3 +167,8 @@ def test_describes_itself_to_programs_and_people() -> None:
     }
     assert format_setting({RX_USECS: 4, FREQ_MHZ: AUTO}) == "nic.rx_usecs 4us, cpu.freq_mhz auto"
     assert Knob(RX_USECS, Steps(4, 4, 2)).describe() == "only 4us"
+
+
+def test_the_fastest_setting_of_knobs_that_nobody_knows() -> None:
+    space = Space((Knob("a.x", Choices((1, 2, 3))), Knob("b.y", Choices(("p", "q")), auto=True)))
+    assert dict(fastest_setting(space)) == {"a.x": 2, "b.y": AUTO}

@@ -28,8 +28,9 @@ VERBS: Final[dict[str, str]] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns its exit code."""
-    # The matrices here are small: a second BLAS thread costs more than it brings, and takes a core from the service.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # The matrices here are small: a second thread costs more than it brings, and takes a core from the service.
+    for library in ("OPENBLAS", "OMP"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         args = build_parser(arguments).parse_args(arguments)

@@ -8,9 +8,8 @@ from typing import Final
 
 from bayop.errors import InputError
 from bayop.optimize.base import Observation
-from bayop.optimize.grey_box.search import fastest_setting
 from bayop.slo import Slo
-from bayop.space import Setting, Space
+from bayop.space import Setting, Space, fastest_setting
 
 _SAME_LOAD: Final = 0.02
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _OBJECTIVE: Final = "objective"
 _LOG_LATENCY: Final = "log_latency"
 
+# The choice that says "a number, see the other parameter" of a knob that has words as well.
+_A_NUMBER: Final = "number"
+
 
 class _AxSearch(MeasuredSearch):
     """Sobol points first, then Ax's default Gaussian process and expected improvement ("Sobol + GPEI" in [D]).
@@ -98,8 +101,12 @@ class _AxSearch(MeasuredSearch):
         except AxError:
             # It says so when a small space holds nothing new (SearchSpaceExhausted), sometimes a little early.
             return None
-        values = {knob_id: code.decode(parameters[code.name]) for knob_id, code in self._codes.items()}
+        values = {knob_id: code.decode(parameters) for knob_id, code in self._codes.items()}
         setting = self.problem.space.check(self._fixed | values)
+        if self.was_tried(setting):
+            # A word has a code with every number; to Ax they are different points.
+            client.mark_trial_abandoned(index)
+            return None
         self._asked = (index, setting)
         return setting
 
@@ -109,7 +116,7 @@ class _AxSearch(MeasuredSearch):
             known = self.problem.space.check(setting)
         except InputError:
             return None
-        return {code.name: code.encode(known[knob_id]) for knob_id, code in self._codes.items()}
+        return {k: v for knob_id, code in self._codes.items() for k, v in code.encode(known[knob_id]).items()}
 
 
 class AxPenalty(_AxSearch):
@@ -151,34 +158,43 @@ class AxConstrained(_AxSearch):
 
 
 class _Code:
-    """A knob as a parameter of Ax: numbers are ordered, anything with a word in it (`auto` too) is a choice."""
+    """A knob as parameters of Ax: its numbers, in order, and its words; a knob with both has a parameter for each."""
 
     def __init__(self, name: str, knob: Knob) -> None:
-        self.name = name
-        self._values = knob.values()
-        self._ordered = len(knob.numbers()) == len(self._values)
+        self._number, self._word = f"{name}_number", f"{name}_word"
+        self._numbers = knob.numbers()
+        self._words = [v for v in knob.values() if isinstance(v, str)]
 
-    def config(self) -> ChoiceParameterConfig:
+    def configs(self) -> list[ChoiceParameterConfig]:
         from ax.api.configs import ChoiceParameterConfig
 
-        if self._ordered:
-            numbers = sorted(float(v) for v in self._values)
-            return ChoiceParameterConfig(self.name, numbers, "float", is_ordered=True)
-        labels = [self._label(i) for i in range(len(self._values))]
-        return ChoiceParameterConfig(self.name, labels, "str", is_ordered=False)
+        configs = []
+        if len(self._numbers) > 1:
+            numbers = [float(n) for n in self._numbers]
+            configs.append(ChoiceParameterConfig(self._number, numbers, "float", is_ordered=True))
+        if len(self._labels()) > 1:
+            configs.append(ChoiceParameterConfig(self._word, self._labels(), "str", is_ordered=False))
+        return configs
 
-    def encode(self, value: Value) -> float | str:
-        return float(value) if self._ordered else self._label(self._values.index(value))
+    def encode(self, value: Value) -> dict[str, Any]:
+        word = isinstance(value, str)
+        number = self._numbers[len(self._numbers) // 2] if word and self._numbers else value
+        code: dict[str, Any] = {}
+        if len(self._numbers) > 1:
+            code[self._number] = float(number)
+        if len(self._labels()) > 1:
+            code[self._word] = self._labels()[self._words.index(str(value))] if word else _A_NUMBER
+        return code
 
-    def decode(self, code: Any) -> Value:  # noqa: ANN401 -- Ax's parameter values have no narrower type
-        if self._ordered:
-            return float(code)
-        return self._values[int(str(code).removeprefix("v"))]
+    def decode(self, parameters: Mapping[str, Any]) -> Value:
+        label = parameters.get(self._word, _A_NUMBER if self._numbers else self._labels()[0])
+        if label != _A_NUMBER:
+            return self._words[self._labels().index(label)]
+        return float(parameters.get(self._number, self._numbers[0]))
 
-    @staticmethod
-    def _label(index: int) -> str:
-        # Not the value itself: a knob may have both the number 2 and the word "2".
-        return f"v{index}"
+    def _labels(self) -> list[str]:
+        # Not the words themselves: one of them could be the label that stands for a number.
+        return [*(f"word{i}" for i in range(len(self._words))), *([_A_NUMBER] if self._numbers else [])]
 
 
 def _make_client(codes: list[_Code], constraints: list[str], seeds: np.random.SeedSequence) -> Client:
@@ -195,7 +211,7 @@ def _make_client(codes: list[_Code], constraints: list[str], seeds: np.random.Se
         # Ax announces every trial on stderr, which is ours to speak on.
         set_stderr_log_level(logging.CRITICAL)
         client = Client(random_seed=ax_seed)
-        client.configure_experiment([code.config() for code in codes])
+        client.configure_experiment([config for code in codes for config in code.configs()])
         client.configure_optimization(f"-{_OBJECTIVE}", outcome_constraints=constraints or None)
         client.configure_generation_strategy(
             initialization_budget=max(5, 2 * len(codes)),

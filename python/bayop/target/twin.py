@@ -248,7 +248,7 @@ def _measurement(window: Mapping[str, object]) -> Measurement:
 
 
 def _quantile_noise(name: str, quantities: Mapping[str, float], completed: int) -> float:
-    """Relative sd of a sample quantile q of n draws: sqrt(q (1 - q) / n) / (density x quantile), times `_CORRELATION`."""
+    """Relative sd of a sample quantile: sqrt(q (1 - q) / n) / (density x quantile), times `_CORRELATION`."""
     below, above = {"p50_us": ("p5_us", "p90_us"), "p99_us": ("p95_us", "p999_us")}.get(name, ("p50_us", "p99_us"))
     share = {"p5_us": 0.05, "p50_us": 0.5, "p90_us": 0.9, "p95_us": 0.95, "p99_us": 0.99, "p999_us": 0.999}
     q = share[name]

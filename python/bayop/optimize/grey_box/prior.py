@@ -35,6 +35,7 @@ _TYPICAL_UTILIZATION: Final = 0.4
 _ANCHORED_SD: Final = 0.5
 _SATURATION_POWER: Final = 8.0
 _QUEUE_SOFTNESS: Final = 0.02
+_LEAST_SLACK: Final = 1e-6
 
 
 def _logit(share: float) -> float:
@@ -139,5 +140,5 @@ class AnalyticPrior:
 
 
 def _softplus(x: Array) -> Array:
-    """max(x, 0) rounded off, so that the queue grows without bound but smoothly beyond saturation."""
-    return _QUEUE_SOFTNESS * np.logaddexp(0.0, x / _QUEUE_SOFTNESS)
+    """max(x, 0) rounded off, so that the queue grows smoothly beyond saturation; never 0, however far beyond."""
+    return np.maximum(_QUEUE_SOFTNESS * np.logaddexp(0.0, x / _QUEUE_SOFTNESS), _LEAST_SLACK)

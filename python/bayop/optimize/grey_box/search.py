@@ -17,7 +17,7 @@ from bayop.optimize.grey_box.candidates import Candidates
 from bayop.optimize.grey_box.inputs import Encoder
 from bayop.optimize.grey_box.model import Posterior
 from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
-from bayop.space import AUTO, Knob, Setting, Space, Value
+from bayop.space import Setting, fastest_setting
 
 _RESIDUAL_SCALES: Final = (1.0, 2.0, 4.0)
 _PLAUSIBLE: Final = 0.01
@@ -82,11 +82,10 @@ class GreyBox:
         belief = self._believe(settings)
         held = self._hold()
         allowed = self._allowed(belief, trials_left)
-        if held is None and self._constrained:
-            if self._hopeless(belief):
-                return Finished("infeasible")
-            if not allowed.any():
-                return Proposal(self._nearest_to_safe(settings, belief))
+        if held is None and self._constrained and self._hopeless(belief):
+            return Finished("infeasible")
+        if held is None and not allowed.any():
+            return Proposal(self._nearest_to_safe(settings, belief))
         reference = held[1] if held else float(self._believe([self._fastest]).objective[0])
         setting, _ = self._best(settings, belief, allowed, reference)
         nearby = self._candidates.around(setting)
@@ -132,10 +131,11 @@ class GreyBox:
 
     def _allowed(self, belief: Belief, trials_left: int) -> NDArray[np.bool_]:
         """Which settings are safe enough for a trial."""
+        stable = belief.stable >= self._caution.overload
         if not self._constrained:
-            return np.ones(len(belief.safe), dtype=np.bool_)
+            return np.asarray(stable)
         risk = self._caution.last_trials if trials_left <= 2 else self._caution.trial
-        return np.asarray((belief.safe >= risk) & (belief.stable >= self._caution.overload))
+        return np.asarray(stable & (belief.safe >= risk))
 
     def _nearest_to_safe(self, settings: Sequence[Setting], belief: Belief) -> Setting:
         """While no setting is safe enough: the most plausible one, or where none is, the fastest; none twice."""
@@ -185,19 +185,3 @@ class GreyBox:
                 posteriors.append(Posterior(mean, self._outputs.kernels(scale), data, start=start))
             self._posterior = max(posteriors, key=lambda p: p.log_evidence)
         return self._posterior
-
-
-def fastest_setting(space: Space) -> Setting:
-    """The setting to start from: each knob at the end that makes the service fastest; the others left alone.
-
-    A knob of which nobody knows what is safe stays on `auto` where it can, else in the middle of its values.
-    """
-
-    def fastest(knob: Knob) -> Value:
-        numbers = knob.numbers()
-        if knob.safest and numbers:
-            return numbers[0] if knob.safest == "low" else numbers[-1]
-        values = knob.values()
-        return AUTO if AUTO in values else values[len(values) // 2]
-
-    return space.check({knob.id: fastest(knob) for knob in space.knobs})

@@ -40,6 +40,12 @@ def test_latency_runs_away_at_saturation_and_utilization_stops_at_one() -> None:
     assert full[LATENCY, 0] > calm[LATENCY, 0] + math.log(5)
 
 
+def test_stays_finite_however_far_beyond_saturation() -> None:
+    value, jacobian = PRIOR.jacobian(PRIOR.mean, points((2, 1300), (400, 2900), load=1e4))
+    assert np.isfinite(value).all()
+    assert np.isfinite(jacobian).all()
+
+
 def test_the_wait_for_an_interrupt_is_uniform() -> None:
     theta, at = PRIOR.mean, points((2, 2900), (102, 2900))
     p99 = np.exp(PRIOR.evaluate(theta, at)[LATENCY])

@@ -4,9 +4,9 @@ import pytest
 
 from bayop.optimize.base import Finished, Observation, Problem, Proposal
 from bayop.optimize.grey_box import GreyBox
-from bayop.optimize.grey_box.search import Caution, fastest_setting
+from bayop.optimize.grey_box.search import Caution
 from bayop.search import Result, run_search
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Setting, Space, Steps
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, Setting, Space, Steps, fastest_setting
 from bayop.testing.fakes import FakeServer, make_problem, papers_space
 
 SPACE = papers_space()
@@ -158,8 +158,3 @@ def test_risk_is_taken_back_in_the_last_trials() -> None:
         return prediction.slo_probability
 
     assert safety(1) >= 0.99 > safety(10) >= 0.3
-
-
-def test_the_fastest_setting_of_knobs_that_nobody_knows() -> None:
-    space = Space((Knob("a.x", Choices((1, 2, 3))), Knob("b.y", Choices(("p", "q")), auto=True)))
-    assert dict(fastest_setting(space)) == {"a.x": 2, "b.y": AUTO}
