@@ -1,7 +1,10 @@
+# ruff: noqa: PYI021 - the stub is where the extension is documented
 """Compiled parts of BayOp: the digital twin."""
 
 from collections.abc import Mapping, Sequence
-from typing import NotRequired, TypedDict, final
+from typing import NotRequired, TypedDict, final, type_check_only
+
+__all__ = ["Profile", "ProfileError", "__version__", "simulate"]
 
 __version__: str
 
@@ -49,8 +52,9 @@ class Profile:
     def to_toml(self) -> str:
         """TOML text of the profile, without comments."""
 
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, value: object, /) -> bool: ...
 
+@type_check_only
 class Run(TypedDict):
     """One simulation."""
 
@@ -71,6 +75,7 @@ class Run(TypedDict):
     profile: NotRequired[Profile | None]
     """A server of its own for this run."""
 
+@type_check_only
 class EnergyParts(TypedDict):
     """Package energy by part, J; the parts sum to energy_j."""
 
@@ -79,6 +84,7 @@ class EnergyParts(TypedDict):
     halted: float
     settled: float
 
+@type_check_only
 class Measurement(TypedDict):
     """What the window showed. Latencies are the clients'; None when no request completed."""
 

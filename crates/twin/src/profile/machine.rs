@@ -69,7 +69,7 @@ pub struct IdleState {
     /// What a wake-up from this state really costs in time, as seen in latencies.
     pub wake_us: f64,
     /// How long the core goes on drawing the power of a merely halted one
-    /// ([`Power::halted_core_w`]): until clocks, caches and voltage are off.
+    /// ([`Power::halted_core_at_max_freq_w`]): until clocks, caches and voltage are off.
     pub settle_us: f64,
     /// Power of one core once settled in this state.
     pub settled_w: f64,
