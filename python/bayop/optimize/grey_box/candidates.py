@@ -44,7 +44,8 @@ class Candidates:
         return self._product(ranges)
 
     def _product(self, values: Sequence[Sequence[Value]]) -> list[Setting]:
-        return [MappingProxyType(dict(zip(self._space.ids, point, strict=True))) for point in product(*values)]
+        ids = self._space.ids
+        return [MappingProxyType(dict(zip(ids, point, strict=True))) for point in product(*values)]
 
 
 def _reduced(counts: list[int], numeric: list[int], most: int) -> list[int]:

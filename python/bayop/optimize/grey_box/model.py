@@ -88,9 +88,9 @@ class Posterior:
         self._theta = self._best_parameters(residual, self._t0 if start is None else start)
         value, jacobian = self._at_data(self._theta)
         self._jacobian = jacobian
-        self._factor = cho_factor(residual + (jacobian * self._s) @ jacobian.T, lower=True)
+        self._factor = cho_factor(residual + (jacobian * self._s) @ jacobian.T, lower=True, check_finite=False)
         self._innovation = data.value - value - jacobian @ (self._t0 - self._theta)
-        self._weights = np.asarray(cho_solve(self._factor, self._innovation))
+        self._weights = np.asarray(cho_solve(self._factor, self._innovation, check_finite=False))
 
     @property
     def theta(self) -> Array:
@@ -119,7 +119,7 @@ class Posterior:
                 cross[:, same] += self._kernels[o](at, data.inputs.rows(data.point[same]))
             prior_mean = value[o] + jacobian[o] @ (self._t0 - self._theta)
             prior_variance = (jacobian[o] ** 2) @ self._s + self._kernels[o].variance(at)
-            explained = np.einsum("ij,ji->i", cross, np.asarray(cho_solve(self._factor, cross.T)))
+            explained = np.einsum("ij,ji->i", cross, np.asarray(cho_solve(self._factor, cross.T, check_finite=False)))
             means.append(prior_mean + cross @ self._weights)
             sds.append(np.sqrt(np.maximum(prior_variance - explained, 1e-12)))
         return np.array(means), np.array(sds)
@@ -141,18 +141,20 @@ class Posterior:
 
     def _best_parameters(self, residual: Array, theta: Array) -> Array:
         """The maximum a posteriori parameters, by Gauss-Newton with step halving."""
-        factor = cho_factor(residual, lower=True)
+        factor = cho_factor(residual, lower=True, check_finite=False)
 
         def misfit(value: Array, theta: Array) -> float:
             error = self._data.value - value
-            return float(error @ cho_solve(factor, error) + ((theta - self._t0) ** 2 / self._s).sum())
+            return float(
+                error @ cho_solve(factor, error, check_finite=False) + ((theta - self._t0) ** 2 / self._s).sum()
+            )
 
         value, jacobian = self._at_data(theta)
         cost = misfit(value, theta)
         for _ in range(_MAX_STEPS):
-            gain = cho_factor(residual + (jacobian * self._s) @ jacobian.T, lower=True)
+            gain = cho_factor(residual + (jacobian * self._s) @ jacobian.T, lower=True, check_finite=False)
             error = self._data.value - value + jacobian @ (theta - self._t0)
-            step = self._t0 + self._s * (jacobian.T @ cho_solve(gain, error)) - theta
+            step = self._t0 + self._s * (jacobian.T @ cho_solve(gain, error, check_finite=False)) - theta
             theta, value, jacobian, new_cost = self._line_search(theta, step, cost, misfit)
             if cost - new_cost < _TOLERANCE:
                 break

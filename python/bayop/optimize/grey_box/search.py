@@ -14,7 +14,7 @@ from bayop.optimize.base import Finished, Observation, Prediction, Problem, Prop
 from bayop.optimize.grey_box.acquisition import probability_below
 from bayop.optimize.grey_box.belief import Belief, Window, believe
 from bayop.optimize.grey_box.candidates import Candidates
-from bayop.optimize.grey_box.inputs import Encoder
+from bayop.optimize.grey_box.inputs import Encoder, Inputs
 from bayop.optimize.grey_box.model import Posterior
 from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
 from bayop.space import Setting, fastest_setting
@@ -69,6 +69,7 @@ class GreyBox:
         self._encoder = Encoder(problem.space)
         self._outputs = Outputs.of(problem, explained=use_prior and self._encoder.explained)
         self._candidates = Candidates(problem.space)
+        self._inputs = self._encode(self._candidates.settings)
         self._fastest = fastest_setting(problem.space)
         self._observations = list(problem.history)
         self._posterior: Posterior | None = None
@@ -79,17 +80,17 @@ class GreyBox:
         if not self._observations:
             return Proposal(self._fastest)
         settings = self._candidates.settings
-        belief = self._believe(settings)
+        belief = self._believe(self._inputs)
         held = self._hold()
         allowed = self._allowed(belief, trials_left)
         if held is None and self._constrained and self._hopeless(belief):
             return Finished("infeasible")
         if held is None and not allowed.any():
             return Proposal(self._nearest_to_safe(settings, belief))
-        reference = held[1] if held else float(self._believe([self._fastest]).objective[0])
+        reference = held[1] if held else float(self._believe(self._encode([self._fastest])).objective[0])
         setting, _ = self._best(settings, belief, allowed, reference)
         nearby = self._candidates.around(setting)
-        belief = self._believe(nearby)
+        belief = self._believe(self._encode(nearby))
         setting, promise = self._best(nearby, belief, self._allowed(belief, trials_left), reference)
         if held is not None and promise < self._caution.worth * abs(reference):
             return Finished("converged")
@@ -109,8 +110,7 @@ class GreyBox:
         """Posterior medians of all outputs; None before the first observation."""
         if not self._observations:
             return None
-        at = self._encoder.encode([setting], np.zeros(1))
-        mean, sd = self._model().predict(at, range(len(self._outputs.names)))
+        mean, sd = self._model().predict(self._encode([setting]), range(len(self._outputs.names)))
         safe = probability_below(mean[LATENCY], sd[LATENCY], math.log(self._problem.slo.limit_us))
         return Prediction(
             quantities=dict(zip(self._outputs.names, map(float, np.exp(mean[:, 0])), strict=True)),
@@ -155,7 +155,7 @@ class GreyBox:
         """The incumbent and its expected objective."""
         tried = list({tuple(o.setting.items()): o.setting for o in self._here()}.values())
         if self._held is None and tried:
-            belief = self._believe(tried)
+            belief = self._believe(self._encode(tried))
             trusted = [i for i in range(len(tried)) if not self._constrained or belief.safe[i] >= self._caution.trust]
             if trusted:
                 best = min(trusted, key=lambda i: float(belief.objective[i]))
@@ -167,10 +167,13 @@ class GreyBox:
         qps = self._problem.qps
         return [o for o in self._observations if math.isclose(o.qps, qps, rel_tol=_SAME_LOAD)]
 
-    def _believe(self, settings: Sequence[Setting]) -> Belief:
+    def _encode(self, settings: Sequence[Setting]) -> Inputs:
+        """The settings at this problem's load."""
+        return self._encoder.encode(settings, np.zeros(len(settings)))
+
+    def _believe(self, at: Inputs) -> Belief:
         last = self._observations[-1].measurement
         window = Window(noise_of(self._problem.slo.quantity, last), last.get("duration_s") or 1.0)
-        at = self._encoder.encode(settings, np.zeros(len(settings)))
         return believe(self._model(), self._outputs, self._problem, at, window, trust=self._caution.trust)
 
     def _model(self) -> Posterior:
