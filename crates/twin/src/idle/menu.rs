@@ -4,6 +4,10 @@
 //! the last eight periods when they are regular enough, and the time to the next timer times a
 //! learned factor (how much of that time the core usually sleeps). The deepest state whose
 //! target residency fits the prediction wins.
+//!
+//! Simplified: no scheduler tick (the kernel keeps it running for short predictions), no tasks
+//! waiting for I/O, no latency limits, and the recent periods are tried even when all of them
+//! are longer than the timer's prediction, which the minimum makes irrelevant.
 
 use super::{IdleGovernor, IdlePeriod};
 use crate::profile::IdleState;

@@ -12,6 +12,8 @@ use super::{Moderation, PollWork};
 const MIN_STEP_US: u32 = 2;
 const MIN_US: u32 = 10;
 const MAX_US: u32 = 126;
+/// `IXGBE_20K_ITR`, until the first poll.
+const START_US: u32 = 50;
 const LATENCY_FLAG: u32 = 0x80;
 /// A direction that was silent for longer keeps its proposal (one jiffy in the driver).
 const STALE_US: f64 = 4000.0;
@@ -36,8 +38,8 @@ struct Direction {
 impl AdaptiveIxgbe {
     /// A vector as the driver initialises it.
     pub fn new(tick_factor: f64) -> Self {
-        let start = Direction { proposal: MIN_US | LATENCY_FLAG, updated_us: 0.0 };
-        Self { interval: MIN_US, tick_factor, rx: start, tx: start }
+        let start = Direction { proposal: MAX_US | LATENCY_FLAG, updated_us: 0.0 };
+        Self { interval: START_US, tick_factor, rx: start, tx: start }
     }
 }
 
