@@ -9,6 +9,7 @@ import pytest
 from bayop.space import Choices, Knob, Space, Steps
 from bayop.target.base import Target
 from bayop.target.study import StudyTarget
+from bayop.target.twin import TwinTarget, load_profile
 from bayop.testing.fakes import FakeServer
 from bayop.testing.studies import write_study
 from bayop.testing.targets import TargetContract
@@ -52,3 +53,13 @@ class TestSmallStudy(TargetContract):
 
     def make(self, *, seed: int) -> Target:
         return StudyTarget(self.path, os="linux", qps=1000.0, seed=seed)
+
+
+class TestTwin(TargetContract):
+    def make(self, *, seed: int) -> Target:
+        return TwinTarget(load_profile("ebbrt-memcached"), qps=200_000.0, seed=seed, requests=20_000)
+
+
+class TestTwinWithGovernors(TargetContract):
+    def make(self, *, seed: int) -> Target:
+        return TwinTarget(load_profile("linux-silo"), qps=50_000.0, seed=seed, requests=8_000)

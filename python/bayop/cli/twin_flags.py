@@ -33,7 +33,7 @@ def add_simulation(parser: argparse.ArgumentParser, *, requests: int) -> None:
         "--requests",
         type=arguments.reader(arguments.positive, "--requests"),
         default=requests,
-        help=f"simulated requests in every window (default: {requests})",
+        help=f"simulated requests in every window or cell (default: {requests})",
     )
     arguments.add_seed(parser)
     parser.add_argument(

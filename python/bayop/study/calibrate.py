@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from bayop import _core
 from bayop.errors import InputError
-from bayop.study.validate import Cell, cell_run
-from bayop.target.twin import as_input_error, simulate
+from bayop.study.validate import Cell, simulate_cells
+from bayop.target.twin import as_input_error
 
 TOLERANCES: Final[Mapping[str, float]] = {
     "power_w": 0.015,
@@ -94,7 +94,7 @@ class Calibration:
         profile: Where the fit starts.
         cells: Measured cells to fit.
         parameters: Dotted keys of numbers in the profile.
-        requests: Length of every simulated window.
+        requests: Simulated requests in every cell.
         seed: Seed of all randomness.
         threads: Threads to use; the result does not depend on it.
         on_simulated: Told after every sweep over the cells.
@@ -160,9 +160,10 @@ class Calibration:
         return self._residual_at[1]
 
     def _residuals(self, x: Vector) -> Vector:
-        runs = [cell_run(cell, requests=self._requests, seed=self._seed) for cell in self._cells]
-        windows = simulate(self._with(x), runs, threads=self._threads)
-        errors = [_weighted_errors(c, w.quantities) for c, w in zip(self._cells, windows, strict=True)]
+        simulated = simulate_cells(
+            self._with(x), self._cells, requests=self._requests, seed=self._seed, threads=self._threads
+        )
+        errors = [_weighted_errors(c, s) for c, s in zip(self._cells, simulated, strict=True)]
         self._on_simulated()
         flat = np.concatenate(errors)
         return np.concatenate([flat / np.sqrt(len(self._cells)), _PULL * (x - self._start)])

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from bayop import _core
 from bayop.errors import InputError
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS
 from bayop.target.study_table import Row, read_study
-from bayop.target.twin import simulate, simulation_run
+from bayop.target.twin import combine_batches, simulate, simulation_run
 
 QUANTITIES: Final = ("power_w", "p99_us", "p50_us", "utilization", "interrupts_per_s")
 """What is compared."""
@@ -28,6 +30,9 @@ SATURATED: Final = 0.85
 
 LATENCIES: Final = ("p99_us", "p50_us")
 """The compared quantities that saturation spoils."""
+
+REPEATS: Final = 4
+"""Independent windows that stand for the repeats of a measurement."""
 
 _DEFAULT_WINDOW: Final = 4
 # Windows of the default policy are this many times longer: its governors wander for a second or so.
@@ -149,7 +154,7 @@ def compare(
     Args:
         profile: The server.
         cells: What to simulate.
-        requests: Length of each window (four times as many for the default policy).
+        requests: Simulated requests in each cell (four times as many for the default policy), over all windows.
         seed: Seed of all randomness.
         threads: Threads to use; the result does not depend on it.
         on_done: Told after each batch how many cells it had.
@@ -158,17 +163,30 @@ def compare(
     batch = 8 * threads
     for start in range(0, len(cells), batch):
         some = cells[start : start + batch]
-        windows = simulate(profile, [cell_run(c, requests=requests, seed=seed) for c in some], threads=threads)
-        compared += [Comparison(c, w.quantities) for c, w in zip(some, windows, strict=True)]
+        simulated = simulate_cells(profile, some, requests=requests, seed=seed, threads=threads)
+        compared += [Comparison(c, s) for c, s in zip(some, simulated, strict=True)]
         on_done(len(some))
     return compared
 
 
-def cell_run(cell: Cell, *, requests: int, seed: int) -> _core.Run:
-    """The simulation of a cell."""
+def simulate_cells(
+    profile: _core.Profile, cells: Sequence[Cell], *, requests: int, seed: int, threads: int
+) -> list[Mapping[str, float]]:
+    """What the twin measures in every cell: the means of `REPEATS` independent windows.
+
+    Some of a run's randomness lasts as long as the run, such as how far apart the interrupts of different cores are;
+    a longer window does not average it out. Repeats do, in the measurements as here.
+    """
+    seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(REPEATS, np.uint64)]
+    runs = [_run(cell, requests=requests, seed=s) for cell in cells for s in seeds]
+    windows = simulate(profile, runs, threads=threads)
+    return [combine_batches(windows[start : start + REPEATS]).quantities for start in range(0, len(windows), REPEATS)]
+
+
+def _run(cell: Cell, *, requests: int, seed: int) -> _core.Run:
     rx_usecs = AUTO if cell.rx_usecs is None else cell.rx_usecs
     freq_mhz = AUTO if cell.freq_mhz is None else cell.freq_mhz
-    length = requests * _DEFAULT_WINDOW if cell.is_default else requests
+    length = max(requests * (_DEFAULT_WINDOW if cell.is_default else 1) // REPEATS, 1)
     return simulation_run({RX_USECS: rx_usecs, FREQ_MHZ: freq_mhz}, qps=cell.qps, requests=length, seed=seed)
 
 
