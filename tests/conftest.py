@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+
+# As the command line does: the matrices are small, and threads of two libraries only fight over the cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 pytest.register_assert_rewrite("bayop.testing.optimizers", "bayop.testing.targets")
 

@@ -3,7 +3,7 @@
 Draws random servers from the twin's parameter space, finds each one's best setting by an exhaustive sweep, and lets
 `grey-box` search. Prints a line per server and a last line with the totals as JSON.
 
-example:
+Example:
   python -m bench.generality.run --servers 40 --out bench/generality/results
 """
 
@@ -28,8 +28,6 @@ from bayop.optimize.base import Problem
 from bayop.search import Result, run_search
 from bayop.space import Setting
 from bayop.target.twin import TwinTarget
-
-
 
 # Truth is what a window as long as a trial's shows under these arrivals, which no trial sees.
 TRUTH_SEED = 1_000_003
@@ -74,9 +72,7 @@ def main() -> None:
         case = draw_case(seed)
         outcome = judge(case, args.optimizer, threads=args.threads, verbose=args.verbose)
         outcomes.append(outcome)
-        regret = "infeasible" if outcome.regret_pct is None else f"{outcome.regret_pct:6.2f} %"
-        verdict = "ok " if outcome.slo_ok else "BAD"
-        print(f"{seed:4d} {regret:>10} {verdict} {outcome.trials:2d} trials, {outcome.bad_trials:2d} over, {outcome.stopped:10} {case.summary}", flush=True)
+        print(line(outcome), flush=True)
     summary = summarise(outcomes)
     print(json.dumps(summary))
     if args.out:
@@ -98,7 +94,10 @@ def judge(case: Case, optimizer: str, *, threads: int, verbose: bool) -> Outcome
     truth = simulated(case, [t.setting for t in result.trials], threads=threads)
     if verbose:
         for trial, (power_w, p99_us) in zip(result.trials, truth, strict=True):
-            print(f"      {dict(trial.setting)} {power_w:.1f} W {p99_us:.0f} us", "held" if trial.incumbent == trial.setting else "")
+            print(
+                f"      {dict(trial.setting)} {power_w:.1f} W {p99_us:.0f} us",
+                "held" if trial.incumbent == trial.setting else "",
+            )
         best = next((dict(s) for s, (w, _) in zip(settings, swept, strict=True) if w == best_w), None)
         print("      best", best_w, best)
     judged = held_after(result, JUDGED_TRIAL)
@@ -147,6 +146,14 @@ def is_ok(case: Case, setting: Setting | None, *, feasible: bool) -> bool:
     if setting is None:
         return not feasible
     return simulated(case, [setting], threads=1)[0][1] <= TOLERANCE * case.slo.limit_us
+
+
+def line(outcome: Outcome) -> str:
+    """One outcome for people."""
+    regret = "infeasible" if outcome.regret_pct is None else f"{outcome.regret_pct:6.2f} %"
+    verdict = "ok " if outcome.slo_ok else "BAD"
+    trials = f"{outcome.trials:2d} trials, {outcome.bad_trials:2d} over, {outcome.stopped:10}"
+    return f"{outcome.seed:4d} {regret:>10} {verdict} {trials} {outcome.server}"
 
 
 def summarise(outcomes: list[Outcome]) -> dict[str, float | int | None]:

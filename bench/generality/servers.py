@@ -75,7 +75,9 @@ def _draw_profile(rng: np.random.Generator, seed: int) -> tuple[_core.Profile, s
     for key in known:
         if key.endswith(".wake_us"):
             values[key] = known[key] * rng.uniform(0.5, 2.0)
-    summary = f"{base.name}: {cores} cores, {mhz[0]:g}-{mhz[-1]:g} MHz in {len(mhz)} steps, {service_us:.0f} us a request"
+    summary = (
+        f"{base.name}: {cores} cores, {mhz[0]:g}-{mhz[-1]:g} MHz in {len(mhz)} steps, {service_us:.0f} us a request"
+    )
     return base.with_values(values), summary
 
 
@@ -112,11 +114,10 @@ def sweep_settings(profile: _core.Profile) -> list[Setting]:
 
 
 def _spread(values: tuple[float, ...], count: int) -> list[float]:
-    """At most `count` of the values, evenly spread over a scale that is linear in small and logarithmic in large ones."""
+    """At most `count` of the values, evenly spread over a scale that is linear in small, logarithmic in large ones."""
     if len(values) <= count:
         return list(values)
     bend = values[-1] / 10.0
     scale = np.log1p(np.array(values) / bend)
     wanted = np.linspace(scale[0], scale[-1], count)
     return [values[i] for i in sorted({int(np.abs(scale - w).argmin()) for w in wanted})]
-

@@ -4,7 +4,7 @@ Random servers as in bench/generality, each searched at 50 % and 85 % of its dra
 and 30 % (beyond), with the earlier observations as history. A load's answer is the number of trials until the held
 setting truly draws within 1 % of the best of an exhaustive sweep. Prints a line per server and the totals as JSON.
 
-example:
+Example:
   python -m bench.transfer.run --servers 20 --out bench/transfer/results
 """
 
