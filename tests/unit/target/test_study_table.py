@@ -43,6 +43,14 @@ def test_speaks_the_units_and_names_of_measurements(path: Path) -> None:
     assert row.quantities["interrupts_per_s"] == 250.0
 
 
+def test_counters_of_a_log_that_stopped_early_cover_what_it_logged(path: Path) -> None:
+    extra = {"duration_s": "20", "energy_window_s": "16", "interrupts": "4000"}
+    write_study(path, [study_rows()[1] | extra], [*COLUMNS, *extra])
+    (row,) = read_study(path)
+    assert row.quantities["interrupts_per_s"] == 250.0
+    assert row.quantities["duration_s"] == 20.0
+
+
 def test_a_default_row_has_no_setting(path: Path) -> None:
     row = read_study(write_study(path))[0]
     assert row.is_default
