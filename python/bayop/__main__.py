@@ -1,0 +1,7 @@
+"""`python -m bayop` is `bayop`."""
+
+import sys
+
+from bayop.cli import main
+
+sys.exit(main())
