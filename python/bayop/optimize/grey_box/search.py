@@ -30,6 +30,7 @@ class Caution:
 
     Attributes:
         trial: A setting is tried only when its probability of meeting the SLO is at least this.
+        after_miss: Every trial that missed the SLO multiplies the risk of the next ones, 1 - `trial`, by this.
         last_trials: The same for the last two trials of the budget; never below `trial`.
         overload: The same for the probability that the cores keep up: an overloaded server does not miss its SLO by a
             little, and takes time to recover.
@@ -41,7 +42,8 @@ class Caution:
             safe enough for an ordinary trial.
     """
 
-    trial: float = 0.75
+    trial: float = 0.6
+    after_miss: float = 0.5
     last_trials: float = 0.85
     overload: float = 0.9
     trust: float = 0.9
@@ -134,8 +136,12 @@ class GreyBox:
         stable = belief.stable >= self._caution.overload
         if not self._constrained:
             return np.asarray(stable)
-        risk = self._caution.last_trials if trials_left <= 2 else self._caution.trial
-        return np.asarray(stable & (belief.safe >= risk))
+        slo = self._problem.slo
+        misses = sum(not slo.met_by(o.measurement[slo.quantity]) for o in self._here())
+        least = 1.0 - (1.0 - self._caution.trial) * self._caution.after_miss**misses
+        if trials_left <= 2:
+            least = max(least, self._caution.last_trials)
+        return np.asarray(stable & (belief.safe >= least))
 
     def _nearest_to_safe(self, settings: Sequence[Setting], belief: Belief) -> Setting:
         """While no setting is safe enough: the most plausible one, or where none is, the fastest; none twice."""

@@ -158,3 +158,23 @@ def test_risk_is_taken_back_in_the_last_trials() -> None:
         return prediction.slo_probability
 
     assert safety(1) >= 0.99 > safety(10) >= 0.3
+
+
+def test_a_trial_that_missed_the_slo_makes_the_search_more_careful() -> None:
+    problem = make_problem(SPACE, slo="p99<200us")
+    server = FakeServer(SPACE, seed=14)
+    fast, slow = server.observe(fastest_setting(SPACE)), server.observe({RX_USECS: 400, FREQ_MHZ: 2900})
+
+    def safety(optimizer: GreyBox) -> float:
+        optimizer.tell(fast)
+        optimizer.tell(slow)
+        answer = optimizer.ask(10)
+        assert not isinstance(answer, Finished)
+        prediction = optimizer.predict(answer.setting)
+        assert prediction is not None
+        return prediction.slo_probability
+
+    assert not problem.slo.met_by(slow.measurement["p99_us"])
+    careless = safety(GreyBox(problem, caution=Caution(trial=0.2, after_miss=1.0)))
+    careful = safety(GreyBox(problem, caution=Caution(trial=0.2, after_miss=0.05)))
+    assert careful >= 0.95 > careless
