@@ -176,5 +176,5 @@ def test_a_trial_that_missed_the_slo_makes_the_search_more_careful() -> None:
 
     assert not problem.slo.met_by(slow.measurement["p99_us"])
     careless = safety(GreyBox(problem, caution=Caution(trial=0.2, after_miss=1.0)))
-    careful = safety(GreyBox(problem, caution=Caution(trial=0.2, after_miss=0.05)))
-    assert careful >= 0.95 > careless
+    careful = safety(GreyBox(problem, caution=Caution(trial=0.2, after_miss=0.001)))
+    assert careful >= 0.999 > careless
