@@ -26,6 +26,7 @@ use crate::rng::Rng;
 use crate::run::{Applied, Run};
 use run_to_completion::RunToCompletion;
 use steered::Steered;
+use tally::CoreTally;
 pub use tally::Tally;
 use vector::Vector;
 
@@ -42,6 +43,9 @@ trait Server {
 
     /// What was counted.
     fn tally(&mut self) -> &mut Tally;
+
+    /// Where the time of `core` went.
+    fn core_tally(&mut self, core: usize) -> &mut CoreTally;
 }
 
 /// Simulates one run.
@@ -128,7 +132,7 @@ impl Job<'_> {
         let mut busy_mhz_us = 0.0;
         let mut now_us = 0.0;
         for end_us in [run.warmup_us, run.warmup_us + run.duration_us] {
-            server.tally().clear();
+            *server.tally() = Tally::default();
             energy = Energy::default();
             busy_mhz_us = 0.0;
             while now_us < end_us {
@@ -138,7 +142,8 @@ impl Job<'_> {
                 let until_us = f64::min(now_us + chunk_us, end_us);
                 server.advance(until_us);
                 for (core, &step) in steps[..serving].iter().enumerate() {
-                    let time = server.tally().take_time(core);
+                    let time = server.core_tally(core).take_time();
+                    server.tally().busy_us += time.busy_us;
                     busy_mhz_us += time.busy_us * profile.machine.freq_mhz[step];
                     power.add_cores(&mut energy, step, time);
                 }
@@ -147,7 +152,8 @@ impl Job<'_> {
                     power.add_cores(&mut energy, step, spare);
                 }
                 if dynamic {
-                    let mut loads = server.tally().take_loads(until_us - now_us);
+                    let load = |core| server.core_tally(core).take_load(until_us - now_us);
+                    let mut loads: Vec<f64> = (0..serving).map(load).collect();
                     loads.extend_from_slice(&spare_loads);
                     let decided = governor.decide(&loads);
                     let changed = |&(core, step): &(usize, &usize)| steps[core] != *step;

@@ -5,13 +5,14 @@
 
 use super::Server;
 use super::sleeper::{IdleModel, WakeUp};
-use super::tally::Tally;
-use super::vector::{Batch, Packet, Vector};
+use super::tally::{CoreTally, Tally};
+use super::vector::{Packet, Packets, Vector};
 use crate::costs::Costs;
 use crate::idle::{IdleGovernor, IdlePeriod};
 use crate::moderation::Moderation;
 use crate::network::Network;
 use crate::profile::Profile;
+use crate::profile::limits::MAX_POLL_BUDGET;
 use crate::rng::Rng;
 use crate::run::Applied;
 use crate::service::ServiceTimes;
@@ -25,7 +26,7 @@ pub struct RunToCompletion<M, I> {
     service: ServiceTimes,
     hold_responses: bool,
     tally: Tally,
-    batch: Batch,
+    packets: Packets,
 }
 
 struct Core<M, I> {
@@ -35,6 +36,7 @@ struct Core<M, I> {
     step: usize,
     /// When the core finishes what it does, or went idle.
     free_us: f64,
+    tally: CoreTally,
 }
 
 impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
@@ -49,24 +51,24 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
                 service_rng: Rng::new(run.seed, 2 * core as u64 + 1),
                 step: 0,
                 free_us: 0.0,
+                tally: CoreTally::default(),
             })
             .collect();
         Self {
-            tally: Tally::new(cores.len()),
+            tally: Tally::default(),
             cores,
             costs: profile.machine.freq_mhz.iter().map(|&f| Costs::new(profile, f)).collect(),
             idle: IdleModel::new(profile),
             network: Network::new(profile, run),
             service: ServiceTimes::new(&profile.app),
             hold_responses: profile.app.hold_responses,
-            batch: Batch::default(),
+            packets: [Packet::default(); MAX_POLL_BUDGET],
         }
     }
 
     fn advance_core(&mut self, index: usize, until_us: f64) {
         let core = &mut self.cores[index];
         let costs = &self.costs[core.step];
-        let batch = &mut self.batch;
         let tally = &mut self.tally;
         loop {
             let fired_us = core.vector.due_us();
@@ -77,21 +79,21 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
             let mut start_us = core.free_us;
             if fired_us > core.free_us {
                 let period = IdlePeriod { start_us: core.free_us, length_us: fired_us - core.free_us };
-                wake = self.idle.sleep(index, &mut core.governor, period, costs, tally);
+                wake = self.idle.sleep(&mut core.governor, period, costs, tally, &mut core.tally);
                 start_us = fired_us + wake.exit_us;
             }
-            let interval_us = core.vector.poll(fired_us, start_us, batch);
+            let found = core.vector.poll(fired_us, start_us, &mut self.packets, 0);
             tally.interrupts += 1;
-            tally.interval_us += interval_us;
-            tally.packets += batch.received as u64;
-            let requests = batch.requests;
+            tally.interval_us += found.interval_us;
+            tally.packets += found.received as u64;
+            let requests = found.requests;
             let mut now_us = start_us
                 + costs.interrupt_us
                 + wake.cold_us
-                + costs.packets_us[batch.received]
-                + f64::from(batch.completions) * costs.tx_clean_us;
+                + costs.packets_us[found.received]
+                + f64::from(found.completions) * costs.tx_clean_us;
             if requests > 0 {
-                let packets = &batch.packets[..requests];
+                let packets = &self.packets[..requests];
                 now_us = if self.hold_responses {
                     core.serve_then_send(now_us, packets, costs, &self.service, &self.network, tally)
                 } else {
@@ -99,7 +101,7 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
                 };
                 tally.completed += requests as u64;
             }
-            tally.busy(index, now_us - start_us);
+            core.tally.busy(now_us - start_us);
             core.free_us = now_us;
         }
     }
@@ -172,5 +174,9 @@ impl<M: Moderation, I: IdleGovernor> Server for RunToCompletion<M, I> {
 
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
+    }
+
+    fn core_tally(&mut self, core: usize) -> &mut CoreTally {
+        &mut self.cores[core].tally
     }
 }

@@ -1,6 +1,6 @@
 //! Idle periods of one core.
 
-use super::tally::Tally;
+use super::tally::{CoreTally, Tally};
 use super::vector::min;
 use crate::costs::Costs;
 use crate::idle::{IdleGovernor, IdlePeriod};
@@ -38,15 +38,15 @@ impl IdleModel {
         }
     }
 
-    /// An idle period of `core`, counted and charged at the costs of its frequency.
+    /// An idle period of a core, counted and charged at the costs of its frequency.
     #[inline(always)]
     pub fn sleep(
         &self,
-        core: usize,
         governor: &mut impl IdleGovernor,
         period: IdlePeriod,
         costs: &Costs,
         tally: &mut Tally,
+        core: &mut CoreTally,
     ) -> WakeUp {
         let chosen = governor.select(&self.states, period);
         governor.reflect(&self.states, period, chosen);
@@ -59,7 +59,9 @@ impl IdleModel {
         let asleep_us = length_us - before_us + exit_us;
         let unsettled_us = min(asleep_us, state.settle_us);
         let halted_us = unsettled_us + self.awake_share * (asleep_us - unsettled_us);
-        tally.idle(core, chosen, halted_us, asleep_us - halted_us, before_us, cold_us + costs.idle_exit_us);
+        let settled_us = asleep_us - halted_us;
+        tally.idle(chosen, halted_us + settled_us, settled_us);
+        core.idle(halted_us, settled_us, before_us, cold_us + costs.idle_exit_us);
         WakeUp { exit_us, cold_us }
     }
 }

@@ -19,24 +19,24 @@ pub struct Packet {
     pub arrived_us: f64,
     /// Random bits for whoever steers it.
     pub choice: u32,
+    /// Which poll found it, as told to [`Vector::poll`].
+    pub poll: u32,
 }
 
+/// Where a poll leaves the requests that it finds.
+pub type Packets = [Packet; MAX_POLL_BUDGET];
+
 /// What one poll found.
-pub struct Batch {
-    /// The requests are the first [`Batch::requests`] of these.
-    pub packets: [Packet; MAX_POLL_BUDGET],
-    /// Number of requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// Number of requests: the first ones of [`Packets`].
     pub requests: usize,
     /// Packets received, acknowledgements included.
     pub received: usize,
     /// Transmissions completed.
     pub completions: u32,
-}
-
-impl Default for Batch {
-    fn default() -> Self {
-        Self { packets: [Packet::default(); MAX_POLL_BUDGET], requests: 0, received: 0, completions: 0 }
-    }
+    /// Interval until the next interrupt.
+    pub interval_us: f64,
 }
 
 /// A receive queue, the transmit completions that share its interrupt, and the throttle.
@@ -56,7 +56,8 @@ pub struct Vector<M> {
     first_completion_us: f64,
     last_completion_us: f64,
     completions: u32,
-    last_interrupt_us: f64,
+    /// No interrupt fires before this.
+    throttled_until_us: f64,
     budget: usize,
     request_bytes: [f64; 2],
     large_threshold: u64,
@@ -78,7 +79,7 @@ impl<M: Moderation> Vector<M> {
         let gap_us = arrivals.gap_from_bits(bits);
         let interval_us = moderation.interval_us();
         let start_us = profile.machine.nic.phase_spread_share * interval_us * phase;
-        let last_interrupt_us = start_us - interval_us;
+        let throttled_until_us = (start_us - interval_us) + interval_us;
         Self {
             arrivals,
             rng,
@@ -89,7 +90,7 @@ impl<M: Moderation> Vector<M> {
             first_completion_us: NEVER_US,
             last_completion_us: 0.0,
             completions: 0,
-            last_interrupt_us,
+            throttled_until_us,
             budget: profile.os.poll_budget.clamp(1, MAX_POLL_BUDGET),
             request_bytes: [app.request_bytes, app.large_request_bytes],
             large_threshold: (app.large_request_share * 64.0) as u64,
@@ -101,41 +102,40 @@ impl<M: Moderation> Vector<M> {
     /// When the next interrupt fires as things stand.
     #[inline(always)]
     pub fn due_us(&self) -> f64 {
-        let work_us = min(self.next_packet_us, self.first_completion_us);
-        max(work_us, self.last_interrupt_us + self.moderation.interval_us())
+        max(min(self.next_packet_us, self.first_completion_us), self.throttled_until_us)
     }
 
     /// Handles an interrupt that fired at `fired_us` and is polled at `now_us`: takes all work
-    /// that is there by then, up to the budget. Returns the interval imposed from now on.
+    /// that is there by then, up to the budget. Requests go to `packets`, marked with `poll`.
     #[inline(always)]
-    pub fn poll(&mut self, fired_us: f64, now_us: f64, batch: &mut Batch) -> f64 {
-        self.last_interrupt_us = fired_us;
-        batch.requests = 0;
-        batch.received = 0;
-        let mut large = 0;
-        while self.next_packet_us <= now_us && batch.received < self.budget {
-            batch.received += 1;
-            batch.packets[batch.requests % MAX_POLL_BUDGET] =
-                Packet { arrived_us: self.next_packet_us, choice: (self.bits >> 16) as u32 };
+    pub fn poll(&mut self, fired_us: f64, now_us: f64, packets: &mut Packets, poll: u32) -> Found {
+        let (mut requests, mut received, mut large) = (0, 0, 0);
+        while self.next_packet_us <= now_us && received < self.budget {
+            received += 1;
+            // Acknowledgements are written too and then overwritten: cheaper than a branch.
+            packets[requests % MAX_POLL_BUDGET] =
+                Packet { arrived_us: self.next_packet_us, choice: (self.bits >> 16) as u32, poll };
             let is_request = self.bits & 0xffff >= self.ack_threshold;
-            batch.requests += usize::from(is_request);
+            requests += usize::from(is_request);
             large += usize::from(is_request && self.bits >> 26 & 63 < self.large_threshold);
             self.next_packet_us += self.gap_us;
             self.bits = self.rng.next_u64();
             self.gap_us = self.arrivals.gap_from_bits(self.bits);
         }
-        batch.completions = self.take_completions(now_us);
-        let acks = (batch.received - batch.requests) as f64;
+        let completions = self.take_completions(now_us);
+        let acks = (received - requests) as f64;
         self.moderation.observe(PollWork {
             now_us,
-            rx_packets: batch.received as u32,
-            rx_bytes: (batch.requests - large) as f64 * self.request_bytes[0]
+            rx_packets: received as u32,
+            rx_bytes: (requests - large) as f64 * self.request_bytes[0]
                 + large as f64 * self.request_bytes[1]
                 + acks * ACK_BYTES,
-            tx_packets: batch.completions,
-            tx_bytes: f64::from(batch.completions) * self.response_bytes,
+            tx_packets: completions,
+            tx_bytes: f64::from(completions) * self.response_bytes,
         });
-        self.moderation.interval_us()
+        let interval_us = self.moderation.interval_us();
+        self.throttled_until_us = fired_us + interval_us;
+        Found { requests, received, completions, interval_us }
     }
 
     #[inline(always)]
@@ -156,9 +156,8 @@ impl<M: Moderation> Vector<M> {
     /// Announces `count` transmissions that complete at `at_us`.
     #[inline(always)]
     pub fn transmit(&mut self, at_us: f64, count: u32) {
-        if self.completions == 0 {
-            self.first_completion_us = at_us;
-        }
+        // A comparison of floats, because that needs no branch.
+        self.first_completion_us = if self.first_completion_us < NEVER_US { self.first_completion_us } else { at_us };
         self.completions += count;
         self.last_completion_us = at_us;
     }

@@ -1,11 +1,11 @@
 //! One core of a steered server: interrupts, its application thread, idling.
 
-use crate::balance::CHOICES;
+use super::outbox::Outbox;
 use crate::costs::Costs;
 use crate::engine::queue::{RequestQueue, Waiting};
 use crate::engine::sleeper::{IdleModel, WakeUp};
-use crate::engine::tally::Tally;
-use crate::engine::vector::{Batch, NEVER_US, Vector, max, min};
+use crate::engine::tally::{CoreTally, Tally};
+use crate::engine::vector::{NEVER_US, Vector, max, min};
 use crate::idle::{IdleGovernor, IdlePeriod};
 use crate::moderation::Moderation;
 use crate::network::Network;
@@ -22,8 +22,6 @@ pub struct Shared {
     pub service: ServiceTimes,
     /// From the interrupt to the application's core.
     pub steer_us: f64,
-    /// Equally likely cores for a request.
-    pub targets: [u8; CHOICES],
 }
 
 /// One core: its interrupt vector, its application thread, its idle governor.
@@ -34,11 +32,13 @@ pub struct Core<M, I> {
     /// P-state.
     pub step: usize,
     /// When the core finishes what it does, or went idle.
-    pub free_us: f64,
+    free_us: f64,
+    /// From when on the thread can be woken; [`NEVER_US`] while it serves a request.
+    available_us: f64,
     /// Requests waiting for the thread.
-    pub queue: RequestQueue,
+    queue: RequestQueue,
     /// When the request in service completes; [`NEVER_US`] when there is none.
-    pub service_end_us: f64,
+    service_end_us: f64,
     /// When the packet of the request in service arrived.
     service_arrived_us: f64,
     /// Random bits of the request in service.
@@ -46,16 +46,8 @@ pub struct Core<M, I> {
     /// Those of the next request, and its service time relative to the mean.
     next_bits: u64,
     next_factor: f64,
-}
-
-/// Where a core's step leaves its effects on others.
-pub struct Outbox<'a> {
-    /// Requests for other cores.
-    pub requests: &'a mut Vec<(u8, Waiting)>,
-    /// Scratch space of a poll.
-    pub batch: &'a mut Batch,
-    /// What is counted.
-    pub tally: &'a mut Tally,
+    /// Where the core's time went.
+    pub tally: CoreTally,
 }
 
 impl<M: Moderation, I: IdleGovernor> Core<M, I> {
@@ -67,12 +59,14 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
             service_rng,
             step: 0,
             free_us: 0.0,
+            available_us: 0.0,
             queue: RequestQueue::new(queue_limit),
             service_end_us: NEVER_US,
             service_arrived_us: 0.0,
             service_bits: 0,
             next_bits: 0,
             next_factor: 1.0,
+            tally: CoreTally::default(),
         }
     }
 
@@ -81,20 +75,27 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
         self.vector.due_us()
     }
 
+    /// Takes a request from another core. Returns from when on it can be served as things stand;
+    /// `None` when the queue is full.
+    #[inline(always)]
+    pub fn accept(&mut self, request: Waiting) -> Option<f64> {
+        self.queue.insert(request).then(|| max(request.ready_us, self.available_us))
+    }
+
     /// Handles one event at `now_us` and returns when the next is due.
     #[inline(always)]
-    pub fn step(&mut self, index: usize, now_us: f64, costs: &Costs, shared: &Shared, outbox: &mut Outbox) -> f64 {
+    pub fn step(&mut self, now_us: f64, costs: &Costs, shared: &Shared, outbox: &mut Outbox, tally: &mut Tally) -> f64 {
         let fired_us = self.vector.due_us();
         if self.service_end_us < NEVER_US {
             if now_us < self.service_end_us {
                 // An interrupt preempts the thread.
-                let took_us = self.interrupt(index, fired_us, now_us, 0.0, costs, shared, outbox);
+                let took_us = self.interrupt(fired_us, now_us, 0.0, costs, shared, outbox, tally);
                 self.free_us = now_us + took_us;
                 self.service_end_us += took_us;
             } else {
-                self.respond(index, costs, shared, outbox.tally);
+                self.respond(costs, shared, tally);
                 if self.queue.ready_us() <= self.free_us {
-                    self.serve(index, 0.0, costs, shared, outbox.tally);
+                    self.serve(0.0, costs, shared);
                 }
             }
         } else {
@@ -104,24 +105,25 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
             let mut wake = WakeUp { exit_us: 0.0, cold_us: 0.0 };
             if wanted_us > self.free_us {
                 let period = IdlePeriod { start_us: self.free_us, length_us: wanted_us - self.free_us };
-                wake = shared.idle.sleep(index, &mut self.governor, period, costs, outbox.tally);
+                wake = shared.idle.sleep(&mut self.governor, period, costs, tally, &mut self.tally);
                 start_us = wanted_us + wake.exit_us;
             }
             if fired_us <= start_us {
-                self.free_us =
-                    start_us + self.interrupt(index, fired_us, start_us, wake.cold_us, costs, shared, outbox);
+                let took_us = self.interrupt(fired_us, start_us, wake.cold_us, costs, shared, outbox, tally);
+                self.free_us = start_us + took_us;
+                self.available_us = self.free_us;
                 let soon_us = self.free_us + shared.steer_us;
                 if self.queue.ready_us() <= soon_us {
-                    outbox.tally.thread_wakes += 1;
-                    self.serve(index, costs.thread_wake_us, costs, shared, outbox.tally);
+                    tally.thread_wakes += 1;
+                    self.serve(costs.thread_wake_us, costs, shared);
                 }
             } else {
                 self.free_us = start_us;
-                outbox.tally.thread_wakes += 1;
-                self.serve(index, wake.cold_us + costs.thread_wake_us, costs, shared, outbox.tally);
+                tally.thread_wakes += 1;
+                self.serve(wake.cold_us + costs.thread_wake_us, costs, shared);
             }
         }
-        let work_us = if self.service_end_us < NEVER_US { self.service_end_us } else { self.queue.ready_us() };
+        let work_us = min(self.service_end_us, max(self.queue.ready_us(), self.available_us));
         max(min(self.vector.due_us(), work_us), self.free_us)
     }
 
@@ -130,44 +132,41 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
     #[inline(always)]
     fn interrupt(
         &mut self,
-        index: usize,
         fired_us: f64,
         start_us: f64,
         cold_us: f64,
         costs: &Costs,
         shared: &Shared,
         outbox: &mut Outbox,
+        tally: &mut Tally,
     ) -> f64 {
-        let batch = &mut *outbox.batch;
-        let interval_us = self.vector.poll(fired_us, start_us, batch);
+        let (packets, poll) = outbox.room();
+        let found = self.vector.poll(fired_us, start_us, packets, poll);
         let took_us = costs.interrupt_us
             + cold_us
-            + costs.packets_us[batch.received]
-            + f64::from(batch.completions) * costs.tx_clean_us;
-        let tally = &mut *outbox.tally;
+            + costs.packets_us[found.received]
+            + f64::from(found.completions) * costs.tx_clean_us;
+        outbox.send(found.requests, start_us + took_us + shared.steer_us);
         tally.interrupts += 1;
-        tally.interval_us += interval_us;
-        tally.packets += batch.received as u64;
-        tally.busy(index, took_us);
-        let ready_us = start_us + took_us + shared.steer_us;
-        outbox.requests.extend(batch.packets[..batch.requests].iter().map(|packet| {
-            let target = shared.targets[packet.choice as usize % CHOICES];
-            (target, Waiting { ready_us, arrived_us: packet.arrived_us })
-        }));
+        tally.interval_us += found.interval_us;
+        tally.packets += found.received as u64;
+        self.tally.busy(took_us);
         took_us
     }
 
-    /// Starts serving the front of the queue after `extra_us` of overhead.
+    /// Starts serving the front of the queue, which must not be empty, after `extra_us` of
+    /// overhead.
     #[inline(always)]
-    fn serve(&mut self, index: usize, extra_us: f64, costs: &Costs, shared: &Shared, tally: &mut Tally) {
+    fn serve(&mut self, extra_us: f64, costs: &Costs, shared: &Shared) {
         let waiting = self.queue.len();
-        let Some(request) = self.queue.pop() else { return };
+        let request = self.queue.pop();
         let took_us = extra_us + costs.service_us[waiting] * self.next_factor;
         self.service_bits = self.next_bits;
         self.draw_ahead(shared);
         self.service_arrived_us = request.arrived_us;
         self.service_end_us = self.free_us + took_us;
-        tally.busy(index, took_us);
+        self.available_us = NEVER_US;
+        self.tally.busy(took_us);
     }
 
     /// Draws the randomness of the next request ahead, so that nothing waits for the table.
@@ -179,7 +178,7 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
 
     /// Ends the service: the response leaves, the client sees its latency.
     #[inline(always)]
-    fn respond(&mut self, index: usize, costs: &Costs, shared: &Shared, tally: &mut Tally) {
+    fn respond(&mut self, costs: &Costs, shared: &Shared, tally: &mut Tally) {
         let end_us = self.service_end_us;
         let bits = self.service_bits;
         let network = &shared.network;
@@ -191,6 +190,7 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
         }
         self.service_end_us = NEVER_US;
         self.free_us = end_us + costs.after_response_us;
-        tally.busy(index, costs.after_response_us);
+        self.available_us = self.free_us;
+        self.tally.busy(costs.after_response_us);
     }
 }

@@ -8,14 +8,16 @@
 
 mod core;
 mod imbalance;
+mod outbox;
 
-use self::core::{Core, Outbox, Shared};
+use self::core::{Core, Shared};
 use self::imbalance::Imbalance;
+use self::outbox::Outbox;
 use super::Server;
 use super::queue::Waiting;
 use super::sleeper::IdleModel;
-use super::tally::Tally;
-use super::vector::{Batch, NEVER_US, Vector, max, min};
+use super::tally::{CoreTally, Tally};
+use super::vector::{NEVER_US, Vector, max, min};
 use crate::balance::CHOICES;
 use crate::costs::Costs;
 use crate::idle::IdleGovernor;
@@ -39,8 +41,11 @@ pub struct Steered<M, I> {
     lookahead_us: f64,
     imbalance: Imbalance,
     shared: Shared,
-    outbox: Vec<(u8, Waiting)>,
-    batch: Batch,
+    outbox: Outbox,
+    /// Equally likely cores for a request.
+    targets: [u8; CHOICES],
+    /// Cores with events in the current stretch.
+    active: Vec<usize>,
     tally: Tally,
 }
 
@@ -57,8 +62,9 @@ impl<M: Moderation, I: IdleGovernor> Steered<M, I> {
             })
             .collect();
         Self {
+            active: vec![0; cores.len()],
             next_us: cores.iter().map(Core::first_us).collect(),
-            tally: Tally::new(cores.len()),
+            tally: Tally::default(),
             cores,
             costs: profile.machine.freq_mhz.iter().map(|&f| Costs::new(profile, f)).collect(),
             lookahead_us: 0.0,
@@ -68,10 +74,9 @@ impl<M: Moderation, I: IdleGovernor> Steered<M, I> {
                 network: Network::new(profile, run),
                 service: ServiceTimes::new(app),
                 steer_us: profile.os.steer_us,
-                targets: [0; CHOICES],
             },
-            outbox: Vec::with_capacity(256),
-            batch: Batch::default(),
+            targets: [0; CHOICES],
+            outbox: Outbox::new(),
         }
     }
 
@@ -83,20 +88,31 @@ impl<M: Moderation, I: IdleGovernor> Steered<M, I> {
         let least_us = self.cores.iter().map(|core| handover_us(costs(core))).fold(NEVER_US, min);
         self.lookahead_us = max(least_us, LEAST_LOOKAHEAD_US);
         let service_us: f64 = self.cores.iter().map(|core| costs(core).service_us[1]).sum();
-        self.shared.targets = self.imbalance.targets(self.cores.len(), service_us / self.cores.len() as f64);
+        self.targets = self.imbalance.targets(self.cores.len(), service_us / self.cores.len() as f64);
+    }
+
+    /// Cores with events before `end_us`, in ascending order.
+    ///
+    /// Whether a core has one is hard to predict, so the list is built without branches.
+    #[inline(always)]
+    fn find_active(&mut self, end_us: f64) -> usize {
+        let mut found = 0;
+        for (core, &next_us) in self.next_us.iter().enumerate() {
+            self.active[found] = core;
+            found += usize::from(next_us < end_us);
+        }
+        found
     }
 
     /// Hands over what the cores sent during the stretch that ends at `end_us`.
     #[inline(always)]
     fn deliver(&mut self, end_us: f64) {
-        for &(target, mut request) in &self.outbox {
-            request.ready_us = max(request.ready_us, end_us);
-            let core = &mut self.cores[usize::from(target)];
-            if !core.queue.insert(request) {
-                self.tally.dropped += 1;
-            } else if core.service_end_us == NEVER_US {
-                let next_us = &mut self.next_us[usize::from(target)];
-                *next_us = min(*next_us, max(request.ready_us, core.free_us));
+        for (packet, ready_us) in self.outbox.requests() {
+            let target = usize::from(self.targets[packet.choice as usize % CHOICES]);
+            let request = Waiting { ready_us: max(ready_us, end_us), arrived_us: packet.arrived_us };
+            match self.cores[target].accept(request) {
+                Some(next_us) => self.next_us[target] = min(self.next_us[target], next_us),
+                None => self.tally.dropped += 1,
             }
         }
         self.outbox.clear();
@@ -114,16 +130,13 @@ impl<M: Moderation, I: IdleGovernor> Server for Steered<M, I> {
                 return;
             }
             let end_us = min(first_us + self.lookahead_us, until_us);
-            for index in 0..self.cores.len() {
-                let mut now_us = self.next_us[index];
-                if now_us >= end_us {
-                    continue;
-                }
+            for at in 0..self.find_active(end_us) {
+                let index = self.active[at];
                 let core = &mut self.cores[index];
                 let costs = &self.costs[core.step];
-                let mut outbox = Outbox { requests: &mut self.outbox, batch: &mut self.batch, tally: &mut self.tally };
+                let mut now_us = self.next_us[index];
                 while now_us < end_us {
-                    now_us = core.step(index, now_us, costs, &self.shared, &mut outbox);
+                    now_us = core.step(now_us, costs, &self.shared, &mut self.outbox, &mut self.tally);
                 }
                 self.next_us[index] = now_us;
             }
@@ -138,5 +151,9 @@ impl<M: Moderation, I: IdleGovernor> Server for Steered<M, I> {
 
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
+    }
+
+    fn core_tally(&mut self, core: usize) -> &mut CoreTally {
+        &mut self.cores[core].tally
     }
 }
