@@ -102,6 +102,7 @@ class Search:
         number: Counts from 1.
         reason: What started it, for people.
         start_s: When it began.
+        end_s: When it ended.
         qps: The load that it searched at.
         trials: Its trials, in order.
         stopped: Why it ended.

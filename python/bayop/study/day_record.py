@@ -154,7 +154,7 @@ class DayRecord:
         return next((m for m in self.maps if m.os == os and m.hour == hour), None)
 
     def to_json(self) -> dict[str, object]:
-        """JSON-ready data with six significant digits."""
+        """JSON-ready data with nine significant digits."""
         return cast("dict[str, object]", _rounded(asdict(self)))
 
     @classmethod

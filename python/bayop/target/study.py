@@ -20,7 +20,7 @@ from bayop.target.surface import Surface
 RX_USECS_STEP: Final = 2.0
 FREQ_MHZ_STEP: Final = 100.0
 
-# Relative sd of a 20 s window, from the repeats in the published study (docs/data: "noise floor").
+# Relative sd of a 20 s window, from the repeats in the published study.
 NOISE: Final = MappingProxyType(
     {"power_w": 0.003, "energy_j": 0.003, "utilization": 0.005, "interrupts_per_s": 0.005, "qps": 0.001}
 )

@@ -18,8 +18,7 @@ Point = tuple[float, float]
 class Surface:
     """Mean measured quantities over a rectangular grid of (x, y) points.
 
-    Repeats at a point are averaged; between the points the logarithm is interpolated bilinearly (design: the study
-    target answers as the published measurements would).
+    Repeats at a point are averaged; between the points the logarithm is interpolated bilinearly.
 
     Args:
         samples: Pairs of a point and the quantities measured there; any number of repeats, in any order.
