@@ -5,29 +5,15 @@ from __future__ import annotations
 from typing import Protocol
 
 from bayop.measurement import Measurement
-from bayop.space import Setting, Space
+from bayop.space import Setting
+from bayop.target.base import Server
 
 
-class Plant(Protocol):
-    """A target with a clock: time is an argument, so that a day can pass in a second.
+class Plant(Server, Protocol):
+    """A server with a clock: time is an argument, so that a day can pass in a second.
 
     All times are seconds since the same instant. A plant starts in its default and is put back there by `restore`.
     """
-
-    @property
-    def description(self) -> str:
-        """What is controlled, for people."""
-        ...
-
-    @property
-    def space(self) -> Space:
-        """The knobs and what they may be set to."""
-        ...
-
-    @property
-    def quantities(self) -> frozenset[str]:
-        """Names of the quantities that its measurements hold; `power_w` and latency quantiles are among them."""
-        ...
 
     def load_at(self, time_s: float) -> float:
         """Offered load at a time, in requests/s, as the server's own counters show it."""

@@ -16,7 +16,7 @@ from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space
 from bayop.study.day_record import MapRecord
-from bayop.study.machine import Cell, Machine
+from bayop.study.machine import Machine, Question
 
 Array = NDArray[np.float64]
 
@@ -78,10 +78,10 @@ def _sweep(
 ) -> tuple[Window, MapRecord]:
     delays, frequencies = grid_axes(machine.space, objective.slo.limit_us)
     grid: list[Setting] = [{RX_USECS: d, FREQ_MHZ: f} for d in delays for f in frequencies]
-    shown = machine.answer([Cell(qps, s, seed) for s in grid], requests=effort.requests, threads=effort.threads)
+    shown = machine.answer([Question(qps, s, seed) for s in grid], requests=effort.requests, threads=effort.threads)
     finalists = _finalists(machine.space, (delays, frequencies), shown, objective)
     verified = machine.answer(
-        [Cell(qps, s, seed + 1) for s in finalists], requests=effort.final_requests, threads=effort.threads
+        [Question(qps, s, seed + 1) for s in finalists], requests=effort.final_requests, threads=effort.threads
     )
     best, measurement, feasible = _choose(finalists, verified, objective)
     slo = objective.slo

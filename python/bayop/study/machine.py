@@ -8,38 +8,30 @@ from typing import Protocol
 
 from bayop.load.curve import LoadCurve
 from bayop.measurement import Measurement
-from bayop.space import Setting, Space
+from bayop.space import Setting
+from bayop.target.base import Server
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One question: a load, a setting (None for the default) and the seed of the window's randomness."""
+class Question:
+    """What a window would show.
+
+    Attributes:
+        qps: Offered load, in requests/s.
+        setting: What is in effect; None for the default.
+        seed: Seed of the window's randomness.
+    """
 
     qps: float
     setting: Setting | None
     seed: int
 
 
-class Machine(Protocol):
-    """Answers cells. Stateless, so that several days can be played on it at once."""
+class Machine(Server, Protocol):
+    """Answers questions. Stateless, so that several days can be played on it at once; every knob has `auto`."""
 
-    @property
-    def description(self) -> str:
-        """What is modelled, for people."""
-        ...
-
-    @property
-    def space(self) -> Space:
-        """The knobs, each with `auto`."""
-        ...
-
-    @property
-    def quantities(self) -> frozenset[str]:
-        """Names of the quantities that its measurements hold."""
-        ...
-
-    def answer(self, cells: Sequence[Cell], *, requests: int, threads: int) -> list[Measurement]:
-        """One window of about `requests` requests for each cell, in order."""
+    def answer(self, questions: Sequence[Question], *, requests: int, threads: int) -> list[Measurement]:
+        """One window of about `requests` requests for each question, in order."""
         ...
 
 
@@ -92,9 +84,9 @@ class CurvePlant:
         self._check()
         qps = self._curve.at(start_s)
         if self._window is None or self._window[0] != qps:
-            cell = Cell(qps, self._setting, self._seed)
+            question = Question(qps, self._setting, self._seed)
             self._seed += 1
-            self._window = (qps, self._machine.answer([cell], requests=self._requests, threads=1)[0])
+            self._window = (qps, self._machine.answer([question], requests=self._requests, threads=1)[0])
         shown = self._window[1]
         scaled = {"duration_s": duration_s, "energy_j": shown["power_w"] * duration_s}
         return Measurement({**shown.quantities, **scaled}, shown.relative_sd)

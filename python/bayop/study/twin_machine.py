@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from bayop.measurement import Measurement
 from bayop.space import Space, default_setting
-from bayop.study.machine import Cell
-from bayop.target.twin import TwinTarget, load_profile, profile_space, simulate, simulation_run
+from bayop.study.machine import Question
+from bayop.target.twin import QUANTITIES, load_profile, profile_space, simulate, simulation_run
 
 
 class TwinMachine:
-    """A twin's profile, asked about cells.
+    """A twin's profile, asked about loads and settings.
 
     Args:
         profile: Name of a built-in profile, or a profile file.
@@ -21,17 +21,17 @@ class TwinMachine:
         self._profile = load_profile(profile)
         self.description = f"the twin of {self._profile.name}"
         self.space: Space = profile_space(self._profile)
-        self.quantities = TwinTarget(self._profile, qps=1.0, seed=0).quantities
+        self.quantities = QUANTITIES
 
-    def answer(self, cells: Sequence[Cell], *, requests: int, threads: int) -> list[Measurement]:
-        """Simulates all cells."""
+    def answer(self, questions: Sequence[Question], *, requests: int, threads: int) -> list[Measurement]:
+        """Simulates a window for every question."""
         runs = [
             simulation_run(
-                default_setting(self.space) if cell.setting is None else cell.setting,
-                qps=cell.qps,
+                default_setting(self.space) if question.setting is None else question.setting,
+                qps=question.qps,
                 requests=requests,
-                seed=cell.seed,
+                seed=question.seed,
             )
-            for cell in cells
+            for question in questions
         ]
         return simulate(self._profile, runs, threads=threads)

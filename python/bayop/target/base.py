@@ -8,21 +8,12 @@ from bayop.measurement import Measurement
 from bayop.space import Setting, Space
 
 
-class Target(Protocol):
-    """A machine with one service, real or modelled.
-
-    A target starts and ends in its default (every knob on `auto`): whoever applies settings calls `restore` in the
-    end, also after an error.
-    """
-
-    @property
-    def name(self) -> str:
-        """The kind of target: `study`, `twin`."""
-        ...
+class Server(Protocol):
+    """What a machine with one service, real or modelled, says about itself."""
 
     @property
     def description(self) -> str:
-        """What is tuned, for people: `linux, 600000 qps of study_memcached.csv`."""
+        """What it is, for people: `linux, 600000 qps of study_memcached.csv`."""
         ...
 
     @property
@@ -32,7 +23,20 @@ class Target(Protocol):
 
     @property
     def quantities(self) -> frozenset[str]:
-        """Names of the quantities that its measurements hold."""
+        """Names of the quantities that its measurements hold; `power_w` and latency quantiles are among them."""
+        ...
+
+
+class Target(Server, Protocol):
+    """A server that one setting at a time is applied to and measured with.
+
+    A target starts and ends in its default (every knob on `auto`): whoever applies settings calls `restore` in the
+    end, also after an error.
+    """
+
+    @property
+    def name(self) -> str:
+        """The kind of target: `study`, `twin`."""
         ...
 
     @property

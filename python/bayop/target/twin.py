@@ -26,12 +26,14 @@ BATCHES: Final = 8
 LEAST_BATCH_S: Final = 0.1
 """The least simulated time of a batch: a queue that the cores can't keep up with needs time to show."""
 
-_QUANTITIES: Final = frozenset(
+QUANTITIES: Final = frozenset(
     {
         "power_w", "energy_j", "p5_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "mean_us",
         "utilization", "interrupts_per_s", "qps", "duration_s",
     }
 )  # fmt: skip
+"""What every window of the twin shows."""
+
 # Relative sd of the power and utilization of a window of `REQUESTS_PER_WINDOW`, from 30 seeds at 400K requests/s.
 _NOISE: Final = {"power_w": 0.002, "energy_j": 0.002, "utilization": 0.003}
 # Queues are empty at first; what the clients see before they have filled is not counted.
@@ -90,7 +92,7 @@ class TwinTarget:
     @property
     def quantities(self) -> frozenset[str]:
         """Everything that a window of the twin shows."""
-        return _QUANTITIES
+        return QUANTITIES
 
     @property
     def qps(self) -> float:
@@ -175,8 +177,8 @@ def parse_profile(text: str, *, source: str) -> _core.Profile:
 
 
 def as_input_error(error: _core.ProfileError) -> InputError:
-    """The core's error as one of ours."""
-    return InputError(error.rule, value=error.value, place=error.place, hint=error.hint)
+    """The core's error as one of ours; names that it quotes are quoted once."""
+    return InputError(error.rule, value=error.value.strip("`"), place=error.place, hint=error.hint or None)
 
 
 def profile_space(profile: _core.Profile) -> Space:
@@ -237,7 +239,7 @@ def combine_batches(batches: Sequence[Measurement]) -> Measurement:
 
 
 def _measurement(window: Mapping[str, object]) -> Measurement:
-    quantities = {k: float(v) for k in _QUANTITIES if isinstance(v := window[k], int | float)}
+    quantities = {k: float(v) for k in QUANTITIES if isinstance(v := window[k], int | float)}
     completed = window["completed"]
     if "p99_us" not in quantities or not isinstance(completed, int):
         raise InputError("a simulated window completes at least one request", hint="offer more load or more requests")

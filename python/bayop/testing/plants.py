@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bayop.measurement import Measurement
 from bayop.space import Setting, Space
-from bayop.study.machine import Cell
+from bayop.study.machine import Question
 from bayop.testing.fakes import QUANTITIES, FakeServer, Shape, papers_space
 
 
@@ -77,13 +77,13 @@ class FakeMachine:
         self._shape = shape or Shape()
         self._noise = noise
 
-    def answer(self, cells: Sequence[Cell], *, requests: int, threads: int) -> list[Measurement]:
-        """The formulas times the noise of each cell's seed."""
+    def answer(self, questions: Sequence[Question], *, requests: int, threads: int) -> list[Measurement]:
+        """The formulas times the noise of each question's seed."""
         del requests, threads
-        return [self._window(cell) for cell in cells]
+        return [self._window(question) for question in questions]
 
-    def _window(self, cell: Cell) -> Measurement:
-        server = FakeServer(self.space, qps=cell.qps, shape=self._shape, noise=self._noise, seed=cell.seed)
-        if cell.setting is not None:
-            server.apply(cell.setting)
+    def _window(self, question: Question) -> Measurement:
+        server = FakeServer(self.space, qps=question.qps, shape=self._shape, noise=self._noise, seed=question.seed)
+        if question.setting is not None:
+            server.apply(question.setting)
         return server.measure()

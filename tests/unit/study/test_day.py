@@ -14,7 +14,7 @@ from bayop.space import AUTO, FREQ_MHZ, RX_USECS
 from bayop.study.day import CONFIGURATIONS, DayPlan, Progress, play_day
 from bayop.study.day_record import DayRecord, read_day
 from bayop.study.day_summary import summarize
-from bayop.study.machine import Cell
+from bayop.study.machine import Question
 from bayop.testing.fakes import Shape
 from bayop.testing.plants import FakeMachine
 
@@ -108,7 +108,7 @@ def test_an_interrupt_or_an_error_ends_every_configuration(
     plan: DayPlan, failure: BaseException | type[BaseException]
 ) -> None:
     class Failing(FakeMachine):
-        def answer(self, cells: Sequence[Cell], *, requests: int, threads: int) -> list[Measurement]:
+        def answer(self, cells: Sequence[Question], *, requests: int, threads: int) -> list[Measurement]:
             if cells[0].qps == 5e5:
                 raise failure
             return super().answer(cells, requests=requests, threads=threads)

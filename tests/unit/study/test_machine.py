@@ -7,7 +7,7 @@ import pytest
 from bayop.load.curve import LoadCurve
 from bayop.measurement import Measurement
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
-from bayop.study.machine import Cell, CurvePlant
+from bayop.study.machine import CurvePlant, Question
 from bayop.testing.plants import FakeMachine
 
 SETTING: Setting = {RX_USECS: 50, FREQ_MHZ: 2000}
@@ -18,9 +18,9 @@ class Counting(FakeMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[Cell] = []
+        self.asked: list[Question] = []
 
-    def answer(self, cells: Sequence[Cell], *, requests: int, threads: int) -> list[Measurement]:
+    def answer(self, cells: Sequence[Question], *, requests: int, threads: int) -> list[Measurement]:
         self.asked += cells
         return super().answer(cells, requests=requests, threads=threads)
 
