@@ -9,9 +9,10 @@ from typing import Literal
 
 from bayop.errors import InputError
 from bayop.measurement import Measurement
+from bayop.objective import Objective
 from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, StopReason
 from bayop.space import Setting
-from bayop.target.base import Target
+from bayop.target.base import Server, Target
 
 Stopped = Literal[StopReason, "budget", "interrupted"]
 
@@ -109,15 +110,25 @@ def check_problem(target: Target, problem: Problem, max_trials: int) -> None:
         InputError: no trial is allowed, or the target does not measure what the SLO or the objective names.
     """
     if max_trials < 1:
-        raise InputError("a search has at least one trial", value=max_trials, place="--max-trials")
-    wanted = problem.objective.quantities | {problem.slo.quantity}
-    missing = sorted(wanted - target.quantities)
-    if missing:
-        raise InputError(
-            "the target measures what the SLO and the objective name",
-            value=", ".join(missing),
-            hint=f"{target.description} measures {', '.join(sorted(target.quantities))}",
-        )
+        raise InputError("a search has at least one trial", value=max_trials, place="max_trials")
+    check_measured(target, problem.objective)
+
+
+def check_measured(server: Server, objective: Objective) -> None:
+    """Refuses a server that can't show whether an objective is reached.
+
+    Raises:
+        InputError: it does not measure what the objective or its SLO names.
+    """
+    for place, named in (("SLO", {objective.slo.quantity}), ("objective", objective.quantities)):
+        missing = sorted(named - server.quantities)
+        if missing:
+            raise InputError(
+                f"the target measures what the {place} names",
+                value=", ".join(missing),
+                place=place,
+                hint=f"{server.description} measures {', '.join(sorted(server.quantities))}",
+            )
 
 
 def _run_trials(

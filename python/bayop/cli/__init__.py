@@ -3,8 +3,7 @@
 A verb module has `add_arguments(parser)`, `run(args) -> int` (the exit code) and `EXAMPLE`, which `--help` shows.
 Only the module of the verb that was asked for is imported.
 
-Exit codes: 0 done; 1 done but no good (no feasible setting, SLO breached); 2 bad usage or input; 3 drift (what is
-applied is not what was asked); 4 this machine can't.
+Exit codes are those that `bayop --help` lists, and 130 for Ctrl-C where there is nothing to hold.
 """
 
 from __future__ import annotations
@@ -13,17 +12,32 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from bayop import __version__
 from bayop.errors import BayopError, InputError
 
 VERBS: Final[dict[str, str]] = {
-    "demo": "play a day of changing load on the digital twin, with and without BayOp, and write a report",
+    "demo": "play a day of changing load on the digital twin and write a report about it",
     "twin": "run the digital twin, compare it with measurements, and fit it to them",
     "tune": "search for the setting that meets the SLO for the least power, and hold it",
 }
+
+_EPILOG: Final = """\
+examples:
+  bayop demo
+  bayop tune --load 400kqps --slo 'p99<500us'
+  bayop twin run --load 400kqps
+
+exit codes:
+  0 done
+  1 done but no good: no setting meets the SLO, or it is broken
+  2 bad usage or input
+  3 drift: what is applied is not what was asked
+  4 this machine or installation can't
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,7 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser; of all verbs only the one in `arguments` is loaded."""
     parser = _Parser(
-        prog="bayop", description="Finds and holds the setting that meets a latency SLO for the least power."
+        prog="bayop",
+        description="Finds and holds the setting that meets a latency SLO for the least power.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"bayop {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
@@ -61,7 +79,7 @@ def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             verb,
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
-            epilog=f"example:\n{module.EXAMPLE}" if module else None,
+            epilog=f"examples:\n{module.EXAMPLE}" if module else None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
@@ -79,7 +97,21 @@ def report_error(error: BayopError) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse with this project's error message."""
+    """argparse with this project's error messages."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # noqa: ANN401
+        """As argparse does, but the parser that meets an unknown argument refuses it, and not its parents."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            close = get_close_matches(unknown[0], self._option_string_actions, n=1)
+            see = f"see {self.prog} --help"
+            raise InputError(
+                "the argument is unknown",
+                value=unknown[0],
+                place=self.prog,
+                hint=f"did you mean {close[0]}? {see}" if close else see,
+            )
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         raise InputError(message, hint=f"see {self.prog} --help")

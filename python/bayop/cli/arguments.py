@@ -5,21 +5,28 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from bayop.errors import InputError
+from bayop.objective import OBJECTIVES, Objective
 from bayop.slo import Slo
 from bayop.units import parse_quantity
 
+S = TypeVar("S")
 T = TypeVar("T")
 
+# What the twin can be asked for; no server comes near either end.
+_LEAST_QPS: Final = 0.001
+_MOST_QPS: Final = 1e9
+_MOST_SEED: Final = 2**32 - 1
 
-def reader(parse: Callable[[str], T], flag: str) -> Callable[[str], T]:
+
+def reader(parse: Callable[[S], T], flag: str) -> Callable[[S], T]:
     """An argparse `type` that passes the project's own errors through, with the flag as their place."""
 
-    def read(text: str) -> T:
+    def read(given: S) -> T:
         try:
-            return parse(text)
+            return parse(given)
         except InputError as error:
             raise error.at(flag) from error
 
@@ -29,33 +36,28 @@ def reader(parse: Callable[[str], T], flag: str) -> Callable[[str], T]:
 def qps(text: str) -> float:
     """A load in requests/s: `600000`, `600kqps`."""
     value = parse_quantity(text, "qps")
-    if value <= 0:
-        raise InputError("a load is positive", value=text)
+    if not _LEAST_QPS <= value <= _MOST_QPS:
+        raise InputError(f"a load lies between {_LEAST_QPS:g} and {_MOST_QPS:g} requests/s", value=text)
     return value
 
 
-def integer(text: str) -> int:
-    """A whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError("a whole number is expected", value=text) from None
+def whole_number(low: int, high: int) -> Callable[[str], int]:
+    """Reads whole numbers from `low` to `high`."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise InputError("a whole number is expected", value=text) from None
+        if not low <= value <= high:
+            raise InputError(f"a whole number from {low} to {high} is expected", value=text)
+        return value
+
+    return parse
 
 
-def seed(text: str) -> int:
-    """A seed: a whole number from 0 on."""
-    value = integer(text)
-    if value < 0:
-        raise InputError("a seed is at least 0", value=value)
-    return value
-
-
-def positive(text: str) -> int:
-    """A whole number of at least 1."""
-    value = integer(text)
-    if value < 1:
-        raise InputError("a number of at least 1 is expected", value=value)
-    return value
+positive: Final = whole_number(1, 10**9)
+"""Reads a count of anything."""
 
 
 def add_slo(parser: argparse.ArgumentParser, default: str = "p99<500us") -> None:
@@ -69,9 +71,39 @@ def add_slo(parser: argparse.ArgumentParser, default: str = "p99<500us") -> None
     )
 
 
+def add_objective(parser: argparse.ArgumentParser) -> None:
+    """`--objective`; `objective_of` reads it, because its meaning depends on the SLO."""
+    parser.add_argument(
+        "--objective",
+        default="power",
+        metavar="NAME|EXPRESSION",
+        help=f"what is minimised: {', '.join(OBJECTIVES)}, "
+        "or an expression such as 'power_w * p99_us' (default: power)",
+    )
+
+
+def objective_of(args: argparse.Namespace) -> Objective:
+    """The objective that `--objective` and `--slo` ask for.
+
+    Raises:
+        InputError: neither a name nor a valid expression.
+    """
+
+    def parse(text: str) -> Objective:
+        return Objective.parse(text, args.slo)
+
+    return reader(parse, "--objective")(args.objective)
+
+
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """`--seed`."""
-    parser.add_argument("--seed", type=reader(seed, "--seed"), default=0, help="seed of everything random (default: 0)")
+    parser.add_argument(
+        "--seed",
+        type=reader(whole_number(0, _MOST_SEED), "--seed"),
+        default=0,
+        metavar="N",
+        help="seed of everything random (default: 0)",
+    )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -80,5 +112,11 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def path(text: str) -> Path:
-    """A path as given."""
+    """A path as given.
+
+    Raises:
+        InputError: it is empty, which would mean the current folder.
+    """
+    if not text:
+        raise InputError("a path is not empty", value=text)
     return Path(text)

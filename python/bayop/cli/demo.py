@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 EXAMPLE: Final = """\
   bayop demo
   bayop demo --slo 'p99<200us' --trigger load,breach --out tight
-  bayop demo --app silo --objective latency --load-curve trace_twitter_cluster2_hourly.csv
+  bayop demo --app silo --objective latency --load-curve twitter-cluster2
 """
 
 _APPS: Final = ("memcached", "silo")
+_MOST_HOURS: Final = 24 * 366
 # Modelled requests in a window: of a controller, of a sweep's grid, of a sweep's finalists.
 _REQUESTS: Final = 400_000
 _GRID_REQUESTS: Final = 30_000
@@ -34,11 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("--app", choices=_APPS, default="memcached", help="the service (default: memcached)")
     arguments.add_slo(parser)
-    parser.add_argument(
-        "--objective",
-        default="power",
-        help="what is minimised: power, latency, rp, edp, or an expression such as 'power_w * p99_us' (default: power)",
-    )
+    arguments.add_objective(parser)
     parser.add_argument(
         "--load-curve",
         default="twitter",
@@ -47,17 +44,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "qps_mean; scaled to the service's peak (default: twitter)",
     )
     parser.add_argument(
-        "--hours", type=arguments.reader(arguments.positive, "--hours"), default=24, help="length (default: 24)"
+        "--hours",
+        type=arguments.reader(arguments.whole_number(1, _MOST_HOURS), "--hours"),
+        default=24,
+        metavar="N",
+        help="how much of the load curve is played; it repeats itself (default: 24)",
     )
     parser.add_argument(
         "--trigger",
         default="clock,breach",
+        metavar="NAME,...",
         help="what starts a search: clock (every hour), load (a change), breach (of the SLO), or several "
         "(default: clock,breach)",
     )
     parser.add_argument(
         "--out",
-        type=arguments.path,
+        type=arguments.reader(arguments.path, "--out"),
         default=Path("bayop-demo"),
         metavar="DIR",
         help="where the report goes (default: bayop-demo)",
@@ -68,15 +70,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plays the day and writes the report; 1 when BayOp on Linux found nothing that meets the SLO at some load."""
-    # The models are small: more threads in the linear algebra only get in the simulations' way.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from bayop.report.day import make_folder, write_report
+    from bayop.search import check_measured
     from bayop.study.day import SYSTEMS, play_day
     from bayop.study.twin_machine import TwinMachine
 
     plan = _plan(args)
-    make_folder(args.out)
     machines = {system: TwinMachine(f"{system}-{args.app}") for system in SYSTEMS}
+    for machine in machines.values():
+        check_measured(machine, plan.objective)
+    make_folder(args.out)
     if args.json:
         print_json(_start_event(plan, machines))
         record = play_day(plan, machines)
@@ -95,21 +98,19 @@ def run(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace) -> DayPlan:
     from bayop.control.triggers import parse_trigger
     from bayop.load.curve import LoadCurve
-    from bayop.objective import Objective
     from bayop.study.day import PEAK_QPS, DayPlan
     from bayop.study.day_sweep import Effort
 
-    objective = arguments.reader(lambda text: Objective.parse(text, args.slo), "--objective")(args.objective)
     curve = arguments.reader(LoadCurve.load, "--load-curve")(args.load_curve)
     return DayPlan(
         app=args.app,
-        objective=objective,
+        objective=arguments.objective_of(args),
         curve=curve.first(args.hours).scaled_to(PEAK_QPS[args.app]),
         trigger=arguments.reader(parse_trigger, "--trigger")(args.trigger),
         trigger_name=args.trigger,
         seed=args.seed,
         requests=_REQUESTS,
-        effort=Effort(_GRID_REQUESTS, _FINAL_REQUESTS, threads=max(os.cpu_count() or 1, 1)),
+        effort=Effort(_GRID_REQUESTS, _FINAL_REQUESTS, threads=os.cpu_count() or 1),
     )
 
 

@@ -30,8 +30,8 @@ def show_day(plan: DayPlan, machines: Mapping[str, Machine], folder: Path) -> Da
     started = perf_counter()
     hours = len(plan.curve.hourly_qps)
     console.print(
-        f"[bold]{hours} hours of {plan.app}[/bold] on the digital twin, up to {plan.curve.peak_qps / 1000:.0f}K "
-        f"requests/s: {plan.objective.describe()}, {plan.objective.slo}"
+        f"[bold]{hours} hour{'s' * (hours > 1)} of {plan.app}[/bold] on the digital twin, "
+        f"up to {plan.curve.peak_qps / 1000:.0f}K requests/s: {plan.objective.describe()}, {plan.objective.slo}"
     )
     with _Bars(console) as bars:
         record = play_day(plan, machines, bars.on_progress)
@@ -49,12 +49,13 @@ def print_result(console: Console, record: DayRecord) -> None:
     for column in COLUMNS:
         table.add_column(column.replace(" ", "\n"), justify="right")
     kinds = {run.id: run.kind for run in record.runs}
-    for row in summarize(record):
+    rows = summarize(record)
+    for row in rows:
         style = {"bound": "dim", "default": ""}.get(kinds[row.id], "bold" if row.id == "bayop-linux" else "")
         table.add_row(row.label, *table_cells(row, kinds[row.id]), style=style)
     console.print(table)
     console.print(headline(record))
-    bayop = next((row for row in summarize(record) if row.id == "bayop-linux"), None)
+    bayop = next((row for row in rows if row.id == "bayop-linux"), None)
     for sentence in (worth(record), None if bayop is None else kept(record, bayop)):
         if sentence:
             console.print(sentence)

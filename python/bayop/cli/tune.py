@@ -9,7 +9,6 @@ from bayop.cli import arguments
 from bayop.cli.output import print_json, round_significant
 from bayop.errors import InputError
 from bayop.measurement import Measurement
-from bayop.objective import OBJECTIVES, Objective
 from bayop.optimize import OPTIMIZERS, make_optimizer
 from bayop.optimize.base import Problem
 from bayop.search import Result, Trial, check_problem, run_search
@@ -18,49 +17,47 @@ from bayop.space import Setting, Space
 from bayop.target.base import Target
 
 EXAMPLE: Final = """\
-  bayop tune --target study --data study_memcached.csv --os linux --load 600000 --slo 'p99<500us'
-  bayop tune --target twin --profile linux-memcached --load 400kqps --slo 'p99<200us' --only cpu.freq_mhz
+  bayop tune --load 400kqps --slo 'p99<200us' --only cpu.freq_mhz
+  bayop tune --profile ebbrt-silo --load 100kqps --objective edp --json
+  bayop tune --target study --data study_memcached.csv --load 600kqps
 """
+
+# What only one kind of target can be told.
+_FLAGS_OF: Final = {"study": ("data", "os"), "twin": ("profile",)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("--target", choices=("study", "twin"), default="twin", help="what is tuned (default: twin)")
-    parser.add_argument("--data", type=arguments.path, metavar="FILE", help="study: the CSV file of trials")
-    parser.add_argument("--os", default="linux", help="study: the operating system, linux or ebbrt (default: linux)")
     parser.add_argument(
-        "--profile",
-        default="linux-memcached",
-        metavar="NAME|FILE",
-        help="twin: the server (default: linux-memcached)",
+        "--data", type=arguments.reader(arguments.path, "--data"), metavar="FILE", help="study: the CSV file of trials"
     )
+    parser.add_argument("--os", help="study: the operating system, such as linux or ebbrt (default: linux)")
+    parser.add_argument("--profile", metavar="NAME|FILE", help="twin: the server (default: linux-memcached)")
     parser.add_argument(
         "--load",
         type=arguments.reader(arguments.qps, "--load"),
         required=True,
-        help="offered load, requests/s",
+        metavar="QPS",
+        help="offered load, such as 600000 or 600kqps",
     )
     arguments.add_slo(parser)
-    parser.add_argument(
-        "--objective",
-        default="power",
-        help=f"what is minimised: {', '.join(OBJECTIVES)}, "
-        "or an expression such as 'power_w * p99_us' (default: power)",
+    arguments.add_objective(parser)
+    knobs = parser.add_mutually_exclusive_group()
+    knobs.add_argument(
+        "--only", action="append", metavar="KNOB", help="search this knob alone; the rest stays auto (repeatable)"
     )
-    parser.add_argument(
-        "--only",
-        action="append",
-        metavar="KNOB",
-        help="search this knob alone; the rest stays auto (repeatable)",
-    )
-    parser.add_argument(
+    knobs.add_argument(
         "--with-auto", action="store_true", help="let the search also leave a knob to the operating system"
     )
-    parser.add_argument("--optimizer", choices=tuple(OPTIMIZERS), default="grey-box", help="default: grey-box")
+    parser.add_argument(
+        "--optimizer", choices=tuple(OPTIMIZERS), default="grey-box", help="what chooses trials (default: grey-box)"
+    )
     parser.add_argument(
         "--max-trials",
         type=arguments.reader(arguments.positive, "--max-trials"),
         default=15,
+        metavar="N",
         help="trial budget (default: 15)",
     )
     arguments.add_seed(parser)
@@ -70,8 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Searches and leaves the best setting applied; 1 when no setting is trusted to meet the SLO."""
     target = _make_target(args)
-    objective = Objective.parse(args.objective, args.slo)
-    problem = Problem(_search_space(target.space, args), args.slo, objective, target.qps)
+    problem = Problem(_search_space(target, args), args.slo, arguments.objective_of(args), target.qps)
     check_problem(target, problem, args.max_trials)
     optimizer = make_optimizer(args.optimizer, problem, seed=args.seed)
     baseline = target.baseline()
@@ -102,20 +98,35 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _make_target(args: argparse.Namespace) -> Target:
+    for target, flags in _FLAGS_OF.items():
+        for flag in flags:
+            value = getattr(args, flag)
+            if value is not None and target != args.target:
+                raise InputError(
+                    f"only a {target} has this flag", value=str(value), place=f"--{flag}", hint=f"add --target {target}"
+                )
     if args.target == "study":
         if args.data is None:
             raise InputError("a study target needs its file", place="--data", hint="--data FILE, a CSV of trials")
         from bayop.target.study import StudyTarget
 
-        return StudyTarget(args.data, os=args.os, qps=args.load, seed=args.seed)
+        return StudyTarget(args.data, os=args.os or "linux", qps=args.load, seed=args.seed)
     from bayop.target.twin import TwinTarget
 
-    return TwinTarget.from_profile(args.profile, qps=args.load, seed=args.seed)
+    return TwinTarget.from_profile(args.profile or "linux-memcached", qps=args.load, seed=args.seed)
 
 
-def _search_space(space: Space, args: argparse.Namespace) -> Space:
+def _search_space(target: Target, args: argparse.Namespace) -> Space:
+    space = target.space
     if args.only:
-        return space.only(args.only)
+        return arguments.reader(space.only, "--only")(args.only)
+    if args.with_auto and not any(knob.auto for knob in space.knobs):
+        raise InputError(
+            "the target has a knob that can be left to the operating system",
+            value=target.description,
+            place="--with-auto",
+            hint="leave the flag out, or use another target, such as the twin",
+        )
     return space if args.with_auto else space.without_auto()
 
 

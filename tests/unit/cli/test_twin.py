@@ -82,8 +82,8 @@ class TestRun:
             (["--profile", "linux-mysql"], "the profile is unknown", "built-in profiles: ebbrt-memcached"),
             (["--profile", "nowhere.toml"], "the profile can be read", "No such file"),
             (["--slo", "p42<1ms"], "the twin shows the SLO's quantile, but got 'p42_us'", "p99_us"),
-            (["--requests", "0"], "--requests: a number of at least 1 is expected", None),
-            (["--threads", "0"], "--threads: a number of at least 1 is expected", None),
+            (["--requests", "0"], "--requests: a whole number from 1 to 1000000000 is expected", None),
+            (["--threads", "0"], "--threads: a whole number from 1 to 1000000000 is expected", None),
         ],
     )
     def test_bad_usage(self, capsys: pytest.CaptureFixture[str], more: list[str], said: str, hint: str | None) -> None:
@@ -214,7 +214,7 @@ class TestFit:
             (["--parameters", "app.request_kcycle"], "the dotted key of a number", "did you mean app.request_kcycles?"),
             (["--parameters", "application,"], "the dotted key of a number", None),
             (["--loads", "1"], "--loads: a load is one that was measured", "200000"),
-            (["--sweeps", "0"], "--sweeps: a number of at least 1 is expected", None),
+            (["--sweeps", "0"], "--sweeps: a whole number from 1 to 1000000000 is expected", None),
             (["--profile", "linux-memcached"], "--os: the study has trials of this operating system", "it has ebbrt"),
         ],
     )
