@@ -15,6 +15,7 @@ import numpy as np
 from bayop import _core
 from bayop.errors import InputError
 from bayop.measurement import Measurement
+from bayop.slo import quantile_name
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Setting, Space, Steps, default_setting, nic_and_cpu_space
 
 REQUESTS_PER_WINDOW: Final = 200_000
@@ -41,6 +42,13 @@ _LEAST_WARMUP_S: Final = 0.05
 _WARMUP_SHARE: Final = 0.1
 # Successive latencies are correlated: a sample quantile scatters about twice as far as that of independent draws.
 _CORRELATION: Final = 2.0
+# Quantiles whose noise is known: their share, and the shares between which the density of latencies is taken.
+_NEIGHBOURS: Final = {
+    "p50_us": (0.5, 0.05, 0.9),
+    "p90_us": (0.9, 0.5, 0.99),
+    "p95_us": (0.95, 0.5, 0.99),
+    "p99_us": (0.99, 0.95, 0.999),
+}
 
 
 class TwinTarget:
@@ -80,11 +88,6 @@ class TwinTarget:
         return cls(load_profile(name_or_file), qps=qps, seed=seed)
 
     @property
-    def profile(self) -> _core.Profile:
-        """The server that is simulated."""
-        return self._profile
-
-    @property
     def space(self) -> Space:
         """ITR-delay x frequency in the profile's steps; both can be left to the operating system."""
         return self._space
@@ -98,10 +101,6 @@ class TwinTarget:
     def qps(self) -> float:
         """Offered load, in requests/s."""
         return self._qps
-
-    def with_load(self, qps: float) -> TwinTarget:
-        """The same server under another load, in its default and at its first window."""
-        return TwinTarget(self._profile, qps=qps, seed=self._seed, requests=self._requests)
 
     def apply(self, setting: Setting) -> Setting:
         """Selects what the next window simulates."""
@@ -178,7 +177,7 @@ def parse_profile(text: str, *, source: str) -> _core.Profile:
 
 def as_input_error(error: _core.ProfileError) -> InputError:
     """The core's error as one of ours; names that it quotes are quoted once."""
-    return InputError(error.rule, value=error.value.strip("`"), place=error.place, hint=error.hint or None)
+    return InputError(error.rule, value=error.value.strip("`"), place=error.place, hint=error.hint.replace("`", ""))
 
 
 def profile_space(profile: _core.Profile) -> Space:
@@ -243,17 +242,13 @@ def _measurement(window: Mapping[str, object]) -> Measurement:
     completed = window["completed"]
     if "p99_us" not in quantities or not isinstance(completed, int):
         raise InputError("a simulated window completes at least one request", hint="offer more load or more requests")
-    noise = _NOISE | {
-        name: _quantile_noise(name, quantities, completed) for name in ("p50_us", "p90_us", "p95_us", "p99_us")
-    }
-    return Measurement(quantities, relative_sd=noise)
+    noise = {name: _quantile_noise(name, quantities, completed) for name in _NEIGHBOURS}
+    return Measurement(quantities, relative_sd=_NOISE | noise)
 
 
 def _quantile_noise(name: str, quantities: Mapping[str, float], completed: int) -> float:
     """Relative sd of a sample quantile: sqrt(q (1 - q) / n) / (density x quantile), times `_CORRELATION`."""
-    below, above = {"p50_us": ("p5_us", "p90_us"), "p99_us": ("p95_us", "p999_us")}.get(name, ("p50_us", "p99_us"))
-    share = {"p5_us": 0.05, "p50_us": 0.5, "p90_us": 0.9, "p95_us": 0.95, "p99_us": 0.99, "p999_us": 0.999}
-    q = share[name]
-    spread = (quantities[above] - quantities[below]) / (share[above] - share[below])
+    q, below, above = _NEIGHBOURS[name]
+    spread = (quantities[quantile_name(above)] - quantities[quantile_name(below)]) / (above - below)
     sd = _CORRELATION * math.sqrt(q * (1 - q) / completed) * spread / quantities[name]
     return min(max(sd, 0.002), 0.3)

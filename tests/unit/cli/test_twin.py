@@ -92,8 +92,8 @@ class TestRun:
     @pytest.mark.parametrize(
         ("old", "new", "said", "hint"),
         [
-            ("steer_us = ", "steer_ms = ", "key steer_ms: keys must be known", "did you mean `steer_us`?"),
-            ("steer_us = ", "sterr_us = ", "key sterr_us: keys must be known", "did you mean `steer_us`?"),
+            ("steer_us = ", "steer_ms = ", "key steer_ms: keys must be known", "did you mean steer_us?"),
+            ("steer_us = ", "sterr_us = ", "key sterr_us: keys must be known", "did you mean steer_us?"),
             ("connections = 1280", "connections = -3", "key app.connections: must be a whole number", None),
             ("static_w = 0.0", 'static_w = "40 W"', "invalid type: string", None),
             ("[app]", "[app", "must be valid TOML", None),
