@@ -10,12 +10,24 @@ from bayop.errors import InputError
 from bayop.units import format_quantity, parse_quantity
 
 _SLO = re.compile(r"\s*[pP](?P<digits>\d{1,2}(?:\.\d+)?)\s*<=?\s*(?P<limit>.*\S)\s*")
+_QUANTILE_NAME = re.compile(r"p(?P<digits>\d+)_us")
 _HINT = "write a quantile, '<' and a limit with its unit: p99<500us, p90<0.5ms, p99.9<2ms"
 
 
 def quantile_name(quantile: float) -> str:
     """The field that holds a latency quantile: 0.99 -> `p99_us`, 0.999 -> `p999_us` (as in the study schema)."""
     return f"p{_percent(quantile)}_us".replace(".", "")
+
+
+def quantile_of(name: str) -> float | None:
+    """The quantile that a field holds, as `quantile_name` names it: `p99_us` -> 0.99; None for any other field.
+
+    `p100_us`, the slowest request, is 1.
+    """
+    match = _QUANTILE_NAME.fullmatch(name)
+    if match is None:
+        return None
+    return 1.0 if match["digits"] == "100" else float(f"{match['digits'][:2]}.{match['digits'][2:] or 0}") / 100.0
 
 
 def _percent(quantile: float) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bayop.errors import InputError
-from bayop.slo import Slo, quantile_name
+from bayop.slo import Slo, quantile_name, quantile_of
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,19 @@ def test_the_limit_itself_is_a_breach() -> None:
     slo = Slo.parse("p99<500us")
     assert slo.met_by(499.9)
     assert not slo.met_by(500.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "quantile"),
+    [("p5_us", 0.05), ("p50_us", 0.5), ("p999_us", 0.999), ("p9999_us", 0.9999), ("p100_us", 1.0)],
+)
+def test_a_name_says_its_quantile(name: str, quantile: float) -> None:
+    assert quantile_of(name) == pytest.approx(quantile)
+
+
+@pytest.mark.parametrize("name", ["mean_us", "power_w", "p99", "p_us", "p99_ms"])
+def test_other_names_say_none(name: str) -> None:
+    assert quantile_of(name) is None
 
 
 def test_quantiles_are_named_as_in_the_study_schema() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -174,20 +173,3 @@ class Ledger:
     def trials(self) -> int:
         """Trials of all searches."""
         return sum(len(s.trials) for s in self.searches)
-
-    def by_hour(self, hour_s: float = 3600.0) -> Iterator[tuple[int, list[Window]]]:
-        """The windows of each hour; one that spans the boundary is split there."""
-        hours: dict[int, list[Window]] = {}
-        for window in self.windows:
-            for piece in _split(window, hour_s):
-                hours.setdefault(int((piece.start_s + 1e-6) // hour_s), []).append(piece)
-        yield from sorted(hours.items())
-
-
-def _split(window: Window, hour_s: float) -> Iterator[Window]:
-    start = window.start_s
-    while start < window.end_s - 1e-6:
-        boundary = (math.floor((start + 1e-6) / hour_s) + 1) * hour_s
-        end = min(boundary, window.end_s)
-        yield replace(window, start_s=start, duration_s=end - start)
-        start = end

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
-from typing import Final
 
 from bayop.measurement import Measurement
-
-_QUANTILE: Final = re.compile(r"p(\d{1,2})(\d*)_us")
+from bayop.slo import quantile_of
 
 
 def share_over(measurement: Measurement, limit_us: float) -> float:
@@ -34,9 +31,9 @@ def _survival(measurement: Measurement) -> list[tuple[float, float]]:
     """(latency in us, share of requests slower than it), the latency strictly ascending."""
     points: dict[float, float] = {}
     for name, latency_us in measurement.quantities.items():
-        match = _QUANTILE.fullmatch(name)
-        if match is not None and latency_us > 0:
-            quantile = float(f"{match[1]}.{match[2] or 0}") / 100.0
+        quantile = quantile_of(name)
+        # The slowest request of a window says nothing about a share, and its share of 0 has no logarithm.
+        if quantile is not None and quantile < 1.0 and latency_us > 0:
             points[latency_us] = min(1.0 - quantile, points.get(latency_us, 1.0))
     return sorted(points.items())
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from bayop.errors import InputError
+from bayop.slo import quantile_of
 
 _REQUIRED: Final = ("os", "policy", "qps_offered", "itr_us", "freq_ghz", "power_w")
-_QUANTILE: Final = re.compile(r"p(\d+)_us")
 _POLICIES: Final = ("static", "default")
 
 # Plausible ranges tell a wrong unit from a right one: 2900 in a column named freq_ghz is MHz.
@@ -92,7 +91,7 @@ def _text(path: Path) -> str:
 def _rows(reader: csv.DictReader[str], path: Path) -> Iterator[Row]:
     columns = list(reader.fieldnames or ())
     missing = [c for c in _REQUIRED if c not in columns]
-    quantiles = [c for c in columns if _QUANTILE.fullmatch(c)]
+    quantiles = [c for c in columns if quantile_of(c) is not None]
     if not quantiles:
         missing.append("p99_us")
     if missing:
@@ -143,7 +142,7 @@ def _quantities(cells: _Cells, quantiles: list[str]) -> dict[str, float]:
 
 def _latencies(cells: _Cells, quantiles: list[str]) -> dict[str, float | None]:
     """The latency quantiles of a row; they rise with their number, or one of them is in another unit."""
-    found = {name: cells.optional(name) for name in sorted(quantiles, key=_share)}
+    found = {name: cells.optional(name) for name in sorted(quantiles, key=lambda name: quantile_of(name) or 0.0)}
     below = 0.0
     for name, value in found.items():
         if value is not None and value < below:
@@ -155,14 +154,6 @@ def _latencies(cells: _Cells, quantiles: list[str]) -> dict[str, float | None]:
             )
         below = value or below
     return found
-
-
-def _share(quantile: str) -> float:
-    """The share of requests that a quantile's column names: `p5_us` -> 0.05, `p999_us` -> 0.999."""
-    digits = quantile[1:].partition("_")[0]
-    if digits == "100":
-        return 1.0
-    return float(f"{digits[:2]}.{digits[2:]}") / 100.0 if len(digits) > 2 else float(digits) / 100.0
 
 
 class _Cells:
@@ -197,7 +188,7 @@ class _Cells:
             value = math.nan
         if not math.isfinite(value):
             raise InputError(f"{column} is a finite number", value=text, place=self.where(column))
-        range_ = _QUANTILE_RANGE if _QUANTILE.fullmatch(column) else _RANGES.get(column)
+        range_ = _QUANTILE_RANGE if quantile_of(column) is not None else _RANGES.get(column)
         if range_ is not None and not range_[0] <= value <= range_[1]:
             low, high, unit = range_
             raise InputError(

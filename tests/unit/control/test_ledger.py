@@ -46,19 +46,6 @@ def test_energy_time_and_requests_are_the_sums_over_the_windows(windows: list[Wi
     )
 
 
-@given(days())
-def test_hours_split_the_windows_and_lose_nothing(windows: list[Window]) -> None:
-    books = Ledger()
-    for window in windows:
-        books.add(window)
-    pieces = [(hour, w) for hour, part in books.by_hour() for w in part]
-    assert sum(w.energy_j for _, w in pieces) == pytest.approx(books.energy_j)
-    assert sum(w.duration_s for _, w in pieces) == pytest.approx(books.duration_s, abs=1e-3)
-    for hour, w in pieces:
-        assert hour * 3600 - 1e-3 <= w.start_s
-        assert w.end_s <= (hour + 1) * 3600 + 1e-3
-
-
 def test_a_window_that_continues_the_last_makes_it_longer_but_trials_stay_apart() -> None:
     books = Ledger()
     for start in (0.0, 20.0):

@@ -31,6 +31,11 @@ def test_one_quantile_has_no_slope() -> None:
     assert share_over(Measurement({"power_w": 80.0}), 500) == 1.0
 
 
+def test_the_slowest_request_says_nothing_about_the_tail() -> None:
+    slowest = Measurement({**WINDOW.quantities, "p100_us": 5000.0})
+    assert all(share_over(slowest, limit) == share_over(WINDOW, limit) for limit in (50, 150, 800, 6000))
+
+
 def test_equal_quantiles_keep_the_smaller_share() -> None:
     flat = Measurement({"p50_us": 100.0, "p99_us": 100.0, "p999_us": 200.0})
     assert share_over(flat, 150) <= 0.01 + 1e-12
