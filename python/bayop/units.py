@@ -13,6 +13,9 @@ from typing import Final
 
 from bayop.errors import InputError
 
+HOUR_S: Final = 3600.0
+HOURS_PER_YEAR: Final = 24 * 365.25
+
 # For each unit: its dimension and its size in the dimension's base unit (s, Hz, W, J, requests/s, 1).
 _UNITS: Final[dict[str, tuple[str, float]]] = {
     "ns": ("time", 1e-9),

@@ -17,9 +17,8 @@ from bayop.optimize.base import Optimizer, Problem
 from bayop.search import Result, Trial, run_search
 from bayop.space import Knob, Setting, format_setting
 from bayop.target.base import Target
-from bayop.units import format_quantity
+from bayop.units import HOURS_PER_YEAR, format_quantity
 
-_HOURS_PER_YEAR: Final = 24 * 365.25
 _STOPPED: Final = {
     "converged": "no safe setting promises an improvement worth a trial",
     "infeasible": "no setting is believed to meet the SLO",
@@ -85,7 +84,7 @@ def _worth(default_w: float, power_w: float) -> str:
     """What a setting saves (or costs) against the default, in watts, per cent and energy a year."""
     saved_w = default_w - power_w
     word = "saves" if saved_w >= 0 else "costs"
-    kwh = abs(saved_w) * _HOURS_PER_YEAR / 1000
+    kwh = abs(saved_w) * HOURS_PER_YEAR / 1000
     return (
         f"This setting {word} {abs(saved_w):.1f} W ({abs(saved_w) / default_w:.0%}): "
         f"{kwh:.0f} kWh per server and year at this load."

@@ -8,9 +8,8 @@ from typing import Final, Protocol
 
 from bayop.control.ledger import Search, Window
 from bayop.errors import InputError
-from bayop.units import format_quantity
+from bayop.units import HOUR_S, format_quantity
 
-HOUR_S: Final = 3600.0
 _SLO_MISSED: Final = "SLO missed"
 
 

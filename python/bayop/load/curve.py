@@ -16,8 +16,8 @@ from typing import Final
 
 from bayop.errors import InputError
 from bayop.load.trace import read_trace
+from bayop.units import HOUR_S
 
-HOUR_S: Final = 3600.0
 DAY_H: Final = 24
 
 SHAPES: Final[dict[str, tuple[float, ...]]] = {

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from bayop.errors import InputError
+from bayop.units import HOUR_S
 
-_HOUR_S: Final = 3600.0
 _MAX_QPS: Final = 1e9
 
 
@@ -56,7 +56,7 @@ def _loads(reader: csv.DictReader[str], path: Path) -> Iterator[float]:
 
 
 def _load(record: dict[str, str], line: str) -> float:
-    from_count = _positive(record, "requests", line) / _HOUR_S if "requests" in record else None
+    from_count = _positive(record, "requests", line) / HOUR_S if "requests" in record else None
     if "qps_mean" not in record:
         assert from_count is not None  # noqa: S101 -- the header has one of the two
         return from_count
@@ -73,7 +73,7 @@ def _load(record: dict[str, str], line: str) -> float:
 
 def _positive(record: dict[str, str], column: str, line: str) -> float:
     value = _number(record, column, line)
-    limit = _MAX_QPS * (_HOUR_S if column == "requests" else 1.0)
+    limit = _MAX_QPS * (HOUR_S if column == "requests" else 1.0)
     if not 0.0 < value <= limit:
         raise InputError(
             f"{column} is positive and at most {limit:g}",

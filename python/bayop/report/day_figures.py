@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bayop.control.ledger import Window
-from bayop.load.curve import HOUR_S
 from bayop.report.style import COLOURS, COLUMN_WIDE, INK, OTHER_COLOUR, SLO_COLOUR, EndLabel, label_ends, new_figure
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.study.day_record import DayRecord, RunRecord
 from bayop.study.day_summary import summarize
+from bayop.units import HOUR_S
 
 _TICK_HOURS: Final = (1, 2, 4, 6, 12, 24)
 

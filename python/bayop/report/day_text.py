@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
 from bayop.study.day_record import DayRecord, RunRecord
 from bayop.study.day_summary import Row, summarize
-
-_HOURS_PER_YEAR: Final = 24 * 365.25
-_DAY_H: Final = 24
+from bayop.units import HOUR_S, HOURS_PER_YEAR
 
 
 def headline(record: DayRecord) -> str:
@@ -45,9 +41,9 @@ def worth(record: DayRecord) -> str | None:
     if bayop is None or bayop.saving <= 0:
         return None
     hours = len(record.hourly_qps)
-    watts = (rows["linux-default"].energy_j - bayop.energy_j) / (hours * 3600.0)
+    watts = (rows["linux-default"].energy_j - bayop.energy_j) / (hours * HOUR_S)
     return (
-        f"That is {watts:.0f} W on average: {watts * _HOURS_PER_YEAR / 1000:.0f} kWh per server and year of such days."
+        f"That is {watts:.0f} W on average: {watts * HOURS_PER_YEAR / 1000:.0f} kWh per server and year of such days."
     )
 
 
@@ -187,4 +183,4 @@ def _percent(share: float) -> str:
 
 def _minutes(hours: float) -> str:
     minutes = hours * 60
-    return f"{minutes:.0f} minutes" if minutes >= 1.5 else f"{hours * 3600:.0f} seconds"
+    return f"{minutes:.0f} minutes" if minutes >= 1.5 else f"{hours * HOUR_S:.0f} seconds"

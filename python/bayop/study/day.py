@@ -13,7 +13,7 @@ from bayop.control.guard import Guard
 from bayop.control.ledger import Ledger, Window
 from bayop.control.triggers import Trigger
 from bayop.errors import InputError
-from bayop.load.curve import HOUR_S, LoadCurve
+from bayop.load.curve import LoadCurve
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Optimizer, Problem
@@ -21,6 +21,7 @@ from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.study.day_record import DayRecord, Kind, MapRecord, RunRecord, SearchRecord
 from bayop.study.day_sweep import Effort, sweep_day
 from bayop.study.machine import CurvePlant, Machine
+from bayop.units import HOUR_S
 
 T = TypeVar("T")
 

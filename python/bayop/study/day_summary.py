@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from bayop.study.day_record import DayRecord, RunRecord
+from bayop.units import HOUR_S, convert
 
-J_PER_KWH: Final = 3.6e6
 _WORTH: Final = 0.02
 """A bound that promises less than this is no measure of anything: shares of it would be noise."""
 
@@ -44,7 +44,7 @@ class Row:
     @property
     def energy_kwh(self) -> float:
         """The energy in the unit of an electricity bill."""
-        return self.energy_j / J_PER_KWH
+        return convert(self.energy_j, "J", to="kWh")
 
     @property
     def over_share(self) -> float:
@@ -70,7 +70,7 @@ def _row(record: DayRecord, run: RunRecord) -> Row:
         energy_j=books.energy_j,
         saving=1.0 - books.energy_j / default.energy_j,
         latency_us=mean_latency_us(run),
-        hours_over=books.over_s / 3600.0,
+        hours_over=books.over_s / HOUR_S,
         requests_over=books.requests_over,
         requests=books.requests,
         trials=run.trials,

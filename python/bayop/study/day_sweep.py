@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from scipy.interpolate import RegularGridInterpolator
 
 from bayop.control.ledger import Ledger, Window
-from bayop.load.curve import HOUR_S, LoadCurve
+from bayop.load.curve import LoadCurve
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space
 from bayop.study.day_record import MapRecord
 from bayop.study.machine import Machine, Question
+from bayop.units import HOUR_S
 
 Array = NDArray[np.float64]
 
