@@ -29,8 +29,12 @@ from bayop.search import Result, run_search
 from bayop.space import Setting
 from bayop.target.twin import TwinTarget
 
-# Truth is what a window as long as a trial's shows under these arrivals, which no trial sees.
+# Truth is the mean of windows as long as a trial's, under arrivals that no trial sees. One window is enough to rank a
+# sweep; its contenders and the settings that a search held are measured in several, because near saturation the tail
+# of one window scatters by several per cent.
 TRUTH_SEED = 1_000_003
+TRUTH_WINDOWS = 6
+CONTENDERS = 12
 MAX_TRIALS = 15
 JUDGED_TRIAL = 8
 
@@ -84,9 +88,9 @@ def main() -> None:
 def judge(case: Case, optimizer: str, *, threads: int, verbose: bool) -> Outcome:
     """Sweeps one server, searches it, and compares."""
     settings = sweep_settings(case.profile)
-    swept = simulated(case, settings, threads=threads)
     limit_us = case.slo.limit_us
-    best_w = min((w for w, p99 in swept if p99 < limit_us), default=None)
+    best = best_of_sweep(case, settings, threads=threads)
+    best_w = None if best is None else best[1]
 
     target = TwinTarget(case.profile, qps=case.qps, seed=case.seed)
     problem = Problem(target.space.without_auto(), case.slo, Objective.parse("power", case.slo), case.qps)
@@ -98,8 +102,7 @@ def judge(case: Case, optimizer: str, *, threads: int, verbose: bool) -> Outcome
                 f"      {dict(trial.setting)} {power_w:.1f} W {p99_us:.0f} us",
                 "held" if trial.incumbent == trial.setting else "",
             )
-        best = next((dict(s) for s, (w, _) in zip(settings, swept, strict=True) if w == best_w), None)
-        print("      best", best_w, best)
+        print("      best", best)
     judged = held_after(result, JUDGED_TRIAL)
     return Outcome(
         seed=case.seed,
@@ -115,14 +118,30 @@ def judge(case: Case, optimizer: str, *, threads: int, verbose: bool) -> Outcome
     )
 
 
-def simulated(case: Case, settings: list[Setting], *, threads: int) -> list[tuple[float, float]]:
+def best_of_sweep(case: Case, settings: list[Setting], *, threads: int) -> tuple[Setting, float] | None:
+    """The setting of least true power that meets the SLO, and its power; None when none does."""
+    swept = simulated(case, settings, windows=1, threads=threads)
+    likely = [i for i, (_, p99_us) in enumerate(swept) if p99_us < 1.2 * case.slo.limit_us]
+    likely.sort(key=lambda i: swept[i][0])
+    for start in range(0, len(likely), CONTENDERS):
+        contenders = [settings[i] for i in likely[start : start + CONTENDERS]]
+        truths = simulated(case, contenders, threads=threads)
+        feasible = [(s, w) for s, (w, p99_us) in zip(contenders, truths, strict=True) if p99_us < case.slo.limit_us]
+        if feasible:
+            return min(feasible, key=lambda found: found[1])
+    return None
+
+
+def simulated(
+    case: Case, settings: list[Setting], *, windows: int = TRUTH_WINDOWS, threads: int
+) -> list[tuple[float, float]]:
     """True power (W) and p99 (us) of settings, all under the same arrivals."""
 
     def measure(setting: Setting) -> tuple[float, float]:
         target = TwinTarget(case.profile, qps=case.qps, seed=TRUTH_SEED)
         target.apply(setting)
-        window = target.measure()
-        return window["power_w"], window["p99_us"]
+        shown = [target.measure() for _ in range(windows)]
+        return statistics.fmean(w["power_w"] for w in shown), statistics.fmean(w["p99_us"] for w in shown)
 
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(measure, settings))
@@ -164,11 +183,11 @@ def summarise(outcomes: list[Outcome]) -> dict[str, float | int | None]:
     return {
         "servers": len(outcomes),
         "feasible": len(regrets),
-        f"median_regret@{JUDGED_TRIAL}_pct": round(statistics.median(regrets), 3),
-        f"p90_regret@{JUDGED_TRIAL}_pct": round(regrets[math.ceil(0.9 * len(regrets)) - 1], 3),
+        f"median_regret@{JUDGED_TRIAL}_pct": round(statistics.median(regrets), 3) if regrets else None,
+        f"p90_regret@{JUDGED_TRIAL}_pct": round(regrets[math.ceil(0.9 * len(regrets)) - 1], 3) if regrets else None,
         "slo_ok_share": round(statistics.fmean(o.slo_ok for o in outcomes), 3),
         "mean_trials": round(statistics.fmean(o.trials for o in outcomes), 2),
-        "bad_share": round(sum(o.bad_trials for o in possible) / sum(o.trials for o in possible), 3),
+        "bad_share": round(sum(o.bad_trials for o in possible) / max(sum(o.trials for o in possible), 1), 3),
         "most_trials_where_infeasible": max(hopeless, default=None),
         "ms_per_trial": round(statistics.median(o.ms_per_trial for o in outcomes), 2),
     }

@@ -20,7 +20,7 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from bench.generality.run import simulated
+from bench.generality.run import best_of_sweep, simulated
 from bench.generality.servers import Case, draw_case, sweep_settings
 
 from bayop.objective import Objective
@@ -70,11 +70,11 @@ def transfer(seed: int) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for place, share in ASKED_AT.items():
         loaded = at_load(case, share)
-        best_w = best_power_w(loaded)
-        if best_w is not None:
+        best = best_of_sweep(loaded, sweep_settings(loaded.profile), threads=1)
+        if best is not None:
             trials, _ = search(loaded, history)
             rows.append({"seed": seed, "place": place, "server": case.summary, "trials": len(trials)})
-            rows[-1]["trials_to_within"] = trials_to_within(loaded, trials, best_w)
+            rows[-1]["trials_to_within"] = trials_to_within(loaded, trials, best[1])
     return rows
 
 
@@ -90,12 +90,6 @@ def search(case: Case, history: list[Observation]) -> tuple[tuple[Trial, ...], l
     problem = Problem(target.space.without_auto(), case.slo, objective, case.qps, tuple(history))
     result = run_search(target, problem, make_optimizer("grey-box", problem, seed=case.seed), max_trials=MAX_TRIALS)
     return result.trials, [Observation(t.setting, t.measurement, case.qps) for t in result.trials]
-
-
-def best_power_w(case: Case) -> float | None:
-    """The least power of a sweep's settings that meet the SLO."""
-    swept = simulated(case, sweep_settings(case.profile), threads=1)
-    return min((w for w, p99_us in swept if p99_us < case.slo.limit_us), default=None)
 
 
 def trials_to_within(case: Case, trials: tuple[Trial, ...], best_w: float) -> int:
