@@ -159,6 +159,8 @@ class _Parser:
         while (op := self._take("*", "/")) is not None:
             right = self._signed()
             times = op[0] == "*"
+            if not times and right.constant == 0.0:
+                raise self._error("a divisor is not zero", op[1])
             dimension = _combine(left.dimension, right.dimension, 1 if times else -1)
             left = _binary(dimension, np.multiply if times else np.divide, left, right)
         return left

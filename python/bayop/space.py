@@ -98,11 +98,12 @@ class Knob:
         if text == AUTO or (text in self.domain.values()):
             return self.check(text)
         try:
-            return self.check(parse_quantity(text, self.unit) if self.unit else float(text))
+            value = parse_quantity(text, self.unit) if self.unit else float(text)
         except ValueError:
-            raise InputError(f"{self.id} takes {self.describe()}", value=text, place=self.id) from None
+            raise InputError(f"{self.id} takes {self.describe()}", value=text) from None
         except InputError as error:
             raise error.at(self.id) from error
+        return self.check(value)
 
     def check(self, value: Value) -> Value:
         """Returns the value as the domain spells it.
@@ -115,7 +116,7 @@ class Knob:
                 not isinstance(value, str) and not isinstance(known, str) and math.isclose(value, known)
             ):
                 return known
-        raise InputError(f"{self.id} takes {self.describe()}", value=value, place=self.id, hint=self._nearest(value))
+        raise InputError(f"{self.id} takes {self.describe()}", value=value, hint=self._nearest(value))
 
     def describe(self) -> str:
         """The domain for people: `2us to 400us in steps of 2us, or auto`."""
@@ -134,7 +135,8 @@ class Knob:
         numbers = self.numbers()
         if isinstance(value, str) or not numbers or math.isnan(value):
             return None
-        return f"the nearest value is {format_quantity(min(numbers, key=lambda n: abs(n - value)), self.unit)}"
+        inside = min(max(value, numbers[0]), numbers[-1])
+        return f"the nearest value is {format_quantity(min(numbers, key=lambda n: abs(n - inside)), self.unit)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ def test_reads_a_value_with_or_without_its_unit(knob: Knob, text: str, value: Va
     [
         (DELAY, "5us", "nic.rx_usecs takes 2us to 10us in steps of 2us, or auto", "the nearest value is 4us"),
         (DELAY, "400us", "nic.rx_usecs takes 2us to 10us in steps of 2us, or auto", "the nearest value is 10us"),
+        (DELAY, "1e300", "nic.rx_usecs takes 2us to 10us in steps of 2us, or auto", "the nearest value is 10us"),
         (FREQ, "auto", "cpu.freq_mhz takes one of 1300MHz, 2100MHz, 2900MHz", None),
         (FREQ, "2.2GHz", "cpu.freq_mhz takes one of 1300MHz, 2100MHz, 2900MHz", "the nearest value is 2100MHz"),
         (FREQ, "50us", "a frequency is expected here", "write it in MHz"),
@@ -84,14 +85,15 @@ def test_reads_a_value_with_or_without_its_unit(knob: Knob, text: str, value: Va
 def test_refuses_a_value_outside_the_domain(knob: Knob, text: str, rule: str, hint: str | None) -> None:
     with pytest.raises(InputError) as caught:
         knob.parse(text)
-    assert (caught.value.rule, caught.value.place, caught.value.hint) == (rule, knob.id, hint)
+    assert (caught.value.rule, caught.value.hint) == (rule, hint)
+    assert knob.id in caught.value.message
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1, 3, "4"])
 def test_checks_programs_as_strictly_as_people(value: Value) -> None:
     with pytest.raises(InputError) as caught:
         DELAY.check(value)
-    assert caught.value.place == RX_USECS
+    assert RX_USECS in caught.value.message
 
 
 def test_a_checked_setting_has_the_order_and_the_spelling_of_the_space() -> None:

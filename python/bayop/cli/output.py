@@ -18,10 +18,10 @@ def print_json(event: Mapping[str, object]) -> None:
 
 
 def console() -> Console:
-    """The console for people; colours and live displays only where stdout is a terminal."""
+    """The console for people: colours, live displays and wrapped lines only where stdout is a terminal."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 
 
 def round_significant(value: float, digits: int = 6) -> float:
