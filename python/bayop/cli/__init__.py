@@ -25,18 +25,19 @@ VERBS: Final[dict[str, str]] = {
     "tune": "search for the setting that meets the SLO for the least power, and hold it",
 }
 
-_EPILOG: Final = """\
-examples:
+EXAMPLE: Final = """\
   bayop demo
   bayop tune --load 400kqps --slo 'p99<500us'
   bayop twin run --load 400kqps
+"""
 
+_EXIT_CODES: Final = """\
 exit codes:
-  0 done
-  1 done but no good: no setting meets the SLO, or it is broken
-  2 bad usage or input
-  3 drift: what is applied is not what was asked
-  4 this machine or installation can't
+  0  done
+  1  done but no good: no setting meets the SLO, or it is broken
+  2  bad usage or input
+  3  drift: what is applied is not what was asked
+  4  this machine or installation can't
 """
 
 
@@ -66,7 +67,7 @@ def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="bayop",
         description="Finds and holds the setting that meets a latency SLO for the least power.",
-        epilog=_EPILOG,
+        epilog=f"examples:\n{EXAMPLE}\n{_EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
