@@ -20,23 +20,26 @@ pub struct Stopped;
 /// Simulates every run of `jobs` on `threads` threads, results in the order of the jobs.
 ///
 /// `stop` is asked by the calling thread after every result and at least every 20 ms; once it
-/// says yes, simulations under way are abandoned.
+/// says yes, simulations under way are abandoned. Long runs start first, so that no thread is
+/// left with one when the others are done.
 pub fn simulate_batch(
     jobs: &[(&Profile, Run)],
     threads: usize,
     mut stop: impl FnMut() -> bool,
 ) -> Result<Vec<Result<Measurement, ProfileError>>, Stopped> {
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.sort_by(|&a, &b| jobs[b].1.expected_requests().total_cmp(&jobs[a].1.expected_requests()));
     let next = AtomicUsize::new(0);
     let stopped = AtomicBool::new(false);
     let (sender, receiver) = channel();
     let mut results: Vec<_> = jobs.iter().map(|_| None).collect();
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, jobs.len().max(1)) {
-            let (sender, next, stopped) = (sender.clone(), &next, &stopped);
+            let (sender, order, next, stopped) = (sender.clone(), &order, &next, &stopped);
             scope.spawn(move || {
                 loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((profile, run)) = jobs.get(index) else { return };
+                    let Some(&index) = order.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+                    let (profile, run) = &jobs[index];
                     let Some(result) = simulate_unless(profile, run, stopped) else { return };
                     if sender.send((index, result)).is_err() {
                         return;
@@ -57,4 +60,27 @@ pub fn simulate_batch(
         }
     });
     results.into_iter().map(|result| result.ok_or(Stopped)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Length, Setting};
+
+    #[test]
+    fn results_come_in_the_order_of_the_jobs_whatever_their_lengths() {
+        let text = include_str!("../../../python/bayop/target/profiles/ebbrt_memcached.toml");
+        let profile = Profile::parse(text, "ebbrt_memcached.toml").unwrap();
+        let job = |seconds: f64, qps: f64| {
+            let setting = Setting { rx_usecs: Some(50.0), freq_mhz: Some(2900.0) };
+            (&profile, Run { setting, qps, length: Length::Seconds(seconds), warmup_s: Some(0.0), seed: 1 })
+        };
+        let jobs = [job(0.01, 1e4), job(0.02, 2e5), job(0.03, 1e5), job(0.04, -1.0), job(0.05, 3e5)];
+        for threads in [1, 2, 7] {
+            let results = simulate_batch(&jobs, threads, || false).unwrap();
+            let durations_ms: Vec<_> =
+                results.into_iter().map(|m| m.ok().map(|m| (1e3 * m.duration_s).round())).collect();
+            assert_eq!(durations_ms, [Some(10.0), Some(20.0), Some(30.0), None, Some(50.0)]);
+        }
+    }
 }

@@ -56,6 +56,14 @@ pub struct Applied {
 }
 
 impl Run {
+    /// How many requests arrive on average, warm-up apart: about how long it takes to simulate.
+    pub(crate) fn expected_requests(&self) -> f64 {
+        match self.length {
+            Length::Seconds(seconds) => seconds * self.qps,
+            Length::Requests(requests) => requests as f64,
+        }
+    }
+
     /// Resolves the run on a server: validates, rounds, fills in defaults.
     pub fn apply(&self, profile: &Profile) -> Result<Applied, ProfileError> {
         let qps = check(self.qps, 1e-3, 1e9, "qps")?;
