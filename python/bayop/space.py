@@ -126,9 +126,7 @@ class Knob:
             )
             text = f"{low} to {high} in steps of {step}" if self.domain.low < self.domain.high else f"only {low}"
         else:
-            text = "one of " + ", ".join(
-                v if isinstance(v, str) else format_quantity(v, self.unit) for v in self.domain.options
-            )
+            text = "one of " + ", ".join(format_value(self.id, v) for v in self.domain.options)
         return text + (", or auto" if self.auto else "")
 
     def _nearest(self, value: Value) -> str | None:
@@ -245,12 +243,14 @@ def fastest_setting(space: Space) -> Setting:
     return space.check({knob.id: fastest(knob) for knob in space.knobs})
 
 
+def format_value(knob_id: str, value: Value) -> str:
+    """A knob's value for people: `314us`, `auto`."""
+    return value if isinstance(value, str) else format_quantity(value, unit_of(knob_id) or "")
+
+
 def format_setting(setting: Setting) -> str:
     """A setting for people: `nic.rx_usecs 314us, cpu.freq_mhz 1700MHz`."""
-    return ", ".join(
-        f"{knob_id} {value if isinstance(value, str) else format_quantity(value, unit_of(knob_id) or '')}"
-        for knob_id, value in setting.items()
-    )
+    return ", ".join(f"{knob_id} {format_value(knob_id, value)}" for knob_id, value in setting.items())
 
 
 def _describe_domain(knob: Knob) -> dict[str, object]:

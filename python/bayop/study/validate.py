@@ -19,7 +19,7 @@ import numpy as np
 from bayop import _core
 from bayop.errors import InputError
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS
-from bayop.target.study_table import Row, read_study
+from bayop.target.study_table import Row, read_study, uncapped
 from bayop.target.twin import combine_batches, simulate, simulation_run
 
 QUANTITIES: Final = ("power_w", "p99_us", "p50_us", "utilization", "interrupts_per_s")
@@ -34,8 +34,8 @@ LATENCIES: Final = ("p99_us", "p50_us")
 REPEATS: Final = 4
 """Independent windows that stand for the repeats of a measurement."""
 
-_DEFAULT_WINDOW: Final = 4
 # Windows of the default policy are this many times longer: its governors wander for a second or so.
+_DEFAULT_WINDOW: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +102,12 @@ class Errors:
 def read_cells(path: Path) -> list[Cell]:
     """The cells of a study that ran without a power cap, in a fixed order.
 
-    A study with caps has them in `rapl_limit_w`; its greatest is the processor's own limit, which never binds.
-
     Raises:
         InputError: the file is no study.
     """
-    rows = read_study(path)
-    uncapped = max((row.cap_w for row in rows if row.cap_w is not None), default=None)
     groups: dict[tuple[str, float, float, float], list[Row]] = defaultdict(list)
-    for row in rows:
-        if row.cap_w == uncapped:
-            groups[row.os, row.qps, row.rx_usecs or 0.0, row.freq_mhz or 0.0].append(row)
+    for row in uncapped(read_study(path)):
+        groups[row.os, row.qps, row.rx_usecs or 0.0, row.freq_mhz or 0.0].append(row)
     return [_cell(repeats) for _, repeats in sorted(groups.items())]
 
 

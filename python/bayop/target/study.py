@@ -13,7 +13,7 @@ import numpy as np
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space, Steps, nic_and_cpu_space
-from bayop.target.study_table import Row, read_study
+from bayop.target.study_table import Row, read_study, uncapped
 from bayop.target.surface import Surface
 
 # The lattice of the 82599 (ITR register, 2.048 us ticks) and of P-states (100 MHz).
@@ -45,7 +45,7 @@ class StudyTarget:
 
     def __init__(self, path: Path, *, os: str, qps: float, seed: int) -> None:
         rows = _select(read_study(path), path, os, qps)
-        static = [r for r in _uncapped(rows) if not r.is_default]
+        static = [r for r in uncapped(rows) if not r.is_default]
         try:
             self._surface = Surface((_coordinates(r), r.quantities) for r in static)
         except InputError as error:
@@ -145,13 +145,6 @@ def _select(rows: list[Row], path: Path, os: str, qps: float) -> list[Row]:
             hint=f"its loads are {listed} qps",
         )
     return chosen
-
-
-def _uncapped(rows: list[Row]) -> list[Row]:
-    """The rows whose RAPL cap is the study's highest (the TDP, which never binds), or all when it has no caps."""
-    caps = [r.cap_w for r in rows if r.cap_w is not None]
-    highest = max(caps, default=None)
-    return [r for r in rows if r.cap_w == highest]
 
 
 def _coordinates(row: Row) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -73,6 +73,12 @@ def read_study(path: Path) -> list[Row]:
     if not rows:
         raise InputError("a study has at least one trusted row", place=f"{path}, line {max(reader.line_num, 1)}")
     return rows
+
+
+def uncapped(rows: Sequence[Row]) -> list[Row]:
+    """The rows at the study's highest power cap, the processor's own limit, which never binds; all without caps."""
+    highest = max((row.cap_w for row in rows if row.cap_w is not None), default=None)
+    return [row for row in rows if row.cap_w == highest]
 
 
 def _text(path: Path) -> str:

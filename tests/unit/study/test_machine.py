@@ -20,9 +20,9 @@ class Counting(FakeMachine):
         super().__init__()
         self.asked: list[Question] = []
 
-    def answer(self, cells: Sequence[Question], *, requests: int, threads: int) -> list[Measurement]:
-        self.asked += cells
-        return super().answer(cells, requests=requests, threads=threads)
+    def answer(self, questions: Sequence[Question], *, requests: int, threads: int) -> list[Measurement]:
+        self.asked += questions
+        return super().answer(questions, requests=requests, threads=threads)
 
 
 @pytest.fixture
