@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 
 def print_json(event: Mapping[str, object]) -> None:
@@ -22,6 +23,14 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def new_table(caption: str | None = None) -> Table:
+    """An empty table in the look of all tables."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True, caption=caption)
 
 
 def round_significant(value: float, digits: int = 6) -> float:

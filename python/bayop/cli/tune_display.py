@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from bayop.cli.output import console as make_console
+from bayop.cli.output import new_table
 from bayop.measurement import Measurement
 from bayop.optimize.base import Optimizer, Problem
 from bayop.search import Result, Trial, run_search
-from bayop.space import Knob, Setting, format_setting
+from bayop.space import format_setting, format_value
 from bayop.target.base import Target
-from bayop.units import HOURS_PER_YEAR, format_quantity
+from bayop.units import HOURS_PER_YEAR
 
 _STOPPED: Final = {
     "converged": "no safe setting promises an improvement worth a trial",
@@ -92,10 +92,10 @@ def _worth(default_w: float, power_w: float) -> str:
 
 
 def _trial_table(problem: Problem) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table = new_table()
     table.add_column("trial", justify="right", no_wrap=True)
-    for knob in problem.space.knobs:
-        table.add_column(knob.id, justify="right", no_wrap=True)
+    for knob_id in problem.space.ids:
+        table.add_column(knob_id, justify="right", no_wrap=True)
     for column in ("power", problem.slo.quantity.removesuffix("_us"), "util.", "SLO"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("would hold", no_wrap=True)
@@ -110,15 +110,10 @@ def _trial_row(trials: Sequence[Trial], problem: Problem) -> list[str]:
     utilization = measurement.get("utilization")
     return [
         str(trial.number),
-        *(_value(knob, trial.setting) for knob in problem.space.knobs),
+        *(format_value(knob_id, trial.setting[knob_id]) for knob_id in problem.space.ids),
         f"{measurement['power_w']:.1f} W",
         f"{measurement[slo.quantity]:.0f} us",
         "-" if utilization is None else f"{utilization:.2f}",
         "[green]met[/green]" if trial.meets_slo else "[red]broken[/red]",
         "default" if held is None else "this" if held == trial.number else f"trial {held}",
     ]
-
-
-def _value(knob: Knob, setting: Setting) -> str:
-    value = setting[knob.id]
-    return value if isinstance(value, str) else format_quantity(value, knob.unit)

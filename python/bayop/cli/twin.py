@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Final
 
 EXAMPLE: Final = """\
-  bayop twin run --profile linux-memcached --load 600kqps --setting auto --setting nic.rx_usecs=50us,cpu.freq_mhz=2.1GHz
+  bayop twin run --load 600kqps --setting auto --setting cpu.freq_mhz=2.1GHz
   bayop twin validate --data study_memcached.csv
-  bayop twin fit --data study_silo.csv --profile linux-silo --loads 200000 --out linux_silo.toml
+  bayop twin fit --data study_silo.csv --profile linux-silo --out fitted.toml
   bayop twin crossvalidate --data study_silo.csv --profile linux-silo
 """
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action,
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
-            epilog=f"example:\n{module.EXAMPLE}",
+            epilog=f"examples:\n{module.EXAMPLE}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )

@@ -7,12 +7,13 @@ from typing import Final
 
 from bayop.cli import arguments, twin_flags
 from bayop.cli.output import console, print_json
-from bayop.cli.twin_fit import add_problem
+from bayop.cli.twin_fit import add_problem, cells_to_fit
 from bayop.errors import InputError
 
 EXAMPLE: Final = """\
   bayop twin crossvalidate --data study_silo.csv --profile linux-silo
-  bayop twin crossvalidate --data study_memcached.csv --profile ebbrt-memcached --parameters application,system,power
+  bayop twin crossvalidate --data study_memcached.csv \\
+      --profile ebbrt-memcached --parameters application,system,power
 """
 
 
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scatter",
         type=arguments.reader(_share, "--scatter"),
         default=0.2,
+        metavar="SHARE",
         help="start every fit from parameters that are this far off at random, as a relative standard deviation: the "
         "profile itself has seen every load (default: 0.2)",
     )
@@ -35,8 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.target.twin import load_profile
 
     profile = load_profile(args.profile)
-    system = args.os or args.profile.partition("-")[0]
-    cells = twin_flags.cells_of(args.data, os=system, qps=[])
+    cells = cells_to_fit(args)
     loads = sorted({cell.qps for cell in cells})
     if len(loads) < 2:
         raise InputError("a cross-validation needs cells at two loads or more", value=f"{len(loads)} load")
@@ -65,8 +66,7 @@ def run(args: argparse.Namespace) -> int:
             print_json(twin_flags.errors_event(args.profile, errors, fitted_on=fitted))
     else:
         console().print(f"[bold]{args.profile}[/bold]: fitted on the other loads, predicted at this one")
-        rows = [(f"fitted on {', '.join(f'{qps / 1000:g}K' for qps in fitted)}", errors) for fitted, errors in results]
-        console().print(twin_flags.error_table(rows))
+        console().print(twin_flags.error_table(("predicted", errors) for _, errors in results))
     return 0
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli import arguments, twin_flags
-from bayop.cli.output import console, print_json, round_significant
-from bayop.errors import InputError, UnsupportedError
+from bayop.cli.output import console, new_table, print_json, round_significant
+from bayop.errors import InputError
 
 if TYPE_CHECKING:
     from bayop import _core
@@ -16,8 +19,9 @@ if TYPE_CHECKING:
     from bayop.study.validate import Cell, Errors
 
 EXAMPLE: Final = """\
-  bayop twin fit --data study_silo.csv --profile linux-silo --loads 50000,200000 --out linux_silo.toml
-  bayop twin fit --data sweep.csv --profile mine.toml --parameters application,power,os.steer_us --out fitted.toml
+  bayop twin fit --data study_silo.csv --profile linux-silo --out fitted.toml
+  bayop twin fit --data sweep.csv --os linux --profile mine.toml --out new.toml \\
+      --loads 50kqps,200kqps --parameters application,power,os.steer_us
 """
 
 
@@ -25,7 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     add_problem(parser)
     twin_flags.add_loads(parser, "fit the cells at these loads, requests/s")
-    parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE", help="where the profile goes")
+    parser.add_argument(
+        "--out",
+        type=arguments.reader(arguments.path, "--out"),
+        required=True,
+        metavar="FILE",
+        help="where the profile goes",
+    )
 
 
 def add_problem(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +57,20 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
         "--sweeps",
         type=arguments.reader(arguments.positive, "--sweeps"),
         default=100,
+        metavar="N",
         help="budget: how often all cells are simulated, give or take a step (default: 100)",
     )
     twin_flags.add_simulation(parser, requests=50_000)
     arguments.add_json(parser)
+
+
+def cells_to_fit(args: argparse.Namespace, loads: Sequence[float] = ()) -> list[Cell]:
+    """The measured cells that `add_problem`'s flags name, at some loads (or all).
+
+    Raises:
+        InputError: the file is no study, or it has no such operating system or load.
+    """
+    return twin_flags.cells_of(args.data, os=args.os or args.profile.partition("-")[0], qps=loads)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,13 +80,11 @@ def run(args: argparse.Namespace) -> int:
     from bayop.target.profile_text import with_numbers
     from bayop.target.twin import parse_profile, read_profile
 
-    if not args.out.parent.is_dir():
-        raise InputError("the profile goes into a folder that exists", value=str(args.out), place="--out")
+    _check_writable(args.out)
     text, source = read_profile(args.profile)
     profile = parse_profile(text, source=source)
-    system = args.os or args.profile.partition("-")[0]
-    cells = twin_flags.cells_of(args.data, os=system, qps=[])
-    fitted = twin_flags.cells_of(args.data, os=system, qps=args.loads)
+    cells = cells_to_fit(args)
+    fitted = cells_to_fit(args, args.loads)
     parameters = named_parameters(profile, args.parameters)
 
     def errors(server: _core.Profile) -> list[Errors]:
@@ -85,18 +103,24 @@ def run(args: argparse.Namespace) -> int:
             threads=args.threads,
             on_simulated=bar.advance,
         ).run(sweeps=args.sweeps)
-    _write(args, with_numbers(text, fit.after))
+    try:
+        args.out.write_text(with_numbers(text, fit.after), encoding="utf-8")
+    except OSError as error:
+        raise _unwritable(args.out, error.strerror) from error
     _print(args, fit, {"before": before, "after": errors(fit.profile)}, fitted)
     return 0
 
 
-def _write(args: argparse.Namespace, text: str) -> None:
-    try:
-        args.out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UnsupportedError(
-            "the profile can be written", value=str(args.out), place="--out", hint=error.strerror
-        ) from error
+def _check_writable(out: Path) -> None:
+    """Refuses, before hours of fitting, a file that could not be written in the end."""
+    if out.is_dir() or not out.parent.is_dir():
+        raise _unwritable(out, "it is a folder" if out.is_dir() else f"there is no folder {out.parent}")
+    if not os.access(out if out.exists() else out.parent, os.W_OK):
+        raise _unwritable(out, os.strerror(errno.EACCES))
+
+
+def _unwritable(out: Path, why: str | None) -> InputError:
+    return InputError("the profile can be written", value=str(out), place="--out", hint=why)
 
 
 def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]], fitted: list[Cell]) -> None:
@@ -112,18 +136,13 @@ def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]
                 fitted_here = row.qps in loads
                 print_json(twin_flags.errors_event(args.profile, row, event=stage, fitted=fitted_here))
         return
-    from rich.table import Table
-
-    table = Table(pad_edge=False)
+    table = new_table()
     for column in ("parameter", "before", "after"):
         table.add_column(column, justify="left" if column == "parameter" else "right")
     for key, value in fit.after.items():
         table.add_row(key, f"{fit.before[key]:.5g}", f"{value:.5g}")
     console().print(table)
-    labelled = [
-        (f"{stage}{', fitted' if row.qps in loads else ', predicted'}", row)
-        for stage, rows in errors.items()
-        for row in rows
-    ]
-    console().print(twin_flags.error_table(labelled))
+    for stage, rows in errors.items():
+        console().print(f"[bold]Errors {stage} the fit[/bold], at loads that are fitted or predicted")
+        console().print(twin_flags.error_table(("fitted" if row.qps in loads else "predicted", row) for row in rows))
     console().print(f"[bold]Written:[/bold] {args.out}")

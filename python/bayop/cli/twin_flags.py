@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayop.cli import arguments
-from bayop.cli.output import round_significant
+from bayop.cli.output import new_table, round_significant
 from bayop.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,11 +19,17 @@ if TYPE_CHECKING:
 
     from bayop.study.validate import Cell, Errors
 
+_MOST_THREADS = 1024
+
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     """`--data`."""
     parser.add_argument(
-        "--data", type=arguments.path, required=True, metavar="FILE", help="a study: CSV, one trial a line"
+        "--data",
+        type=arguments.reader(arguments.path, "--data"),
+        required=True,
+        metavar="FILE",
+        help="a study: CSV, one trial a line",
     )
 
 
@@ -33,13 +39,15 @@ def add_simulation(parser: argparse.ArgumentParser, *, requests: int) -> None:
         "--requests",
         type=arguments.reader(arguments.positive, "--requests"),
         default=requests,
+        metavar="N",
         help=f"simulated requests in every window or cell (default: {requests})",
     )
     arguments.add_seed(parser)
     parser.add_argument(
         "--threads",
-        type=arguments.reader(arguments.positive, "--threads"),
+        type=arguments.reader(arguments.whole_number(1, _MOST_THREADS), "--threads"),
         default=os.cpu_count() or 1,
+        metavar="N",
         help="threads to use; results don't depend on it (default: one a core)",
     )
 
@@ -140,17 +148,9 @@ def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:
 
 def error_table(rows: Iterable[tuple[str, Errors]]) -> Table:
     """Errors for people: a row of mean absolute errors for every load, one of signed errors for its default policy."""
-    from rich import box
-    from rich.table import Table
-
     from bayop.study.validate import LATENCIES, QUANTITIES, SATURATED
 
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-        caption=f"p99, p50: cells below {SATURATED:g} utilization; default policy: signed errors",
-    )
+    table = new_table(f"p99, p50: cells below {SATURATED:g} utilization; default policy: signed errors")
     table.add_column("", no_wrap=True)
     table.add_column("load", justify="right")
     table.add_column("cells", justify="right")

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli import arguments, twin_flags
-from bayop.cli.output import console, print_json, round_significant
+from bayop.cli.output import console, new_table, print_json, round_significant
 from bayop.errors import InputError
 from bayop.measurement import Measurement
-from bayop.slo import Slo
-from bayop.space import AUTO, Setting, Space, Value, default_setting
-from bayop.units import format_quantity, unit_of
+from bayop.slo import Slo, quantile_of
+from bayop.space import AUTO, Setting, Space, Value, default_setting, format_value
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 EXAMPLE: Final = """\
   bayop twin run --load 400kqps
-  bayop twin run --profile ebbrt-silo --load 100kqps --setting nic.rx_usecs=100us,cpu.freq_mhz=2.3GHz --slo 'p99<500us'
+  bayop twin run --profile ebbrt-silo --load 100kqps --slo 'p99<500us' \\
+      --setting nic.rx_usecs=100us,cpu.freq_mhz=2.3GHz
 """
 
 
@@ -29,7 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--profile", default="linux-memcached", metavar="NAME|FILE", help="the server (default: linux-memcached)"
     )
     parser.add_argument(
-        "--load", type=arguments.reader(arguments.qps, "--load"), required=True, help="offered load, requests/s"
+        "--load",
+        type=arguments.reader(arguments.qps, "--load"),
+        required=True,
+        metavar="QPS",
+        help="offered load, such as 600000 or 600kqps",
     )
     parser.add_argument(
         "--setting",
@@ -47,16 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulates and prints; 1 when there is an SLO and no setting meets it."""
-    from bayop.target.twin import load_profile, profile_space, simulate, simulation_run
+    from bayop.target.twin import QUANTITIES, load_profile, profile_space, simulate, simulation_run
 
+    if args.slo is not None and args.slo.quantity not in QUANTITIES:
+        hint = f"it shows {', '.join(sorted(q for q in QUANTITIES if quantile_of(q) is not None))}"
+        raise InputError("the twin shows the SLO's quantile", value=args.slo.quantity, place="--slo", hint=hint)
     profile = load_profile(args.profile)
     space = profile_space(profile)
     settings = [parse_setting(space, text) for text in args.setting or [AUTO]]
     runs = [simulation_run(s, qps=args.load, requests=args.requests, seed=args.seed) for s in settings]
     windows = simulate(profile, runs, threads=args.threads)
-    if args.slo is not None and args.slo.quantity not in windows[0].quantities:
-        shown = ", ".join(sorted(q for q in windows[0].quantities if q.endswith("_us")))
-        raise InputError("the twin shows the SLO's quantile", value=args.slo.quantity, place="--slo", hint=shown)
     if args.json:
         for setting, window in zip(settings, windows, strict=True):
             print_json(_event(setting, window, args.load, args.slo))
@@ -71,19 +75,21 @@ def parse_setting(space: Space, text: str) -> Setting:
     """Reads `nic.rx_usecs=50us,cpu.freq_mhz=2.1GHz`; knobs that are not named stay `auto`.
 
     Raises:
-        InputError: no assignment, an unknown knob, or a value outside its domain.
+        InputError: no assignment, an unknown knob or one that comes twice, or a value outside its domain.
     """
-    setting = dict(default_setting(space))
+    setting: dict[str, Value] = {}
     for part in () if text == AUTO else text.split(","):
         knob_id, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             hint = "for example nic.rx_usecs=50us,cpu.freq_mhz=2.1GHz"
             raise InputError("a setting is a list of KNOB=VALUE, or auto", value=text, place="--setting", hint=hint)
+        if knob_id in setting:
+            raise InputError("a setting names each knob once", value=text, place="--setting")
         try:
             setting[knob_id] = space[knob_id].parse(value)
         except InputError as error:
             raise error.at("--setting") from error
-    return space.check(setting)
+    return space.check({**default_setting(space), **setting})
 
 
 def _event(setting: Setting, window: Measurement, qps: float, slo: Slo | None) -> dict[str, object]:
@@ -96,18 +102,15 @@ def _event(setting: Setting, window: Measurement, qps: float, slo: Slo | None) -
 
 
 def _table(settings: Sequence[Setting], windows: Sequence[Measurement], slo: Slo | None) -> Table:
-    from rich.table import Table
-
-    table = Table(pad_edge=False)
-    knobs = (knob_id.partition(".")[2] for knob_id in settings[0])
-    for column in (*knobs, "power", "p50", "p99", "util.", "int/s"):
+    table = new_table()
+    for column in (*settings[0], "power", "p50", "p99", "util.", "int/s"):
         table.add_column(column, justify="right")
     if slo is not None:
         table.add_column(str(slo), justify="right")
     for setting, window in zip(settings, windows, strict=True):
         verdict = [] if slo is None else [_verdict(slo, window)]
         table.add_row(
-            *(_value(knob_id, value) for knob_id, value in setting.items()),
+            *(format_value(knob_id, value) for knob_id, value in setting.items()),
             f"{window['power_w']:.1f} W",
             f"{window['p50_us']:.0f} us",
             f"{window['p99_us']:.0f} us",
@@ -116,10 +119,6 @@ def _table(settings: Sequence[Setting], windows: Sequence[Measurement], slo: Slo
             *verdict,
         )
     return table
-
-
-def _value(knob_id: str, value: Value) -> str:
-    return value if isinstance(value, str) else format_quantity(value, unit_of(knob_id) or "")
 
 
 def _verdict(slo: Slo, window: Measurement) -> str:

@@ -77,13 +77,15 @@ class TestRun:
             (["--setting", "fast"], "--setting: a setting is a list of KNOB=VALUE, or auto", "nic.rx_usecs=50us"),
             (["--setting", "nic.rx_usec=50us"], "--setting: the knob is unknown here", "did you mean nic.rx_usecs?"),
             (["--setting", "nic.rx_usecs=51us"], "nic.rx_usecs takes 2us to 1022us in steps of 2us", "nearest"),
+            (["--setting", "nic.rx_usecs=2,nic.rx_usecs=4"], "--setting: a setting names each knob once", None),
+            (["--slo", "p75<1ms"], "--slo: the twin shows the SLO's quantile, but got 'p75_us'", "it shows p50_us"),
             (["--setting", "cpu.freq_mhz=9GHz"], "cpu.freq_mhz takes 1200MHz to 2900MHz", "the nearest value"),
             (["--setting", "cpu.freq_mhz=50us"], "a frequency is expected here, but got '50us'", None),
             (["--profile", "linux-mysql"], "the profile is unknown", "built-in profiles: ebbrt-memcached"),
             (["--profile", "nowhere.toml"], "the profile can be read", "No such file"),
             (["--slo", "p42<1ms"], "the twin shows the SLO's quantile, but got 'p42_us'", "p99_us"),
             (["--requests", "0"], "--requests: a whole number from 1 to 1000000000 is expected", None),
-            (["--threads", "0"], "--threads: a whole number from 1 to 1000000000 is expected", None),
+            (["--threads", "0"], "--threads: a whole number from 1 to 1024 is expected", None),
         ],
     )
     def test_bad_usage(self, capsys: pytest.CaptureFixture[str], more: list[str], said: str, hint: str | None) -> None:
@@ -231,15 +233,12 @@ class TestFit:
         argv = ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--out", str(tmp_path / "x.toml")]
         refused([*argv, *more], capsys, said, hint)
 
-    def test_a_folder_that_can_not_be_written_is_found_before_the_work(
-        self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    @pytest.mark.parametrize(("out", "why"), [("missing/p.toml", "there is no folder"), (".", "it is a folder")])
+    def test_a_file_that_can_not_be_written_is_found_before_the_work(
+        self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str, why: str
     ) -> None:
-        out = tmp_path / "missing" / "p.toml"
-        refused(
-            ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--out", str(out)],
-            capsys,
-            "--out: the profile goes into a folder that exists",
-        )
+        argv = ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--out", str(tmp_path / out)]
+        refused(argv, capsys, "--out: the profile can be written", why)
 
 
 class TestCrossvalidate:
@@ -249,7 +248,7 @@ class TestCrossvalidate:
         lines = json_lines(capsys)
         assert [(r["load"], r["fitted_on"]) for r in lines] == [(200_000.0, [500_000.0]), (500_000.0, [200_000.0])]
         assert main([*argv, "--parameters", "app.network_us", *SMALL]) == 0
-        assert "fitted on 200K" in capsys.readouterr().out
+        assert "fitted on the other loads, predicted at this one" in capsys.readouterr().out
 
     def test_needs_two_loads(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         profile = load_profile("ebbrt-memcached")
@@ -269,4 +268,4 @@ def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as done:
             main(["twin", action, "--help"])
         assert done.value.code == 0
-        assert f"bayop twin {action}" in capsys.readouterr().out.partition("example:")[2]
+        assert f"bayop twin {action}" in capsys.readouterr().out.partition("examples:")[2]
