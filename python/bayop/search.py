@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
@@ -76,8 +77,8 @@ def run_search(
         on_trial: Called after every trial, for display and records.
 
     Raises:
-        InputError: the budget is no positive number, or the target measures less than the problem needs; nothing
-            has been applied then.
+        InputError: the budget is no positive number, or the target measures less than the problem needs (nothing
+            has been applied then); or the objective has no finite value in the first trial.
     """
     check_problem(target, problem, max_trials)
     trials: list[Trial] = []
@@ -131,6 +132,18 @@ def check_measured(server: Server, objective: Objective) -> None:
             )
 
 
+def _check_value(objective: Objective, measurement: Measurement) -> None:
+    """Refuses an objective that already has no value where searches start; later on, such a trial is never the best."""
+    value = objective.of(measurement)
+    if not math.isfinite(value):
+        raise InputError(
+            f"the objective {objective.name!r} is a finite number in the first trial",
+            value=value,
+            place="objective",
+            hint="look at its logarithms, roots, powers and divisors",
+        )
+
+
 def _run_trials(
     target: Target,
     problem: Problem,
@@ -148,6 +161,8 @@ def _run_trials(
             return answer.reason
         setting = target.apply(answer.setting)
         measurement = target.measure()
+        if number == 1:
+            _check_value(problem.objective, measurement)
         started = perf_counter()
         optimizer.tell(Observation(setting, measurement, problem.qps))
         incumbent = optimizer.incumbent()

@@ -157,6 +157,15 @@ def test_refuses_a_search_without_trials(max_trials: int) -> None:
     assert server.applied == []
 
 
+@pytest.mark.parametrize("objective", ["log(utilization - 1)", "power_w^999"])
+def test_refuses_an_objective_without_a_value_and_puts_the_default_back(objective: str) -> None:
+    server = FakeServer(PROBLEM.space)
+    problem = make_problem(PROBLEM.space, objective=objective)
+    with pytest.raises(InputError, match=r"objective: the objective .* is a finite number in the first trial"):
+        run_search(server, problem, Scripted([FAST]), max_trials=3)
+    assert server.setting is None
+
+
 @pytest.mark.parametrize(("slo", "objective"), [("p99.9<1ms", "power"), ("p99<1ms", "interrupts_per_s")])
 def test_refuses_a_problem_that_the_target_does_not_measure(slo: str, objective: str) -> None:
     server = FakeServer(PROBLEM.space)
