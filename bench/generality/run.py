@@ -14,12 +14,14 @@ import json
 import math
 import os
 import statistics
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from bench import environment
 from bench.generality.servers import Case, draw_case, sweep_settings
 
 from bayop.objective import Objective
@@ -82,6 +84,8 @@ def main() -> None:
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
         (args.out / "outcomes.jsonl").write_text("".join(json.dumps(asdict(o)) + "\n" for o in outcomes))
+        described = environment.describe("bench.generality.run", sys.argv[1:])
+        (args.out / "env.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
         (args.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from bench.search import environment
+from bench import environment
 from bench.search.cells import find_cells
 from bench.search.records import Record, Search, run
 from bench.search.summary import by_cell, markdown, summarise
@@ -57,7 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = args.out or default_folder()
     out.mkdir(parents=True, exist_ok=True)
     write_raw(out / "raw.csv", records)
-    (out / "env.json").write_text(json.dumps(environment.describe(arguments), indent=2) + "\n", encoding="utf-8")
+    (out / "env.json").write_text(
+        json.dumps(environment.describe("bench.search.run", arguments), indent=2) + "\n", encoding="utf-8"
+    )
     text = report(records, args)
     (out / "summary.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)

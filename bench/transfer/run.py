@@ -14,12 +14,14 @@ import argparse
 import json
 import os
 import statistics
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from bench import environment
 from bench.generality.run import best_of_sweep, simulated
 from bench.generality.servers import Case, draw_case, sweep_settings
 
@@ -57,6 +59,8 @@ def main() -> None:
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
         (args.out / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+        described = environment.describe("bench.transfer.run", sys.argv[1:])
+        (args.out / "env.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
         (args.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 

@@ -18,10 +18,10 @@ def host_kind() -> str:
     return f"{os.cpu_count()}cpu-{platform.machine()}"
 
 
-def describe(arguments: Sequence[str]) -> Mapping[str, object]:
+def describe(module: str, arguments: Sequence[str]) -> Mapping[str, object]:
     """Machine, versions, revision and command, JSON-ready."""
     return {
-        "command": ["python", "-m", "bench.search.run", *arguments],
+        "command": ["python", "-m", module, *arguments],
         "revision": _revision(),
         "cpu": _cpu(),
         "cpus": os.cpu_count(),
@@ -46,13 +46,13 @@ def _cpu() -> str:
 
 def _revision() -> str | None:
     """The commit, marked when the sources under test differ from it."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     git = ["git", "-C", str(root)]
     run = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     if run.returncode != 0:
         return None
     changed = subprocess.run(
-        [*git, "status", "--porcelain", "--untracked-files=no", "python", "bench/search"],
+        [*git, "status", "--porcelain", "--untracked-files=no", "python", "crates", "bench"],
         capture_output=True,
         text=True,
         check=False,
