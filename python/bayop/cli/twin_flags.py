@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bayop.cli import arguments
 from bayop.cli.output import new_table, round_significant
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bayop.study.validate import Cell, Errors
 
-_MOST_THREADS = 1024
+_MOST_THREADS: Final = 1024
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

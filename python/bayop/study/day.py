@@ -28,7 +28,8 @@ T = TypeVar("T")
 PEAK_QPS: Final[Mapping[str, float]] = {"memcached": 750_000.0, "silo": 250_000.0}
 """The services of [D] and the load at the peak of their day."""
 
-SYSTEMS: Final = {"linux": "Linux", "ebbrt": "EbbRT"}
+SYSTEMS: Final = ("linux", "ebbrt")
+"""The operating systems that the day is played on."""
 
 
 @dataclass(frozen=True, slots=True)

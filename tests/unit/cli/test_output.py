@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from bayop.cli.output import console, new_table, print_json, round_significant
+
+
+def test_a_program_gets_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"event": "trial", "setting": None})
+    print_json({"event": "result"})
+    assert [json.loads(line)["event"] for line in capsys.readouterr().out.splitlines()] == ["trial", "result"]
+
+
+def test_a_program_never_gets_a_nan(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        print_json({"power_w": math.nan})
+    assert capsys.readouterr().out == ""
+
+
+def test_a_pipe_gets_no_colours_and_whole_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    console().print("[bold red]" + "word " * 50 + "[/bold red]end")
+    assert capsys.readouterr().out == "word " * 50 + "end\n"
+
+
+def test_a_table_fits_the_width(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    table = new_table("what the columns mean")
+    table.add_column("setting")
+    table.add_row("word " * 30)
+    console().print(table)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 40
+
+
+@pytest.mark.parametrize(("value", "digits", "rounded"), [(133.123456789, 6, 133.123), (0.00123456, 3, 0.00123)])
+def test_digits_that_mean_nothing_are_left_out(value: float, digits: int, rounded: float) -> None:
+    assert round_significant(value, digits) == rounded
