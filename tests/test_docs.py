@@ -1,4 +1,4 @@
-"""What the documentation and `--help` tell people to type is understood."""
+"""What the documentation and `--help` tell people to type is understood, and what they link to is there."""
 
 from __future__ import annotations
 
@@ -18,10 +18,16 @@ EXAMPLES = ["", *VERBS, *(f"twin_{action}" for action in ACTIONS)]
 
 
 def commands_in(text: str) -> list[list[str]]:
-    """The commands of console blocks and of examples, without the prompt."""
+    """The commands of ours in console blocks and in examples, without the prompt."""
     joined = re.sub(r"\\\n\s*", "", text)
-    lines = re.findall(r"^ *(?:\$ |> )?((?:\.venv/bin/)?bayop .*|make .*)$", joined, re.MULTILINE)
-    return [shlex.split(line, comments=True) for line in lines]
+    lines = re.findall(r"^ *(?:\$ )?(.*\b(?:bayop|make|bench)\b.*)$", joined, re.MULTILINE)
+    commands = [shlex.split(part, comments=True) for line in lines for part in line.split("&&")]
+    return [c for c in commands if c and Path(c[0]).name in {"bayop", "make", "python"}]
+
+
+def commands_of(page: Path) -> list[list[str]]:
+    blocks = re.findall(r"^ *```console\n(.*?)```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [command for block in blocks for command in commands_in(block)]
 
 
 def check(command: list[str]) -> None:
@@ -29,15 +35,21 @@ def check(command: list[str]) -> None:
     if program == "make":
         targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
         assert set(arguments) <= set(targets)
-    else:
+    elif program.endswith("bayop"):
         build_parser(arguments).parse_args(arguments)
+    else:
+        script = f"{arguments[1].replace('.', '/')}.py" if arguments[0] == "-m" else arguments[0]
+        assert (ROOT / script).exists()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_of_a_page_is_understood(page: Path) -> None:
-    for block in re.findall(r"^ *```console\n(.*?)```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
-        for command in commands_in(block):
-            check(command)
+    for command in commands_of(page):
+        check(command)
+
+
+def test_the_pages_have_commands_to_check() -> None:
+    assert sum(len(commands_of(page)) for page in PAGES) > 10
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -49,5 +61,8 @@ def test_every_example_of_help_is_understood(name: str) -> None:
         check(command)
 
 
-def test_the_pages_have_commands_to_check() -> None:
-    assert sum(len(commands_in(page.read_text(encoding="utf-8"))) for page in PAGES) > 10
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+    missing = [link for link in links if not (page.parent / link).exists()]
+    assert not missing
