@@ -27,6 +27,9 @@ BATCHES: Final = 8
 LEAST_BATCH_S: Final = 0.1
 """The least simulated time of a batch: a queue that the cores can't keep up with needs time to show."""
 
+MOST_BATCH_REQUESTS: Final = 1_000_000
+"""What the least time may ask for: beyond this load every server here is overloaded, and it shows at once."""
+
 QUANTITIES: Final = frozenset(
     {
         "power_w", "energy_j", "p5_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us", "mean_us",
@@ -122,7 +125,7 @@ class TwinTarget:
 
     def _window(self, setting: Setting, number: int) -> Measurement:
         seeds = np.random.SeedSequence([self._seed, number]).generate_state(BATCHES, np.uint64)
-        requests = max(self._requests // BATCHES, math.ceil(self._qps * LEAST_BATCH_S))
+        requests = max(self._requests // BATCHES, min(math.ceil(self._qps * LEAST_BATCH_S), MOST_BATCH_REQUESTS))
         runs = [simulation_run(setting, qps=self._qps, requests=requests, seed=int(s)) for s in seeds]
         return combine_batches(simulate(self._profile, runs, threads=1))
 

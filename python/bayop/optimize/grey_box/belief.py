@@ -20,6 +20,7 @@ from bayop.optimize.grey_box.outputs import LATENCY, UTILIZATION, Outputs
 _STABLE_UTILIZATION: Final = 0.85
 _PLAUSIBLE_SD: Final = 0.2
 _DERIVATIVE_STEP: Final = 1e-4
+_WORST: Final = 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,10 @@ def _objective(problem: Problem, names: Sequence[str], mean: Array, sd: Array, w
         quantities: dict[str, Values] = dict(zip(names, np.exp(logs), strict=True))
         quantities |= {"qps": problem.qps, "duration_s": window.duration_s}
         quantities["energy_j"] = quantities["power_w"] * window.duration_s
-        return np.broadcast_to(np.asarray(problem.objective.value(quantities), dtype=np.float64), mean[0].shape)
+        # Far from what was measured an expression may have no value; such settings are not worth a trial.
+        with np.errstate(all="ignore"):
+            objective = np.asarray(problem.objective.value(quantities), dtype=np.float64)
+        return np.nan_to_num(np.broadcast_to(objective, mean[0].shape), nan=_WORST, posinf=_WORST)
 
     value = evaluate(mean)
     variance = np.zeros_like(value)

@@ -31,9 +31,9 @@ class Caution:
     Attributes:
         trial: A setting is tried only when its probability of meeting the SLO is at least this.
         after_miss: Every trial that missed the SLO multiplies the risk of the next ones, 1 - `trial`, by this.
-        last_trials: The same for the last two trials of the budget; never below `trial`.
-        overload: The same for the probability that the cores keep up: an overloaded server does not miss its SLO by a
-            little, and takes time to recover.
+        last_trials: The least such probability in the last two trials of the budget.
+        overload: The least probability, in any trial, that the cores keep up: an overloaded server does not miss its
+            SLO by a little, and takes time to recover.
         trust: A tried setting may be held when its probability of meeting the SLO is at least this.
         worth: The least expected improvement, relative to the incumbent's objective, that is worth a trial. It counts
             only as far as the setting could be trusted afterwards, so that a possible 0.4 % at even odds is worth one.
