@@ -136,7 +136,7 @@ def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:
     event: dict[str, object] = {
         "app": app,
         "os": errors.os,
-        "load": round_significant(errors.qps, 9),
+        "load": int(errors.qps) if float(errors.qps).is_integer() else errors.qps,
         "cells": errors.cells,
         "mape_pct": _per_cent(errors.mape),
         "mape_all_cells_pct": _per_cent(errors.mape_all),
