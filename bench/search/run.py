@@ -39,7 +39,7 @@ SLOW = ("ax", "ax-constrained")
 EXAMPLES = """\
 examples:
   python -m bench.search.run ../shared/data
-  python -m bench.search.run ../shared/data --optimizers grey-box,random --seeds 2 --cells 'linux 600K' --out /tmp/look
+  python -m bench.search.run ../shared/data --optimizers grey-box,random --seeds 2 --cells 'linux 600K' --out build/look
 """
 
 

@@ -95,6 +95,17 @@ def objective_of(args: argparse.Namespace) -> Objective:
     return reader(parse, "--objective")(args.objective)
 
 
+def add_load(parser: argparse.ArgumentParser) -> None:
+    """`--load`."""
+    parser.add_argument(
+        "--load",
+        type=reader(qps, "--load"),
+        required=True,
+        metavar="QPS",
+        help="offered load, such as 600000 or 600kqps",
+    )
+
+
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """`--seed`."""
     parser.add_argument(

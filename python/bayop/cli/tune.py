@@ -34,13 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--os", help="study: the operating system, such as linux or ebbrt (default: linux)")
     parser.add_argument("--profile", metavar="NAME|FILE", help="twin: the server (default: linux-memcached)")
-    parser.add_argument(
-        "--load",
-        type=arguments.reader(arguments.qps, "--load"),
-        required=True,
-        metavar="QPS",
-        help="offered load, such as 600000 or 600kqps",
-    )
+    arguments.add_load(parser)
     arguments.add_slo(parser)
     arguments.add_objective(parser)
     knobs = parser.add_mutually_exclusive_group()

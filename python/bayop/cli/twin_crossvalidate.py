@@ -7,7 +7,7 @@ from typing import Final
 
 from bayop.cli import arguments, twin_flags
 from bayop.cli.output import console, print_json
-from bayop.cli.twin_fit import add_problem, cells_to_fit
+from bayop.cli.twin_fit import add_problem, calibrate, cells_to_fit
 from bayop.errors import InputError
 
 EXAMPLE: Final = """\
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fits and predicts once for every load, and prints the errors of the predictions."""
-    from bayop.study.calibrate import Calibration, named_parameters, scattered
+    from bayop.study.calibrate import named_parameters, scattered
     from bayop.study.validate import compare, errors_by_load
     from bayop.target.twin import load_profile
 
@@ -46,15 +46,8 @@ def run(args: argparse.Namespace) -> int:
     with twin_flags.progress("sweeps", args.sweeps * len(loads)) as bar:
         for number, held_out in enumerate(loads):
             start = scattered(profile, parameters, relative_sd=args.scatter, seed=args.seed + number)
-            fit = Calibration(
-                start,
-                [cell for cell in cells if cell.qps != held_out and not cell.is_default],
-                parameters,
-                requests=args.requests,
-                seed=args.seed,
-                threads=args.threads,
-                on_simulated=bar.advance,
-            ).run(sweeps=args.sweeps)
+            seen = [cell for cell in cells if cell.qps != held_out]
+            fit = calibrate(args, start, seen, parameters, bar)
             unseen = [cell for cell in cells if cell.qps == held_out]
             predicted = compare(
                 fit.profile, unseen, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads

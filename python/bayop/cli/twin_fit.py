@@ -73,9 +73,30 @@ def cells_to_fit(args: argparse.Namespace, loads: Sequence[float] = ()) -> list[
     return twin_flags.cells_of(args.data, os=args.os or args.profile.partition("-")[0], qps=loads)
 
 
+def calibrate(
+    args: argparse.Namespace,
+    start: _core.Profile,
+    cells: Sequence[Cell],
+    parameters: Sequence[str],
+    bar: twin_flags.Bar,
+) -> Fit:
+    """Fits parameters to the settings among `cells`, as `add_problem`'s flags say; the default policy is not fitted."""
+    from bayop.study.calibrate import Calibration
+
+    return Calibration(
+        start,
+        [cell for cell in cells if not cell.is_default],
+        parameters,
+        requests=args.requests,
+        seed=args.seed,
+        threads=args.threads,
+        on_simulated=bar.advance,
+    ).run(sweeps=args.sweeps)
+
+
 def run(args: argparse.Namespace) -> int:
     """Fits, writes the profile, and prints what changed and how well it fits at every load."""
-    from bayop.study.calibrate import Calibration, named_parameters
+    from bayop.study.calibrate import named_parameters
     from bayop.study.validate import compare, errors_by_load
     from bayop.target.profile_text import with_numbers
     from bayop.target.twin import parse_profile, read_profile
@@ -94,15 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
     before = errors(profile)
     with twin_flags.progress("sweeps", args.sweeps) as bar:
-        fit = Calibration(
-            profile,
-            [cell for cell in fitted if not cell.is_default],
-            parameters,
-            requests=args.requests,
-            seed=args.seed,
-            threads=args.threads,
-            on_simulated=bar.advance,
-        ).run(sweeps=args.sweeps)
+        fit = calibrate(args, profile, fitted, parameters, bar)
     try:
         args.out.write_text(with_numbers(text, fit.after), encoding="utf-8")
     except OSError as error:

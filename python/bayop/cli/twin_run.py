@@ -28,13 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", default="linux-memcached", metavar="NAME|FILE", help="the server (default: linux-memcached)"
     )
-    parser.add_argument(
-        "--load",
-        type=arguments.reader(arguments.qps, "--load"),
-        required=True,
-        metavar="QPS",
-        help="offered load, such as 600000 or 600kqps",
-    )
+    arguments.add_load(parser)
     parser.add_argument(
         "--setting",
         action="append",
