@@ -1,0 +1,85 @@
+//! Where the kernel's interfaces are.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// One machine's kernel interfaces: the live machine, or a copy of its trees.
+///
+/// Paths inside are relative to the root (`sys/class/net/eth0/napi_defer_hard_irqs`), so that what is journaled or
+/// reported about a recorded machine reads like what is said of a live one.
+#[derive(Debug, Clone)]
+pub struct Host {
+    root: PathBuf,
+}
+
+impl Host {
+    /// The machine that this program runs on.
+    pub fn live() -> Self {
+        Self { root: PathBuf::from("/") }
+    }
+
+    /// A recorded machine: a folder that holds its `sys`, `proc` and `dev`.
+    pub fn recorded(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Whether this is the machine that the program runs on.
+    pub fn is_live(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    /// Where `path` (relative, such as `proc/stat`) is.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// The text of a kernel file, without the line's end.
+    ///
+    /// # Errors
+    /// The file is absent, may not be read, or the driver refuses.
+    pub fn read(&self, path: &str) -> Result<String> {
+        let text = fs::read_to_string(self.path(path)).map_err(|error| refusal(path, "read", &error))?;
+        Ok(text.trim_end().to_owned())
+    }
+
+    /// Writes a kernel file in one system call, as the kernel wants it. Never creates a file.
+    ///
+    /// # Errors
+    /// The file is absent, may not be written, or the driver refuses the value.
+    pub fn write(&self, path: &str, text: &str) -> Result<()> {
+        use std::io::Write as _;
+        fs::OpenOptions::new()
+            .write(true)
+            .truncate(!self.is_live())
+            .open(self.path(path))
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| refusal(path, "written", &error).value(text))
+    }
+
+    /// Whether the file or folder is there.
+    pub fn has(&self, path: &str) -> bool {
+        self.path(path).exists()
+    }
+
+    /// The names in a folder, sorted; none when there is no such folder.
+    pub fn names(&self, path: &str) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.path(path))
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn refusal(path: &str, action: &str, error: &std::io::Error) -> Error {
+    let refused = Error::unsupported(format!("the kernel lets the file be {action} ({error})")).at(format!("/{path}"));
+    match error.kind() {
+        ErrorKind::PermissionDenied => refused.hint("run as root"),
+        _ => refused,
+    }
+}

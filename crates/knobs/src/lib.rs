@@ -1,0 +1,23 @@
+//! The knobs and sensors of a Linux server.
+//!
+//! The only crate that touches `/sys`, `/proc`, netlink and MSRs. From the outside in:
+//!
+//! - [`catalogue`]: what every knob is, as data: unit, domain, kernel interface, hazards, source.
+//! - [`knob`]: the knobs that this machine has. An [`knob::Instance`] is one knob in one place
+//!   (`nic.rx_usecs@eth0`); it reads a [`Value`] in the knob's unit and plans the writes that set it.
+//! - [`control`]: one kernel attribute each (a sysfs file, a coalescing parameter, an MSR), with how to read it, write
+//!   it and undo a write by hand. Whoever writes saves what [`control::Control::read`] gave first.
+//! - [`host`]: where the kernel's interfaces are: the live machine, or a recorded tree.
+//!
+//! Nothing here decides whether a write is allowed, remembers an original or restores one: that is the agent's work.
+
+pub mod catalogue;
+pub mod control;
+pub mod error;
+pub mod host;
+pub mod knob;
+pub mod value;
+
+pub use error::{Error, Result};
+pub use host::Host;
+pub use value::Value;
