@@ -1,10 +1,10 @@
 # ruff: noqa: PYI021 - the stub is where the extension is documented
-"""Compiled parts of BayOp: the digital twin."""
+"""Compiled parts of BayOp: the digital twin and the knob catalogue."""
 
 from collections.abc import Mapping, Sequence
-from typing import NotRequired, TypedDict, final, type_check_only
+from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
-__all__ = ["Profile", "ProfileError", "__version__", "simulate"]
+__all__ = ["Profile", "ProfileError", "__version__", "knob_catalogue", "simulate"]
 
 __version__: str
 
@@ -123,3 +123,31 @@ def simulate(profile: Profile, runs: Sequence[Run], *, threads: int = 1) -> list
     Releases the interpreter meanwhile; Ctrl-C interrupts. Results do not depend on `threads`.
     Raises ProfileError for the first run that cannot be simulated.
     """
+
+@type_check_only
+class KnobEntry(TypedDict):
+    """What one knob is, on every machine."""
+
+    id: str
+    """`domain.name_unit`, such as `nic.rx_usecs`."""
+    summary: str
+    """What it does, in one sentence."""
+    unit: str | None
+    """The unit of its numbers; None for named choices and counts."""
+    place: str
+    """What its places are called."""
+    read: str
+    """The kernel interface that shows it."""
+    write: str
+    """The kernel interface that sets it."""
+    undo: str
+    """How a write is undone."""
+    safest: Literal["low", "high"] | None
+    """Which end of a numeric domain makes the service fastest."""
+    hazards: list[str]
+    """What a write may do beside setting the value."""
+    source: str
+    """Where the kernel documents it."""
+
+def knob_catalogue() -> list[KnobEntry]:
+    """Every knob that BayOp knows, in the order of the catalogue."""

@@ -1,9 +1,10 @@
-//! The compiled part of the Python package, `bayop._core`: the digital twin.
+//! The compiled part of the Python package, `bayop._core`: the digital twin and the knob catalogue.
 //!
 //! The only crate that knows Python. It translates arguments, results and errors, releases the
 //! interpreter while simulations run, and lets Ctrl-C interrupt them.
 
 mod error;
+mod knobs;
 mod twin;
 
 use pyo3::prelude::*;
@@ -15,5 +16,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ProfileError", module.py().get_type::<error::ProfileError>())?;
     module.add_class::<twin::Profile>()?;
     module.add_function(wrap_pyfunction!(twin::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(knobs::knob_catalogue, module)?)?;
     Ok(())
 }
