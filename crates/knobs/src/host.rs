@@ -76,7 +76,7 @@ impl Host {
     }
 }
 
-fn refusal(path: &str, action: &str, error: &std::io::Error) -> Error {
+pub(crate) fn refusal(path: &str, action: &str, error: &std::io::Error) -> Error {
     let refused = Error::unsupported(format!("the kernel lets the file be {action} ({error})")).at(format!("/{path}"));
     match error.kind() {
         ErrorKind::PermissionDenied => refused.hint("run as root"),

@@ -7,6 +7,7 @@
 //!   (`nic.rx_usecs@eth0`); it reads a [`Value`] in the knob's unit and plans the writes that set it.
 //! - [`control`]: one kernel attribute each (a sysfs file, a coalescing parameter, an MSR), with how to read it, write
 //!   it and undo a write by hand. Whoever writes saves what [`control::Control::read`] gave first.
+//! - [`sensor`]: what the machine shows: energy, utilization, interrupts, idle states, as [`sensor::Reading`]s.
 //! - [`host`]: where the kernel's interfaces are: the live machine, or a recorded tree.
 //!
 //! Nothing here decides whether a write is allowed, remembers an original or restores one: that is the agent's work.
@@ -16,6 +17,7 @@ pub mod control;
 pub mod error;
 pub mod host;
 pub mod knob;
+pub mod sensor;
 pub mod value;
 
 pub use error::{Error, Result};

@@ -1,0 +1,56 @@
+//! A kernel file that is read again and again.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use super::text::number;
+use crate::error::Result;
+use crate::host::{Host, refusal};
+
+/// The most that a number in a kernel file takes; longer text is no number.
+const LONGEST: usize = 64;
+
+/// A kernel file that holds one number, kept open between reads.
+///
+/// Reading it costs one system call and no allocation. After a failure it is opened anew, so that a device that went
+/// away and came back is found again.
+#[derive(Debug)]
+pub(super) struct Attribute {
+    path: String,
+    file: Option<File>,
+}
+
+impl Attribute {
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), file: None }
+    }
+
+    /// The path with its leading slash, as a person would type it.
+    pub fn source(&self) -> String {
+        format!("/{}", self.path)
+    }
+
+    /// The number that the file holds now.
+    ///
+    /// # Errors
+    /// The file is absent or refuses, or what it holds is not a whole number.
+    pub fn read(&mut self, host: &Host) -> Result<u64> {
+        let mut bytes = [0; LONGEST];
+        let length = self.read_at(host, &mut bytes, 0)?;
+        number(&bytes[..length]).map_err(|error| error.at(self.source()))
+    }
+
+    /// The bytes from `offset` on: as many as the file has and `bytes` takes.
+    ///
+    /// # Errors
+    /// The file is absent or refuses.
+    pub fn read_at(&mut self, host: &Host, bytes: &mut [u8], offset: u64) -> Result<usize> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => File::open(host.path(&self.path)).map_err(|error| refusal(&self.path, "read", &error))?,
+        };
+        let length = file.read_at(bytes, offset).map_err(|error| refusal(&self.path, "read", &error))?;
+        self.file = Some(file);
+        Ok(length)
+    }
+}

@@ -1,0 +1,57 @@
+//! The frequency that each CPU ran at (Documentation/admin-guide/pm/cpufreq.rst).
+//!
+//! `cpuinfo_avg_freq` (since Linux 6.15) is the average that the CPU itself counted; `scaling_cur_freq` is the same on
+//! most x86 drivers and what was last asked for elsewhere.
+
+use super::attribute::Attribute;
+use super::reading::{Quantity, Sample};
+use super::text::number;
+use crate::error::{Error, Result};
+use crate::host::Host;
+
+const FREQUENCY: Quantity = Quantity::gauge("freq_mhz", "MHz");
+const CPUS: &str = "sys/devices/system/cpu";
+const MHZ_PER_KHZ: f64 = 1e-3;
+
+pub(super) fn sample(host: &Host, sample: &mut Sample) {
+    for cpu in super::cpu::names(host) {
+        let folder = format!("{CPUS}/{cpu}/cpufreq");
+        if !host.has(&folder) {
+            continue;
+        }
+        let (file, read) = ["cpuinfo_avg_freq", "scaling_cur_freq"]
+            .map(|file| format!("{folder}/{file}"))
+            .into_iter()
+            .map(|file| {
+                let read = host.read(&file).and_then(|text| number(text.as_bytes()));
+                (file, read)
+            })
+            .reduce(|average, current| if average.1.is_ok() { average } else { current })
+            .expect("two files were tried");
+        let source = format!("/{file}");
+        let value = read.map(|khz| khz as f64 * MHZ_PER_KHZ).map_err(|error| error.at(&source));
+        sample.add(FREQUENCY, cpu, source, value);
+    }
+}
+
+/// The frequency files of the machine's policies.
+pub(super) fn policies(host: &Host) -> Vec<Attribute> {
+    let folder = format!("{CPUS}/cpufreq");
+    let policies = host.names(&folder).into_iter().filter(|name| name.starts_with("policy"));
+    policies.map(|policy| Attribute::new(format!("{folder}/{policy}/scaling_cur_freq"))).collect()
+}
+
+/// The mean frequency of the policies.
+///
+/// # Errors
+/// There is none, or one of them can't be read.
+pub(super) fn mean_mhz(host: &Host, policies: &mut [Attribute]) -> Result<f64> {
+    if policies.is_empty() {
+        return Err(Error::unsupported("the kernel shows a frequency policy")
+            .at(format!("/{CPUS}/cpufreq"))
+            .hint("leave [power.model.frequency] out"));
+    }
+    let count = policies.len() as f64;
+    let sum_khz: u64 = policies.iter_mut().map(|policy| policy.read(host)).sum::<Result<u64>>()?;
+    Ok(sum_khz as f64 * MHZ_PER_KHZ / count)
+}

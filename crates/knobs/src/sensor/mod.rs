@@ -1,0 +1,74 @@
+//! The sensors of a machine.
+//!
+//! [`Sensors::sample`] reads everything: energy, utilization, interrupts and softirqs, idle states, NIC counters,
+//! frequency. [`Sensors::tick`] reads only what must be looked at often: raw energy counters wrap around and power has
+//! to be integrated. Call it once a second.
+//!
+//! A sensor that fails gives a [`Reading`] with an error; one that the machine does not have gives none. The energy of
+//! the whole machine, `energy_j@machine`, is always among the readings: everything else is judged by it, so its absence
+//! is an error too.
+
+mod attribute;
+mod counter;
+mod cpu;
+mod frequency;
+mod power;
+mod reading;
+mod text;
+
+use crate::error::Result;
+use crate::host::Host;
+use power::Power;
+use reading::Sample;
+
+pub use power::{Method, Model, Options, Order, Scaling};
+pub use reading::{Kind, Reading};
+
+/// The sensors of one machine.
+#[derive(Debug)]
+pub struct Sensors {
+    host: Host,
+    power: Power,
+}
+
+impl Sensors {
+    /// Looks for the machine's power meters and takes the first look at the one that `options` choose.
+    ///
+    /// Time is an argument here and below: seconds on any clock that never goes back, the same for every call.
+    ///
+    /// # Errors
+    /// The options are wrong. A machine without a meter is no error here: its readings say so.
+    pub fn open(host: Host, options: &Options, time_s: f64) -> Result<Self> {
+        options.check()?;
+        let power = Power::open(&host, options, time_s);
+        Ok(Self { host, power })
+    }
+
+    /// Looks at what must be looked at often. Costs one system call for each counter of the chosen meter.
+    pub fn tick(&mut self, time_s: f64) {
+        self.power.tick(&self.host, time_s);
+    }
+
+    /// Reads every sensor. Energy comes first, so that it belongs to `time_s` most nearly.
+    pub fn sample(&mut self, time_s: f64) -> Vec<Reading> {
+        let mut sample = Sample { readings: Vec::new(), time_s };
+        self.power.sample(&self.host, &mut sample);
+        cpu::sample(&self.host, &mut sample);
+        frequency::sample(&self.host, &mut sample);
+        sample.readings
+    }
+
+    /// How the energy of the machine is found.
+    ///
+    /// # Errors
+    /// There is no meter among those allowed, with the reason.
+    pub fn method(&self) -> Result<Method> {
+        self.power.method()
+    }
+
+    /// The longest time between two ticks in which no counter of the chosen meter can wrap unseen; none when nothing
+    /// wraps.
+    pub fn tick_within_s(&self) -> Option<f64> {
+        self.power.tick_within_s()
+    }
+}

@@ -1,0 +1,161 @@
+//! The energy of the machine, from the first meter that works.
+
+mod model;
+mod options;
+mod powercap;
+
+use std::fmt::Debug;
+
+use super::reading::{Quantity, Sample};
+use crate::error::{Error, Result};
+use crate::host::Host;
+
+pub use options::{Method, Model, Options, Order, Scaling};
+
+const ENERGY: Quantity = Quantity::counter("energy_j", "J");
+const POWER: Quantity = Quantity::gauge("power_w", "W");
+const MACHINE: &str = "machine";
+
+/// Where energy or power is read: a zone, a socket, a power supply.
+trait Input: Debug + Send {
+    /// Takes one look.
+    fn look(&mut self, host: &Host, time_s: f64) -> Result<Look>;
+
+    /// The longest time between two looks that loses nothing; none when any will do.
+    fn look_within_s(&self) -> Option<f64>;
+}
+
+/// What an input shows.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    /// Since the first look, or since continuity was lost.
+    energy_j: f64,
+    /// Where the input tells the power itself.
+    power_w: Option<f64>,
+}
+
+/// One input with its place in the whole.
+#[derive(Debug)]
+struct Channel {
+    at: String,
+    source: String,
+    method: Method,
+    /// Whether it is a summand of the machine's energy; a channel that another one contains is not.
+    counted: bool,
+    input: Box<dyn Input>,
+    look: Result<Look>,
+}
+
+impl Channel {
+    fn new(at: String, source: String, method: Method, counted: bool, input: impl Input + 'static) -> Self {
+        let look = Err(Error::unsupported("the sensor has been read"));
+        Self { at, source, method, counted, input: Box::new(input), look }
+    }
+
+    fn look(&mut self, host: &Host, time_s: f64) {
+        self.look = self.input.look(host, time_s);
+    }
+}
+
+/// Every meter of the machine, and the one that its energy comes from.
+#[derive(Debug)]
+pub(super) struct Power {
+    channels: Vec<Channel>,
+    chosen: Result<Method>,
+    /// When the last tick was, and the machine's energy then.
+    last: Option<(f64, f64)>,
+    /// Over the time between the last two ticks.
+    mean_w: Option<f64>,
+}
+
+impl Power {
+    /// Finds the machine's meters and chooses the first of `options` that can be read.
+    pub fn open(host: &Host, options: &Options, time_s: f64) -> Self {
+        let mut channels = powercap::channels(host);
+        if let Some(model) = options.model {
+            let estimate = model::Estimate::new(host, model);
+            channels.push(Channel::new("model".to_owned(), "/proc/stat".to_owned(), Method::Model, true, estimate));
+        }
+        let mut power = Self { channels, chosen: Err(none()), last: None, mean_w: None };
+        power.chosen = power.choose(host, &options.methods(), time_s);
+        power
+    }
+
+    pub fn method(&self) -> Result<Method> {
+        self.chosen.clone()
+    }
+
+    pub fn tick_within_s(&self) -> Option<f64> {
+        let chosen = self.channels.iter().filter(|channel| self.chosen == Ok(channel.method));
+        chosen.filter_map(|channel| channel.input.look_within_s()).reduce(f64::min)
+    }
+
+    pub fn tick(&mut self, host: &Host, time_s: f64) {
+        for channel in &mut self.channels {
+            if self.chosen == Ok(channel.method) && (channel.counted || channel.input.look_within_s().is_some()) {
+                channel.look(host, time_s);
+            }
+        }
+        let now = self.energy_j().ok().map(|energy_j| (time_s, energy_j));
+        self.mean_w = self.last.zip(now).and_then(|((start_s, start_j), (end_s, end_j))| {
+            (end_s > start_s && end_j >= start_j).then(|| (end_j - start_j) / (end_s - start_s))
+        });
+        self.last = now;
+    }
+
+    pub fn sample(&mut self, host: &Host, sample: &mut Sample) {
+        for channel in &mut self.channels {
+            channel.look(host, sample.time_s);
+            let estimated = channel.method == Method::Model;
+            let energy_j = channel.look.as_ref().map(|look| look.energy_j).map_err(Clone::clone);
+            sample.add(ENERGY, &channel.at, &channel.source, energy_j).estimated = estimated;
+            if let Ok(Look { power_w: Some(power_w), .. }) = channel.look {
+                sample.add(POWER, &channel.at, &channel.source, Ok(power_w)).estimated = estimated;
+            }
+        }
+        let source = self.chosen.as_ref().map_or_else(|_| "none".to_owned(), Method::to_string);
+        let estimated = self.chosen == Ok(Method::Model);
+        sample.add(ENERGY, MACHINE, &source, self.energy_j()).estimated = estimated;
+        if let Some(mean_w) = self.mean_w {
+            sample.add(POWER, MACHINE, format!("{source}, mean between two ticks"), Ok(mean_w)).estimated = estimated;
+        }
+    }
+
+    /// The energy of the machine by the last look: the sum of what is counted.
+    fn energy_j(&self) -> Result<f64> {
+        let method = self.method()?;
+        self.counted(method).map(|channel| channel.look.as_ref().map(|look| look.energy_j).map_err(Clone::clone)).sum()
+    }
+
+    fn counted(&self, method: Method) -> impl Iterator<Item = &Channel> {
+        self.channels.iter().filter(move |channel| channel.counted && channel.method == method)
+    }
+
+    /// The first method that has something to count and can read all of it.
+    fn choose(&mut self, host: &Host, methods: &[Method], time_s: f64) -> Result<Method> {
+        let mut refused = None;
+        for &method in methods {
+            let mut counted = self.channels.iter_mut().filter(|channel| channel.counted && channel.method == method);
+            let mut found = false;
+            let readable = counted.try_for_each(|channel| {
+                found = true;
+                channel.look(host, time_s);
+                channel.look.clone().map(drop)
+            });
+            match readable {
+                Ok(()) if found => return Ok(method),
+                Ok(()) => {}
+                Err(error) => {
+                    refused.get_or_insert(error);
+                }
+            }
+        }
+        Err(refused.unwrap_or_else(none))
+    }
+}
+
+fn none() -> Error {
+    Error::unsupported("the machine has a power meter that may be used")
+        .at("power")
+        .hint("give idle_w and busy_w under [power.model] for an estimate from utilization")
+}

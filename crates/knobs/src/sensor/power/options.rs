@@ -1,0 +1,139 @@
+//! Which meter is used: the `[power]` table of a configuration.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// One way to find the energy of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Powercap's package zones and the DRAM beside them.
+    Powercap,
+    /// Powercap's platform zone, which contains the packages.
+    Psys,
+    /// The estimate from utilization: [`Model`].
+    Model,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Powercap => "powercap",
+            Self::Psys => "psys",
+            Self::Model => "model",
+        })
+    }
+}
+
+/// The methods that may be used, the first that works first.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Order {
+    /// Measurements before estimates, whole packages before parts: [`AUTO`].
+    #[default]
+    #[serde(with = "auto")]
+    Auto,
+    /// This one only.
+    One(Method),
+    /// These, in this order.
+    List(Vec<Method>),
+}
+
+const AUTO: &[Method] = &[Method::Powercap, Method::Psys, Method::Model];
+
+/// How the energy of the machine is found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// `"auto"`, a method, or a list of methods.
+    pub meter: Order,
+    /// The parameters of the estimate from utilization.
+    pub model: Option<Model>,
+}
+
+/// The power of a machine by its utilization: `idle_w + (busy_w - idle_w) * utilization`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// With every CPU idle.
+    pub idle_w: f64,
+    /// With every CPU busy.
+    pub busy_w: f64,
+    /// How the part above idle follows the frequency; none when it does not.
+    pub frequency: Option<Scaling>,
+}
+
+/// The part of the power above idle, by frequency: proportional to `(f / busy_mhz)^exponent`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scaling {
+    /// The frequency at which `busy_w` holds.
+    pub busy_mhz: f64,
+    /// About 1 where the voltage stays, up to 3 where it follows the frequency.
+    pub exponent: f64,
+}
+
+impl Options {
+    /// Refuses what can't be meant.
+    ///
+    /// # Errors
+    /// No method is listed, one is listed twice, or the model's parameters are no powers.
+    pub fn check(&self) -> Result<()> {
+        let methods = self.methods();
+        if methods.is_empty() {
+            return Err(Error::input("`meter` names at least one method").at("power.meter"));
+        }
+        if let Some(twice) = methods.iter().enumerate().find(|(index, method)| methods[..*index].contains(method)) {
+            return Err(Error::input("`meter` names each method once").value(twice.1).at("power.meter"));
+        }
+        self.model.as_ref().map_or(Ok(()), Model::check)
+    }
+
+    pub(super) fn methods(&self) -> Vec<Method> {
+        match &self.meter {
+            Order::Auto => AUTO.to_vec(),
+            Order::One(method) => vec![*method],
+            Order::List(methods) => methods.clone(),
+        }
+    }
+}
+
+impl Model {
+    fn check(&self) -> Result<()> {
+        let Self { idle_w, busy_w, frequency } = *self;
+        if !(idle_w.is_finite() && busy_w.is_finite() && 0.0 <= idle_w && idle_w <= busy_w) {
+            return Err(Error::input("0 <= idle_w <= busy_w")
+                .value(format!("idle_w = {idle_w}, busy_w = {busy_w}"))
+                .at("power.model"));
+        }
+        match frequency {
+            Some(Scaling { busy_mhz, .. }) if !(busy_mhz.is_finite() && busy_mhz > 0.0) => {
+                Err(Error::input("busy_mhz > 0").value(busy_mhz).at("power.model.frequency"))
+            }
+            Some(Scaling { exponent, .. }) if !(0.0..=3.0).contains(&exponent) => {
+                Err(Error::input("0 <= exponent <= 3").value(exponent).at("power.model.frequency"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The word `auto`.
+mod auto {
+    use serde::de::{Deserializer, Error as _};
+    use serde::{Deserialize as _, Serializer};
+
+    pub fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("auto")
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+        match <std::borrow::Cow<'_, str>>::deserialize(deserializer)?.as_ref() {
+            "auto" => Ok(()),
+            _ => Err(D::Error::custom("expected `auto`")),
+        }
+    }
+}
