@@ -12,8 +12,12 @@ mod attribute;
 mod counter;
 mod cpu;
 mod frequency;
+mod idle;
+mod interrupts;
+mod nic;
 mod power;
 mod reading;
+mod softirq;
 mod text;
 
 use crate::error::Result;
@@ -37,10 +41,10 @@ impl Sensors {
     /// Time is an argument here and below: seconds on any clock that never goes back, the same for every call.
     ///
     /// # Errors
-    /// The options are wrong. A machine without a meter is no error here: its readings say so.
+    /// The options are wrong, or name a hwmon input that the machine does not have. A machine without a meter is no error here: its readings say so.
     pub fn open(host: Host, options: &Options, time_s: f64) -> Result<Self> {
         options.check()?;
-        let power = Power::open(&host, options, time_s);
+        let power = Power::open(&host, options, time_s)?;
         Ok(Self { host, power })
     }
 
@@ -53,8 +57,9 @@ impl Sensors {
     pub fn sample(&mut self, time_s: f64) -> Vec<Reading> {
         let mut sample = Sample { readings: Vec::new(), time_s };
         self.power.sample(&self.host, &mut sample);
-        cpu::sample(&self.host, &mut sample);
-        frequency::sample(&self.host, &mut sample);
+        for read in [cpu::sample, interrupts::sample, softirq::sample, idle::sample, nic::sample, frequency::sample] {
+            read(&self.host, &mut sample);
+        }
         sample.readings
     }
 

@@ -1,6 +1,9 @@
 //! The energy of the machine, from the first meter that works.
 
+mod hwmon;
+mod integral;
 mod model;
+mod msr;
 mod options;
 mod powercap;
 
@@ -70,15 +73,23 @@ pub(super) struct Power {
 
 impl Power {
     /// Finds the machine's meters and chooses the first of `options` that can be read.
-    pub fn open(host: &Host, options: &Options, time_s: f64) -> Self {
+    ///
+    /// # Errors
+    /// The options name an input that the machine does not have.
+    pub fn open(host: &Host, options: &Options, time_s: f64) -> Result<Self> {
         let mut channels = powercap::channels(host);
+        channels.extend(hwmon::channels(host, &options.inputs)?);
+        let methods = options.methods();
+        if methods.contains(&Method::Msr) {
+            channels.extend(msr::channels(host));
+        }
         if let Some(model) = options.model {
             let estimate = model::Estimate::new(host, model);
             channels.push(Channel::new("model".to_owned(), "/proc/stat".to_owned(), Method::Model, true, estimate));
         }
         let mut power = Self { channels, chosen: Err(none()), last: None, mean_w: None };
-        power.chosen = power.choose(host, &options.methods(), time_s);
-        power
+        power.chosen = power.choose(host, &methods, time_s);
+        Ok(power)
     }
 
     pub fn method(&self) -> Result<Method> {

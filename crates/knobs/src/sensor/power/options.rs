@@ -14,6 +14,13 @@ pub enum Method {
     Powercap,
     /// Powercap's platform zone, which contains the packages.
     Psys,
+    /// Energy counted by a hwmon device.
+    HwmonEnergy,
+    /// Power shown by a hwmon device, integrated over time.
+    HwmonPower,
+    /// The packages' energy in model-specific registers. Only by explicit choice: the device files that show them
+    /// also write them.
+    Msr,
     /// The estimate from utilization: [`Model`].
     Model,
 }
@@ -23,6 +30,9 @@ impl fmt::Display for Method {
         f.write_str(match self {
             Self::Powercap => "powercap",
             Self::Psys => "psys",
+            Self::HwmonEnergy => "hwmon_energy",
+            Self::HwmonPower => "hwmon_power",
+            Self::Msr => "msr",
             Self::Model => "model",
         })
     }
@@ -32,7 +42,7 @@ impl fmt::Display for Method {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Order {
-    /// Measurements before estimates, whole packages before parts: [`AUTO`].
+    /// Powercap, psys, hwmon energy, hwmon power, the model.
     #[default]
     #[serde(with = "auto")]
     Auto,
@@ -42,7 +52,7 @@ pub enum Order {
     List(Vec<Method>),
 }
 
-const AUTO: &[Method] = &[Method::Powercap, Method::Psys, Method::Model];
+const AUTO: &[Method] = &[Method::Powercap, Method::Psys, Method::HwmonEnergy, Method::HwmonPower, Method::Model];
 
 /// How the energy of the machine is found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -50,6 +60,8 @@ const AUTO: &[Method] = &[Method::Powercap, Method::Psys, Method::Model];
 pub struct Options {
     /// `"auto"`, a method, or a list of methods.
     pub meter: Order,
+    /// The hwmon inputs that make up the machine, such as `power_meter/power1`; empty for those that are known to.
+    pub inputs: Vec<String>,
     /// The parameters of the estimate from utilization.
     pub model: Option<Model>,
 }

@@ -16,43 +16,60 @@ const J_PER_UJ: f64 = 1e-6;
 
 /// The channels of the zones that count energy, each place once.
 pub(super) fn channels(host: &Host) -> Vec<Channel> {
-    let mut channels: Vec<Channel> = Vec::new();
-    for zone in zones(host) {
-        if channels.iter().all(|channel| channel.at != zone.at) {
-            let source = format!("/{}", zone.file("energy_uj"));
-            channels.push(Channel::new(zone.at.clone(), source, zone.method(), zone.is_counted(), Energy::new(&zone)));
-        }
-    }
-    channels
+    let zones = zones(host);
+    let counted: Vec<bool> = zones.iter().map(|zone| is_counted(zone, &zones)).collect();
+    zones.into_iter().zip(counted).map(|(zone, counted)| zone.channel(counted)).collect()
 }
 
 /// A zone that counts energy.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Zone {
     /// As in sysfs: `intel-rapl:0:1`.
     id: String,
-    /// Its name under that of the zone around it: `package-0/dram`.
+    /// Its name under those of the zones around it: `package-0/dram`.
     at: String,
-    depth: usize,
 }
 
-/// The zones, those around others first; of two control types with the same zones, `intel-rapl` before
-/// `intel-rapl-mmio`.
+/// The zones, those around others first. A place that two control types show is taken once, from the one that is not
+/// memory-mapped.
 fn zones(host: &Host) -> Vec<Zone> {
-    let mut ids: Vec<String> = host.names(CLASS).into_iter().filter(|id| id.contains(':')).collect();
+    let mut ids = host.names(CLASS);
+    ids.retain(|id| id.contains(':') && host.has(&format!("{CLASS}/{id}/energy_uj")));
     ids.sort_by_key(|id| (id.matches(':').count(), id.contains("mmio")));
-    let name = |id: &str| host.read(&format!("{CLASS}/{id}/name")).unwrap_or_else(|_| id.to_owned());
-    let place = |id: &str| {
-        let mut place = name(id);
-        let mut inner = id;
-        while let Some((outer, _)) = inner.rsplit_once(':').filter(|(outer, _)| outer.contains(':')) {
-            place = format!("{}/{place}", name(outer));
-            inner = outer;
+    let mut zones: Vec<Zone> = Vec::new();
+    for id in ids {
+        let mut zone = Zone { at: place(host, &id), id };
+        match zones.iter().find(|other| other.at == zone.at) {
+            Some(other) if other.control_type() != zone.control_type() => continue,
+            Some(_) => zone.at = format!("{} ({})", zone.at, zone.id),
+            None => {}
         }
-        place
-    };
-    let with_energy = ids.into_iter().filter(|id| host.has(&format!("{CLASS}/{id}/energy_uj")));
-    with_energy.map(|id| Zone { at: place(&id), depth: id.matches(':').count(), id }).collect()
+        zones.push(zone);
+    }
+    zones
+}
+
+/// The names from the outermost zone to this one.
+fn place(host: &Host, id: &str) -> String {
+    let name = host.read(&format!("{CLASS}/{id}/name")).unwrap_or_else(|_| id.to_owned());
+    match id.rsplit_once(':') {
+        Some((outer, _)) if outer.contains(':') => format!("{}/{name}", place(host, outer)),
+        _ => name,
+    }
+}
+
+/// Whether the zone is a summand of the machine's energy: no other zone that is one contains it.
+fn is_counted(zone: &Zone, zones: &[Zone]) -> bool {
+    match zone.at.split_once('/') {
+        Some((outer, inner)) => {
+            inner == "dram" && zones.iter().any(|other| other.at == outer && is_counted(other, zones))
+        }
+        // `package-0-die-1` is counted unless there is a `package-0`.
+        None => {
+            let package = zone.at.split_once("-die-").map(|(package, _)| package);
+            !package.is_some_and(|package| zones.iter().any(|other| other.at == package))
+        }
+    }
 }
 
 impl Zone {
@@ -60,14 +77,14 @@ impl Zone {
         format!("{CLASS}/{}/{attribute}", self.id)
     }
 
-    fn method(&self) -> Method {
-        if self.at == "psys" { Method::Psys } else { Method::Powercap }
+    fn control_type(&self) -> &str {
+        self.id.split(':').next().unwrap_or(&self.id)
     }
 
-    /// Whether no other zone's energy contains this one's. A zone without parts that was made by another driver than
-    /// RAPL's is taken for itself.
-    fn is_counted(&self) -> bool {
-        self.depth == 1 || self.at.ends_with("/dram")
+    fn channel(self, counted: bool) -> Channel {
+        let method = if self.at == "psys" { Method::Psys } else { Method::Powercap };
+        let energy = Energy::new(&self);
+        Channel::new(self.at, energy.energy_uj.source(), method, counted, energy)
     }
 }
 

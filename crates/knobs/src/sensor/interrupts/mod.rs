@@ -1,0 +1,120 @@
+//! Interrupts of each NIC queue (`/proc/interrupts`; Documentation/filesystems/proc.rst section 1.2).
+//!
+//! Which interrupts are a device's is read from sysfs (Documentation/ABI/testing/sysfs-bus-pci, `msi_irqs`), never from
+//! the names that drivers give them; the name only tells the queue.
+
+mod queue;
+
+use super::nic;
+use super::reading::{Quantity, Sample};
+use super::text::quote;
+use crate::error::{Error, Result};
+use crate::host::Host;
+
+const FILE: &str = "proc/interrupts";
+const INTERRUPTS: Quantity = Quantity::counter("interrupts", "1");
+
+/// One interrupt, on all CPUs.
+#[derive(Debug, PartialEq, Eq)]
+struct Interrupt<'a> {
+    irq: u32,
+    count: u64,
+    /// The names that its drivers registered; one, unless the interrupt is shared.
+    name: &'a str,
+}
+
+/// A network device with its interrupts' numbers.
+type Device = (String, Vec<u32>);
+
+pub(super) fn sample(host: &Host, sample: &mut Sample) {
+    let devices: Vec<Device> = nic::names(host).into_iter().map(|device| irqs(host, device)).collect();
+    if devices.iter().all(|(_, irqs)| irqs.is_empty()) {
+        return;
+    }
+    let source = format!("/{FILE}");
+    let text = host.read(FILE);
+    let wanted = |irq| devices.iter().any(|(_, irqs)| irqs.contains(&irq));
+    match text.as_deref().map_err(Clone::clone).and_then(|text| parse(text, wanted)) {
+        Ok(interrupts) => {
+            for (device, irqs) in devices {
+                let own: Vec<&Interrupt> = interrupts.iter().filter(|one| irqs.contains(&one.irq)).collect();
+                for (place, interrupt) in queue::places(&device, &own).into_iter().zip(own) {
+                    sample.add(INTERRUPTS, place, &source, Ok(interrupt.count as f64));
+                }
+            }
+        }
+        Err(error) => {
+            sample.add(INTERRUPTS, "machine", &source, Err(error.at(&source)));
+        }
+    }
+}
+
+/// The interrupts of a network device: its message-signalled ones, or those of the device that it is a function of
+/// (virtio, auxiliary devices), else its one line.
+fn irqs(host: &Host, device: String) -> Device {
+    let folder = format!("{}/{device}/device", nic::CLASS);
+    let numbers = |names: Vec<String>| -> Vec<u32> { names.iter().filter_map(|name| name.parse().ok()).collect() };
+    let signalled = ["msi_irqs", "../msi_irqs"]
+        .map(|list| numbers(host.names(&format!("{folder}/{list}"))))
+        .into_iter()
+        .find(|irqs| !irqs.is_empty());
+    let line = || host.read(&format!("{folder}/irq")).ok().and_then(|irq| irq.parse().ok()).filter(|&irq| irq > 0);
+    (device, signalled.unwrap_or_else(|| line().into_iter().collect()))
+}
+
+/// The wanted interrupts. Those that no driver has requested have no row.
+///
+/// # Errors
+/// The header names no CPU, or a wanted row has no number for each.
+fn parse(text: &str, wanted: impl Fn(u32) -> bool) -> Result<Vec<Interrupt<'_>>> {
+    let malformed =
+        |line: &str| Error::unsupported("an interrupt's row has one number for each CPU").value(quote(line));
+    let mut lines = text.lines();
+    let header = lines.next().unwrap_or_default();
+    let cpus = header.split_ascii_whitespace().count();
+    if cpus == 0 || !header.split_ascii_whitespace().all(|word| word.starts_with("CPU")) {
+        return Err(malformed(text));
+    }
+    let rows = lines.filter_map(|line| {
+        let (irq, row) = line.split_once(':')?;
+        let irq = irq.trim().parse().ok().filter(|&irq| wanted(irq))?;
+        Some((irq, row, line))
+    });
+    rows.map(|(irq, row, line)| {
+        let (count, description) = sum(row, cpus).ok_or_else(|| malformed(line))?;
+        Ok(Interrupt { irq, count, name: name(description) })
+    })
+    .collect()
+}
+
+/// The sum of a row's first `cpus` numbers, and what follows them.
+fn sum(row: &str, cpus: usize) -> Option<(u64, &str)> {
+    let mut rest = row;
+    let mut sum = 0_u64;
+    for _ in 0..cpus {
+        let (number, after) = rest.trim_start().split_at_checked(digits(rest.trim_start()))?;
+        sum = sum.checked_add(number.parse().ok()?)?;
+        rest = after;
+    }
+    Some((sum, rest))
+}
+
+fn digits(text: &str) -> usize {
+    text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len())
+}
+
+/// What follows the chip, the hardware number and the trigger: `PCI-MSIX-0000:3b:00.0   3-edge      eth0-TxRx-3`. Names
+/// may hold spaces (`eth0 (queue 3)`), so the columns before them are counted off.
+fn name(description: &str) -> &str {
+    let words: Vec<&str> = description.split_ascii_whitespace().collect();
+    let triggered = words.iter().position(|word| {
+        let trigger = word.rsplit_once('-').map_or(*word, |(_, trigger)| trigger);
+        matches!(trigger.to_ascii_lowercase().as_str(), "edge" | "level" | "fasteoi")
+    });
+    let first = triggered.map_or(words.len().saturating_sub(1), |index| index + 1);
+    words.get(first).map_or("", |word| {
+        // Both are slices of the same text, so that their distance is the word's place in it.
+        let start = word.as_ptr() as usize - description.as_ptr() as usize;
+        description[start..].trim_end()
+    })
+}

@@ -1,0 +1,37 @@
+//! Packets and bytes of each network device (Documentation/ABI/testing/sysfs-class-net-statistics).
+
+use super::reading::{Quantity, Sample};
+use super::text::number;
+use crate::host::Host;
+
+/// Where the devices are.
+pub(super) const CLASS: &str = "sys/class/net";
+
+/// The hardware type of a loopback device (ARPHRD_LOOPBACK).
+const LOOPBACK: &str = "772";
+
+const STATISTICS: [(&str, Quantity); 4] = [
+    ("rx_packets", Quantity::counter("nic_rx_packets", "1")),
+    ("rx_bytes", Quantity::counter("nic_rx_bytes", "B")),
+    ("tx_packets", Quantity::counter("nic_tx_packets", "1")),
+    ("tx_bytes", Quantity::counter("nic_tx_bytes", "B")),
+];
+
+pub(super) fn sample(host: &Host, sample: &mut Sample) {
+    for device in names(host) {
+        for (statistic, quantity) in STATISTICS {
+            let file = format!("{CLASS}/{device}/statistics/{statistic}");
+            if host.has(&file) {
+                let value = host.read(&file).and_then(|text| number(text.as_bytes())).map(|count| count as f64);
+                let value = value.map_err(|error| error.at(format!("/{file}")));
+                sample.add(quantity, &device, format!("/{file}"), value);
+            }
+        }
+    }
+}
+
+/// The network devices but the loopback.
+pub(super) fn names(host: &Host) -> Vec<String> {
+    let is_loopback = |device: &String| host.read(&format!("{CLASS}/{device}/type")).is_ok_and(|kind| kind == LOOPBACK);
+    host.names(CLASS).into_iter().filter(|device| !is_loopback(device)).collect()
+}

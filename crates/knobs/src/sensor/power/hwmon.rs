@@ -1,0 +1,193 @@
+//! Energy and power by hwmon (Documentation/hwmon/sysfs-interface.rst: `energy*_input` in uJ, `power*_average` and
+//! `power*_input` in uW).
+//!
+//! A hwmon device may measure anything: a graphics card's power is no machine's. Only what is known to be the machine, or
+//! a part of it beside which no other part is missing, is counted; the user may name other inputs instead.
+
+use super::super::attribute::Attribute;
+use super::super::counter::EnergyCounter;
+use super::integral::Integral;
+use super::{Channel, Input, Look, Method};
+use crate::error::{Error, Result};
+use crate::host::Host;
+
+const CLASS: &str = "sys/class/hwmon";
+const J_PER_UJ: f64 = 1e-6;
+const W_PER_UW: f64 = 1e-6;
+
+/// What an input measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// The whole machine.
+    Machine,
+    /// One of several parts that make up the processors' energy, such as a socket.
+    Part,
+    /// Something else, or a part inside another one.
+    Other,
+}
+
+/// One input of a hwmon device.
+#[derive(Debug)]
+struct Sensor {
+    /// `DRIVER/INPUT`, such as `power_meter/power1`; with the device after the driver where it has several.
+    at: String,
+    path: String,
+    label: Option<String>,
+    method: Method,
+    scope: Scope,
+}
+
+/// The channels of every energy and power input; `named` are those that make up the machine, where the user says.
+///
+/// # Errors
+/// The machine has no input of that name.
+pub(super) fn channels(host: &Host, named: &[String]) -> Result<Vec<Channel>> {
+    let sensors = sensors(host);
+    if let Some(unknown) = named.iter().find(|name| sensors.iter().all(|sensor| sensor.at != **name)) {
+        let known = sensors.iter().map(|sensor| sensor.at.as_str()).collect::<Vec<_>>().join(", ");
+        let hint =
+            if known.is_empty() { "this machine has none".to_owned() } else { format!("this machine has {known}") };
+        return Err(Error::input("`inputs` names hwmon inputs").value(unknown).at("power.inputs").hint(hint));
+    }
+    let counted: Vec<bool> = sensors.iter().map(|sensor| is_counted(sensor, &sensors, named)).collect();
+    Ok(sensors.into_iter().zip(counted).map(|(sensor, counted)| sensor.channel(counted)).collect())
+}
+
+/// Of the inputs of one method: the one that measures the machine, else all parts. Two that claim the whole machine may
+/// contain each other, so then none is counted until the user names one.
+fn is_counted(sensor: &Sensor, sensors: &[Sensor], named: &[String]) -> bool {
+    if !named.is_empty() {
+        return named.contains(&sensor.at);
+    }
+    let rivals = sensors.iter().filter(|other| other.method == sensor.method && other.scope == Scope::Machine).count();
+    match sensor.scope {
+        Scope::Machine => rivals == 1,
+        Scope::Part => rivals == 0,
+        Scope::Other => false,
+    }
+}
+
+fn sensors(host: &Host) -> Vec<Sensor> {
+    let devices: Vec<(String, String)> = host.names(CLASS).iter().filter_map(|device| folder(host, device)).collect();
+    let mut sensors = Vec::new();
+    for (driver, folder) in &devices {
+        let place = match devices.iter().filter(|(other, _)| other == driver).count() {
+            1 => driver.clone(),
+            _ => format!("{driver}-{}", device_name(host, folder)),
+        };
+        let mut inputs: Vec<String> = host.names(folder).iter().filter_map(|file| stem(file)).collect();
+        inputs.dedup();
+        for input in inputs {
+            let files = ["input", "average"].map(|kind| format!("{folder}/{input}_{kind}"));
+            // The average over the meter's interval misses nothing between two looks, so it is preferred.
+            let Some(path) = files.into_iter().rev().find(|file| host.has(file)) else { continue };
+            let label = host.read(&format!("{folder}/{input}_label")).ok();
+            let method = if input.starts_with("energy") { Method::HwmonEnergy } else { Method::HwmonPower };
+            let scope = scope(driver, label.as_deref());
+            sensors.push(Sensor { at: format!("{place}/{input}"), path, label, method, scope });
+        }
+    }
+    sensors
+}
+
+/// The driver's name and the folder of its attributes: that of the class device, or of its parent for drivers of the
+/// older interface (acpi_power_meter).
+fn folder(host: &Host, device: &str) -> Option<(String, String)> {
+    [format!("{CLASS}/{device}"), format!("{CLASS}/{device}/device")]
+        .into_iter()
+        .find_map(|folder| Some((host.read(&format!("{folder}/name")).ok()?, folder)))
+}
+
+/// `power1` for `power1_average` and `power1_input`, `energy2` for `energy2_input`.
+fn stem(file: &str) -> Option<String> {
+    let (stem, kind) = file.split_once('_')?;
+    let (word, index) = stem.split_at(stem.find(|c: char| c.is_ascii_digit())?);
+    let known = matches!((word, kind), ("energy", "input") | ("power", "input" | "average"));
+    (known && index.parse::<u32>().is_ok()).then(|| stem.to_owned())
+}
+
+fn device_name(host: &Host, folder: &str) -> String {
+    let device = if folder.ends_with("/device") { folder.to_owned() } else { format!("{folder}/device") };
+    let target = std::fs::canonicalize(host.path(&device)).ok();
+    target
+        .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .unwrap_or_else(|| folder.rsplit('/').find(|name| name.starts_with("hwmon")).unwrap_or("hwmon").to_owned())
+}
+
+/// What the kernel's documentation says of the driver's inputs.
+fn scope(driver: &str, label: Option<&str>) -> Scope {
+    let label = label.unwrap_or_default().to_lowercase();
+    match driver {
+        // Documentation/hwmon/acpi_power_meter.rst; ACPI section 10.4.
+        "power_meter" => Scope::Machine,
+        // Documentation/hwmon/amd_energy.rst: a socket's energy contains that of its cores.
+        "amd_energy" => {
+            if label.starts_with("esocket") {
+                Scope::Part
+            } else {
+                Scope::Other
+            }
+        }
+        // Documentation/hwmon/xgene-hwmon.rst: power of the processor and of its I/O.
+        "apm_xgene" => Scope::Part,
+        // Documentation/hwmon/fam15h_power.rst: power of the processor.
+        "fam15h_power" => Scope::Part,
+        // Documentation/hwmon/ibmpowernv.rst and others that label what they measure.
+        _ if label == "system" || label.starts_with("total") => Scope::Machine,
+        _ => Scope::Other,
+    }
+}
+
+impl Sensor {
+    fn channel(self, counted: bool) -> Channel {
+        let Self { at, path, label, method, .. } = self;
+        let label = label.map(|label| format!(" ({label})")).unwrap_or_default();
+        let attribute = Attribute::new(path);
+        let file = attribute.source();
+        match method {
+            Method::HwmonPower => {
+                let source = format!("{file}{label}, integrated over time");
+                Channel::new(at, source, method, counted, Power { attribute, integral: Integral::default() })
+            }
+            _ => {
+                // Drivers accumulate in 64 bits (amd_energy.c), so there is no wrap to see.
+                let counter = EnergyCounter::new(J_PER_UJ, None);
+                Channel::new(at, format!("{file}{label}"), method, counted, Energy { attribute, counter })
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Energy {
+    attribute: Attribute,
+    counter: EnergyCounter,
+}
+
+impl Input for Energy {
+    fn look(&mut self, host: &Host, time_s: f64) -> Result<Look> {
+        let energy_j = self.counter.look(self.attribute.read(host)?, time_s)?;
+        Ok(Look { energy_j, power_w: None })
+    }
+
+    fn look_within_s(&self) -> Option<f64> {
+        None
+    }
+}
+
+#[derive(Debug)]
+struct Power {
+    attribute: Attribute,
+    integral: Integral,
+}
+
+impl Input for Power {
+    fn look(&mut self, host: &Host, time_s: f64) -> Result<Look> {
+        let power_w = self.attribute.read(host)? as f64 * W_PER_UW;
+        Ok(Look { energy_j: self.integral.add(power_w, time_s), power_w: Some(power_w) })
+    }
+
+    fn look_within_s(&self) -> Option<f64> {
+        Some(Integral::LOOK_WITHIN_S)
+    }
+}
