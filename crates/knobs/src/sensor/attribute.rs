@@ -7,7 +7,7 @@ use super::text::number;
 use crate::error::Result;
 use crate::host::{Host, refusal};
 
-/// The most that a number in a kernel file takes; longer text is no number.
+/// More than a number in a kernel file takes: text that fills it is no number.
 const LONGEST: usize = 64;
 
 /// A kernel file that holds one number, kept open between reads.
@@ -37,7 +37,8 @@ impl Attribute {
     pub fn read(&mut self, host: &Host) -> Result<u64> {
         let mut bytes = [0; LONGEST];
         let length = self.read_at(host, &mut bytes, 0)?;
-        number(&bytes[..length]).map_err(|error| error.at(self.source()))
+        let text = if length < LONGEST { &bytes[..length] } else { &b"(too long)"[..] };
+        number(text).map_err(|error| error.at(self.source()))
     }
 
     /// The bytes from `offset` on: as many as the file has and `bytes` takes.
@@ -52,5 +53,39 @@ impl Attribute {
         let length = file.read_at(bytes, offset).map_err(|error| refusal(&self.path, "read", &error))?;
         self.file = Some(file);
         Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_comes_back_is_read_again() {
+        let root = tempfile::tempdir().unwrap();
+        let host = Host::recorded(root.path());
+        let file = root.path().join("energy_uj");
+        let mut attribute = Attribute::new("energy_uj");
+        let absent = attribute.read(&host).unwrap_err();
+        assert_eq!(absent.place.as_deref(), Some("/energy_uj"));
+        fs::write(&file, "41\n").unwrap();
+        assert_eq!(attribute.read(&host), Ok(41));
+        fs::write(&file, "42\n").unwrap();
+        assert_eq!(attribute.read(&host), Ok(42));
+    }
+
+    #[test]
+    fn text_that_is_no_number_is_refused_with_its_place() {
+        let root = tempfile::tempdir().unwrap();
+        let host = Host::recorded(root.path());
+        for bytes in
+            [&b""[..], b"\xff\xfe", b"garbage", &[b' '; 100], &[b'1'; 5000], &[b" ".repeat(63), b"12".into()].concat()]
+        {
+            fs::write(root.path().join("energy_uj"), bytes).unwrap();
+            let error = Attribute::new("energy_uj").read(&host).unwrap_err();
+            assert_eq!(error.place.as_deref(), Some("/energy_uj"));
+        }
     }
 }

@@ -75,3 +75,77 @@ impl EnergyCounter {
         (step as f64 * self.unit_j <= MOST_W * (elapsed_s + SLACK_S)).then_some(step)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const UNIT_J: f64 = 1e-6;
+
+    /// Steps of a counter: for how long, and at how much of the power at which one more could wrap unseen.
+    fn steps() -> impl Strategy<Value = Vec<(f64, f64)>> {
+        prop::collection::vec((1e-3..1.0_f64, 0.0..1.0_f64), 1..200)
+    }
+
+    proptest! {
+        #[test]
+        fn increments_and_wraps_sum_exactly(period in 1_u64..1 << 48, start in any::<u64>(), steps in steps()) {
+            let mut counter = EnergyCounter::new(UNIT_J, Some(period));
+            let within_s = counter.look_within_s().unwrap();
+            let (mut raw, mut time_s, mut total) = (start % period, 0.0, 0_u64);
+            counter.look(raw, time_s).unwrap();
+            for (of_longest, of_greatest) in steps {
+                let elapsed_s = of_longest * within_s * 0.999;
+                let step = ((MOST_W * elapsed_s * of_greatest / UNIT_J) as u64).min(period - 1);
+                (raw, time_s, total) = ((raw + step) % period, time_s + elapsed_s, total + step);
+                prop_assert_eq!(counter.look(raw, time_s).unwrap(), total as f64 * UNIT_J);
+            }
+        }
+
+        #[test]
+        fn energy_never_falls_without_starting_anew(
+            period in prop::option::of(any::<u64>()), looks in prop::collection::vec((any::<u64>(), 0.0..1e6_f64), 1..50)
+        ) {
+            let mut counter = EnergyCounter::new(UNIT_J, period);
+            let (mut time_s, mut before_j) = (0.0, 0.0);
+            for (raw, elapsed_s) in looks {
+                time_s += elapsed_s;
+                if let Ok(energy_j) = counter.look(raw, time_s) {
+                    prop_assert!(energy_j >= before_j || energy_j == 0.0);
+                    before_j = energy_j;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_gap_in_which_it_may_have_wrapped_twice_starts_anew() {
+        let mut counter = EnergyCounter::new(UNIT_J, Some(65_532_610_987));
+        counter.look(0, 0.0).unwrap();
+        assert_eq!(counter.look(5_000_000, 1.0), Ok(5.0));
+        let within_s = counter.look_within_s().unwrap();
+        assert!((within_s - 32.8).abs() < 0.1, "{within_s}");
+        assert_eq!(counter.look(9_000_000, 1.0 + within_s * 1.01), Ok(0.0));
+        assert_eq!(counter.look(10_000_000, 2.0 + within_s * 1.01), Ok(1.0));
+    }
+
+    #[test]
+    fn a_counter_that_was_set_back_starts_anew() {
+        for period in [None, Some(262_143_328_850)] {
+            let mut counter = EnergyCounter::new(UNIT_J, period);
+            counter.look(7_000_000, 0.0).unwrap();
+            counter.look(9_000_000, 1.0).unwrap();
+            assert_eq!(counter.look(0, 2.0), Ok(0.0));
+        }
+    }
+
+    #[test]
+    fn a_counter_beyond_its_range_is_refused_and_forgotten() {
+        let mut counter = EnergyCounter::new(UNIT_J, Some(1_000_000_000));
+        counter.look(0, 0.0).unwrap();
+        assert!(counter.look(1_000_000_001, 0.1).unwrap_err().to_string().contains("1000000001"));
+        assert_eq!(counter.look(3_000_000, 0.2), Ok(3.0));
+    }
+}

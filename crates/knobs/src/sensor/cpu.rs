@@ -92,3 +92,61 @@ fn row(line: &str) -> Option<(&str, Times)> {
     let times = Times { busy: sum(&[user, nice, system, irq, softirq, steal])?, idle: sum(&[idle, iowait])? };
     (count >= 4).then_some((name, times))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Of a two-CPU virtual machine; guest time (the last two columns) is in user and nice.
+    const STAT: &str = "\
+cpu  10133 1 3121 199028 455 2 62 12 7 3
+cpu0 3518 1 1071 101759 39 1 6 2 4 3
+cpu3 6615 2 2049 97269 416 1 55 9 3 1
+intr 231553 1 2 3
+ctxt 399479
+";
+
+    #[test]
+    fn offline_cpus_leave_a_gap_and_guests_count_once() {
+        let busy = [3518 + 1 + 1071 + 1 + 6 + 2, 6615 + 2 + 2049 + 1 + 55 + 9];
+        assert_eq!(
+            parse(STAT).unwrap(),
+            [(0, Times { busy: busy[0], idle: 101_759 + 39 }), (3, Times { busy: busy[1], idle: 97_269 + 416 })]
+        );
+        let all = Times { busy: 10_133 + 1 + 3121 + 2 + 62 + 12, idle: 199_028 + 455 };
+        assert_eq!(sum(STAT.as_bytes()), Ok(all));
+    }
+
+    #[test]
+    fn kernels_that_count_less_are_understood() {
+        assert_eq!(parse("cpu 1 2 3 4\ncpu0 1 2 3 4\n"), Ok(vec![(0, Times { busy: 6, idle: 4 })]));
+    }
+
+    #[test]
+    fn malformed_rows_are_refused() {
+        for text in ["", "cpu 1 2 3 4", "cpu0 1 2 3", "cpu0 1 2 3 x", "cpux 1 2 3 4", "cpu0 1 2 3 -4", "ctxt 5"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        let overflow = format!("cpu0 {0} {0} {0} {0}", u64::MAX);
+        assert!(parse(&overflow).is_err());
+        assert!(sum(b"cpu0 1 2 3 4\n").is_err());
+        assert!(sum(b"cpu  1 2 3 4").is_err(), "a row without its end may be cut off");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text in "\\PC{0,40}|(cpu[0-9 ]{0,40}\n){0,5}", bytes in any::<Vec<u8>>()) {
+            prop_assert!(parse(&text).is_ok_and(|cpus| !cpus.is_empty()) || parse(&text).is_err());
+            prop_assert!(sum(&bytes).is_err() || bytes.contains(&b'\n'));
+        }
+
+        #[test]
+        fn cut_off_text_never_gives_a_zero(end in 0..STAT.len()) {
+            let cpus = parse(&STAT[..end]).unwrap_or_default();
+            prop_assert!(cpus.iter().all(|(_, times)| times.busy > 0 && times.idle > 0));
+            prop_assert!(sum(&STAT.as_bytes()[..end]).is_ok_and(|times| times.busy == 13_331) || end <= STAT.find('\n').unwrap());
+        }
+    }
+}

@@ -105,3 +105,68 @@ fn softnet(text: &str) -> Result<Vec<Softnet>> {
     let rows = text.lines().map(|line| row(line).ok_or_else(|| malformed(line))).collect::<Result<Vec<_>>>()?;
     if rows.is_empty() { Err(malformed(text)) } else { Ok(rows) }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SOFTIRQS: &str = "                    CPU0       CPU2       
+          HI:          1          2
+      NET_TX:          4          5
+      NET_RX:       3781       5410
+         RCU:         31         32
+";
+
+    const SOFTNET: &str = "\
+000021d3 00000001 0000000a 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000
+00000012 00000001 0000000b 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000002 00000000 00000000
+";
+
+    #[test]
+    fn the_networks_softirqs_are_counted_by_cpu() {
+        let count = |name, cpu, count| Softirq { name, cpu, count };
+        let expected = [
+            count("NET_RX", "CPU0", 3781),
+            count("NET_RX", "CPU2", 5410),
+            count("NET_TX", "CPU0", 4),
+            count("NET_TX", "CPU2", 5),
+        ];
+        assert_eq!(softirqs(SOFTIRQS).unwrap(), expected);
+    }
+
+    #[test]
+    fn softnet_rows_name_their_cpu() {
+        let expected =
+            [Softnet { cpu: 0, packets: 0x21d3, squeezed: 10 }, Softnet { cpu: 2, packets: 0x12, squeezed: 11 }];
+        assert_eq!(softnet(SOFTNET).unwrap(), expected);
+    }
+
+    #[test]
+    fn malformed_text_is_refused() {
+        for text in
+            ["", "CPU0\n", "CPU0\nNET_RX: 1\n", "CPU0 CPU1\nNET_RX: 1\nNET_TX: 1 2", "CPU0\nNET_RX: x\nNET_TX: 1"]
+        {
+            assert!(softirqs(text).is_err(), "{text}");
+        }
+        for text in ["", "00000012 00000000 00000000", "zz", &SOFTNET.replace("000021d3", "100000000")] {
+            assert!(softnet(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text in "\\PC{0,200}|(CPU[0-9]\n)?( *NET_[RT]X: [0-9 ]{0,20}\n){0,4}|([0-9a-f]{0,9} ){0,16}") {
+            prop_assert!(softirqs(&text).is_ok_and(|counts| !counts.is_empty()) || softirqs(&text).is_err());
+            prop_assert!(softnet(&text).is_ok_and(|rows| !rows.is_empty()) || softnet(&text).is_err());
+        }
+
+        #[test]
+        fn cut_off_text_never_gives_a_zero(end in 0..SOFTIRQS.len(), row in 0..SOFTNET.len()) {
+            prop_assert!(softirqs(&SOFTIRQS[..end]).unwrap_or_default().iter().all(|softirq| softirq.count > 0));
+            let rows = softnet(&SOFTNET[..row]).unwrap_or_default();
+            prop_assert!(rows.iter().all(|row| row.packets > 0 && row.squeezed > 0));
+        }
+    }
+}

@@ -118,3 +118,63 @@ fn name(description: &str) -> &str {
         description[start..].trim_end()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const INTERRUPTS: &str = "           CPU0       CPU2       
+   0:         35          1  IR-IO-APIC    2-edge      timer
+  45:        102          2  IR-PCI-MSIX-0000:3b:00.0    0-edge      eth0-TxRx-0
+  46:          3        104  PCI-MSI 524289-edge      eth0-TxRx-1
+  47:          5          6  ITS-MSI 131072 Edge      mlx5_comp0@pci:0000:01:00.0
+  48:          7          8  PCI-MSI 12-edge      eth0 (queue 3)
+  16:          9          1  IO-APIC   16-fasteoi   ehci_hcd:usb1, eth1
+ NMI:          1          1   Non-maskable interrupts
+ ERR:          1
+";
+
+    #[test]
+    fn wanted_rows_are_summed_over_cpus_and_keep_their_names() {
+        let found = parse(INTERRUPTS, |irq| irq >= 16).unwrap();
+        let found: Vec<_> = found.iter().map(|one| (one.irq, one.count, one.name)).collect();
+        let expected = [
+            (45, 104, "eth0-TxRx-0"),
+            (46, 107, "eth0-TxRx-1"),
+            (47, 11, "mlx5_comp0@pci:0000:01:00.0"),
+            (48, 15, "eth0 (queue 3)"),
+            (16, 10, "ehci_hcd:usb1, eth1"),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn malformed_text_is_refused() {
+        for text in ["", "45: 1 eth0", "CPU0 CPU1\n45: 1 edge eth0", "CPU0\n45: x edge eth0", "CPU0\n45:"] {
+            assert!(parse(text, |_| true).is_err(), "{text}");
+        }
+        let overflow = format!("CPU0 CPU1\n45: {0} {0} edge eth0", u64::MAX);
+        assert!(parse(&overflow, |_| true).is_err());
+    }
+
+    #[test]
+    fn a_malformed_row_of_another_device_does_no_harm() {
+        assert_eq!(parse("CPU0\n44: x\n45: 7 edge eth0", |irq| irq == 45).unwrap()[0].count, 7);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text in "\\PC{0,200}|(CPU[0-9] ?){1,3}\n([0-9]{1,3}:[0-9 ]{0,20}[a-z0-9@ -]{0,20}\n){0,4}") {
+            for interrupt in parse(&text, |_| true).unwrap_or_default() {
+                queue::places("eth0", &[&interrupt]);
+            }
+        }
+
+        #[test]
+        fn cut_off_text_never_gives_a_zero(end in 0..INTERRUPTS.len()) {
+            prop_assert!(parse(&INTERRUPTS[..end], |_| true).unwrap_or_default().iter().all(|one| one.count > 0));
+        }
+    }
+}

@@ -26,3 +26,33 @@ impl Integral {
         self.energy_j
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_ramp_is_integrated_exactly(slope in -5.0..5.0_f64, steps in prop::collection::vec(1e-3..9.9_f64, 1..50)) {
+            let power_w = |time_s: f64| 3000.0 + slope * time_s;
+            let mut integral = Integral::default();
+            let (mut time_s, mut energy_j) = (0.0, integral.add(power_w(0.0), 0.0));
+            for step_s in steps {
+                time_s += step_s;
+                energy_j = integral.add(power_w(time_s), time_s);
+            }
+            let expected_j = 3000.0 * time_s + slope * time_s * time_s / 2.0;
+            prop_assert!((energy_j - expected_j).abs() < 1e-9 * expected_j.abs().max(1.0));
+        }
+    }
+
+    #[test]
+    fn a_gap_starts_anew() {
+        let mut integral = Integral::default();
+        integral.add(100.0, 0.0);
+        assert_eq!(integral.add(100.0, 1.0), 100.0);
+        assert_eq!(integral.add(100.0, 1.0 + Integral::LOOK_WITHIN_S * 1.01), 0.0);
+    }
+}

@@ -19,6 +19,10 @@ const ENERGY: Quantity = Quantity::counter("energy_j", "J");
 const POWER: Quantity = Quantity::gauge("power_w", "W");
 const MACHINE: &str = "machine";
 
+/// The shortest time that a mean power is taken over: many updates of the slowest meter, and of the kernel's 10 ms
+/// clock of CPU time.
+const MEAN_OVER_S: f64 = 0.5;
+
 /// Where energy or power is read: a zone, a socket, a power supply.
 trait Input: Debug + Send {
     /// Takes one look.
@@ -65,9 +69,8 @@ impl Channel {
 pub(super) struct Power {
     channels: Vec<Channel>,
     chosen: Result<Method>,
-    /// When the last tick was, and the machine's energy then.
-    last: Option<(f64, f64)>,
-    /// Over the time between the last two ticks.
+    /// When the mean power was last taken, and the machine's energy then.
+    since: Option<(f64, f64)>,
     mean_w: Option<f64>,
 }
 
@@ -87,7 +90,7 @@ impl Power {
             let estimate = model::Estimate::new(host, model);
             channels.push(Channel::new("model".to_owned(), "/proc/stat".to_owned(), Method::Model, true, estimate));
         }
-        let mut power = Self { channels, chosen: Err(none()), last: None, mean_w: None };
+        let mut power = Self { channels, chosen: Err(none()), since: None, mean_w: None };
         power.chosen = power.choose(host, &methods, time_s);
         Ok(power)
     }
@@ -107,11 +110,23 @@ impl Power {
                 channel.look(host, time_s);
             }
         }
-        let now = self.energy_j().ok().map(|energy_j| (time_s, energy_j));
-        self.mean_w = self.last.zip(now).and_then(|((start_s, start_j), (end_s, end_j))| {
-            (end_s > start_s && end_j >= start_j).then(|| (end_j - start_j) / (end_s - start_s))
-        });
-        self.last = now;
+        self.take_mean(time_s);
+    }
+
+    /// Takes the mean power since the last one, where enough time has passed and the energy is known at both ends.
+    fn take_mean(&mut self, time_s: f64) {
+        let Ok(energy_j) = self.energy_j() else {
+            (self.since, self.mean_w) = (None, None);
+            return;
+        };
+        match self.since {
+            Some((since_s, _)) if time_s - since_s < MEAN_OVER_S => {}
+            Some((since_s, since_j)) => {
+                self.mean_w = (energy_j >= since_j).then(|| (energy_j - since_j) / (time_s - since_s));
+                self.since = Some((time_s, energy_j));
+            }
+            None => self.since = Some((time_s, energy_j)),
+        }
     }
 
     pub fn sample(&mut self, host: &Host, sample: &mut Sample) {
@@ -128,7 +143,7 @@ impl Power {
         let estimated = self.chosen == Ok(Method::Model);
         sample.add(ENERGY, MACHINE, &source, self.energy_j()).estimated = estimated;
         if let Some(mean_w) = self.mean_w {
-            sample.add(POWER, MACHINE, format!("{source}, mean between two ticks"), Ok(mean_w)).estimated = estimated;
+            sample.add(POWER, MACHINE, format!("{source}, mean between ticks"), Ok(mean_w)).estimated = estimated;
         }
     }
 
