@@ -44,6 +44,11 @@ class Steps:
         count = math.floor((self.high - self.low) / self.step + 1e-9) + 1
         return tuple(_tidy(self.low + i * self.step) for i in range(count))
 
+    def holds(self, value: float) -> bool:
+        """Whether the value is one of the domain's, as far as floating point can tell."""
+        inside = self.low <= value <= self.high or math.isclose(value, self.low) or math.isclose(value, self.high)
+        return inside and _is_multiple(value - self.low, self.step)
+
 
 @dataclass(frozen=True, slots=True)
 class Choices:
@@ -58,6 +63,24 @@ class Choices:
     def values(self) -> tuple[Value, ...]:
         """All values of the domain."""
         return self.options
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Which of a knob's numbers a person wants searched.
+
+    Attributes:
+        low: The least.
+        high: The greatest.
+        step: Their distance; None for the knob's own.
+    """
+
+    low: float
+    high: float
+    step: float | None = None
+
+    def __str__(self) -> str:
+        return ":".join(f"{x:.10g}" for x in (self.low, self.high, self.step) if x is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +152,25 @@ class Knob:
             text = "one of " + ", ".join(format_value(self.id, v) for v in self.domain.options)
         return text + (", or auto" if self.auto else "")
 
+    def within(self, chosen: Range) -> Knob:
+        """The same knob with only the numbers of a range.
+
+        Raises:
+            InputError: the range has no values, or some that this knob does not take.
+        """
+        place = f"range of {self.id}"
+        if isinstance(self.domain, Choices):
+            inside = tuple(n for n in self.numbers() if chosen.low <= n <= chosen.high)
+            if chosen.step is not None or not inside:
+                rule = f"{self.id} takes {self.describe()}: a range has some of these, and no step"
+                raise InputError(rule, value=str(chosen), place=place)
+            return replace(self, domain=Choices(inside))
+        own = self.domain
+        steps = Steps(chosen.low, chosen.high, own.step if chosen.step is None else chosen.step)
+        if not (own.holds(steps.low) and steps.high <= own.high and _is_multiple(steps.step, own.step)):
+            raise InputError(f"{self.id} takes {self.describe()}", value=str(chosen), place=place)
+        return replace(self, domain=steps)
+
     def _nearest(self, value: Value) -> str | None:
         numbers = self.numbers()
         if isinstance(value, str) or not numbers or math.isnan(value):
@@ -192,6 +234,15 @@ class Space:
         """The same space without `auto` among the values, for a search that fixes every knob."""
         return Space(tuple(replace(k, auto=False) for k in self.knobs))
 
+    def within(self, ranges: Mapping[str, Range]) -> Space:
+        """The same space with only the numbers of `ranges`, by knob id.
+
+        Raises:
+            InputError: a range is of another knob, or does not fit its own.
+        """
+        check_ranges(ranges, self.ids)
+        return Space(tuple(k.within(ranges[k.id]) if k.id in ranges else k for k in self.knobs))
+
     def only(self, knob_ids: Sequence[str]) -> Space:
         """The same space with every other knob left to the operating system (`auto`).
 
@@ -215,6 +266,18 @@ class Space:
     def describe(self) -> dict[str, object]:
         """The space as JSON-ready data."""
         return {k.id: _describe_domain(k) for k in self.knobs}
+
+
+def check_ranges(ranges: Mapping[str, Range], knob_ids: Sequence[str]) -> None:
+    """Refuses a range of a knob that is not searched.
+
+    Raises:
+        InputError: there is one.
+    """
+    for knob_id in ranges:
+        if knob_id not in knob_ids:
+            hint = f"this search is over {', '.join(knob_ids)}"
+            raise InputError("a range is of a knob that is searched", value=knob_id, hint=hint)
 
 
 def nic_and_cpu_space(rx_usecs: Steps | Choices, freq_mhz: Steps | Choices, *, auto: bool) -> Space:
@@ -260,6 +323,10 @@ def _describe_domain(knob: Knob) -> dict[str, object]:
     else:
         domain = {"choices": list(knob.domain.options)}
     return domain | {"unit": knob.unit, "auto": knob.auto}
+
+
+def _is_multiple(value: float, step: float) -> bool:
+    return abs(value / step - round(value / step)) < 1e-6
 
 
 def _tidy(value: float) -> float:

@@ -11,6 +11,7 @@ from bayop.space import (
     RX_USECS,
     Choices,
     Knob,
+    Range,
     Space,
     Steps,
     Value,
@@ -174,3 +175,42 @@ def test_describes_itself_to_programs_and_people() -> None:
 def test_the_fastest_setting_of_knobs_that_nobody_knows() -> None:
     space = Space((Knob("a.x", Choices((1, 2, 3))), Knob("b.y", Choices(("p", "q")), auto=True)))
     assert dict(fastest_setting(space)) == {"a.x": 2, "b.y": AUTO}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "values"),
+    [
+        (Range(4, 8), (4, 6, 8)),
+        (Range(2, 10, 4), (2, 6, 10)),
+        (Range(2, 9, 4), (2, 6)),
+        (Range(6, 6), (6,)),
+    ],
+)
+def test_a_search_may_look_at_some_numbers(chosen: Range, values: tuple[float, ...]) -> None:
+    assert SPACE.within({RX_USECS: chosen})[RX_USECS].numbers() == values
+
+
+def test_a_range_of_listed_numbers_takes_some_of_them() -> None:
+    assert SPACE.within({FREQ_MHZ: Range(1300, 2500)})[FREQ_MHZ].values() == (1300, 2100)
+
+
+@pytest.mark.parametrize(
+    ("knob_id", "chosen"),
+    [
+        (RX_USECS, Range(0, 8)),
+        (RX_USECS, Range(4, 12)),
+        (RX_USECS, Range(3, 9)),
+        (RX_USECS, Range(2, 10, 3)),
+        (FREQ_MHZ, Range(2200, 2800)),
+        (FREQ_MHZ, Range(1300, 2900, 800)),
+    ],
+)
+def test_a_range_that_does_not_fit_says_what_would(knob_id: str, chosen: Range) -> None:
+    with pytest.raises(InputError, match=f"{knob_id} takes ") as caught:
+        SPACE.within({knob_id: chosen})
+    assert str(chosen) in caught.value.message
+
+
+def test_a_range_of_a_knob_that_is_not_searched_is_refused() -> None:
+    with pytest.raises(InputError, match="a range is of a knob that is searched"):
+        SPACE.within({"power.cap_w": Range(1, 2)})

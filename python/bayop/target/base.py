@@ -36,7 +36,7 @@ class Target(Server, Protocol):
 
     @property
     def name(self) -> str:
-        """The kind of target: `study`, `twin`."""
+        """The kind of target: `study`, `twin`, `agent`."""
         ...
 
     @property
@@ -47,8 +47,11 @@ class Target(Server, Protocol):
     def apply(self, setting: Setting) -> Setting:
         """Applies a setting and returns what is in effect, which rounding may have changed.
 
+        What is in effect need not be in the space: a driver that is asked for 64 us may wait 50. It can be applied
+        again all the same, and is then in effect again.
+
         Raises:
-            InputError: the setting is not in the space; nothing is changed then.
+            InputError: the setting is neither in the space nor was it ever in effect; nothing is changed then.
         """
         ...
 

@@ -57,11 +57,12 @@ class TargetContract(ABC):
         assert "power_w" in target.quantities
 
     def test_applies_every_corner_of_its_space(self) -> None:
-        """What is in effect is a setting of the space as well, whatever was rounded."""
+        """What is in effect, whatever was rounded, has the same knobs and can be applied again."""
         target = self.make(seed=0)
         for setting in _corners(target):
             effective = target.apply(setting)
-            assert dict(target.space.check(effective)) == dict(effective)
+            assert list(effective) == list(setting)
+            assert dict(target.apply(effective)) == dict(effective)
         target.restore()
 
     def test_measures_what_it_says(self) -> None:
