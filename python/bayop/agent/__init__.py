@@ -1,0 +1,1 @@
+"""Talking to `bayop-agent`, the privileged daemon on a server: its address, its messages, and the lease on it."""

@@ -1,0 +1,79 @@
+"""Where an agent listens, and what proves to it who is asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+from bayop.errors import InputError
+
+PORT: Final = 9617
+"""The agent's TCP port where none is named."""
+
+SOCKET: Final = "unix:/run/bayop/agent.sock"
+"""The address of this machine's agent as its package installs it."""
+
+_HINT: Final = f"{SOCKET} on this machine, https://HOST:{PORT} on another"
+
+
+@dataclass(frozen=True, slots=True)
+class UnixAddress:
+    """A Unix socket of this machine; the file's group says who may connect."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return f"unix:{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpsAddress:
+    """A TCP port, always with mutual TLS."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"https://{host}:{self.port}"
+
+
+Address: TypeAlias = UnixAddress | HttpsAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """PEM files for mutual TLS.
+
+    Attributes:
+        certificate: The brain's certificate, signed by the CA that the agent trusts (`client_ca`).
+        key: Its private key.
+        ca: The CA that signed the agent's certificate.
+    """
+
+    certificate: Path
+    key: Path
+    ca: Path
+
+
+def parse_address(text: str) -> Address:
+    """Reads `unix:/run/bayop/agent.sock` or `https://web1.example:9617`.
+
+    Raises:
+        InputError: neither of the two.
+    """
+    scheme, _, rest = text.partition(":")
+    if scheme == "unix" and rest.startswith("/"):
+        return UnixAddress(rest)
+    if scheme == "http":
+        raise InputError("an agent is reached over TCP only with mutual TLS", value=text, hint=_HINT)
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise InputError("an agent's address can be read", value=text, hint=str(error)) from error
+    if scheme != "https" or not host or parts.path not in ("", "/") or parts.query or parts.fragment or parts.username:
+        raise InputError("an agent's address is a Unix socket or an https host", value=text, hint=_HINT)
+    return HttpsAddress(host, PORT if port is None else port)

@@ -1,0 +1,90 @@
+"""The contract of a latency source: one window, what its clients saw, and from where that was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from bayop.errors import InputError
+from bayop.space import Setting
+
+
+class Vantage(StrEnum):
+    """Where a latency was measured. The SLO is on what clients see.
+
+    Attributes:
+        CLIENT: By the clients, or by what stands next to them: a load generator, a load balancer, a service mesh.
+        PROBE: By an open-loop probe of our own on another host.
+        SERVER_AND_WAIT: On the server, with the wait before the interrupt added.
+        SERVER: On the server, from the first packet that the kernel sees.
+    """
+
+    CLIENT = "client"
+    PROBE = "probe"
+    SERVER_AND_WAIT = "server+wait"
+    SERVER = "server"
+
+
+SEARCHABLE: Final = (Vantage.CLIENT, Vantage.PROBE, Vantage.SERVER_AND_WAIT)
+"""Vantages that a search may be fed with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The window of time that a source is asked about.
+
+    Attributes:
+        setting: What is in effect; empty while nothing is applied.
+        duration_s: How long the window is.
+    """
+
+    setting: Setting
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """What clients saw in one window.
+
+    Attributes:
+        quantities: `p50_us` ... `p99_us`, `mean_us`, and `qps` where the source counts requests.
+        vantage: Where it was measured.
+    """
+
+    quantities: Mapping[str, float]
+    vantage: Vantage
+
+
+class LatencySource(Protocol):
+    """Measures, or looks up, one window's latency."""
+
+    def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
+        """Blocks until the window that begins now has been seen.
+
+        Args:
+            window: What is measured.
+            sleep: How to wait; it raises when the measurement has lost its meaning.
+
+        Raises:
+            InputError: there is no latency, or not one that a search may use.
+        """
+        ...
+
+
+def check_vantage(vantage: Vantage, *, place: str) -> Vantage:
+    """Refuses latencies that can't see what is tuned.
+
+    Raises:
+        InputError: it was measured on the server alone.
+    """
+    if vantage not in SEARCHABLE:
+        raise InputError(
+            "a search is fed with what clients see",
+            value=str(vantage),
+            place=place,
+            hint="on the server, nobody sees a packet wait for its interrupt, which is what rx_usecs lengthens: "
+            "measure at a client, or add that wait and say server+wait",
+        )
+    return vantage

@@ -1,0 +1,114 @@
+"""From what a machine has and its agent allows to the space of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from functools import reduce
+from typing import Final
+
+from bayop.agent.messages import Domain, MachineKnob, MachineKnobs
+from bayop.errors import BayopError, InputError, UnsupportedError
+from bayop.space import FREQ_MHZ, RX_USECS, Choices, Knob, Range, Space, Steps, check_ranges
+
+PAPERS_KNOBS: Final = (RX_USECS, FREQ_MHZ)
+"""What is searched where nobody says: ITR-delay x DVFS, as in [D]."""
+
+MOST_VALUES: Final = 10_000
+"""The most values of one knob that a search looks through."""
+
+_ALLOW_HINT: Final = 'add [allow."{id}"] to /etc/bayop/agent.toml on the server and restart bayop-agent'
+
+
+def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapping[str, Range] | None = None) -> Space:
+    """The knobs that a search of this machine is about, each of which can also be left alone.
+
+    Args:
+        machine: What the agent says of it.
+        only: Ids of the knobs to search; none for those of `PAPERS_KNOBS` that BayOp may write.
+        ranges: For some of them, the numbers to choose from.
+
+    Raises:
+        InputError: a knob is unknown, a range does not fit, or a knob has too many values to search.
+        UnsupportedError: the machine does not have a knob, or its agent does not allow it.
+    """
+    ranges = ranges or {}
+    by_id = {knob.id: knob for knob in machine.knobs}
+    if only:
+        chosen = [_knob(_find(knob_id, by_id, machine)) for knob_id in only]
+    else:
+        chosen = [_knob(by_id[i]) for i in PAPERS_KNOBS if i in by_id and _is_writable(by_id[i])]
+        if not chosen:
+            raise UnsupportedError(
+                f"BayOp may write {' or '.join(PAPERS_KNOBS)}",
+                hint=_ALLOW_HINT.format(id=RX_USECS) + "; bayop knobs --agent ADDRESS shows what the machine has",
+            )
+    check_ranges(ranges, [knob.id for knob in chosen])
+    return Space(tuple(_searchable(knob, ranges.get(knob.id)) for knob in chosen))
+
+
+def _find(knob_id: str, by_id: Mapping[str, MachineKnob], machine: MachineKnobs) -> MachineKnob:
+    knob = by_id.get(knob_id)
+    if knob is None and knob_id in machine.missing:
+        raise UnsupportedError("the machine has the knob", value=knob_id, hint=machine.missing[knob_id])
+    if knob is None:
+        close = get_close_matches(knob_id, [*by_id, *machine.missing], n=1)
+        hint = f"did you mean {close[0]}?" if close else "bayop knobs lists all"
+        raise InputError("the knob is unknown", value=knob_id, hint=hint)
+    if not _is_writable(knob):
+        raise UnsupportedError(
+            "the agent's allow-list has the knob", value=knob_id, hint=_ALLOW_HINT.format(id=knob_id)
+        )
+    return knob
+
+
+def _is_writable(knob: MachineKnob) -> bool:
+    return any(place.allowed is not None for place in knob.places)
+
+
+def _knob(machine_knob: MachineKnob) -> Knob:
+    """One knob for all its places: a search sets them alike, so it has the values that every place takes."""
+    domains = [place.allowed for place in machine_knob.places if place.allowed is not None]
+    try:
+        return Knob(machine_knob.id, reduce(_common, domains), auto=True, safest=machine_knob.safest)
+    except BayopError as error:
+        raise UnsupportedError(
+            "the places of a knob take some values in common",
+            value=[place.at for place in machine_knob.places],
+            place=machine_knob.id,
+            hint=f'name fewer places in [allow."{machine_knob.id}"]',
+        ) from error
+
+
+def _common(first: Domain, second: Domain) -> Domain:
+    """The values that both have. Two grids have a grid in common only where the finer one contains the coarser."""
+    if isinstance(first, Steps) and isinstance(second, Steps):
+        coarse, fine = (first, second) if first.step >= second.step else (second, first)
+        low = next((v for v in (coarse.low, fine.low) if coarse.holds(v) and fine.holds(v)), None)
+        if low is None:
+            raise InputError("the two ranges overlap", value=(first, second))
+        return Steps(low, min(coarse.high, fine.high), coarse.step)
+    listed, other = (first, second) if isinstance(first, Choices) else (second, first)
+    if not isinstance(listed, Choices):
+        raise TypeError("one of the two is a list: both being steps was answered above")
+    return Choices(tuple(v for v in listed.options if _has(other, v)))
+
+
+def _has(domain: Domain, value: float | str) -> bool:
+    if isinstance(domain, Choices):
+        return value in domain.options
+    return not isinstance(value, str) and domain.holds(value)
+
+
+def _searchable(knob: Knob, chosen: Range | None) -> Knob:
+    if chosen is not None:
+        knob = knob.within(chosen)
+    domain = knob.domain
+    if isinstance(domain, Steps) and (domain.high - domain.low) / domain.step >= MOST_VALUES:
+        raise InputError(
+            f"a search looks through at most {MOST_VALUES} values of a knob",
+            value=knob.describe(),
+            place=knob.id,
+            hint=f"choose some, as in --range '{knob.id}=LOW:HIGH:STEP'",
+        )
+    return knob

@@ -1,0 +1,34 @@
+"""The agent's answers as data; the agent itself says them in the end-to-end tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from bayop.agent import messages
+from bayop.errors import UnsupportedError
+from bayop.space import Choices, Steps
+
+
+def test_a_place_tells_what_it_takes_and_why_it_is_silent() -> None:
+    error = {"rule": "the file can be read", "place": "/sys/x", "value": None, "hint": None, "kind": "unsupported"}
+    steps = {"steps": {"low": 0, "high": 1000, "step": 1}}
+    places = [
+        {"at": "eth0", "domain": steps, "allowed": None, "effective": 3, "error": None},
+        {"at": "eth1", "domain": steps, "allowed": {"choices": [1, 2]}, "effective": None, "error": error},
+    ]
+    answer = {
+        "knobs": [{"id": "nic.rx_usecs", "summary": "S", "unit": "us", "safest": "low", "places": places}],
+        "missing": [{"id": "power.cap_w", "error": error}],
+    }
+    machine = messages.decode("/v1/knobs", messages.knobs, answer)
+    first, second = machine.knobs[0].places
+    assert (first.domain, first.allowed, first.effective) == (Steps(0, 1000, 1), None, 3)
+    assert (second.allowed, second.error) == (Choices((1, 2)), "the file can be read (/sys/x)")
+    assert machine.missing == {"power.cap_w": "the file can be read (/sys/x)"}
+
+
+@pytest.mark.parametrize("answer", [None, [], {}, {"knobs": 3, "missing": []}, {"knobs": [{}], "missing": []}])
+def test_another_versions_answer_is_refused_and_not_guessed_at(answer: object) -> None:
+    with pytest.raises(UnsupportedError, match="shape") as caught:
+        messages.decode("/v1/knobs", messages.knobs, answer)
+    assert "same version" in str(caught.value.hint)

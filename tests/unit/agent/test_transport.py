@@ -1,0 +1,140 @@
+"""What can go wrong on the way to an agent, with real sockets; the agent's own answers are tested end to end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from bayop.agent import transport
+from bayop.agent.address import Credentials, HttpsAddress, UnixAddress
+from bayop.agent.transport import ConflictError, Transport, UnreachableError
+from bayop.errors import BayopError, DriftError, InputError, UnsupportedError
+
+
+@contextmanager
+def answering(path: Path, reply: bytes | None) -> Iterator[Transport]:
+    """A server on a Unix socket that sends the same bytes to everyone; None keeps silent."""
+    over = threading.Event()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+        listener.listen()
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                if reply is None:
+                    over.wait()
+                else:
+                    connection.sendall(reply)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield Transport(UnixAddress(str(path)))
+        finally:
+            over.set()
+            thread.join()
+
+
+def http(status: int, body: str) -> bytes:
+    return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+def test_an_answer_is_decoded(tmp_path: Path) -> None:
+    with answering(tmp_path / "s", http(200, '{"mode": "apply"}')) as agent:
+        assert agent.request("GET", "/v1/status") == {"mode": "apply"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("input", InputError),
+        ("not_found", InputError),
+        ("too_large", InputError),
+        ("forbidden", UnsupportedError),
+        ("unsupported", UnsupportedError),
+        ("conflict", ConflictError),
+        ("drift", DriftError),
+    ],
+)
+def test_a_refusal_is_the_error_of_its_kind_with_all_its_parts(
+    tmp_path: Path, kind: str, error: type[BayopError]
+) -> None:
+    body = f'{{"error": {{"kind": "{kind}", "rule": "R", "value": "V", "place": "P", "hint": "H"}}}}'
+    with answering(tmp_path / "s", http(400, body)) as agent, pytest.raises(error) as caught:
+        agent.request("GET", "/v1/status")
+    assert type(caught.value) is error
+    assert (caught.value.message, caught.value.hint) == ("P: R, but got 'V'", "H")
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "can be reached"),
+        (b"", "stays up while it answers"),
+        (http(200, "<html>"), "a bayop-agent answers at this address"),
+        (http(500, "oops"), "a bayop-agent answers at this address"),
+        (http(400, '{"error": "no"}'), "a bayop-agent answers at this address"),
+        (http(400, '{"error": {"kind": "new", "rule": "R"}}'), "a bayop-agent answers at this address"),
+    ],
+)
+def test_what_is_no_agent_is_told_apart(tmp_path: Path, reply: bytes, said: str) -> None:
+    with answering(tmp_path / "s", reply) as agent, pytest.raises(UnreachableError, match=said) as caught:
+        agent.request("GET", "/v1/status")
+    assert caught.value.exit_code == 4
+
+
+def test_silence_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "TIMEOUT_S", 0.2)
+    with answering(tmp_path / "s", None) as agent, pytest.raises(UnreachableError, match=r"within 0\.2 s"):
+        agent.request("GET", "/v1/status")
+
+
+def test_no_socket_and_nobody_behind_it(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with pytest.raises(UnreachableError) as caught:
+        Transport(UnixAddress(str(path))).request("GET", "/v1/status")
+    assert "systemctl start bayop-agent" in str(caught.value.hint)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+    with pytest.raises(UnreachableError, match="an agent listens at its address"):
+        Transport(UnixAddress(str(path))).request("GET", "/v1/status")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
+def test_a_user_who_may_not_connect_learns_how_to() -> None:
+    with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        Path(folder).chmod(0o755)
+        path = Path(folder, "s")
+        listener.bind(str(path))
+        listener.listen()
+        path.chmod(0o600)
+        os.seteuid(65534)
+        try:
+            with pytest.raises(UnreachableError, match="this user may talk to the agent") as caught:
+                Transport(UnixAddress(str(path))).request("GET", "/v1/status")
+        finally:
+            os.seteuid(0)
+    assert "usermod -aG bayop" in str(caught.value.hint)
+
+
+def test_https_needs_credentials_and_a_socket_none(tmp_path: Path) -> None:
+    credentials = Credentials(tmp_path / "c", tmp_path / "k", tmp_path / "a")
+    with pytest.raises(InputError, match="with mutual TLS"):
+        Transport(HttpsAddress("web1", 1))
+    with pytest.raises(InputError, match="by its group"):
+        Transport(UnixAddress("/s"), credentials)
+    with pytest.raises(InputError, match="can be read"):
+        Transport(HttpsAddress("web1", 1), credentials)
+    for file in (credentials.certificate, credentials.key, credentials.ca):
+        file.write_text("nothing")
+    with pytest.raises(InputError, match="holds PEM certificates"):
+        Transport(HttpsAddress("web1", 1), credentials)

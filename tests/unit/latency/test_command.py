@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bayop.errors import DriftError, InputError
+from bayop.latency.base import Vantage, Window
+from bayop.latency.command import LatencyCommand
+
+WINDOW = Window({"nic.rx_usecs": 50, "idle.governor": "menu"}, 0.05)
+
+
+def printing(text: str) -> str:
+    return shlex.join(["printf", "%s", text])
+
+
+def python(code: str) -> str:
+    return shlex.join([sys.executable, "-c", code])
+
+
+def test_it_says_what_the_command_prints() -> None:
+    source = LatencyCommand(printing('{"vantage": "probe", "p50_us": 80, "p99.9": 1}'.replace("p99.9", "p999_us")))
+    latency = source.measure(WINDOW, sleep=time.sleep)
+    assert latency.vantage is Vantage.PROBE
+    assert latency.quantities == {"p50_us": 80.0, "p999_us": 1.0}
+
+
+def test_the_command_knows_the_window_and_the_setting() -> None:
+    code = (
+        "import json, os\n"
+        "setting = json.loads(os.environ['BAYOP_SETTING'])\n"
+        "assert setting['idle.governor'] == 'menu'\n"
+        "qps = setting['nic.rx_usecs'] * float(os.environ['BAYOP_WINDOW_S'])\n"
+        "print(json.dumps({'vantage': 'client', 'p99_us': 300, 'qps': qps}))"
+    )
+    assert LatencyCommand(python(code)).measure(WINDOW, sleep=time.sleep).quantities["qps"] == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        ("", "one JSON object and nothing else"),
+        ("310.5", "one JSON object"),
+        ("[]", "one JSON object"),
+        ('{"p99_us": 3} {"p99_us": 4}', "one JSON object"),
+        ('{"p99_us": 3}', "says where it measured"),
+        ('{"vantage": "moon", "p99_us": 3}', "says where it measured, but got 'moon'"),
+        ('{"vantage": "client"}', "prints a latency quantile"),
+        ('{"vantage": "client", "qps": 3}', "prints a latency quantile"),
+        ('{"vantage": "client", "p99_ms": 3}', "the quantity is unknown, but got 'p99_ms'"),
+        ('{"vantage": "client", "p99_us": NaN}', "positive number, but got nan"),
+        ('{"vantage": "client", "p99_us": 1e999}', "positive number, but got inf"),
+        ('{"vantage": "client", "p99_us": 0}', "positive number, but got 0"),
+        ('{"vantage": "client", "p99_us": "3"}', "positive number, but got '3'"),
+        ('{"vantage": "client", "p99_us": true}', "positive number, but got True"),
+    ],
+)
+def test_anything_else_is_refused(printed: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        LatencyCommand(printing(printed)).measure(WINDOW, sleep=time.sleep)
+    assert said in caught.value.message
+    assert "latency command printf" in caught.value.message
+
+
+def test_the_servers_own_view_alone_is_refused_with_the_reason() -> None:
+    with pytest.raises(InputError, match="what clients see") as caught:
+        LatencyCommand(printing('{"vantage": "server", "p99_us": 3}')).measure(WINDOW, sleep=time.sleep)
+    assert "wait for its interrupt" in str(caught.value.hint)
+    both = LatencyCommand(printing('{"vantage": "server+wait", "p99_us": 3}')).measure(WINDOW, sleep=time.sleep)
+    assert both.vantage is Vantage.SERVER_AND_WAIT
+
+
+def test_a_command_that_fails_is_quoted() -> None:
+    with pytest.raises(InputError, match="exit code 0, but got 3") as caught:
+        LatencyCommand("sh -c 'echo first >&2; echo no such host >&2; exit 3'").measure(WINDOW, sleep=time.sleep)
+    assert caught.value.hint == "no such host"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [("", "not empty"), ("  ", "not empty"), ("sh -c 'x", "split into words")]
+)
+def test_what_is_no_command(command: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        LatencyCommand(command)
+
+
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    for command in ("/nowhere/p99.sh", str(tmp_path)):
+        with pytest.raises(InputError, match="can be run") as caught:
+            LatencyCommand(command).measure(WINDOW, sleep=time.sleep)
+        assert caught.value.hint
+
+
+def test_a_command_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    command = shlex.join(["sh", "-c", f"sleep 60 & echo $! > {file}; wait"])
+    with pytest.raises(InputError, match=r"ends within 0\.3 s after its window"):
+        LatencyCommand(command, grace_s=0.3).measure(WINDOW, sleep=time.sleep)
+    assert not is_running(int(file.read_text()))
+
+
+def test_a_measurement_that_lost_its_meaning_ends_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+
+    def sleep(duration_s: float) -> None:
+        time.sleep(duration_s)
+        if file.exists() and file.read_text():
+            raise DriftError("the lease is lost")
+
+    with pytest.raises(DriftError):
+        LatencyCommand(shlex.join(["sh", "-c", f"echo $$ > {file}; sleep 60"])).measure(WINDOW, sleep=sleep)
+    assert not is_running(int(file.read_text()))
+
+
+def is_running(pid: int) -> bool:
+    """Whether the process lives; one that waits for its parent to look does not."""
+    for _ in range(50):
+        try:
+            os.kill(pid, signal.SIG_DFL)
+        except ProcessLookupError:
+            return False
+        if "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text():
+            return False
+        time.sleep(0.02)
+    return True
