@@ -1,0 +1,166 @@
+//! What may be written at all: the knobs, their places and ranges that the administrator listed.
+
+use std::collections::BTreeMap;
+
+use bayop_knobs::{Value, knob::Domain, knob::Instance};
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+
+/// What is allowed of one knob. A bound that is absent is the kernel's own.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// The places, such as `eth0`; a star at the end stands for anything: `eth0/*`, `policy*`.
+    pub places: Vec<String>,
+    /// The least value.
+    pub low: Option<f64>,
+    /// The greatest value.
+    pub high: Option<f64>,
+    /// The only values.
+    pub choices: Option<Vec<Value>>,
+}
+
+/// The rules, by knob id. A knob without a rule is not writable.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AllowList(pub BTreeMap<String, Rule>);
+
+impl Rule {
+    /// Refuses a rule that can't mean anything.
+    ///
+    /// # Errors
+    /// A bound is no number, or the bounds or lists are empty.
+    pub fn check(&self) -> Result<()> {
+        let (low, high) = (self.low.unwrap_or(f64::MIN), self.high.unwrap_or(f64::MAX));
+        let choices = self.choices.iter().flatten();
+        let finite = choices.filter_map(|choice| match choice {
+            Value::Number(number) => Some(*number),
+            Value::Word(_) => None,
+        });
+        if let Some(number) = finite.chain([low, high]).find(|number| !number.is_finite()) {
+            return Err(Error::input("a bound is a finite number").value(number));
+        }
+        if low > high {
+            return Err(Error::input("low is not above high").value(format!("{low} > {high}")));
+        }
+        if self.places.is_empty() || self.choices.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::input("places and choices are not empty").hint("remove the entry to allow nothing"));
+        }
+        Ok(())
+    }
+
+    fn covers(&self, at: &str) -> bool {
+        self.places.iter().any(|place| match place.strip_suffix('*') {
+            Some(start) => at.starts_with(start),
+            None => place == at,
+        })
+    }
+
+    fn narrow(&self, domain: &Domain) -> Option<Domain> {
+        let (low, high) = (self.low.unwrap_or(f64::MIN), self.high.unwrap_or(f64::MAX));
+        let within = |value: &Value| match value {
+            Value::Number(number) => (low..=high).contains(number),
+            Value::Word(_) => self.low.is_none() && self.high.is_none(),
+        };
+        let listed = |value: &Value| self.choices.as_ref().is_none_or(|choices| choices.contains(value));
+        match (domain, &self.choices) {
+            (Domain::Steps { low: least, high: greatest, step }, None) => {
+                let low = least + ((low - least) / step).ceil().max(0.0) * step;
+                let high = greatest.min(least + ((high - least) / step).floor() * step);
+                (low <= high).then_some(Domain::Steps { low, high, step: *step })
+            }
+            (Domain::Steps { .. }, Some(choices)) => {
+                chosen(choices.iter().filter(|value| within(value) && domain.check(value).is_ok()))
+            }
+            (Domain::Choices(values), _) => chosen(values.iter().filter(|value| within(value) && listed(value))),
+        }
+    }
+}
+
+fn chosen<'a>(values: impl Iterator<Item = &'a Value>) -> Option<Domain> {
+    let values: Vec<_> = values.cloned().collect();
+    (!values.is_empty()).then_some(Domain::Choices(values))
+}
+
+impl AllowList {
+    /// What of the instance's domain may be written; none when nothing.
+    pub fn domain(&self, instance: &Instance) -> Option<Domain> {
+        let rule = self.0.get(&instance.knob.id).filter(|rule| rule.covers(&instance.at))?;
+        rule.narrow(&instance.domain)
+    }
+
+    /// Refuses what may not be written.
+    ///
+    /// # Errors
+    /// The kernel's domain does not have the value, or the allow-list has not the knob, the place or the value.
+    pub fn check(&self, instance: &Instance, value: &Value) -> Result<()> {
+        instance.domain.check(value).map_err(|error| Error::from(error).at(instance.name()))?;
+        let id = &instance.knob.id;
+        let Some(allowed) = self.domain(instance) else {
+            return Err(Error::forbidden("the allow-list has every knob that is written")
+                .value(value)
+                .at(instance.name())
+                .hint(format!("an administrator may add [allow.\"{id}\"] places = [\"{}\"]", instance.at)));
+        };
+        allowed.check(value).map_err(|error| {
+            Error::forbidden(format!("by the allow-list, {}", error.rule))
+                .value(value)
+                .at(instance.name())
+                .hint(format!("an administrator may widen [allow.\"{id}\"]"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(low: Option<f64>, high: Option<f64>, choices: Option<Vec<Value>>) -> Rule {
+        Rule { places: vec!["eth0".to_owned()], low, high, choices }
+    }
+
+    const STEPS: Domain = Domain::Steps { low: 0.0, high: 1000.0, step: 2.0 };
+
+    #[test]
+    fn bounds_fall_on_steps_inside_both() {
+        let narrowed = |low, high| rule(low, high, None).narrow(&STEPS);
+        assert_eq!(narrowed(None, None), Some(STEPS));
+        assert_eq!(narrowed(Some(3.0), Some(9.0)), Some(Domain::Steps { low: 4.0, high: 8.0, step: 2.0 }));
+        assert_eq!(narrowed(Some(-5.0), Some(2000.0)), Some(STEPS));
+        assert_eq!(narrowed(Some(2000.0), None), None);
+        assert_eq!(narrowed(None, Some(-1.0)), None);
+    }
+
+    #[test]
+    fn choices_are_those_that_the_kernel_has_too() {
+        let words = Domain::Choices(vec!["on".into(), "off".into()]);
+        let listed = rule(None, None, Some(vec!["off".into(), "maybe".into()]));
+        assert_eq!(listed.narrow(&words), Some(Domain::Choices(vec!["off".into()])));
+        let numbers = rule(None, Some(100.0), Some(vec![10.0.into(), 11.0.into(), 500.0.into()]));
+        assert_eq!(numbers.narrow(&STEPS), Some(Domain::Choices(vec![10.0.into()])));
+        assert_eq!(rule(Some(0.0), None, None).narrow(&words), None);
+    }
+
+    #[test]
+    fn places_are_names_or_beginnings() {
+        let covers =
+            |place: &str, at: &str| Rule { places: vec![place.to_owned()], ..rule(None, None, None) }.covers(at);
+        assert!(covers("eth0", "eth0") && covers("eth0/*", "eth0/rx-3") && covers("*", "policy0"));
+        assert!(!covers("eth0", "eth01") && !covers("eth0", "eth0/rx-3") && !covers("eth0/*", "eth0"));
+    }
+
+    #[test]
+    fn rules_that_mean_nothing_are_refused() {
+        for wrong in [
+            rule(Some(f64::NAN), None, None),
+            rule(None, Some(f64::INFINITY), None),
+            rule(Some(2.0), Some(1.0), None),
+            rule(None, None, Some(vec![])),
+            rule(None, None, Some(vec![f64::NAN.into()])),
+            Rule { places: vec![], ..rule(None, None, None) },
+        ] {
+            assert!(wrong.check().is_err(), "{wrong:?}");
+        }
+        assert!(rule(Some(0.0), Some(0.0), None).check().is_ok());
+    }
+}

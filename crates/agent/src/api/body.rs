@@ -1,0 +1,62 @@
+//! Bodies in and out: bounded in size and time, refused with a reason.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use super::types::Failure;
+use crate::error::{Error, Kind};
+
+/// The largest body, in bytes: some hundred knobs by place.
+pub const GREATEST_BODY: usize = 64 * 1024;
+/// How long a body may take to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A request's JSON, in place of axum's extractor so that every refusal has the one shape.
+#[derive(Debug)]
+pub struct Input<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Error> {
+        let bytes = read(request.into_body()).await?;
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
+            let rule = format!("the body is the JSON that the API describes ({error})");
+            Error::input(rule).at("body").hint("GET /v1/openapi.json describes every request")
+        })
+    }
+}
+
+async fn read(body: Body) -> Result<Vec<u8>, Error> {
+    let collected = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, GREATEST_BODY).collect()).await;
+    let collected = collected
+        .map_err(|_elapsed| Error::input(format!("the body arrives within {} s", BODY_TIMEOUT.as_secs())).at("body"))?;
+    match collected {
+        Ok(body) => Ok(body.to_bytes().into()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(Error::new(Kind::TooLarge, format!("a body has at most {GREATEST_BODY} bytes")).at("body"))
+        }
+        Err(error) => Err(Error::input(format!("the body arrives whole ({error})")).at("body")),
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let status = match self.kind {
+            Kind::Input => StatusCode::BAD_REQUEST,
+            Kind::Forbidden => StatusCode::FORBIDDEN,
+            Kind::NotFound => StatusCode::NOT_FOUND,
+            Kind::Conflict => StatusCode::CONFLICT,
+            Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Kind::Unsupported | Kind::Drift => StatusCode::BAD_GATEWAY,
+        };
+        (status, Json(Failure { error: self })).into_response()
+    }
+}

@@ -1,0 +1,60 @@
+//! The agent's HTTP API, with the description that is generated from it.
+
+mod body;
+mod routes;
+mod types;
+
+pub use body::GREATEST_BODY;
+pub use routes::{Shared, lock};
+pub use types::*;
+
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use utoipa::OpenApi;
+use utoipa::openapi::OpenApi as Description;
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::error::{Error, Kind};
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "bayop-agent",
+    description = "Reads the sensors of a Linux server and applies settings to it. Whatever it changes is put back: on \
+        release, when the lease expires, when the agent stops, and at its next start after a crash.",
+    license(name = "Apache-2.0"),
+    contact()
+))]
+struct Root;
+
+fn described() -> OpenApiRouter<Shared> {
+    OpenApiRouter::with_openapi(Root::openapi()).merge(routes::all())
+}
+
+/// The description of the API, from the types and routes themselves.
+pub fn description() -> Description {
+    described().split_for_parts().1
+}
+
+/// The description as it is served and printed.
+pub fn description_text() -> String {
+    let mut text = description().to_pretty_json().expect("a description is JSON");
+    text.push('\n');
+    text
+}
+
+/// The API of an agent. Whatever it is asked, it answers JSON.
+pub fn router(agent: Shared) -> Router {
+    described().with_state(agent).split_for_parts().0.method_not_allowed_fallback(other_method).fallback(other_path)
+}
+
+async fn other_path(uri: Uri) -> Error {
+    Error::new(Kind::NotFound, "the path is one of the API's")
+        .value(uri.path())
+        .hint("GET /v1/openapi.json describes every path")
+}
+
+async fn other_method(method: Method, uri: Uri) -> Response {
+    let error = Error::input("the method is one that the path has").value(method).at(uri.path());
+    (StatusCode::METHOD_NOT_ALLOWED, Json(Failure { error })).into_response()
+}

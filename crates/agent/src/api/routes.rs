@@ -1,0 +1,118 @@
+//! One function per route: lock the agent, ask it, answer.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::{Json, response};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::body::Input;
+use super::types::*;
+use crate::agent::Agent;
+use crate::calibration::Map;
+use crate::error::Result;
+
+/// The agent, as the routes and the clock share it.
+pub type Shared = Arc<Mutex<Agent>>;
+
+/// The agent, exclusively. A request that panicked ends the process in any case, by way of a restore.
+pub fn lock(agent: &Shared) -> MutexGuard<'_, Agent> {
+    agent.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn all() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(status))
+        .routes(routes!(knobs))
+        .routes(routes!(lease))
+        .routes(routes!(renew))
+        .routes(routes!(apply))
+        .routes(routes!(release))
+        .routes(routes!(restore))
+        .routes(routes!(calibrations, calibrate))
+        .routes(routes!(openapi))
+}
+
+/// The agent, its lease and what it holds.
+#[utoipa::path(get, path = "/v1/status", responses((status = 200, body = Status)))]
+async fn status(State(agent): State<Shared>) -> Result<Json<Status>> {
+    lock(&agent).status().map(Json)
+}
+
+/// The knobs of this machine, with what may be written and what is in effect.
+#[utoipa::path(get, path = "/v1/knobs", responses((status = 200, body = Knobs)))]
+async fn knobs(State(agent): State<Shared>) -> Json<Knobs> {
+    Json(lock(&agent).knobs())
+}
+
+/// Asks for the right to write. One writer holds it at a time; what it applied is restored when it ends.
+#[utoipa::path(post, path = "/v1/lease", request_body = LeaseRequest, responses(
+    (status = 201, body = Lease),
+    (status = 400, description = "The request is wrong", body = Failure),
+    (status = 409, description = "Somebody holds the lease", body = Failure)))]
+async fn lease(State(agent): State<Shared>, Input(request): Input<LeaseRequest>) -> Result<impl IntoResponse> {
+    let lease = lock(&agent).lease(&request)?;
+    Ok((StatusCode::CREATED, Json(lease)))
+}
+
+/// Lets a lease last its full length from now on.
+#[utoipa::path(post, path = "/v1/lease/renew", request_body = RenewRequest, responses(
+    (status = 200, body = Renewed),
+    (status = 400, description = "The request is wrong", body = Failure),
+    (status = 409, description = "The lease is over or another's", body = Failure)))]
+async fn renew(State(agent): State<Shared>, Input(request): Input<RenewRequest>) -> Result<Json<Renewed>> {
+    lock(&agent).renew(&request).map(Json)
+}
+
+/// Applies a setting, all or nothing, and answers what is in effect.
+#[utoipa::path(post, path = "/v1/apply", request_body = ApplyRequest, responses(
+    (status = 200, body = Applied),
+    (status = 400, description = "The request is wrong", body = Failure),
+    (status = 403, description = "The mode or the allow-list says no", body = Failure),
+    (status = 404, description = "There is no such knob or place", body = Failure),
+    (status = 409, description = "The lease is another's, or the knob is latched or stood down", body = Failure),
+    (status = 502, description = "The kernel refused; what was changed is put back", body = Failure)))]
+async fn apply(State(agent): State<Shared>, Input(request): Input<ApplyRequest>) -> Result<Json<Applied>> {
+    lock(&agent).apply(&request).map(Json)
+}
+
+/// Ends a lease and restores what it applied, or keeps it.
+#[utoipa::path(post, path = "/v1/release", request_body = ReleaseRequest, responses(
+    (status = 200, body = Released),
+    (status = 400, description = "The request is wrong", body = Failure),
+    (status = 409, description = "The lease is over or another's", body = Failure)))]
+async fn release(State(agent): State<Shared>, Input(request): Input<ReleaseRequest>) -> Result<Json<Released>> {
+    lock(&agent).release(&request).map(Json)
+}
+
+/// Restores everything and ends any lease.
+#[utoipa::path(post, path = "/v1/restore", request_body = RestoreRequest, responses(
+    (status = 200, body = Released),
+    (status = 400, description = "The request is wrong", body = Failure)))]
+async fn restore(State(agent): State<Shared>, Input(RestoreRequest {}): Input<RestoreRequest>) -> Json<Released> {
+    Json(lock(&agent).restore("request"))
+}
+
+/// The stored maps from requested to effective rx_usecs.
+#[utoipa::path(get, path = "/v1/calibration", responses((status = 200, body = Calibrations)))]
+async fn calibrations(State(agent): State<Shared>) -> Json<Calibrations> {
+    Json(lock(&agent).calibrations())
+}
+
+/// Stores the map of one network device in place of its earlier one.
+#[utoipa::path(put, path = "/v1/calibration", request_body = Map, responses(
+    (status = 200, body = Map),
+    (status = 400, description = "The map is none", body = Failure),
+    (status = 502, description = "The map could not be stored", body = Failure)))]
+async fn calibrate(State(agent): State<Shared>, Input(map): Input<Map>) -> Result<Json<Map>> {
+    lock(&agent).calibrate(map).map(Json)
+}
+
+/// This description.
+#[utoipa::path(get, path = "/v1/openapi.json", responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
+async fn openapi() -> response::Response {
+    ([(header::CONTENT_TYPE, "application/json")], super::description_text()).into_response()
+}

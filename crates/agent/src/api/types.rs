@@ -1,0 +1,321 @@
+//! What requests and answers look like.
+
+use std::collections::BTreeMap;
+
+use bayop_knobs::Value;
+use bayop_knobs::catalogue::End;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa::openapi::Ref;
+use utoipa::openapi::schema::{Object, ObjectBuilder, OneOfBuilder, Schema, Type};
+
+use crate::calibration::Map;
+use crate::config::Mode;
+use crate::error::Error;
+use crate::journal::State;
+
+/// A number in the unit that the knob's id carries, or a word such as `on`; in a request, `auto` hands the knob back.
+#[derive(ToSchema)]
+#[schema(as = Value)]
+#[serde(untagged)]
+#[allow(missing_docs, reason = "the schema of bayop_knobs::Value, which has the documentation")]
+pub enum ValueSchema {
+    Number(f64),
+    Word(String),
+}
+
+/// The schema of a map to values and nulls, which utoipa does not derive.
+fn values_or_null() -> Object {
+    let value =
+        OneOfBuilder::new().item(Ref::from_schema_name("Value")).item(ObjectBuilder::new().schema_type(Type::Null));
+    ObjectBuilder::new().additional_properties(Some(Schema::OneOf(value.build()))).build()
+}
+
+/// The values that a knob takes.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Domain {
+    /// Numbers from `low` to `high`, both included, in steps.
+    Steps {
+        /// The least value, in the knob's unit.
+        low: f64,
+        /// The greatest value.
+        high: f64,
+        /// The distance of two values.
+        step: f64,
+    },
+    /// The values listed.
+    #[schema(value_type = Vec<ValueSchema>)]
+    Choices(Vec<Value>),
+}
+
+impl From<&bayop_knobs::knob::Domain> for Domain {
+    fn from(domain: &bayop_knobs::knob::Domain) -> Self {
+        match domain {
+            bayop_knobs::knob::Domain::Steps { low, high, step } => Self::Steps { low: *low, high: *high, step: *step },
+            bayop_knobs::knob::Domain::Choices(choices) => Self::Choices(choices.clone()),
+        }
+    }
+}
+
+impl std::fmt::Display for Domain {
+    /// As the kernel's domain is printed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Steps { low, high, step } => write!(f, "{low} to {high} in steps of {step}"),
+            Self::Choices(choices) => f.write_str(&choices.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+/// The agent and what it holds.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Status {
+    /// The agent's version.
+    pub version: &'static str,
+    /// How far it goes.
+    pub mode: Mode,
+    /// The kernel's id of this boot.
+    pub boot_id: String,
+    /// Since the agent started.
+    pub uptime_s: f64,
+    /// What the agent itself costs.
+    pub own: Own,
+    /// The lease in force.
+    #[schema(required)]
+    pub lease: Option<LeaseInForce>,
+    /// Whether something stays applied without a lease, as its release asked.
+    pub kept: bool,
+    /// The knobs that are held, or could not be restored.
+    pub held: Vec<HeldKnob>,
+    /// Why nothing may be applied: the journal was damaged and a person has to look.
+    #[schema(required)]
+    pub damage: Option<String>,
+}
+
+/// What the agent itself costs.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct Own {
+    /// Processor time, user and system.
+    pub cpu_s: f64,
+    /// Resident memory.
+    pub rss_bytes: u64,
+}
+
+/// Who may write, and for how long.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LeaseInForce {
+    /// Who asked for it.
+    pub holder: String,
+    /// When it ends unless it is renewed.
+    pub expires_in_s: f64,
+}
+
+/// A knob that is held.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HeldKnob {
+    /// Such as `nic.rx_usecs@eth0`.
+    pub knob: String,
+    /// Its value before BayOp.
+    #[schema(value_type = ValueSchema)]
+    pub found: Value,
+    /// Its value as requested.
+    #[schema(value_type = ValueSchema)]
+    pub requested: Value,
+    /// Its value in effect; null when it can't be read.
+    #[schema(value_type = Option<ValueSchema>, required)]
+    pub effective: Option<Value>,
+    /// How it stands.
+    pub state: State,
+    /// Why it is not simply held.
+    #[schema(required)]
+    pub reason: Option<String>,
+}
+
+/// The knobs of this machine.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Knobs {
+    /// Those that it has.
+    pub knobs: Vec<Knob>,
+    /// Those that it has not, with the reason.
+    pub missing: Vec<MissingKnob>,
+}
+
+/// One knob.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Knob {
+    /// Such as `nic.rx_usecs`.
+    pub id: &'static str,
+    /// What it does.
+    pub summary: &'static str,
+    /// The unit of its numbers.
+    #[schema(required)]
+    pub unit: Option<&'static str>,
+    /// Which end of its numbers makes the service fastest.
+    #[schema(value_type = Option<SafestEnd>, required)]
+    pub safest: Option<End>,
+    /// Where it is.
+    pub places: Vec<Place>,
+}
+
+/// Which end of a numeric domain makes the service fastest.
+#[derive(ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the schema of bayop_knobs::catalogue::End, which has the documentation")]
+pub enum SafestEnd {
+    Low,
+    High,
+}
+
+/// A knob in one place.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Place {
+    /// Such as `eth0`.
+    pub at: String,
+    /// What the kernel takes.
+    pub domain: Domain,
+    /// What of it the allow-list lets be written; null when nothing.
+    #[schema(required)]
+    pub allowed: Option<Domain>,
+    /// Its value in effect; null when it can't be read.
+    #[schema(value_type = Option<ValueSchema>, required)]
+    pub effective: Option<Value>,
+    /// Why it can't be read.
+    #[schema(required)]
+    pub error: Option<Error>,
+}
+
+/// A knob that this machine does not have.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MissingKnob {
+    /// Such as `power.cap_w`.
+    pub id: &'static str,
+    /// Why, and what to do about it.
+    pub error: Error,
+}
+
+/// Asks for the right to write.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeaseRequest {
+    /// Who asks, for people to read.
+    pub holder: String,
+    /// How long the lease lasts without being renewed: 2 to 3600.
+    pub ttl_s: f64,
+}
+
+/// The right to write.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Lease {
+    /// The secret that proves it.
+    pub lease: String,
+    /// How long it lasts without being renewed.
+    pub ttl_s: f64,
+}
+
+/// Renews a lease.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RenewRequest {
+    /// The secret that proves it.
+    pub lease: String,
+}
+
+/// A lease that was renewed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Renewed {
+    /// When it ends unless it is renewed again.
+    pub expires_in_s: f64,
+}
+
+/// Asks for a setting.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplyRequest {
+    /// The secret that proves the lease; a dry run needs none.
+    pub lease: Option<String>,
+    /// Values by knob (`nic.rx_usecs`: every allowed place) or by place (`nic.rx_usecs@eth0`).
+    #[schema(value_type = BTreeMap<String, ValueSchema>)]
+    pub setting: BTreeMap<String, Value>,
+    /// Whether to say what would change and write nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What a setting changed, or would change.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Applied {
+    /// By place.
+    pub changes: Vec<Change>,
+    /// The values in effect, by the names that were asked; null where the places of one name differ, or in a dry run.
+    #[schema(schema_with = values_or_null)]
+    pub setting: BTreeMap<String, Option<Value>>,
+    /// Whether this is advice only, since the agent is in the mode `advise`.
+    pub advised: bool,
+}
+
+/// One knob's change.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Change {
+    /// Such as `nic.rx_usecs@eth0`.
+    pub knob: String,
+    /// Its value before this request.
+    #[schema(value_type = ValueSchema)]
+    pub before: Value,
+    /// Its value as requested.
+    #[schema(value_type = ValueSchema)]
+    pub requested: Value,
+    /// Its value in effect, read back; null in a dry run.
+    #[schema(value_type = Option<ValueSchema>, required)]
+    pub effective: Option<Value>,
+}
+
+/// Ends a lease.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReleaseRequest {
+    /// The secret that proves it.
+    pub lease: String,
+    /// Whether what is applied stays until `restore`, the agent's exit, or the end of a later lease that applies.
+    #[serde(default)]
+    pub keep: bool,
+}
+
+/// Asks for nothing.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreRequest {}
+
+/// What became of the knobs that were held.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Released {
+    /// They are as they were found.
+    pub restored: Vec<String>,
+    /// They could not be restored; nothing is written to them until they are.
+    pub latched: Vec<Latched>,
+    /// Somebody else changed them, so they were left as they are.
+    pub stood_down: Vec<String>,
+}
+
+/// A knob that could not be restored.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Latched {
+    /// Such as `nic.rx_usecs@eth0`.
+    pub knob: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The stored calibrations.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Calibrations {
+    /// One per network device.
+    pub calibrations: Vec<Map>,
+}
+
+/// How every request that fails is answered.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Failure {
+    /// The rule that does not hold.
+    pub error: Error,
+}

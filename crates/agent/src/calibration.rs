@@ -1,0 +1,166 @@
+//! What a network driver really does with the delay that it is asked for.
+//!
+//! Drivers round and clamp: ENA turns 64 us into 50, and what `ethtool` shows is what was asked. A calibration measured
+//! the spacing of interrupts at some requests; between them the effective delay is taken to be linear, beyond them that
+//! of the nearest.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::durable;
+use crate::error::{Error, Result};
+
+/// The most points of a map.
+const GREATEST_POINTS: usize = 1024;
+
+/// The requested-to-effective map of one device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Map {
+    /// The network device, such as `eth0`.
+    pub device: String,
+    /// Its driver, such as `ena`.
+    pub driver: String,
+    /// The measured points, by rising request.
+    pub points: Vec<Point>,
+}
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// The rx_usecs that were written.
+    pub requested_us: f64,
+    /// The spacing of interrupts that it gave under load.
+    pub effective_us: f64,
+}
+
+/// The maps of a machine, kept in a file.
+#[derive(Debug)]
+pub struct Calibration {
+    path: PathBuf,
+    maps: BTreeMap<String, Map>,
+}
+
+impl Map {
+    /// Refuses a map that is no function of the request.
+    ///
+    /// # Errors
+    /// A name is empty, there is no point or too many, or a point is no finite delay in rising order.
+    pub fn check(&self) -> Result<()> {
+        if self.device.is_empty() || self.driver.is_empty() {
+            return Err(Error::input("a calibration names its device and driver").at("device, driver"));
+        }
+        if !(1..=GREATEST_POINTS).contains(&self.points.len()) {
+            let rule = format!("a calibration has 1 to {GREATEST_POINTS} points");
+            return Err(Error::input(rule).value(self.points.len()).at("points"));
+        }
+        let delay = |us: f64| us.is_finite() && us >= 0.0;
+        if let Some(point) = self.points.iter().find(|point| !delay(point.requested_us) || !delay(point.effective_us)) {
+            return Err(Error::input("delays are finite and not negative").value(format!("{point:?}")).at("points"));
+        }
+        if !self.points.is_sorted_by(|one, next| one.requested_us < next.requested_us) {
+            return Err(Error::input("points have rising requests").at("points"));
+        }
+        Ok(())
+    }
+
+    /// The delay in effect when `requested_us` is set.
+    pub fn effective_us(&self, requested_us: f64) -> f64 {
+        let after = self.points.partition_point(|point| point.requested_us < requested_us);
+        match (after.checked_sub(1).and_then(|before| self.points.get(before)), self.points.get(after)) {
+            (Some(low), Some(high)) => {
+                let share = (requested_us - low.requested_us) / (high.requested_us - low.requested_us);
+                low.effective_us + share * (high.effective_us - low.effective_us)
+            }
+            (Some(nearest), None) | (None, Some(nearest)) => nearest.effective_us,
+            (None, None) => requested_us,
+        }
+    }
+}
+
+impl Calibration {
+    /// Reads the maps of a state folder; an absent file is none.
+    ///
+    /// # Errors
+    /// The file is there but is no list of maps.
+    pub fn load(folder: &Path) -> Result<Self> {
+        let path = folder.join("calibration.json");
+        let maps: Vec<Map> = match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Error::file("the calibration can be read", &path, &error)),
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+                Error::input(format!("the calibration is as it was stored ({error})"))
+                    .at(path.display())
+                    .hint("remove the file and calibrate anew: bayop doctor --calibrate nic")
+            })?,
+        };
+        for map in &maps {
+            map.check().map_err(|error| error.at(path.display()))?;
+        }
+        Ok(Self { path, maps: maps.into_iter().map(|map| (map.device.clone(), map)).collect() })
+    }
+
+    /// The maps, by device.
+    pub fn maps(&self) -> impl Iterator<Item = &Map> {
+        self.maps.values()
+    }
+
+    /// The map of a device.
+    pub fn map(&self, device: &str) -> Option<&Map> {
+        self.maps.get(device)
+    }
+
+    /// Keeps a map in place of its device's earlier one.
+    ///
+    /// # Errors
+    /// The map is none, or the disk is full; the earlier map then stands.
+    pub fn put(&mut self, map: Map) -> Result<()> {
+        map.check()?;
+        let mut maps = self.maps.clone();
+        maps.insert(map.device.clone(), map);
+        let text = serde_json::to_vec_pretty(&maps.values().collect::<Vec<_>>()).expect("delays are finite");
+        durable::replace(&self.path, &text)
+            .map_err(|error| Error::file("the calibration can be stored", &self.path, &error))?;
+        self.maps = maps;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(points: &[(f64, f64)]) -> Map {
+        let points = points.iter().map(|&(requested_us, effective_us)| Point { requested_us, effective_us }).collect();
+        Map { device: "eth0".to_owned(), driver: "ena".to_owned(), points }
+    }
+
+    #[test]
+    fn between_points_it_is_linear_and_beyond_them_the_nearest() {
+        let map = map(&[(10.0, 20.0), (20.0, 40.0), (30.0, 40.0)]);
+        let effective: Vec<_> = [0.0, 10.0, 15.0, 25.0, 99.0].map(|us| map.effective_us(us)).into();
+        assert_eq!(effective, [20.0, 20.0, 30.0, 40.0, 40.0]);
+    }
+
+    #[test]
+    fn what_is_put_is_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        Calibration::load(folder.path()).unwrap().put(map(&[(64.0, 50.0)])).unwrap();
+        assert_eq!(Calibration::load(folder.path()).unwrap().map("eth0"), Some(&map(&[(64.0, 50.0)])));
+    }
+
+    #[test]
+    fn what_is_no_map_is_refused() {
+        for points in
+            [&[][..], &[(1.0, f64::NAN)], &[(-1.0, 0.0)], &[(2.0, 1.0), (2.0, 3.0)], &[(2.0, 1.0), (1.0, 3.0)]]
+        {
+            assert!(map(points).check().is_err(), "{points:?}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! One function per verb.
+
+mod restore;
+mod show;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use bayop_agent::config::Config;
+use bayop_agent::{Result, api, log, server};
+use bayop_knobs::Host;
+use clap::{Args, Parser, Subcommand};
+
+/// Reads the sensors of a Linux server and applies settings to it, and puts back whatever it changed.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Args)]
+struct Machine {
+    /// The configuration; without it, /etc/bayop/agent.toml, or nothing but observing when that is absent
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A recorded machine in place of this one: a folder with its sys and proc
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Serve the API until SIGTERM, then restore the machine
+    #[command(after_help = "Example:\n  bayop-agent serve\n  \
+        curl --unix-socket /run/bayop/agent.sock http://agent/v1/status")]
+    Serve(Machine),
+    /// Put back what a stopped or killed agent left changed
+    #[command(after_help = "Examples:\n  bayop-agent restore            # from the journal, without the agent\n  \
+        bayop-agent restore --print    # the commands that do it, to paste")]
+    Restore {
+        #[command(flatten)]
+        machine: Machine,
+        /// Print the shell commands that restore the machine and change nothing
+        #[arg(long)]
+        print: bool,
+        /// Forget a damaged journal, after a look at the machine
+        #[arg(long, conflicts_with = "print")]
+        discard_damaged: bool,
+    },
+    /// List the knobs of this machine: what is in effect, what the kernel takes, what may be written
+    #[command(after_help = "Example:\n  bayop-agent knobs --json | jq '.missing'")]
+    Knobs {
+        #[command(flatten)]
+        machine: Machine,
+        /// Print what GET /v1/knobs answers
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check the configuration and say what it means
+    #[command(after_help = "Example:\n  bayop-agent check-config --config ./agent.toml")]
+    CheckConfig(Machine),
+    /// Print the OpenAPI description of the API
+    #[command(after_help = "Example:\n  bayop-agent openapi > agent-openapi.json")]
+    Openapi,
+}
+
+impl Machine {
+    fn config(&self) -> Result<Config> {
+        Config::load(self.config.as_deref())
+    }
+
+    fn host(&self) -> Host {
+        self.root.as_ref().map_or_else(Host::live, Host::recorded)
+    }
+}
+
+/// Does what the command line says.
+pub fn run() -> ExitCode {
+    let done = match Cli::parse().verb {
+        Verb::Serve(machine) => serve(&machine),
+        Verb::Restore { machine, print: true, .. } => restore::print(&machine),
+        Verb::Restore { machine, discard_damaged, .. } => restore::restore(&machine, discard_damaged),
+        Verb::Knobs { machine, json } => show::knobs(&machine, json),
+        Verb::CheckConfig(machine) => show::config(&machine),
+        Verb::Openapi => {
+            print!("{}", api::description_text());
+            Ok(ExitCode::SUCCESS)
+        }
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("bayop-agent: {error}");
+        error.exit_code()
+    })
+}
+
+fn serve(machine: &Machine) -> Result<ExitCode> {
+    let released = server::serve(machine.config()?, machine.host())?;
+    log::event("stopped", &[("restored", &released.restored.len()), ("latched", &released.latched.len())]);
+    // Drift: the machine is not as it was found.
+    Ok(if released.latched.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(3) })
+}

@@ -1,0 +1,229 @@
+//! `/etc/bayop/agent.toml`: a file that only its owner can change.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, Metadata};
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use bayop_knobs::catalogue;
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use utoipa::ToSchema;
+
+use crate::allow_list::{AllowList, Rule};
+use crate::error::{Error, Result};
+
+/// Where the configuration is unless `--config` says otherwise.
+pub const DEFAULT_PATH: &str = "/etc/bayop/agent.toml";
+
+/// How far the agent goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Read sensors; refuse settings.
+    #[default]
+    Observe,
+    /// Say and log what a setting would change; write nothing.
+    Advise,
+    /// Apply settings.
+    Apply,
+}
+
+/// The TCP listener; there is none without all of these.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// The address and port, such as `0.0.0.0:9617`.
+    pub listen: SocketAddr,
+    /// The agent's certificate chain, PEM.
+    pub certificate: PathBuf,
+    /// Its private key, PEM.
+    pub key: PathBuf,
+    /// The authority that signs the certificates of clients, PEM.
+    pub client_ca: PathBuf,
+}
+
+/// The checked configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// How far the agent goes.
+    pub mode: Mode,
+    /// The Unix socket.
+    pub socket: PathBuf,
+    /// The group that may use it.
+    pub group: String,
+    /// The folder of the journal.
+    pub state_dir: PathBuf,
+    /// The TCP listener.
+    pub tls: Option<Tls>,
+    /// What may be written.
+    pub allow: AllowList,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    mode: Mode,
+    socket: PathBuf,
+    group: String,
+    state_dir: PathBuf,
+    tls: Option<Tls>,
+    allow: BTreeMap<Spanned<String>, Rule>,
+}
+
+impl Default for File {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            socket: "/run/bayop/agent.sock".into(),
+            group: "bayop".to_owned(),
+            state_dir: "/var/lib/bayop".into(),
+            tls: None,
+            allow: BTreeMap::new(),
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Observe => "observe",
+            Self::Advise => "advise",
+            Self::Apply => "apply",
+        })
+    }
+}
+
+impl Config {
+    /// Reads the file; without a `path`, the one at [`DEFAULT_PATH`] or, when there is none, the defaults, with which
+    /// the agent observes and nothing is writable.
+    ///
+    /// # Errors
+    /// The file can't be read, others may write it, or it is not a configuration.
+    pub fn load(path: Option<&Path>) -> Result<Self> {
+        let default = Path::new(DEFAULT_PATH);
+        match path {
+            None if !default.exists() => Self::parse("", default),
+            path => Self::read(path.unwrap_or(default)),
+        }
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        let unreadable = |error| {
+            let error = Error::file("the configuration can be read", path, &error);
+            Error { kind: crate::error::Kind::Input, ..error }
+        };
+        owned(path, &fs::metadata(path).map_err(unreadable)?)?;
+        Self::parse(&fs::read_to_string(path).map_err(unreadable)?, path)
+    }
+
+    /// Checks a configuration's text; `path` is where messages say it came from.
+    ///
+    /// # Errors
+    /// A key is unknown, a value has the wrong type or is out of bounds, or a knob is not in the catalogue.
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let place = |offset: usize| format!("{}:{}", path.display(), text[..offset].matches('\n').count() + 1);
+        let file: File = toml::from_str(text).map_err(|error| {
+            let wrong = Error::input(format!("the configuration is as documented: {}", error.message()));
+            let wrong = wrong.at(place(error.span().map_or(0, |span| span.start)));
+            if text.contains("[tls]") && error.message().contains("missing field") {
+                return wrong.hint("TCP is served with mutual TLS only: listen, certificate, key and client_ca");
+            }
+            wrong.hint("bayop-agent check-config checks the file")
+        })?;
+        let mut rules = BTreeMap::new();
+        for (id, rule) in file.allow {
+            let place = place(id.span().start);
+            if catalogue::entry(id.as_ref()).is_none() {
+                let ids: Vec<_> = catalogue::entries().iter().map(|entry| entry.id.as_str()).collect();
+                let unknown = Error::input("the allow-list names knobs of the catalogue").value(id.as_ref()).at(place);
+                return Err(unknown.hint(format!("known knobs: {}", ids.join(", "))));
+            }
+            rule.check().map_err(|error| error.at(format!("{place}: allow.{:?}", id.as_ref())))?;
+            rules.insert(id.into_inner(), rule);
+        }
+        let File { mode, socket, group, state_dir, tls, .. } = file;
+        for (key, value) in [("socket", &socket), ("state_dir", &state_dir)] {
+            if !value.is_absolute() {
+                return Err(Error::input(format!("{key} is an absolute path")).value(value.display()).at(place(0)));
+            }
+        }
+        Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules) })
+    }
+}
+
+/// Refuses a file or folder that somebody else than its owner, and root or this user, could have changed.
+///
+/// # Errors
+/// It belongs to another user, or its group or others may write it.
+pub fn owned(path: &Path, metadata: &Metadata) -> Result<()> {
+    let user = nix::unistd::geteuid().as_raw();
+    if ![0, user].contains(&metadata.uid()) {
+        return Err(Error::forbidden("it belongs to root, or to the user who runs the agent")
+            .value(format!("user {}", metadata.uid()))
+            .at(path.display())
+            .hint(format!("chown root {}", path.display())));
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err(Error::forbidden("nobody but its owner can write it")
+            .value(format!("mode {:04o}", metadata.mode() & 0o7777))
+            .at(path.display())
+            .hint(format!("chmod go-w {}", path.display())));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config> {
+        Config::parse(text, Path::new("agent.toml"))
+    }
+
+    #[test]
+    fn the_default_observes_and_allows_nothing() {
+        let config = parse("").unwrap();
+        assert_eq!((config.mode, config.allow.0.len(), config.tls.is_none()), (Mode::Observe, 0, true));
+    }
+
+    #[test]
+    fn every_mistake_names_its_line() {
+        for (text, line, word) in [
+            ("mode = 'apply'\nmoed = 1", 2, "moed"),
+            ("mode = 'observer'", 1, "observer"),
+            ("\n[allow.\"power.cap\"]\nplaces = ['*']", 2, "power.cap"),
+            ("[allow.\"power.cap_w\"]\nplaces = ['*']\nlow = nan", 1, "finite"),
+            ("[allow.\"power.cap_w\"]\nplaces = ['*']\nlow = 3\nhigh = 2", 1, "low"),
+            ("[allow.\"power.cap_w\"]\nplaces = ['*']\nlow = '3'", 3, "invalid type"),
+            ("[allow.\"power.cap_w\"]\nlow = 3", 1, "places"),
+            ("\n[tls]\nlisten = '0.0.0.0:9617'\ncertificate = 'a'\nkey = 'b'", 2, "client_ca"),
+            ("[tls]\nlisten = 'nowhere'\ncertificate = 'a'\nkey = 'b'\nclient_ca = 'c'", 2, "socket address"),
+            ("socket = 'agent.sock'", 1, "absolute"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.place.as_ref().unwrap().starts_with(&format!("agent.toml:{line}")), "{text}: {error}");
+            assert!(error.to_string().contains(word), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_others_can_write_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let load = |mode| {
+            fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+            Config::load(Some(file.path()))
+        };
+        assert!(load(0o600).is_ok() && load(0o644).is_ok());
+        assert!(load(0o664).is_err() && load(0o646).is_err());
+    }
+
+    #[test]
+    fn a_named_file_that_is_absent_is_refused() {
+        assert!(Config::load(Some(Path::new("/absent/agent.toml"))).is_err());
+    }
+}

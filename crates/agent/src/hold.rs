@@ -1,0 +1,348 @@
+//! What is held: applied all or nothing, watched, and put back as it was found.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bayop_knobs::{Host, Value, control::Control, control::Write};
+
+use crate::error::{Error, Result};
+use crate::fault;
+use crate::journal::{Asked, Entry, Journal, State};
+use crate::undo::{Target, put_back};
+
+/// A knob to set: its instance's name, what it was, what was asked and the writes that do it.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Such as `nic.rx_usecs@eth0`.
+    pub knob: String,
+    /// Its value now.
+    pub found: Value,
+    /// Its value as requested.
+    pub requested: Value,
+    /// The writes, in their order.
+    pub writes: Vec<Write>,
+}
+
+/// What became of the knobs that were to be restored, by instance.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// They are as they were found.
+    pub restored: Vec<String>,
+    /// They could not be restored, with why.
+    pub latched: BTreeMap<String, String>,
+    /// Somebody else changed them, so they are left as they are.
+    pub stood_down: Vec<String>,
+}
+
+/// A knob that is held, or was and could not be restored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    /// Its instance's name.
+    pub knob: String,
+    /// Its value when BayOp first came, and as requested.
+    pub asked: Asked,
+    /// The worst of its controls' states.
+    pub state: State,
+    /// Why it is not simply held.
+    pub reason: Option<String>,
+}
+
+/// The controls that BayOp changed on one machine, in the order of their first writes.
+#[derive(Debug)]
+pub struct Hold {
+    host: Host,
+    boot_id: String,
+    journal: Journal,
+    entries: Vec<Entry>,
+    /// The journal on disk lags behind: it could not be written. It errs on the side of restoring.
+    stale: bool,
+}
+
+impl Hold {
+    /// Nothing held, on a machine in that boot.
+    pub fn new(host: Host, boot_id: String, journal: Journal) -> Self {
+        Self { host, boot_id, journal, entries: Vec::new(), stale: false }
+    }
+
+    /// Restores what the journal says an earlier process left changed.
+    ///
+    /// In the same boot, everything that is still as BayOp left it, or was being written. In another boot the kernel
+    /// has reset its controls, and only those are written that still read what BayOp had applied; so too when a damaged
+    /// journal does not say which boot it belongs to.
+    ///
+    /// # Errors
+    /// The journal is there but can't be read.
+    pub fn recover(&mut self) -> Result<Outcome> {
+        let loaded = self.journal.load()?;
+        let same_boot = loaded.boot_id.as_ref().map(|id| *id == self.boot_id);
+        self.stale = loaded.damage.is_some();
+        for mut entry in loaded.entries {
+            let now = entry.control.read(&self.host).ok();
+            let ours = now.as_ref().is_some_and(|text| text == entry.effective.as_ref().unwrap_or(&entry.intended));
+            let as_found = now.as_ref() == Some(&entry.original);
+            // While a request is in work, or once a restore failed, what the control reads says nothing about who wrote.
+            let settled = now.is_some() && entry.effective.is_some() && entry.state == State::Held;
+            if !ours && !as_found && (settled || same_boot != Some(true)) {
+                stand_down(&mut entry, now.as_deref());
+            }
+            self.entries.push(entry);
+        }
+        Ok(self.release())
+    }
+
+    /// Hands `returned` knobs back and sets `plans`, all or nothing: when one write fails, everything that this call
+    /// changed is put back, and what can't be is latched.
+    ///
+    /// # Errors
+    /// A knob is latched or stood down, two knobs want different things of one control, the journal can't be stored
+    /// (nothing was written then), or the kernel refuses a read or a write.
+    pub fn apply(&mut self, returned: &BTreeSet<String>, plans: &[Plan]) -> Result<()> {
+        self.refuse_blocked(returned, plans)?;
+        refuse_contradiction(plans)?;
+        let earlier = self.entries.clone();
+        let texts = self.attach(returned, plans)?;
+        if let Err(error) = self.journal.store(&self.boot_id, &self.entries) {
+            self.entries = earlier;
+            return Err(error);
+        }
+        fault::point("apply.after_journal");
+        match self.write(plans) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.roll_back(earlier, &texts, error)),
+        }
+    }
+
+    /// Puts everything back that is not stood down. What can't be is latched and stays in the journal.
+    pub fn release(&mut self) -> Outcome {
+        if self.entries.is_empty() {
+            self.store_later();
+            return Outcome::default();
+        }
+        let (mut outcome, held) = (Outcome::default(), std::mem::take(&mut self.entries));
+        let (stood_down, mut held): (Vec<_>, Vec<_>) =
+            held.into_iter().partition(|entry| entry.state == State::StoodDown);
+        outcome.stood_down = names(&stood_down).into_iter().collect();
+        // Before the first write: restoring one control may disturb another, which is then no stranger's doing.
+        held.iter_mut().for_each(|entry| entry.effective = None);
+        self.entries = held;
+        self.store_later();
+        fault::point("release.after_journal");
+        let targets: Vec<_> = self.entries.iter().map(original).collect();
+        let failed = put_back(&self.host, &targets);
+        let knobs = names(&self.entries);
+        self.entries.retain_mut(|entry| match failed.iter().find(|(target, _)| target.control == entry.control) {
+            Some((_, error)) => {
+                latch(entry, &error.to_string());
+                outcome.latched.extend(entry.holders.keys().map(|knob| (knob.clone(), error.to_string())));
+                true
+            }
+            None => false,
+        });
+        outcome.restored = knobs.into_iter().filter(|knob| !outcome.latched.contains_key(knob)).collect();
+        fault::point("release.before_journal");
+        self.store_later();
+        outcome
+    }
+
+    /// Looks at every held control, stands down on those that somebody else changed, and latches those that are gone.
+    /// Returns the knobs whose state changed.
+    pub fn watch(&mut self) -> Vec<Held> {
+        let mut changed = BTreeSet::new();
+        for entry in self.entries.iter_mut().filter(|entry| entry.state == State::Held) {
+            match entry.control.read(&self.host) {
+                Ok(now) if Some(&now) == entry.effective.as_ref() => continue,
+                Ok(now) => stand_down(entry, Some(&now)),
+                Err(error) => latch(entry, &error.to_string()),
+            }
+            changed.extend(entry.holders.keys().cloned());
+        }
+        if !changed.is_empty() || self.stale {
+            self.store_later();
+        }
+        self.held().into_iter().filter(|held| changed.contains(&held.knob)).collect()
+    }
+
+    /// What is held, by knob.
+    pub fn held(&self) -> Vec<Held> {
+        let mut held: BTreeMap<&String, Held> = BTreeMap::new();
+        for entry in &self.entries {
+            for (knob, asked) in &entry.holders {
+                let known = held.entry(knob).or_insert_with(|| Held {
+                    knob: knob.clone(),
+                    asked: asked.clone(),
+                    state: entry.state,
+                    reason: entry.reason.clone(),
+                });
+                if entry.state > known.state {
+                    (known.state, known.reason) = (entry.state, entry.reason.clone());
+                }
+            }
+        }
+        held.into_values().collect()
+    }
+
+    /// Why nothing may be applied, when a damaged journal waits for a person.
+    pub fn damage(&self) -> Option<String> {
+        self.journal.is_damaged().then(|| {
+            format!("the journal was damaged; what is left of it is in {}", self.journal.damaged_path().display())
+        })
+    }
+
+    fn refuse_blocked(&self, returned: &BTreeSet<String>, plans: &[Plan]) -> Result<()> {
+        if let Some(damage) = self.damage() {
+            return Err(Error::conflict("nothing is applied while originals may be lost")
+                .at(damage)
+                .hint("look at the machine's settings, then run: bayop-agent restore --discard-damaged"));
+        }
+        for entry in self.entries.iter().filter(|entry| entry.state != State::Held) {
+            let planned = plans.iter().find(|plan| {
+                entry.holders.contains_key(&plan.knob) || plan.writes.iter().any(|write| write.control == entry.control)
+            });
+            let latched = entry.state == State::Latched;
+            let returned = returned.iter().find(|knob| latched && entry.holders.contains_key(*knob));
+            let Some(knob) = planned.map(|plan| &plan.knob).or(returned) else { continue };
+            let reason = entry.reason.as_deref().unwrap_or_default();
+            return Err(if latched {
+                Error::conflict(format!("a knob that could not be restored is not written again ({reason})"))
+                    .at(knob)
+                    .hint("remove the cause, then POST /v1/restore")
+            } else {
+                Error::conflict(format!("a knob that somebody else changed is not written again ({reason})"))
+                    .at(knob)
+                    .hint("set it to auto to leave it to them, or release and apply anew to take it over")
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds the plans' controls to the entries and takes `returned` off their holders. Returns the texts before.
+    fn attach(&mut self, returned: &BTreeSet<String>, plans: &[Plan]) -> Result<Vec<Target>> {
+        let mut entries = self.entries.clone();
+        entries.retain_mut(|entry| {
+            entry.holders.retain(|knob, _| !returned.contains(knob));
+            entry.state == State::Held || !entry.holders.is_empty()
+        });
+        for plan in plans {
+            for write in &plan.writes {
+                let at = entries.iter().position(|entry| entry.control == write.control);
+                let at = match at {
+                    Some(at) => at,
+                    None => {
+                        entries.push(Entry {
+                            control: write.control.clone(),
+                            holders: BTreeMap::new(),
+                            original: write.control.read(&self.host)?,
+                            intended: String::new(),
+                            effective: None,
+                            state: State::Held,
+                            reason: None,
+                        });
+                        entries.len() - 1
+                    }
+                };
+                let entry = &mut entries[at];
+                entry.intended = write.text.clone();
+                let asked = entry.holders.entry(plan.knob.clone());
+                let asked = asked.or_insert_with(|| Asked { found: plan.found.clone(), requested: Value::from("") });
+                asked.requested = plan.requested.clone();
+            }
+        }
+        let held = entries.iter().filter(|entry| entry.state == State::Held);
+        let texts = held
+            .map(|entry| Ok(Target { control: entry.control.clone(), text: entry.control.read(&self.host)? }))
+            .collect::<Result<_>>()?;
+        // A write may disturb another control, which is then no stranger's doing: until all are read back, none is sure.
+        entries.iter_mut().for_each(|entry| entry.effective = None);
+        self.entries = entries;
+        Ok(texts)
+    }
+
+    /// Restores the entries that nobody holds any more, writes the plans, reads back, and journals what is in effect.
+    fn write(&mut self, plans: &[Plan]) -> Result<()> {
+        let abandoned: Vec<_> = self.entries.iter().filter(|entry| entry.holders.is_empty()).map(original).collect();
+        if let Some((_, error)) = put_back(&self.host, &abandoned).into_iter().next() {
+            return Err(error);
+        }
+        for plan in plans {
+            for write in &plan.writes {
+                fault::point("apply.before_write");
+                write.control.write(&self.host, &write.text).map_err(|error| error.at(&plan.knob))?;
+                fault::point("apply.after_write");
+            }
+        }
+        self.entries.retain(|entry| !entry.holders.is_empty());
+        self.read_back()?;
+        fault::point("apply.after_read_back");
+        self.journal.store(&self.boot_id, &self.entries)
+    }
+
+    fn read_back(&mut self) -> Result<()> {
+        for entry in self.entries.iter_mut().filter(|entry| entry.state == State::Held) {
+            entry.effective = Some(entry.control.read(&self.host)?);
+        }
+        Ok(())
+    }
+
+    /// Undoes a call that failed for `error`: what was held earlier is held again, what was not is as it was found.
+    fn roll_back(&mut self, earlier: Vec<Entry>, texts: &[Target], error: Error) -> Error {
+        let failed = put_back(&self.host, texts);
+        let attempted = std::mem::replace(&mut self.entries, earlier);
+        for (target, failure) in &failed {
+            let at = self.entries.iter().position(|entry| entry.control == target.control).or_else(|| {
+                let entry = attempted.iter().find(|entry| entry.control == target.control)?;
+                self.entries.push(entry.clone());
+                Some(self.entries.len() - 1)
+            });
+            let at = at.expect("a text was read for an entry that was held or attempted");
+            latch(&mut self.entries[at], &failure.to_string());
+        }
+        for entry in self.entries.iter_mut().filter(|entry| entry.state == State::Held) {
+            entry.effective = entry.control.read(&self.host).ok();
+        }
+        self.store_later();
+        match failed.len() {
+            0 => error,
+            count => Error { hint: Some(format!("{count} controls could not be put back and are latched")), ..error },
+        }
+    }
+
+    /// Stores the journal, now or, when the disk does not let it, at the next tick.
+    fn store_later(&mut self) {
+        self.stale = self.journal.store(&self.boot_id, &self.entries).is_err();
+    }
+}
+
+fn refuse_contradiction(plans: &[Plan]) -> Result<()> {
+    let mut wanted: BTreeMap<&Control, (&str, &Plan)> = BTreeMap::new();
+    for plan in plans {
+        for write in &plan.writes {
+            match wanted.insert(&write.control, (&write.text, plan)) {
+                Some((text, other)) if text != write.text && other.knob != plan.knob => {
+                    return Err(Error::input("the knobs of a setting agree on what they write to a control")
+                        .value(format!("{} and {}", other.knob, plan.knob))
+                        .at(&write.control));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn original(entry: &Entry) -> Target {
+    Target { control: entry.control.clone(), text: entry.original.clone() }
+}
+
+fn names(entries: &[Entry]) -> BTreeSet<String> {
+    entries.iter().flat_map(|entry| entry.holders.keys().cloned()).collect()
+}
+
+fn stand_down(entry: &mut Entry, now: Option<&str>) {
+    entry.state = State::StoodDown;
+    let (was, now) = (entry.effective.as_deref().unwrap_or("unknown"), now.unwrap_or("unknown"));
+    entry.reason = Some(format!("{} changed from {was} to {now}, which was not BayOp's doing", entry.control));
+}
+
+fn latch(entry: &mut Entry, reason: &str) {
+    entry.state = State::Latched;
+    entry.reason = Some(reason.to_owned());
+}

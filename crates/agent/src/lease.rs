@@ -1,0 +1,160 @@
+//! Who may write, until when.
+//!
+//! One writer at a time: a lease is a random token that its holder renews while it lives. A dead holder renews nothing,
+//! the lease expires, and the agent restores the machine. Pure: time is an argument, measured from any fixed moment.
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+/// The shortest lease: two ticks of the agent's clock.
+pub const LEAST_TTL_S: f64 = 2.0;
+/// The longest lease: how long a machine may stay changed after its brain died.
+pub const GREATEST_TTL_S: f64 = 3600.0;
+/// The longest name of a holder, in bytes.
+const HOLDER_BYTES: usize = 128;
+
+/// The right to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    token: String,
+    /// Who asked for it, in its own words.
+    pub holder: String,
+    ttl: Duration,
+    expires: Duration,
+}
+
+/// At most one lease.
+#[derive(Debug, Default)]
+pub struct Slot(Option<Lease>);
+
+impl Slot {
+    /// Grants the lease to `holder` and returns `token`, the secret that proves it.
+    ///
+    /// # Errors
+    /// Somebody holds the lease, or the length of time or the name is out of bounds.
+    pub fn grant(&mut self, token: String, holder: &str, ttl_s: f64, now: Duration) -> Result<String> {
+        if !(LEAST_TTL_S..=GREATEST_TTL_S).contains(&ttl_s) {
+            let rule = format!("a lease lasts {LEAST_TTL_S} to {GREATEST_TTL_S} seconds");
+            return Err(Error::input(rule).value(ttl_s).at("ttl_s"));
+        }
+        if holder.is_empty() || holder.len() > HOLDER_BYTES || holder.chars().any(char::is_control) {
+            let rule = format!("a holder is 1 to {HOLDER_BYTES} bytes of printable text");
+            return Err(Error::input(rule).value(holder).at("holder"));
+        }
+        if let Some(lease) = &self.0 {
+            let left_s = lease.expires.saturating_sub(now).as_secs_f64();
+            return Err(Error::conflict("one writer holds the lease at a time")
+                .value(&lease.holder)
+                .at("lease")
+                .hint(format!("it ends in {left_s:.0} s unless it is renewed; POST /v1/restore ends it now")));
+        }
+        let ttl = Duration::from_secs_f64(ttl_s);
+        self.0 = Some(Lease { token: token.clone(), holder: holder.to_owned(), ttl, expires: now + ttl });
+        Ok(token)
+    }
+
+    /// Lets the lease last its full length from now on. Returns the seconds left.
+    ///
+    /// # Errors
+    /// `token` is not that of the lease in force.
+    pub fn renew(&mut self, token: &str, now: Duration) -> Result<f64> {
+        self.check(token)?;
+        let lease = self.0.as_mut().expect("a token was just matched");
+        lease.expires = now + lease.ttl;
+        Ok(lease.ttl.as_secs_f64())
+    }
+
+    /// The holder that `token` proves.
+    ///
+    /// # Errors
+    /// `token` is not that of the lease in force.
+    pub fn check(&self, token: &str) -> Result<&str> {
+        match &self.0 {
+            Some(lease) if lease.token == token => Ok(&lease.holder),
+            Some(_) => Err(Error::conflict("the lease is the one in force").at("lease").hint("somebody else holds it")),
+            None => Err(Error::conflict("the lease is the one in force")
+                .at("lease")
+                .hint("it was released, or expired and the machine was restored; POST /v1/lease gives a new one")),
+        }
+    }
+
+    /// Ends the lease and returns it when its time is over.
+    pub fn expire(&mut self, now: Duration) -> Option<Lease> {
+        self.0.take_if(|lease| lease.expires <= now)
+    }
+
+    /// Ends the lease, whoever holds it.
+    pub fn end(&mut self) -> Option<Lease> {
+        self.0.take()
+    }
+
+    /// The holder and the seconds left.
+    pub fn holder(&self, now: Duration) -> Option<(&str, f64)> {
+        self.0.as_ref().map(|lease| (lease.holder.as_str(), lease.expires.saturating_sub(now).as_secs_f64()))
+    }
+}
+
+/// A new token: 128 random bits from the kernel, in hexadecimal.
+///
+/// # Errors
+/// The kernel gives no randomness.
+pub fn token() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::unsupported(format!("the kernel gives random bytes ({error})")))?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    const fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn one_writer_at_a_time() {
+        let mut slot = Slot::default();
+        slot.grant("a".into(), "tune", 10.0, s(0)).unwrap();
+        let refused = slot.grant("b".into(), "other", 10.0, s(9)).unwrap_err();
+        assert_eq!((refused.kind, refused.value.as_deref()), (Kind::Conflict, Some("tune")));
+    }
+
+    #[test]
+    fn a_renewed_lease_lives_and_a_silent_one_expires() {
+        let mut slot = Slot::default();
+        slot.grant("a".into(), "tune", 10.0, s(0)).unwrap();
+        assert_eq!(slot.renew("a", s(8)).unwrap(), 10.0);
+        assert_eq!(slot.expire(s(17)), None);
+        assert_eq!(slot.expire(s(18)).unwrap().holder, "tune");
+        assert_eq!(slot.renew("a", s(18)).unwrap_err().kind, Kind::Conflict);
+    }
+
+    #[test]
+    fn a_wrong_token_does_nothing() {
+        let mut slot = Slot::default();
+        slot.grant("a".into(), "tune", 10.0, s(0)).unwrap();
+        assert_eq!(slot.renew("b", s(9)).unwrap_err().kind, Kind::Conflict);
+        assert!(slot.expire(s(10)).is_some());
+    }
+
+    #[test]
+    fn lengths_and_names_are_bounded() {
+        for ttl_s in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1.9, 3601.0] {
+            assert_eq!(Slot::default().grant("a".into(), "tune", ttl_s, s(0)).unwrap_err().kind, Kind::Input);
+        }
+        for holder in ["", "two\nlines", &"x".repeat(129)] {
+            assert_eq!(Slot::default().grant("a".into(), holder, 10.0, s(0)).unwrap_err().kind, Kind::Input);
+        }
+    }
+
+    #[test]
+    fn tokens_are_128_bits_and_differ() {
+        let (one, other) = (token().unwrap(), token().unwrap());
+        assert_eq!(one.len(), 32);
+        assert_ne!(one, other);
+    }
+}

@@ -1,0 +1,61 @@
+//! TCP with mutual TLS: a client without a certificate of the configured authority gets nothing.
+
+use std::sync::Arc;
+
+use rustls::RootCertStore;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ServerConfig, version::TLS13};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::config::Tls;
+use crate::error::{Error, Result};
+
+/// TLS 1.3 with the configured certificate, for clients that the configured authority signed.
+///
+/// # Errors
+/// A file can't be read or is not what it should be.
+pub fn acceptor(files: &Tls) -> Result<TlsAcceptor> {
+    let provider = Arc::new(ring::default_provider());
+    let mut authorities = RootCertStore::empty();
+    for certificate in certificates(&files.client_ca, "tls.client_ca")? {
+        authorities.add(certificate).map_err(|error| refused("tls.client_ca", &files.client_ca, &error))?;
+    }
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), provider.clone())
+        .build()
+        .map_err(|error| refused("tls.client_ca", &files.client_ca, &error))?;
+    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| refused("tls.key", &files.key, &error))?;
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])
+        .expect("the provider has TLS 1.3")
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(certificates(&files.certificate, "tls.certificate")?, key)
+        .map_err(|error| refused("tls.certificate", &files.certificate, &error))?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Listens at the configured address.
+///
+/// # Errors
+/// It is in use or not this machine's.
+pub async fn listen(files: &Tls) -> Result<TcpListener> {
+    TcpListener::bind(files.listen).await.map_err(|error| {
+        Error::unsupported(format!("the address can be listened at ({error})")).value(files.listen).at("tls.listen")
+    })
+}
+
+fn certificates(path: &std::path::Path, key: &str) -> Result<Vec<CertificateDer<'static>>> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
+    let certificates = read.map_err(|error| refused(key, path, &error))?;
+    if certificates.is_empty() {
+        return Err(refused(key, path, &pem::Error::NoItemsFound));
+    }
+    Ok(certificates)
+}
+
+fn refused(key: &str, path: &std::path::Path, error: &dyn std::fmt::Display) -> Error {
+    Error::input(format!("{key} is a PEM file that can be used ({error})")).at(path.display())
+}

@@ -1,0 +1,76 @@
+//! The Unix socket: who may open the file may use the agent.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, chown};
+use std::os::unix::net;
+use std::path::{Path, PathBuf};
+
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::Group;
+use tokio::net::UnixListener;
+
+use crate::config::owned;
+use crate::error::{Error, Result};
+
+/// A listening socket whose file goes when it is dropped.
+#[derive(Debug)]
+pub struct Socket {
+    /// Accepts the connections.
+    pub listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Socket {
+    /// Listens at `path`, for root and the members of `group`.
+    ///
+    /// # Errors
+    /// The group is unknown, the folder is not safe, or somebody answers there already.
+    pub fn bind(path: &Path, group: &str) -> Result<Self> {
+        let unusable = |error: io::Error| Error::file("the socket can be made", path, &error);
+        let group = Group::from_name(group).map_err(|error| unusable(error.into()))?.ok_or_else(|| {
+            Error::input("the group of the socket exists")
+                .value(group)
+                .at("group")
+                .hint(format!("groupadd --system {group}, or name another group in the configuration"))
+        })?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let metadata = fs::metadata(folder)
+            .map_err(|error| unusable(error).hint(format!("mkdir --mode 0755 {}", folder.display())))?;
+        owned(folder, &metadata)?;
+        remove_stale(path)?;
+        // Closed to everybody until it belongs to the group.
+        let mask = umask(Mode::from_bits_truncate(0o177));
+        let listener = UnixListener::bind(path);
+        umask(mask);
+        let socket = Self { listener: listener.map_err(unusable)?, path: path.to_owned() };
+        chown(path, None, Some(group.gid.as_raw())).map_err(unusable)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o660)).map_err(unusable)?;
+        Ok(socket)
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // A file that stays is found stale at the next start.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Removes a socket at which nobody answers.
+fn remove_stale(path: &Path) -> Result<()> {
+    let metadata = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::file("the socket can be made", path, &error)),
+        Ok(metadata) => metadata,
+    };
+    if !metadata.file_type().is_socket() {
+        return Err(Error::conflict("what is in the socket's place is a socket").at(path.display()));
+    }
+    match net::UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).map_err(|error| Error::file("a stale socket can be removed", path, &error))
+        }
+        _ => Err(Error::conflict("nobody else listens at the socket").at(path.display())),
+    }
+}
