@@ -1,0 +1,69 @@
+"""The flags with which several verbs reach an agent."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import os
+import socket
+from typing import Final
+
+from bayop.agent.address import SOCKET, Credentials
+from bayop.agent.client import AgentClient
+from bayop.cli import arguments
+from bayop.errors import InputError
+
+TLS_FLAGS: Final = ("agent_cert", "agent_key", "agent_ca")
+
+
+def add_agent(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """`--agent` with the flags of mutual TLS."""
+    parser.add_argument("--agent", metavar="ADDRESS", help=f"{meaning}, such as {SOCKET} or https://HOST:9617")
+    add_tls(parser)
+
+
+def add_tls(parser: argparse.ArgumentParser) -> None:
+    """The three files of mutual TLS."""
+    for flag, meaning in (
+        ("--agent-cert", "our certificate"),
+        ("--agent-key", "its private key"),
+        ("--agent-ca", "the CA that signed the agent's certificate"),
+    ):
+        parser.add_argument(
+            flag, type=arguments.reader(arguments.path, flag), metavar="FILE", help=f"https agents: {meaning} (PEM)"
+        )
+
+
+def client_of(address: str, args: argparse.Namespace) -> AgentClient:
+    """The agent at an address, with the credentials that the flags name.
+
+    Raises:
+        InputError: the address can't be read, or its credentials are incomplete, superfluous or unusable.
+    """
+    files = [getattr(args, flag) for flag in TLS_FLAGS]
+    if any(files) and not all(files):
+        missing = next(flag for flag, file in zip(TLS_FLAGS, files, strict=True) if not file)
+        raise InputError(
+            "mutual TLS takes all of --agent-cert, --agent-key and --agent-ca", hint=f"add {_spelt(missing)}"
+        )
+    return AgentClient.at(address, Credentials(*files) if any(files) else None)
+
+
+def check_needs_agent(args: argparse.Namespace) -> None:
+    """Refuses credentials for an agent that nobody asked for.
+
+    Raises:
+        InputError: there are some without `--agent`.
+    """
+    for flag in TLS_FLAGS:
+        if args.agent is None and getattr(args, flag) is not None:
+            raise InputError("only an agent has this flag", place=_spelt(flag), hint="add --agent ADDRESS")
+
+
+def holder(verb: str) -> str:
+    """How the agent names us to others who want the lease."""
+    return f"bayop {verb} by {getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()})"
+
+
+def _spelt(flag: str) -> str:
+    return f"--{flag.replace('_', '-')}"

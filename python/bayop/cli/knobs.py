@@ -1,0 +1,103 @@
+"""`bayop knobs`: what BayOp can set, on any machine or on one."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from bayop import _core
+from bayop.agent.client import AgentClient
+from bayop.agent.messages import Domain, MachineKnob, Place
+from bayop.cli import agent_flags, arguments
+from bayop.cli.output import console, new_table, print_json
+from bayop.errors import InputError
+from bayop.space import Knob, Steps, format_value
+
+EXAMPLE: Final = """\
+  bayop knobs
+  bayop knobs --agent unix:/run/bayop/agent.sock
+  bayop knobs --markdown
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    agent_flags.add_agent(parser, "what this agent's machine has of them")
+    parser.add_argument("--markdown", action="store_true", help="print the reference page, docs/reference/knobs.md")
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the catalogue, or one machine's knobs."""
+    agent_flags.check_needs_agent(args)
+    if args.markdown:
+        if args.agent is not None or args.json:
+            raise InputError("the reference page is about the catalogue alone", place="--markdown")
+        from bayop.cli.knobs_page import page
+
+        print(page(_core.knob_catalogue()), end="")
+    elif args.agent is not None:
+        _print_machine(agent_flags.client_of(args.agent, args), json=args.json)
+    elif args.json:
+        for entry in _core.knob_catalogue():
+            print_json(dict(entry))
+    else:
+        _print_catalogue()
+    return 0
+
+
+def _print_catalogue() -> None:
+    table = new_table("the whole reference: bayop knobs --markdown; one machine's own: bayop knobs --agent ADDRESS")
+    table.add_column("knob", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    table.add_column("what it does")
+    table.add_column("place")
+    for entry in _core.knob_catalogue():
+        table.add_row(entry["id"], entry["unit"] or "", entry["summary"], entry["place"])
+    console().print(table)
+
+
+def _print_machine(client: AgentClient, *, json: bool) -> None:
+    machine = client.knobs()
+    if json:
+        for knob in machine.knobs:
+            for place in knob.places:
+                print_json(_event(knob, place))
+        for knob_id, why in machine.missing.items():
+            print_json({"knob": knob_id, "missing": why})
+        return
+    table = new_table()
+    table.add_column("knob", no_wrap=True)
+    table.add_column("place", no_wrap=True)
+    table.add_column("in effect", justify="right")
+    table.add_column("takes")
+    table.add_column("BayOp may write")
+    for knob in machine.knobs:
+        for place in knob.places:
+            effective = place.error if place.effective is None else format_value(knob.id, place.effective)
+            allowed = "-" if place.allowed is None else _describe(knob.id, place.allowed)
+            table.add_row(knob.id, place.at, effective, _describe(knob.id, place.domain), allowed)
+    for knob_id, why in machine.missing.items():
+        table.add_row(knob_id, "-", why, "", "", style="dim")
+    console().print(table)
+
+
+def _describe(knob_id: str, domain: Domain) -> str:
+    return Knob(knob_id, domain).describe()
+
+
+def _event(knob: MachineKnob, place: Place) -> dict[str, object]:
+    return {
+        "knob": knob.id,
+        "at": place.at,
+        "domain": _plain(place.domain),
+        "allowed": None if place.allowed is None else _plain(place.allowed),
+        "effective": place.effective,
+        "error": place.error,
+    }
+
+
+def _plain(domain: Domain) -> dict[str, object]:
+    if isinstance(domain, Steps):
+        return {"low": domain.low, "high": domain.high, "step": domain.step}
+    return {"choices": list(domain.options)}
