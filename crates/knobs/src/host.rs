@@ -1,10 +1,15 @@
 //! Where the kernel's interfaces are.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+
+/// The bits of a file's mode that let somebody read or write it.
+const READABLE: u32 = 0o444;
+const WRITABLE: u32 = 0o222;
 
 /// One machine's kernel interfaces: the live machine, or a copy of its trees.
 ///
@@ -41,7 +46,10 @@ impl Host {
     /// # Errors
     /// The file is absent, may not be read, or the driver refuses.
     pub fn read(&self, path: &str) -> Result<String> {
-        let text = fs::read_to_string(self.path(path)).map_err(|error| refusal(path, "read", &error))?;
+        let mut text = String::new();
+        self.open(path, fs::OpenOptions::new().read(true), READABLE)
+            .and_then(|mut file| file.read_to_string(&mut text))
+            .map_err(|error| refusal(path, "read", &error))?;
         Ok(text.trim_end().to_owned())
     }
 
@@ -50,13 +58,18 @@ impl Host {
     /// # Errors
     /// The file is absent, may not be written, or the driver refuses the value.
     pub fn write(&self, path: &str, text: &str) -> Result<()> {
-        use std::io::Write as _;
-        fs::OpenOptions::new()
-            .write(true)
-            .truncate(!self.is_live())
-            .open(self.path(path))
+        self.open(path, fs::OpenOptions::new().write(true).truncate(!self.is_live()), WRITABLE)
             .and_then(|mut file| file.write_all(text.as_bytes()))
             .map_err(|error| refusal(path, "written", &error).value(text))
+    }
+
+    /// Opens a kernel file. sysfs refuses even root what the file's mode gives to nobody, so a recorded file does too.
+    fn open(&self, path: &str, options: &fs::OpenOptions, needed: u32) -> std::io::Result<fs::File> {
+        let path = self.path(path);
+        if !self.is_live() && fs::metadata(&path)?.permissions().mode() & needed == 0 {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        options.open(path)
     }
 
     /// Whether the file or folder is there.

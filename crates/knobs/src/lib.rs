@@ -8,7 +8,7 @@
 //! - [`control`]: one kernel attribute each (a sysfs file, a coalescing parameter, an MSR), with how to read it, write
 //!   it and undo a write by hand. Whoever writes saves what [`control::Control::read`] gave first.
 //! - [`sensor`]: what the machine shows: energy, utilization, interrupts, idle states, as [`sensor::Reading`]s.
-//! - [`host`]: where the kernel's interfaces are: the live machine, or a recorded tree.
+//! - [`host`]: where the kernel's interfaces are: the live machine, or a recorded one, unpacked by [`tree`].
 //!
 //! Nothing here decides whether a write is allowed, remembers an original or restores one: that is the agent's work.
 
@@ -18,6 +18,7 @@ pub mod error;
 pub mod host;
 pub mod knob;
 pub mod sensor;
+pub mod tree;
 pub mod value;
 
 pub use error::{Error, Result};

@@ -1,0 +1,220 @@
+//! Recorded machines: the kernel's trees of one machine as a text file that a person can read and review.
+//!
+//! ```text
+//! # source: Documentation/admin-guide/pm/intel_pstate.rst, "Active Mode"
+//! === sys/devices/system/cpu/cpufreq/policy0/scaling_driver
+//! intel_pstate
+//! === sys/class/net/eth0/device/driver -> ../../../../bus/pci/drivers/ena
+//! === sys/class/powercap/intel-rapl:0/energy_uj !read
+//! 262143328850
+//! === sys/class/powercap/intel-rapl:0/max_energy_range_uj !write
+//! 262143328850
+//! === dev/cpu/0/msr !msr
+//! 0x199 = 0x1d00
+//! === dev/cpu_dma_latency !s32
+//! 2000000000
+//! ```
+//!
+//! Comment lines come first and name the source. A file's text runs to the next `===`. A mark after the path says what
+//! is special: `!read` and `!write` take that permission away, as sysfs does even from root ([`Host`] keeps to it);
+//! `!msr` lists registers, each of which is 8 bytes at the offset that is its number; `!s32` is one binary integer.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
+use std::path::{Component, Path};
+
+use crate::error::{Error, Result};
+use crate::host::Host;
+
+const HEADER: &str = "=== ";
+const REGISTER_BYTES: u64 = 8;
+
+/// Writes the machine that `text` describes into `folder` and opens it.
+///
+/// # Errors
+/// The text is not in the format, with the line at fault, or the folder can't be written.
+pub fn unpack(text: &str, folder: &Path) -> Result<Host> {
+    for entry in parse(text)? {
+        let path = folder.join(entry.path);
+        write(&entry, &path)
+            .map_err(|error| Error::input(format!("a machine can be unpacked ({error})")).at(path.display()))?;
+    }
+    Ok(Host::recorded(folder))
+}
+
+#[derive(Debug)]
+struct Entry<'a> {
+    path: &'a str,
+    content: Content<'a>,
+}
+
+#[derive(Debug)]
+enum Content<'a> {
+    Text { text: &'a str, mode: u32 },
+    Link(&'a str),
+    Registers(Vec<(u64, u64)>),
+    Integer(i32),
+}
+
+fn parse(text: &str) -> Result<Vec<Entry<'_>>> {
+    let mut entries = Vec::new();
+    let mut paths = BTreeSet::new();
+    let (mut rest, mut line) = (text, 1);
+    while let Some((head, after)) = next_line(rest) {
+        let at = format!("line {line}");
+        rest = after;
+        line += 1;
+        let Some(header) = head.strip_prefix(HEADER) else {
+            if entries.is_empty() && (head.starts_with('#') || head.is_empty()) {
+                continue;
+            }
+            return Err(Error::input("a machine starts with comments, then its files, each behind \"=== PATH\"")
+                .value(head)
+                .at(at));
+        };
+        let body = &rest[..body_length(rest)];
+        rest = &rest[body.len()..];
+        line += body.lines().count();
+        let entry = entry(header, body).map_err(|error| error.at(&at))?;
+        if !paths.insert(entry.path) {
+            return Err(Error::input("a machine has each file once").value(entry.path).at(at));
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+fn next_line(text: &str) -> Option<(&str, &str)> {
+    (!text.is_empty()).then(|| text.split_once('\n').unwrap_or((text, "")))
+}
+
+/// How much of `text` comes before the next header.
+fn body_length(text: &str) -> usize {
+    text.split_inclusive('\n').take_while(|line| !line.starts_with(HEADER)).map(str::len).sum()
+}
+
+fn entry<'a>(header: &'a str, body: &'a str) -> Result<Entry<'a>> {
+    let (path, content) = if let Some((path, target)) = header.split_once(" -> ") {
+        if !body.trim().is_empty() {
+            return Err(Error::input("a link has no text").value(body.trim()));
+        }
+        (path, Content::Link(target))
+    } else if let Some((path, mark)) = header.split_once(" !") {
+        let content =
+            match mark {
+                "read" => Content::Text { text: body, mode: 0o200 },
+                "write" => Content::Text { text: body, mode: 0o444 },
+                "msr" => Content::Registers(registers(body)?),
+                "s32" => Content::Integer(body.trim().parse().map_err(|_| {
+                    Error::input("a file marked !s32 holds one signed 32-bit integer").value(body.trim())
+                })?),
+                _ => return Err(Error::input("a mark is !read, !write, !msr or !s32").value(mark)),
+            };
+        (path, content)
+    } else {
+        (header, Content::Text { text: body, mode: 0o644 })
+    };
+    if path.is_empty() || !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(Error::input("a path is relative and stays inside the machine").value(path));
+    }
+    Ok(Entry { path, content })
+}
+
+/// Lines such as `0x199 = 0x1d00`. Two registers may not share a byte, which only a file's registers could.
+fn registers(body: &str) -> Result<Vec<(u64, u64)>> {
+    let mut registers = Vec::new();
+    for line in body.lines().filter(|line| !line.is_empty()) {
+        let number = |text: &str| u64::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok();
+        let register = line.split_once('=').and_then(|(register, value)| Some((number(register)?, number(value)?)));
+        let register = register.ok_or_else(|| Error::input("a register is written 0xNUMBER = 0xVALUE").value(line))?;
+        if registers.iter().any(|(other, _)| register.0.abs_diff(*other) < REGISTER_BYTES) {
+            return Err(Error::input("the recorded registers of a CPU are 8 or more apart").value(line));
+        }
+        registers.push(register);
+    }
+    Ok(registers)
+}
+
+fn write(entry: &Entry, path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match &entry.content {
+        Content::Link(target) => symlink(target, path),
+        Content::Integer(integer) => fs::write(path, integer.to_le_bytes()),
+        Content::Registers(registers) => {
+            let file = fs::File::create(path)?;
+            registers.iter().try_for_each(|(register, value)| file.write_all_at(&value.to_le_bytes(), *register))
+        }
+        Content::Text { text, mode } => {
+            fs::write(path, text)?;
+            fs::set_permissions(path, fs::Permissions::from_mode(*mode))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MACHINE: &str = "\
+# source: this test
+
+=== sys/a/text
+one
+two
+=== sys/a/empty
+=== sys/link -> a/text
+=== sys/a/secret !read
+42
+=== sys/a/fixed !write
+43
+=== dev/cpu/0/msr !msr
+0x199 = 0x1d00
+0xc0010299 = 0xa1003
+=== dev/cpu_dma_latency !s32
+2000000000
+";
+
+    #[test]
+    fn a_machine_is_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let host = unpack(MACHINE, folder.path()).unwrap();
+        assert_eq!(host.read("sys/a/text"), Ok("one\ntwo".to_owned()));
+        assert_eq!(host.read("sys/link"), host.read("sys/a/text"));
+        assert_eq!(host.read("sys/a/empty"), Ok(String::new()));
+        assert_eq!(host.read("sys/a/fixed"), Ok("43".to_owned()));
+        assert_eq!(fs::read(host.path("dev/cpu_dma_latency")).unwrap(), 2_000_000_000_i32.to_le_bytes());
+        let mut register = [0; 8];
+        fs::File::open(host.path("dev/cpu/0/msr")).unwrap().read_exact_at(&mut register, 0x199).unwrap();
+        assert_eq!(u64::from_le_bytes(register), 0x1d00);
+    }
+
+    #[test]
+    fn permissions_hold_for_root_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let host = unpack(MACHINE, folder.path()).unwrap();
+        assert_eq!(host.read("sys/a/secret").unwrap_err().place.as_deref(), Some("/sys/a/secret"));
+        assert_eq!(host.write("sys/a/fixed", "44").unwrap_err().place.as_deref(), Some("/sys/a/fixed"));
+        host.write("sys/a/text", "44").unwrap();
+    }
+
+    #[test]
+    fn what_is_no_machine_is_refused_with_its_line() {
+        for (text, line) in [
+            ("# source\nstray\n", "line 2"),
+            ("=== a\n1\n=== a\n2\n", "line 3"),
+            ("=== /etc/passwd\n", "line 1"),
+            ("=== a/../../b\n", "line 1"),
+            ("=== \n", "line 1"),
+            ("=== a -> b\ntext\n", "line 1"),
+            ("=== a !run\n", "line 1"),
+            ("=== a\n1\n2\n=== b !s32\n3000000000\n", "line 4"),
+            ("=== b !msr\n409 = 1\n", "line 1"),
+            ("=== b !msr\n0x199 = 0x1\n0x19a = 0x2\n", "line 1"),
+        ] {
+            assert_eq!(parse(text).unwrap_err().place.as_deref(), Some(line), "{text}");
+        }
+    }
+}
