@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format lock ax clean
+.PHONY: help demo test lint format lock ax probe clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -34,6 +34,10 @@ format: $(VENV)/.installed  ## Rewrite the sources in the project's format
 
 ax: $(VENV)/.built  ## Add the papers' optimizer (brings PyTorch)
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/ax.txt
+
+probe:  ## Build the eBPF latency probe, target/release/bayop-probe (needs clang)
+	@./requirements/check-ebpf-toolchain
+	cargo build --package bayop-probe --features ebpf --release --locked --quiet
 
 lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requirements/
 	$(BIN)/python -m pip install --quiet uv

@@ -1,0 +1,246 @@
+//! The eBPF programs in the kernel: what they need, where they are attached, what they have counted.
+
+use std::fs::{self, File};
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use bayop_knobs::error::{Error, Result};
+use bayop_probe::counters::Counters;
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, ProgramMut};
+use nix::net::if_::if_nametoindex;
+use nix::sched::{CloneFlags, setns};
+
+#[allow(missing_docs, clippy::undocumented_unsafe_blocks)] // Generated.
+mod skeleton {
+    include!(concat!(env!("OUT_DIR"), "/probe.skel.rs"));
+}
+use skeleton::{ProbeSkel, ProbeSkelBuilder};
+
+/// The kernel's own description of its structures, which CO-RE needs.
+const BTF: &str = "/sys/kernel/btf/vmlinux";
+
+/// Capabilities by their bit in /proc/PID/status; capabilities(7). CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON.
+const CAP_NET_ADMIN: u64 = 1 << 12;
+const CAP_SYS_ADMIN: u64 = 1 << 21;
+const CAP_PERFMON: u64 = 1 << 38;
+const CAP_BPF: u64 = 1 << 39;
+
+/// What is watched.
+#[derive(Debug)]
+pub struct Watch {
+    /// TCP port of the server.
+    pub port: u16,
+    /// A cgroup of the unified hierarchy that the server runs in; None for all of them.
+    pub cgroup: Option<PathBuf>,
+    /// The server's network namespace; None for our own.
+    pub netns: Option<PathBuf>,
+    /// The device whose packets say when they were sent.
+    pub wait: Option<String>,
+    /// Whether to measure what eBPF costs.
+    pub cost: bool,
+}
+
+/// The attached programs. They are detached when this is dropped, and by the kernel if the process dies before.
+pub struct Probe<'a> {
+    skeleton: ProbeSkel<'a>,
+    _links: [Link; 2],
+    _receive: Option<OwnedFd>,
+    statistics: Option<OwnedFd>,
+}
+
+impl<'a> Probe<'a> {
+    /// Loads and attaches the programs. Enters the server's network namespace for that, and stays there.
+    ///
+    /// # Errors
+    /// There is no such cgroup, namespace or device; or this kernel or its policy refuses.
+    pub fn attach(watch: &Watch, storage: &'a mut MaybeUninit<OpenObject>) -> Result<Self> {
+        check_capabilities()?;
+        if !Path::new(BTF).exists() {
+            return Err(Error::unsupported("the kernel describes its structures (CONFIG_DEBUG_INFO_BTF)").at(BTF));
+        }
+        let cgroup = open_cgroup(watch.cgroup.as_deref())?;
+        let netns = enter(watch.netns.as_deref())?;
+        let device = watch.wait.as_deref().map(device_index).transpose()?;
+
+        libbpf_rs::set_print(None);
+        let mut open =
+            ProbeSkelBuilder::default().open(storage).map_err(|error| refused("opens the programs", &error))?;
+        let constants = open.maps.rodata_data.as_deref_mut().expect("the programs have constants");
+        constants.port = watch.port;
+        constants.netns = netns;
+        constants.from_departure = device.is_some();
+        open.progs.on_receive.set_autoload(device.is_some());
+        let skeleton = open.load().map_err(|error| refused("loads the programs", &error))?;
+        let attach = |program: &ProgramMut<'_>| {
+            program
+                .attach_cgroup(cgroup.as_raw_fd())
+                .map_err(|error| refused("attaches a program to the cgroup", &error))
+        };
+        // Responses first: a request that is seen will have its response seen.
+        let links = [attach(&skeleton.progs.on_response)?, attach(&skeleton.progs.on_request)?];
+        let receive = device.map(|index| attach_receive(&skeleton.progs.on_receive, index)).transpose()?;
+        let statistics = watch.cost.then(enable_statistics).transpose()?;
+        Ok(Self { skeleton, _links: links, _receive: receive, statistics })
+    }
+
+    /// What was counted since the programs were attached.
+    ///
+    /// # Errors
+    /// The kernel does not give it.
+    pub fn counters(&self) -> Result<Counters> {
+        let cpus = self
+            .skeleton
+            .maps
+            .counters
+            .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)
+            .map_err(|error| refused("gives the counters", &error))?
+            .expect("an array has its elements");
+        Ok(Counters::of_cpus(cpus.iter().map(Vec::as_slice)))
+    }
+
+    /// The time that the programs have taken, in ns, where it is measured.
+    ///
+    /// # Errors
+    /// The kernel does not give it.
+    pub fn run_time_ns(&self) -> Result<Option<u64>> {
+        if self.statistics.is_none() {
+            return Ok(None);
+        }
+        let programs = &self.skeleton.progs;
+        let mut attached = vec![&programs.on_request, &programs.on_response];
+        if self._receive.is_some() {
+            attached.push(&programs.on_receive);
+        }
+        attached.into_iter().map(|program| run_time_ns(program)).sum::<Result<u64>>().map(Some)
+    }
+}
+
+fn check_capabilities() -> Result<()> {
+    const STATUS: &str = "/proc/self/status";
+    let status =
+        fs::read_to_string(STATUS).map_err(|error| Error::unsupported(format!("/proc is mounted ({error})")))?;
+    let effective = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())
+        .ok_or_else(|| Error::unsupported("the kernel lists the process's capabilities").at(STATUS))?;
+    let has = |capability| effective & capability != 0;
+    if has(CAP_NET_ADMIN) && (has(CAP_SYS_ADMIN) || has(CAP_BPF) && has(CAP_PERFMON)) {
+        return Ok(());
+    }
+    Err(Error::unsupported("eBPF needs the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN")
+        .value(format!("{effective:#x}"))
+        .at(format!("{STATUS}, CapEff"))
+        .hint("run it as root, or: setcap cap_bpf,cap_perfmon,cap_net_admin=ep bayop-probe"))
+}
+
+fn open_cgroup(path: Option<&Path>) -> Result<File> {
+    let place = "--cgroup";
+    let path = match path {
+        Some(path) => path.to_owned(),
+        None => unified_hierarchy()?,
+    };
+    if path.join("cgroup.procs").exists() && !path.join("tasks").exists() {
+        return File::open(&path).map_err(|error| {
+            Error::unsupported(format!("the cgroup can be opened ({error})")).value(path.display()).at(place)
+        });
+    }
+    Err(Error::input("the cgroup is a folder of the unified hierarchy (version 2)")
+        .value(path.display())
+        .at(place)
+        .hint("/proc/PID/cgroup has the server's, on the line that begins with 0::"))
+}
+
+/// Where the unified hierarchy is mounted; proc(5), /proc/PID/mountinfo: the fifth field is the place, the first one
+/// after the separator the type.
+fn unified_hierarchy() -> Result<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo")
+        .map_err(|error| Error::unsupported(format!("/proc is mounted ({error})")))?;
+    mounts
+        .lines()
+        .filter_map(|line| line.split_once(" - "))
+        .find(|(_, kind)| kind.starts_with("cgroup2 "))
+        .and_then(|(mount, _)| mount.split(' ').nth(4))
+        .map(PathBuf::from)
+        .ok_or_else(|| {
+            Error::unsupported("the unified cgroup hierarchy is mounted")
+                .at("/proc/self/mountinfo")
+                .hint("mount -t cgroup2 none /sys/fs/cgroup; inside `ip netns exec` it is hidden: use --netns instead")
+        })
+}
+
+/// Enters the network namespace and returns its inode number, which is what the kernel knows it by.
+fn enter(path: Option<&Path>) -> Result<u32> {
+    let own = Path::new("/proc/self/ns/net");
+    let path = path.unwrap_or(own);
+    let wrong = |error: io::Error| {
+        Error::input(format!("the network namespace can be entered ({error})"))
+            .value(path.display())
+            .at("--netns")
+            .hint("/run/netns/NAME, or /proc/PID/ns/net of the server")
+    };
+    let file = File::open(path).map_err(wrong)?;
+    if path != own {
+        setns(&file, CloneFlags::CLONE_NEWNET).map_err(|error| wrong(error.into()))?;
+    }
+    let inode = file.metadata().map_err(wrong)?.ino();
+    u32::try_from(inode).map_err(|_| Error::unsupported("a namespace's inode number has 32 bits").value(inode))
+}
+
+fn device_index(name: &str) -> Result<u32> {
+    if_nametoindex(name).map_err(|error| {
+        Error::input(format!("the device exists in the server's network namespace ({})", error.desc()))
+            .value(name)
+            .at("--wait")
+            .hint("ip link shows them")
+    })
+}
+
+/// Attaches to what a device receives. The file descriptor holds the attachment; nothing stays behind after it, as a
+/// clsact qdisc would.
+fn attach_receive(program: &ProgramMut<'_>, device: u32) -> Result<OwnedFd> {
+    let device = i32::try_from(device).expect("the kernel numbers devices with positive ints");
+    // SAFETY: the program's file descriptor is open, and without options the kernel reads no memory of ours.
+    let link = unsafe {
+        libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), device, libbpf_sys::BPF_TCX_INGRESS, std::ptr::null())
+    };
+    owned(link, "attaches a program to the device", "tcx came with Linux 6.6; before that, model the wait: --rx-usecs")
+}
+
+/// Has the kernel take the time of eBPF programs, while the file descriptor is open.
+fn enable_statistics() -> Result<OwnedFd> {
+    // SAFETY: the call takes a constant and no memory.
+    let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    owned(statistics, "takes the time of eBPF programs", "leave out --cost")
+}
+
+fn run_time_ns(program: &ProgramMut<'_>) -> Result<u64> {
+    let mut info = libbpf_sys::bpf_prog_info::default();
+    let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;
+    // SAFETY: the program's file descriptor is open, and `info` is a structure of `length` bytes.
+    let code = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_fd().as_raw_fd(), &mut info, &mut length) };
+    if code < 0 {
+        return Err(refused("tells the time of a program", &io::Error::from_raw_os_error(-code)));
+    }
+    Ok(info.run_time_ns)
+}
+
+/// The file descriptor that a call of libbpf returned, or its error.
+fn owned(descriptor: i32, rule: &str, hint: &str) -> Result<OwnedFd> {
+    if descriptor < 0 {
+        return Err(refused(rule, &io::Error::from_raw_os_error(-descriptor)).hint(hint));
+    }
+    // SAFETY: the call has just opened it for us, and nobody else closes it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+fn refused(rule: &str, error: &impl std::fmt::Display) -> Error {
+    Error::unsupported(format!("the kernel {rule}"))
+        .value(error)
+        .at("eBPF")
+        .hint("it takes Linux 6.1 or later, and kernel.lockdown below confidentiality")
+}
