@@ -47,10 +47,16 @@ impl Host {
     /// The file is absent, may not be read, or the driver refuses.
     pub fn read(&self, path: &str) -> Result<String> {
         let mut text = String::new();
-        self.open(path, fs::OpenOptions::new().read(true), READABLE)
-            .and_then(|mut file| file.read_to_string(&mut text))
-            .map_err(|error| refusal(path, "read", &error))?;
+        self.reader(path)?.read_to_string(&mut text).map_err(|error| refusal(path, "read", &error))?;
         Ok(text.trim_end().to_owned())
+    }
+
+    /// A kernel file opened for reading, to be read again and again.
+    ///
+    /// # Errors
+    /// The file is absent or may not be read.
+    pub(crate) fn reader(&self, path: &str) -> Result<fs::File> {
+        self.open(path, fs::OpenOptions::new().read(true), READABLE).map_err(|error| refusal(path, "read", &error))
     }
 
     /// Writes a kernel file in one system call, as the kernel wants it. Never creates a file.

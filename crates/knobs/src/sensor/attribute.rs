@@ -48,7 +48,7 @@ impl Attribute {
     pub fn read_at(&mut self, host: &Host, bytes: &mut [u8], offset: u64) -> Result<usize> {
         let file = match self.file.take() {
             Some(file) => file,
-            None => File::open(host.path(&self.path)).map_err(|error| refusal(&self.path, "read", &error))?,
+            None => host.reader(&self.path)?,
         };
         let length = file.read_at(bytes, offset).map_err(|error| refusal(&self.path, "read", &error))?;
         self.file = Some(file);

@@ -17,7 +17,8 @@ const SLACK_S: f64 = 1.0;
 /// starts again from zero, which tells the reader of it that continuity was lost.
 #[derive(Debug, Clone)]
 pub(super) struct EnergyCounter {
-    unit_j: f64,
+    /// How many raw units make a joule.
+    per_j: f64,
     /// How many raw units the counter goes through before it is zero again; none for a counter that never wraps.
     period: Option<u64>,
     last: Option<Look>,
@@ -31,13 +32,13 @@ struct Look {
 }
 
 impl EnergyCounter {
-    pub fn new(unit_j: f64, period: Option<u64>) -> Self {
-        Self { unit_j, period, last: None, total: 0 }
+    pub fn new(per_j: f64, period: Option<u64>) -> Self {
+        Self { per_j, period, last: None, total: 0 }
     }
 
     /// The longest time between two looks in which the counter can't have wrapped twice.
     pub fn look_within_s(&self) -> Option<f64> {
-        Some(self.period? as f64 * self.unit_j / MOST_W)
+        Some(self.period? as f64 / self.per_j / MOST_W)
     }
 
     /// Takes in the raw counter as it stood at `time_s`.
@@ -59,7 +60,7 @@ impl EnergyCounter {
 
     /// The energy since the first look, or since continuity was lost.
     pub fn energy_j(&self) -> f64 {
-        self.total as f64 * self.unit_j
+        self.total as f64 / self.per_j
     }
 
     /// How far the counter went since the last look; none when that can't be told.
@@ -72,7 +73,7 @@ impl EnergyCounter {
             return Some(raw - last.raw);
         }
         let step = self.period? - last.raw + raw;
-        (step as f64 * self.unit_j <= MOST_W * (elapsed_s + SLACK_S)).then_some(step)
+        (step as f64 / self.per_j <= MOST_W * (elapsed_s + SLACK_S)).then_some(step)
     }
 }
 
@@ -82,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    const UNIT_J: f64 = 1e-6;
+    const PER_J: f64 = 1e6;
 
     /// Steps of a counter: for how long, and at how much of the power at which one more could wrap unseen.
     fn steps() -> impl Strategy<Value = Vec<(f64, f64)>> {
@@ -92,15 +93,15 @@ mod tests {
     proptest! {
         #[test]
         fn increments_and_wraps_sum_exactly(period in 1_u64..1 << 48, start in any::<u64>(), steps in steps()) {
-            let mut counter = EnergyCounter::new(UNIT_J, Some(period));
+            let mut counter = EnergyCounter::new(PER_J, Some(period));
             let within_s = counter.look_within_s().unwrap();
             let (mut raw, mut time_s, mut total) = (start % period, 0.0, 0_u64);
             counter.look(raw, time_s).unwrap();
             for (of_longest, of_greatest) in steps {
                 let elapsed_s = of_longest * within_s * 0.999;
-                let step = ((MOST_W * elapsed_s * of_greatest / UNIT_J) as u64).min(period - 1);
+                let step = ((MOST_W * elapsed_s * of_greatest * PER_J) as u64).min(period - 1);
                 (raw, time_s, total) = ((raw + step) % period, time_s + elapsed_s, total + step);
-                prop_assert_eq!(counter.look(raw, time_s).unwrap(), total as f64 * UNIT_J);
+                prop_assert_eq!(counter.look(raw, time_s).unwrap(), total as f64 / PER_J);
             }
         }
 
@@ -108,7 +109,7 @@ mod tests {
         fn energy_never_falls_without_starting_anew(
             period in prop::option::of(any::<u64>()), looks in prop::collection::vec((any::<u64>(), 0.0..1e6_f64), 1..50)
         ) {
-            let mut counter = EnergyCounter::new(UNIT_J, period);
+            let mut counter = EnergyCounter::new(PER_J, period);
             let (mut time_s, mut before_j) = (0.0, 0.0);
             for (raw, elapsed_s) in looks {
                 time_s += elapsed_s;
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_gap_in_which_it_may_have_wrapped_twice_starts_anew() {
-        let mut counter = EnergyCounter::new(UNIT_J, Some(65_532_610_987));
+        let mut counter = EnergyCounter::new(PER_J, Some(65_532_610_987));
         counter.look(0, 0.0).unwrap();
         assert_eq!(counter.look(5_000_000, 1.0), Ok(5.0));
         let within_s = counter.look_within_s().unwrap();
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn a_counter_that_was_set_back_starts_anew() {
         for period in [None, Some(262_143_328_850)] {
-            let mut counter = EnergyCounter::new(UNIT_J, period);
+            let mut counter = EnergyCounter::new(PER_J, period);
             counter.look(7_000_000, 0.0).unwrap();
             counter.look(9_000_000, 1.0).unwrap();
             assert_eq!(counter.look(0, 2.0), Ok(0.0));
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_counter_beyond_its_range_is_refused_and_forgotten() {
-        let mut counter = EnergyCounter::new(UNIT_J, Some(1_000_000_000));
+        let mut counter = EnergyCounter::new(PER_J, Some(1_000_000_000));
         counter.look(0, 0.0).unwrap();
         assert!(counter.look(1_000_000_001, 0.1).unwrap_err().to_string().contains("1000000001"));
         assert_eq!(counter.look(3_000_000, 0.2), Ok(3.0));

@@ -11,7 +11,7 @@ use crate::host::Host;
 
 const FREQUENCY: Quantity = Quantity::gauge("freq_mhz", "MHz");
 const CPUS: &str = "sys/devices/system/cpu";
-const MHZ_PER_KHZ: f64 = 1e-3;
+const KHZ_PER_MHZ: f64 = 1e3;
 
 pub(super) fn sample(host: &Host, sample: &mut Sample) {
     for cpu in super::cpu::names(host) {
@@ -29,7 +29,7 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
             .reduce(|average, current| if average.1.is_ok() { average } else { current })
             .expect("two files were tried");
         let source = format!("/{file}");
-        let value = read.map(|khz| khz as f64 * MHZ_PER_KHZ).map_err(|error| error.at(&source));
+        let value = read.map(|khz| khz as f64 / KHZ_PER_MHZ).map_err(|error| error.at(&source));
         sample.add(FREQUENCY, cpu, source, value);
     }
 }
@@ -53,5 +53,5 @@ pub(super) fn mean_mhz(host: &Host, policies: &mut [Attribute]) -> Result<f64> {
     }
     let count = policies.len() as f64;
     let sum_khz: u64 = policies.iter_mut().map(|policy| policy.read(host)).sum::<Result<u64>>()?;
-    Ok(sum_khz as f64 * MHZ_PER_KHZ / count)
+    Ok(sum_khz as f64 / KHZ_PER_MHZ / count)
 }

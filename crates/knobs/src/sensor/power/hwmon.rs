@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::host::Host;
 
 const CLASS: &str = "sys/class/hwmon";
-const J_PER_UJ: f64 = 1e-6;
-const W_PER_UW: f64 = 1e-6;
+const UJ_PER_J: f64 = 1e6;
+const UW_PER_W: f64 = 1e6;
 
 /// What an input measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl Sensor {
             }
             _ => {
                 // Drivers accumulate in 64 bits (amd_energy.c), so there is no wrap to see.
-                let counter = EnergyCounter::new(J_PER_UJ, None);
+                let counter = EnergyCounter::new(UJ_PER_J, None);
                 Channel::new(at, format!("{file}{label}"), method, counted, Energy { attribute, counter })
             }
         }
@@ -183,7 +183,7 @@ struct Power {
 
 impl Input for Power {
     fn look(&mut self, host: &Host, time_s: f64) -> Result<Look> {
-        let power_w = self.attribute.read(host)? as f64 * W_PER_UW;
+        let power_w = self.attribute.read(host)? as f64 / UW_PER_W;
         Ok(Look { energy_j: self.integral.add(power_w, time_s), power_w: Some(power_w) })
     }
 

@@ -6,6 +6,7 @@ mod model;
 mod msr;
 mod options;
 mod powercap;
+mod vendor;
 
 use std::fmt::Debug;
 
@@ -90,8 +91,12 @@ impl Power {
             let estimate = model::Estimate::new(host, model);
             channels.push(Channel::new("model".to_owned(), "/proc/stat".to_owned(), Method::Model, true, estimate));
         }
+        for channel in &mut channels {
+            channel.look(host, time_s);
+        }
         let mut power = Self { channels, chosen: Err(none()), since: None, mean_w: None };
-        power.chosen = power.choose(host, &methods, time_s);
+        power.chosen = power.choose(&methods);
+        power.take_mean(time_s);
         Ok(power)
     }
 
@@ -157,26 +162,17 @@ impl Power {
         self.channels.iter().filter(move |channel| channel.counted && channel.method == method)
     }
 
-    /// The first method that has something to count and can read all of it.
-    fn choose(&mut self, host: &Host, methods: &[Method], time_s: f64) -> Result<Method> {
+    /// The first method that has something to count and could read all of it.
+    fn choose(&self, methods: &[Method]) -> Result<Method> {
         let mut refused = None;
         for &method in methods {
-            let mut counted = self.channels.iter_mut().filter(|channel| channel.counted && channel.method == method);
-            let mut found = false;
-            let readable = counted.try_for_each(|channel| {
-                found = true;
-                channel.look(host, time_s);
-                channel.look.clone().map(drop)
-            });
-            match readable {
-                Ok(()) if found => return Ok(method),
-                Ok(()) => {}
-                Err(error) => {
-                    refused.get_or_insert(error);
-                }
+            match self.counted(method).find_map(|channel| channel.look.as_ref().err()) {
+                Some(error) => refused = refused.or(Some(error)),
+                None if self.counted(method).next().is_some() => return Ok(method),
+                None => {}
             }
         }
-        Err(refused.unwrap_or_else(none))
+        Err(refused.cloned().unwrap_or_else(none))
     }
 }
 

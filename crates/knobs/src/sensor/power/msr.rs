@@ -6,6 +6,7 @@
 
 use super::super::attribute::Attribute;
 use super::super::counter::EnergyCounter;
+use super::vendor::{self, Vendor};
 use super::{Channel, Input, Look, Method};
 use crate::error::{Error, Result};
 use crate::host::Host;
@@ -27,11 +28,15 @@ const AMD: Registers = Registers { unit: 0xC001_0299, energy: 0xC001_029B };
 
 /// One channel for each package, by its first CPU; none for processors whose registers are not known.
 pub(super) fn channels(host: &Host) -> Vec<Channel> {
-    let Some(registers) = registers(host) else { return Vec::new() };
+    let Some(vendor) = vendor::of(host) else { return Vec::new() };
+    let registers = match vendor {
+        Vendor::Intel => INTEL,
+        Vendor::Amd => AMD,
+    };
     let mut channels: Vec<Channel> = Vec::new();
     for cpu in super::super::cpu::names(host) {
         let Some(index) = cpu.strip_prefix("cpu") else { continue };
-        let Some(at) = domain(host, &cpu) else { continue };
+        let Some(at) = domain(host, &cpu, vendor) else { continue };
         let path = format!("dev/cpu/{index}/msr");
         if host.has(&path) && channels.iter().all(|channel| channel.at != at) {
             let source = format!("/{path}, register {:#x}", registers.energy);
@@ -42,23 +47,13 @@ pub(super) fn channels(host: &Host) -> Vec<Channel> {
     channels
 }
 
-fn registers(host: &Host) -> Option<Registers> {
-    let cpuinfo = host.read("proc/cpuinfo").ok()?;
-    let vendor = cpuinfo.lines().find_map(|line| line.strip_prefix("vendor_id")?.split(':').nth(1))?.trim();
-    match vendor {
-        "GenuineIntel" => Some(INTEL),
-        "AuthenticAMD" | "HygonGenuine" => Some(AMD),
-        _ => None,
-    }
-}
-
-/// What a package register belongs to: the package, or its die where a package has several.
-fn domain(host: &Host, cpu: &str) -> Option<String> {
+/// What a package register belongs to: the package, or its die where each die counts for itself.
+fn domain(host: &Host, cpu: &str, vendor: Vendor) -> Option<String> {
     let id = |name: &str| host.read(&format!("sys/devices/system/cpu/{cpu}/topology/{name}")).ok()?.parse::<u32>().ok();
     let package = id("physical_package_id")?;
-    Some(match id("die_id").filter(|&die| die > 0) {
-        Some(die) => format!("msr-package-{package}-die-{die}"),
-        None => format!("msr-package-{package}"),
+    Some(match id("die_id").filter(|&die| die > 0 && !vendor.counts_energy_by_socket()) {
+        Some(die) => format!("msr/package-{package}-die-{die}"),
+        None => format!("msr/package-{package}"),
     })
 }
 
@@ -86,7 +81,7 @@ impl Input for Package {
         if self.counter.is_none() {
             // Bits 12:8: energy counts in units of 1/2^ESU joule.
             let energy_status_unit = (self.register(host, self.registers.unit)? >> 8) & 0x1f;
-            self.counter = Some(EnergyCounter::new(0.5_f64.powi(energy_status_unit as i32), Some(PERIOD)));
+            self.counter = Some(EnergyCounter::new(2.0_f64.powi(energy_status_unit as i32), Some(PERIOD)));
         }
         let raw = self.register(host, self.registers.energy)? % PERIOD;
         let counter = self.counter.as_mut().expect("the counter was made above");

@@ -3,21 +3,25 @@
 //!
 //! A zone `TYPE:I` stands for itself; `TYPE:I:J` is a part of it. RAPL's `core` and `uncore` are inside their package's
 //! number and its `dram` is not; `psys` is the whole platform and so contains the packages. The same package appears
-//! once more under the control type `intel-rapl-mmio`.
+//! once more under the control type `intel-rapl-mmio`. A package of several dies has a zone for each,
+//! `package-0-die-1`: Intel's dies count for themselves, but AMD counts by socket, and each die shows the socket's
+//! number.
 
 use super::super::attribute::Attribute;
 use super::super::counter::EnergyCounter;
+use super::vendor::{self, Vendor};
 use super::{Channel, Input, Look, Method};
 use crate::error::Result;
 use crate::host::Host;
 
 const CLASS: &str = "sys/class/powercap";
-const J_PER_UJ: f64 = 1e-6;
+const UJ_PER_J: f64 = 1e6;
 
 /// The channels of the zones that count energy, each place once.
 pub(super) fn channels(host: &Host) -> Vec<Channel> {
     let zones = zones(host);
-    let counted: Vec<bool> = zones.iter().map(|zone| is_counted(zone, &zones)).collect();
+    let dies_count = !vendor::of(host).is_some_and(Vendor::counts_energy_by_socket);
+    let counted: Vec<bool> = zones.iter().map(|zone| is_counted(zone, &zones, dies_count)).collect();
     zones.into_iter().zip(counted).map(|(zone, counted)| zone.channel(counted)).collect()
 }
 
@@ -59,17 +63,14 @@ fn place(host: &Host, id: &str) -> String {
 }
 
 /// Whether the zone is a summand of the machine's energy: no other zone that is one contains it.
-fn is_counted(zone: &Zone, zones: &[Zone]) -> bool {
-    match zone.at.split_once('/') {
-        Some((outer, inner)) => {
-            inner == "dram" && zones.iter().any(|other| other.at == outer && is_counted(other, zones))
-        }
-        // `package-0-die-1` is counted unless there is a `package-0`.
-        None => {
-            let package = zone.at.split_once("-die-").map(|(package, _)| package);
-            !package.is_some_and(|package| zones.iter().any(|other| other.at == package))
-        }
+fn is_counted(zone: &Zone, zones: &[Zone], dies_count: bool) -> bool {
+    if let Some((outer, inner)) = zone.at.split_once('/') {
+        let outer = zones.iter().find(|other| other.at == outer);
+        return inner == "dram" && outer.is_some_and(|outer| is_counted(outer, zones, dies_count));
     }
+    let Some(package) = zone.package_of_die() else { return true };
+    let is_first = || zones.iter().find(|other| other.package_of_die() == Some(package)) == Some(zone);
+    zones.iter().all(|other| other.at != package) && (dies_count || is_first())
 }
 
 impl Zone {
@@ -79,6 +80,11 @@ impl Zone {
 
     fn control_type(&self) -> &str {
         self.id.split(':').next().unwrap_or(&self.id)
+    }
+
+    /// `package-0` for `package-0-die-1`.
+    fn package_of_die(&self) -> Option<&str> {
+        self.at.split_once("-die-").filter(|(_, die)| !die.contains('/')).map(|(package, _)| package)
     }
 
     fn channel(self, counted: bool) -> Channel {
@@ -112,7 +118,7 @@ impl Input for Energy {
             Some(counter) => counter,
             None => {
                 let range_uj = self.max_energy_range_uj.read(host)?;
-                self.counter.insert(EnergyCounter::new(J_PER_UJ, Some(range_uj)))
+                self.counter.insert(EnergyCounter::new(UJ_PER_J, Some(range_uj)))
             }
         };
         let energy_j = counter.look(self.energy_uj.read(host)?, time_s)?;

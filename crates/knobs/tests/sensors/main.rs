@@ -1,0 +1,5 @@
+//! The sensors of recorded machines.
+
+mod activity;
+mod energy;
+mod machine;
