@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use bayop_knobs::knob::{Instance, Survey, survey};
+use bayop_knobs::sensor::Sensors;
 use bayop_knobs::{Host, Value, catalogue};
 
 use crate::api::{
-    Applied, ApplyRequest, Calibrations, Change, HeldKnob, Knobs, Latched, Lease, LeaseInForce, LeaseRequest,
+    Applied, ApplyRequest, Calibrations, Change, HeldKnob, Knobs, Latched, Lease, LeaseInForce, LeaseRequest, Readings,
     ReleaseRequest, Released, RenewRequest, Renewed, Status,
 };
 use crate::calibration::{Calibration, Map};
@@ -18,8 +19,15 @@ use crate::journal::{Journal, State};
 use crate::knobs;
 use crate::lease;
 use crate::log;
+use crate::metrics::{self, Snapshot, Tally, Written};
 use crate::own;
 
+/// The agent's version; a build that can be told to die says so.
+pub const VERSION: &str = if cfg!(feature = "fault-points") {
+    concat!(env!("CARGO_PKG_VERSION"), "+fault-points")
+} else {
+    env!("CARGO_PKG_VERSION")
+};
 /// The value that hands a knob back.
 const AUTO: &str = "auto";
 /// The knob that calibrations are about.
@@ -35,6 +43,8 @@ pub struct Agent {
     calibration: Calibration,
     leases: lease::Slot,
     hold: Hold,
+    sensors: Sensors,
+    tally: Tally,
     kept: bool,
     started: Instant,
 }
@@ -57,12 +67,16 @@ impl Agent {
         let mut hold = Hold::new(host.clone(), boot_id.clone(), Journal::new(&config.state_dir));
         report(&hold.recover()?, "start");
         let calibration = Calibration::load(&config.state_dir)?;
-        let (survey, leases) = (survey(&host), lease::Slot::default());
-        Ok(Self { config, host, boot_id, survey, calibration, leases, hold, kept: false, started: Instant::now() })
+        let started = Instant::now();
+        let sensors = Sensors::open(host.clone(), &config.power, 0.0)?;
+        let (survey, leases, tally) = (survey(&host), lease::Slot::default(), Tally::default());
+        Ok(Self { config, host, boot_id, survey, calibration, leases, hold, sensors, tally, kept: false, started })
     }
 
-    /// What is to be done each second: end a lease whose holder is silent, look after what is held.
+    /// What is to be done each second: look at counters that wrap, end a lease whose holder is silent, look after what
+    /// is held.
     pub fn tick(&mut self) {
+        self.sensors.tick(self.now().as_secs_f64());
         if let Some(lease) = self.leases.expire(self.now()) {
             log::event("lease_expired", &[("holder", &lease.holder)]);
             self.restore_all("lease expired");
@@ -77,7 +91,7 @@ impl Agent {
     pub fn status(&mut self) -> Result<Status> {
         let now = self.now();
         Ok(Status {
-            version: env!("CARGO_PKG_VERSION"),
+            version: VERSION,
             mode: self.config.mode,
             boot_id: self.boot_id.clone(),
             uptime_s: now.as_secs_f64(),
@@ -102,6 +116,31 @@ impl Agent {
     pub fn knobs(&mut self) -> Knobs {
         self.survey = survey(&self.host);
         knobs::view(&self.survey, &self.config.allow, |instance| self.effective(instance))
+    }
+
+    /// Reads every sensor.
+    pub fn sensors(&mut self) -> Readings {
+        let time_s = self.now().as_secs_f64();
+        Readings { time_s, readings: self.sensors.sample(time_s).into_iter().map(Into::into).collect() }
+    }
+
+    /// The agent and its machine for Prometheus.
+    ///
+    /// # Errors
+    /// The kernel does not say what the agent costs.
+    pub fn metrics(&mut self) -> Result<String> {
+        let readings = self.sensors.sample(self.now().as_secs_f64());
+        let known = self.survey.instances.iter();
+        let knobs = known.filter_map(|instance| Some((instance, self.effective(instance).ok()?))).collect();
+        Ok(metrics::render(&Snapshot {
+            mode: self.config.mode,
+            own: own::cost()?,
+            tally: &self.tally,
+            readings: &readings,
+            meter: self.sensors.method().ok().map(|method| method.to_string()),
+            knobs,
+            held: &self.hold.held(),
+        }))
     }
 
     /// Grants the right to write.
@@ -129,6 +168,16 @@ impl Agent {
     /// # Errors
     /// The mode, the lease, the allow-list, the journal or the kernel says no; the machine is then as it was.
     pub fn apply(&mut self, request: &ApplyRequest) -> Result<Applied> {
+        let applied = self.try_apply(request);
+        if let (Err(error), false) = (&applied, request.dry_run) {
+            for key in request.setting.keys() {
+                self.tally.failed(id(key), error);
+            }
+        }
+        applied
+    }
+
+    fn try_apply(&mut self, request: &ApplyRequest) -> Result<Applied> {
         let advised = self.config.mode == Mode::Advise && !request.dry_run;
         let holder = match (request.dry_run, self.config.mode, &request.lease) {
             (true, ..) | (_, Mode::Advise, _) => None,
@@ -156,6 +205,9 @@ impl Agent {
             self.kept = false;
             for (wanted, change) in wanted.iter().zip(&mut changes) {
                 change.effective = Some(self.effective(&wanted.instance)?);
+                let faithful = wanted.value.is_none_or(|value| wanted.instance.read(&self.host).as_ref() == Ok(value));
+                let written = if faithful { Written::Ok } else { Written::Clamped };
+                self.tally.written(&wanted.instance.knob.id, written);
                 log_change("applied", change, holder);
             }
         } else if advised {
@@ -296,13 +348,14 @@ impl Agent {
     pub fn calibrate(&mut self, map: Map) -> Result<Map> {
         map.check()?;
         self.calibration.put(map.clone())?;
-        log::event("calibrated", &[("device", &map.device), ("driver", &map.driver), ("points", &map.points.len())]);
+        log::event("calibrated", &[("device", &map.device), ("points", &map.points.len())]);
         Ok(map)
     }
 
     fn watch(&mut self) {
         for held in self.hold.watch() {
             let event = if held.state == State::Latched { "latched" } else { "stood_down" };
+            self.tally.drifted(id(&held.knob));
             log::event(event, &[("knob", &held.knob), ("reason", &held.reason.unwrap_or_default())]);
         }
     }
@@ -337,6 +390,11 @@ pub fn boot_id(host: &Host) -> Result<String> {
         return Ok("recorded".to_owned());
     }
     Ok(host.read(PATH)?)
+}
+
+/// The knob of a setting's key: `nic.rx_usecs` of `nic.rx_usecs@eth0`.
+fn id(key: &str) -> &str {
+    key.split_once('@').map_or(key, |(id, _)| id)
 }
 
 fn known_knob(id: &str) -> Result<()> {

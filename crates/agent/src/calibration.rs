@@ -24,8 +24,9 @@ const GREATEST_POINTS: usize = 1024;
 pub struct Map {
     /// The network device, such as `eth0`.
     pub device: String,
-    /// Its driver, such as `ena`.
-    pub driver: String,
+    /// Its driver, such as `ena`, where it was noted.
+    #[serde(default)]
+    pub driver: Option<String>,
     /// The measured points, by rising request.
     pub points: Vec<Point>,
 }
@@ -51,10 +52,10 @@ impl Map {
     /// Refuses a map that is no function of the request.
     ///
     /// # Errors
-    /// A name is empty, there is no point or too many, or a point is no finite delay in rising order.
+    /// The name is empty, there is no point or too many, or a point is no finite delay in rising order.
     pub fn check(&self) -> Result<()> {
-        if self.device.is_empty() || self.driver.is_empty() {
-            return Err(Error::input("a calibration names its device and driver").at("device, driver"));
+        if self.device.is_empty() {
+            return Err(Error::input("a calibration names its device").at("device"));
         }
         if !(1..=GREATEST_POINTS).contains(&self.points.len()) {
             let rule = format!("a calibration has 1 to {GREATEST_POINTS} points");
@@ -138,7 +139,7 @@ mod tests {
 
     fn map(points: &[(f64, f64)]) -> Map {
         let points = points.iter().map(|&(requested_us, effective_us)| Point { requested_us, effective_us }).collect();
-        Map { device: "eth0".to_owned(), driver: "ena".to_owned(), points }
+        Map { device: "eth0".to_owned(), driver: Some("ena".to_owned()), points }
     }
 
     #[test]

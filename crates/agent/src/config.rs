@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use bayop_knobs::catalogue;
+use bayop_knobs::{catalogue, sensor};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use utoipa::ToSchema;
@@ -60,6 +60,8 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// What may be written.
     pub allow: AllowList,
+    /// Which meter is used.
+    pub power: sensor::Options,
 }
 
 #[derive(Deserialize)]
@@ -71,6 +73,7 @@ struct File {
     state_dir: PathBuf,
     tls: Option<Tls>,
     allow: BTreeMap<Spanned<String>, Rule>,
+    power: Spanned<sensor::Options>,
 }
 
 impl Default for File {
@@ -82,6 +85,7 @@ impl Default for File {
             state_dir: "/var/lib/bayop".into(),
             tls: None,
             allow: BTreeMap::new(),
+            power: Spanned::new(0..0, sensor::Options::default()),
         }
     }
 }
@@ -144,13 +148,19 @@ impl Config {
             rule.check().map_err(|error| error.at(format!("{place}: allow.{:?}", id.as_ref())))?;
             rules.insert(id.into_inner(), rule);
         }
-        let File { mode, socket, group, state_dir, tls, .. } = file;
+        let power_place = place(file.power.span().start);
+        file.power.get_ref().check().map_err(|error| {
+            let error = Error::from(error);
+            let key = error.place.clone().unwrap_or_default();
+            Error { place: Some(format!("{power_place}: {key}")), ..error }
+        })?;
+        let File { mode, socket, group, state_dir, tls, power, .. } = file;
         for (key, value) in [("socket", &socket), ("state_dir", &state_dir)] {
             if !value.is_absolute() {
                 return Err(Error::input(format!("{key} is an absolute path")).value(value.display()).at(place(0)));
             }
         }
-        Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules) })
+        Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules), power: power.into_inner() })
     }
 }
 
@@ -204,6 +214,8 @@ mod tests {
             ("\n[tls]\nlisten = '0.0.0.0:9617'\ncertificate = 'a'\nkey = 'b'", 2, "client_ca"),
             ("[tls]\nlisten = 'nowhere'\ncertificate = 'a'\nkey = 'b'\nclient_ca = 'c'", 2, "socket address"),
             ("socket = 'agent.sock'", 1, "absolute"),
+            ("\n[power]\nmeter = []", 2, "meter"),
+            ("\n[power.model]\nidle_w = 30\nbusy_w = 20", 2, "idle_w"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.place.as_ref().unwrap().starts_with(&format!("agent.toml:{line}")), "{text}: {error}");

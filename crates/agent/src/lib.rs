@@ -9,7 +9,7 @@
 //! - [`allow_list`] and [`config`]: what may be written at all, from a file that only root can change.
 //! - [`calibration`]: what a network driver really does with the delay that it is asked for.
 //! - [`agent`]: all of these joined: one machine, its knobs and its sensors.
-//! - [`api`] and [`server`]: the agent behind HTTP/1.1 and JSON on a Unix socket or mutual TLS.
+//! - [`api`], [`metrics`] and [`server`]: the agent behind HTTP/1.1 and JSON on a Unix socket or mutual TLS.
 //!
 //! Only `bayop-knobs` touches the kernel's interfaces.
 
@@ -27,6 +27,7 @@ pub mod knobs;
 pub mod lease;
 pub mod lock;
 pub mod log;
+pub mod metrics;
 pub mod own;
 pub mod server;
 pub mod undo;

@@ -14,6 +14,7 @@ use super::types::*;
 use crate::agent::Agent;
 use crate::calibration::Map;
 use crate::error::Result;
+use crate::metrics;
 
 /// The agent, as the routes and the clock share it.
 pub type Shared = Arc<Mutex<Agent>>;
@@ -27,6 +28,8 @@ pub(super) fn all() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(status))
         .routes(routes!(knobs))
+        .routes(routes!(sensors))
+        .routes(routes!(metrics))
         .routes(routes!(lease))
         .routes(routes!(renew))
         .routes(routes!(apply))
@@ -46,6 +49,20 @@ async fn status(State(agent): State<Shared>) -> Result<Json<Status>> {
 #[utoipa::path(get, path = "/v1/knobs", responses((status = 200, body = Knobs)))]
 async fn knobs(State(agent): State<Shared>) -> Json<Knobs> {
     Json(lock(&agent).knobs())
+}
+
+/// Reads every sensor.
+#[utoipa::path(get, path = "/v1/sensors", responses((status = 200, body = Readings)))]
+async fn sensors(State(agent): State<Shared>) -> Json<Readings> {
+    Json(lock(&agent).sensors())
+}
+
+/// The agent and its machine for Prometheus.
+#[utoipa::path(get, path = "/metrics", responses(
+    (status = 200, description = "OpenMetrics text", body = String, content_type = metrics::CONTENT_TYPE)))]
+async fn metrics(State(agent): State<Shared>) -> Result<impl IntoResponse> {
+    let text = lock(&agent).metrics()?;
+    Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text))
 }
 
 /// Asks for the right to write. One writer holds it at a time; what it applied is restored when it ends.

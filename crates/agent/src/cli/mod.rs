@@ -1,11 +1,21 @@
 //! One function per verb.
 
+/// Adds a line to a text that is printed at the end.
+macro_rules! outln {
+    ($text:expr, $($line:tt)*) => {{
+        $text.push_str(&format!($($line)*));
+        $text.push('\n');
+    }};
+}
+
 mod restore;
 mod show;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bayop_agent::agent::VERSION;
 use bayop_agent::config::Config;
 use bayop_agent::{Result, api, log, server};
 use bayop_knobs::Host;
@@ -13,7 +23,7 @@ use clap::{Args, Parser, Subcommand};
 
 /// Reads the sensors of a Linux server and applies settings to it, and puts back whatever it changed.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version = VERSION, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -57,6 +67,15 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Read every sensor of this machine once
+    #[command(after_help = "Example:\n  bayop-agent sensors --json | jq '.[] | select(.name == \"energy_j\")'")]
+    Sensors {
+        #[command(flatten)]
+        machine: Machine,
+        /// Print the readings as GET /v1/sensors has them
+        #[arg(long)]
+        json: bool,
+    },
     /// Check the configuration and say what it means
     #[command(after_help = "Example:\n  bayop-agent check-config --config ./agent.toml")]
     CheckConfig(Machine),
@@ -75,6 +94,9 @@ impl Machine {
     }
 }
 
+/// What a verb prints, and its exit code.
+type Done = Result<(String, ExitCode)>;
+
 /// Does what the command line says.
 pub fn run() -> ExitCode {
     let done = match Cli::parse().verb {
@@ -82,21 +104,26 @@ pub fn run() -> ExitCode {
         Verb::Restore { machine, print: true, .. } => restore::print(&machine),
         Verb::Restore { machine, discard_damaged, .. } => restore::restore(&machine, discard_damaged),
         Verb::Knobs { machine, json } => show::knobs(&machine, json),
+        Verb::Sensors { machine, json } => show::sensors(&machine, json),
         Verb::CheckConfig(machine) => show::config(&machine),
-        Verb::Openapi => {
-            print!("{}", api::description_text());
-            Ok(ExitCode::SUCCESS)
-        }
+        Verb::Openapi => Ok((api::description_text(), ExitCode::SUCCESS)),
     };
-    done.unwrap_or_else(|error| {
-        eprintln!("bayop-agent: {error}");
-        error.exit_code()
-    })
+    match done {
+        Ok((text, code)) => {
+            // A reader that left early, such as `head`, has seen what it wanted.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            code
+        }
+        Err(error) => {
+            eprintln!("bayop-agent: {error}");
+            error.exit_code()
+        }
+    }
 }
 
-fn serve(machine: &Machine) -> Result<ExitCode> {
+fn serve(machine: &Machine) -> Done {
     let released = server::serve(machine.config()?, machine.host())?;
     log::event("stopped", &[("restored", &released.restored.len()), ("latched", &released.latched.len())]);
     // Drift: the machine is not as it was found.
-    Ok(if released.latched.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(3) })
+    Ok((String::new(), if released.latched.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(3) }))
 }

@@ -2,28 +2,29 @@
 
 use std::process::ExitCode;
 
-use bayop_agent::Result;
-use bayop_agent::api::Knobs;
+use bayop_agent::api::{Knobs, SensorReading};
 use bayop_agent::config::Config;
 use bayop_agent::knobs;
 use bayop_knobs::knob::survey;
+use bayop_knobs::sensor::Sensors;
+use serde::Serialize;
 
-use super::Machine;
+use super::{Done, Machine};
 
 /// Lists the knobs.
-pub fn knobs(machine: &Machine, json: bool) -> Result<ExitCode> {
+pub fn knobs(machine: &Machine, json: bool) -> Done {
     let (config, host) = (machine.config()?, machine.host());
     let known = knobs::view(&survey(&host), &config.allow, |instance| Ok(instance.read(&host)?));
-    if json {
-        println!("{}", serde_json::to_string_pretty(&known).expect("knobs have finite numbers"));
-    } else {
-        table(&known);
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok((if json { pretty(&known) } else { table(&known) }, ExitCode::SUCCESS))
 }
 
-fn table(knobs: &Knobs) {
-    println!("{:<36} {:>14} {:<34} WRITABLE", "KNOB", "IN EFFECT", "KERNEL TAKES");
+fn pretty(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("what is shown has string keys") + "\n"
+}
+
+fn table(knobs: &Knobs) -> String {
+    let mut text = String::new();
+    outln!(text, "{:<36} {:>14} {:<34} WRITABLE", "KNOB", "IN EFFECT", "KERNEL TAKES");
     for knob in &knobs.knobs {
         for place in &knob.places {
             let effective = match (&place.effective, &place.error) {
@@ -32,31 +33,51 @@ fn table(knobs: &Knobs) {
             };
             let allowed = place.allowed.as_ref().map_or_else(|| "no".to_owned(), ToString::to_string);
             let name = format!("{}@{}", knob.id, place.at);
-            println!("{name:<36} {:>14} {:<34} {allowed}", effective.trim_end(), place.domain.to_string());
+            outln!(text, "{name:<36} {:>14} {:<34} {allowed}", effective.trim_end(), place.domain.to_string());
         }
     }
     for missing in &knobs.missing {
-        println!("{:<36} {:>14} {}", missing.id, "absent", missing.error.to_string().replace('\n', "; "));
+        outln!(text, "{:<36} {:>14} {}", missing.id, "absent", missing.error.to_string().replace('\n', "; "));
     }
+    text
+}
+
+/// Reads every sensor.
+pub fn sensors(machine: &Machine, json: bool) -> Done {
+    let readings = Sensors::open(machine.host(), &machine.config()?.power, 0.0)?.sample(0.0);
+    let readings: Vec<SensorReading> = readings.into_iter().map(Into::into).collect();
+    if json {
+        return Ok((pretty(&readings), ExitCode::SUCCESS));
+    }
+    let mut text = String::new();
+    outln!(text, "{:<16} {:<24} {:>18} {:<4} SOURCE", "SENSOR", "AT", "VALUE", "UNIT");
+    for SensorReading { name, at, value, unit, source, estimated, error, .. } in readings {
+        let value = value.map_or_else(|| "error".to_owned(), |value| value.to_string());
+        let estimated = if estimated { " (estimated)" } else { "" };
+        let error = error.map(|error| format!(": {}", error.to_string().replace('\n', "; "))).unwrap_or_default();
+        outln!(text, "{name:<16} {at:<24} {value:>18} {unit:<4} {source}{estimated}{error}");
+    }
+    Ok((text, ExitCode::SUCCESS))
 }
 
 /// Checks the configuration against the catalogue and this machine.
-pub fn config(machine: &Machine) -> Result<ExitCode> {
+pub fn config(machine: &Machine) -> Done {
     let Config { mode, socket, group, state_dir, tls, allow, .. } = machine.config()?;
-    println!("mode       {mode}");
-    println!("socket     {} for root and the group {group}", socket.display());
-    println!("tls        {}", tls.map_or_else(|| "none".to_owned(), |tls| format!("{} (mutual)", tls.listen)));
-    println!("state_dir  {}", state_dir.display());
+    let mut text = String::new();
+    outln!(text, "mode       {mode}");
+    outln!(text, "socket     {} for root and the group {group}", socket.display());
+    outln!(text, "tls        {}", tls.map_or_else(|| "none".to_owned(), |tls| format!("{} (mutual)", tls.listen)));
+    outln!(text, "state_dir  {}", state_dir.display());
     let survey = survey(&machine.host());
     for id in allow.0.keys() {
         let instances = survey.instances.iter().filter(|instance| instance.knob.id == *id);
         let places: Vec<_> = instances.filter_map(|instance| Some((&instance.at, allow.domain(instance)?))).collect();
         if places.is_empty() {
-            println!("allow      {id}: no place of this machine");
+            outln!(text, "allow      {id}: no place of this machine");
         }
         for (at, domain) in places {
-            println!("allow      {id}@{at}: {domain}");
+            outln!(text, "allow      {id}@{at}: {domain}");
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok((text, ExitCode::SUCCESS))
 }
