@@ -1,10 +1,11 @@
-//! The compiled part of the Python package, `bayop._core`: the digital twin and the knob catalogue.
+//! The compiled part of the Python package, `bayop._core`: the digital twin, the load generator and the knob catalogue.
 //!
 //! The only crate that knows Python. It translates arguments, results and errors, releases the
 //! interpreter while simulations run, and lets Ctrl-C interrupt them.
 
 mod error;
 mod knobs;
+mod load;
 mod twin;
 
 use pyo3::prelude::*;
@@ -17,5 +18,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<twin::Profile>()?;
     module.add_function(wrap_pyfunction!(twin::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::knob_catalogue, module)?)?;
+    load::register(module)?;
     Ok(())
 }

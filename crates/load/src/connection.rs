@@ -1,0 +1,158 @@
+//! One connection to a server: its bytes in both directions, and the requests under way.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
+
+use crate::protocol::Kind;
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 64 * 1024;
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// When it was meant to be sent.
+    pub intended_ns: u64,
+    /// When it was handed to the kernel.
+    pub sent_ns: u64,
+    /// What it does.
+    pub kind: Kind,
+    /// It had to wait for room or for a connection, which is not the generator's lateness.
+    pub queued: bool,
+}
+
+/// A non-blocking connection.
+pub struct Connection {
+    stream: TcpStream,
+    out: Vec<u8>,
+    written: usize,
+    input: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Requests that have no reply yet, the oldest first.
+    pub under_way: VecDeque<Request>,
+    /// How many of the newest were encoded since the last write.
+    pub unsent: usize,
+}
+
+impl Connection {
+    /// Begins to connect; the socket becomes writable when it is decided.
+    ///
+    /// # Errors
+    /// The machine has no socket left, or the address can't be reached.
+    pub fn begin(address: SocketAddr) -> io::Result<Self> {
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+        match rustix::net::connect(&socket, &address) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::INPROGRESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let stream = TcpStream::from(socket);
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream,
+            out: Vec::new(),
+            written: 0,
+            input: vec![0; READ_BYTES],
+            start: 0,
+            end: 0,
+            under_way: VecDeque::new(),
+            unsent: 0,
+        })
+    }
+
+    /// How connecting ended, once the socket is writable.
+    ///
+    /// # Errors
+    /// It failed.
+    pub fn connected(&self) -> io::Result<()> {
+        self.stream.take_error()?.map_or(Ok(()), Err)
+    }
+
+    /// Where a request is encoded.
+    #[inline]
+    pub fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    /// Writes what is left to write; true when everything is written.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub fn write(&mut self) -> io::Result<(usize, bool)> {
+        let before = self.written;
+        while self.written < self.out.len() {
+            match self.stream.write(&self.out[self.written..]) {
+                Ok(bytes) => self.written += bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok((self.written - before, false)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let bytes = self.written - before;
+        self.out.clear();
+        self.written = 0;
+        Ok((bytes, true))
+    }
+
+    /// Whether bytes wait to be written.
+    pub fn has_output(&self) -> bool {
+        !self.out.is_empty()
+    }
+
+    /// Reads once; 0 when nothing was there.
+    ///
+    /// # Errors
+    /// The server closed the connection (`UnexpectedEof`), or it is broken.
+    pub fn read(&mut self) -> io::Result<usize> {
+        if self.end == self.input.len() {
+            self.make_room();
+        }
+        match self.stream.read(&mut self.input[self.end..]) {
+            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
+            Ok(bytes) => {
+                self.end += bytes;
+                Ok(bytes)
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn make_room(&mut self) {
+        if self.start > 0 {
+            self.input.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        } else {
+            self.input.resize(self.input.len() * 2, 0);
+        }
+    }
+
+    /// What was received and not yet consumed.
+    #[inline]
+    pub fn input(&self) -> &[u8] {
+        &self.input[self.start..self.end]
+    }
+
+    /// Forgets the first bytes of the input.
+    #[inline]
+    pub fn consume(&mut self, bytes: usize) {
+        self.start += bytes;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}

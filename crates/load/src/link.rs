@@ -1,0 +1,91 @@
+//! A place for a connection: open, being opened, or down until the next attempt.
+
+use std::io;
+use std::net::SocketAddr;
+
+use rustix::event::epoll::EventFlags;
+
+use crate::clock::SECOND_NS;
+use crate::connection::Connection;
+use crate::poller::Poller;
+
+const FIRST_BACKOFF_NS: u64 = SECOND_NS / 100;
+const LONGEST_BACKOFF_NS: u64 = SECOND_NS;
+
+/// What the place holds.
+pub enum State {
+    /// Requests can be sent.
+    Open(Box<Connection>),
+    /// The handshake is under way since this time.
+    Opening(Box<Connection>, u64),
+    /// The next attempt is due at this time.
+    Down(u64),
+}
+
+/// A connection to one server that comes back when it breaks.
+pub struct Link {
+    /// The server.
+    pub address: SocketAddr,
+    /// What it holds.
+    pub state: State,
+    /// Its number among the links of a thread, by which epoll names it.
+    index: usize,
+    backoff_ns: u64,
+    watches_output: bool,
+}
+
+impl Link {
+    /// Not yet connected.
+    pub fn new(address: SocketAddr, index: usize) -> Self {
+        Self { address, state: State::Down(0), index, backoff_ns: FIRST_BACKOFF_NS, watches_output: false }
+    }
+
+    /// Begins to connect.
+    ///
+    /// # Errors
+    /// No socket, or no way to the address.
+    pub fn open(&mut self, poller: &Poller, now_ns: u64) -> io::Result<()> {
+        let connection = Connection::begin(self.address)?;
+        poller.add(&connection, self.index, EventFlags::OUT)?;
+        self.state = State::Opening(Box::new(connection), now_ns);
+        Ok(())
+    }
+
+    /// The handshake is decided.
+    ///
+    /// # Errors
+    /// It failed.
+    pub fn opened(&mut self, poller: &Poller, now_ns: u64) -> io::Result<()> {
+        let State::Opening(connection, _) = std::mem::replace(&mut self.state, State::Down(now_ns)) else {
+            return Ok(());
+        };
+        connection.connected()?;
+        poller.modify(&*connection, self.index, EventFlags::IN)?;
+        self.watches_output = false;
+        self.backoff_ns = FIRST_BACKOFF_NS;
+        self.state = State::Open(connection);
+        Ok(())
+    }
+
+    /// Asks epoll for room to write, or no longer.
+    ///
+    /// # Errors
+    /// epoll refuses.
+    pub fn watch_output(&mut self, poller: &Poller, wanted: bool) -> io::Result<()> {
+        if let (State::Open(connection), true) = (&self.state, wanted != self.watches_output) {
+            let flags = if wanted { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
+            poller.modify(&**connection, self.index, flags)?;
+            self.watches_output = wanted;
+        }
+        Ok(())
+    }
+
+    /// Closes the connection; the next attempt is due at once, or later and later when attempts keep failing.
+    pub fn close(&mut self, now_ns: u64, at_once: bool) -> State {
+        let retry_ns = if at_once { now_ns } else { now_ns + self.backoff_ns };
+        if !at_once {
+            self.backoff_ns = (2 * self.backoff_ns).min(LONGEST_BACKOFF_NS);
+        }
+        std::mem::replace(&mut self.state, State::Down(retry_ns))
+    }
+}

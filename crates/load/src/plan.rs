@@ -1,0 +1,242 @@
+//! What to do: servers, workload, load and length, as one checked document.
+
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::Distribution;
+use crate::error::LoadError;
+use crate::popularity::Popularity;
+
+/// Most connections of one plan.
+const MOST_CONNECTIONS: usize = 20_000;
+/// Most threads of one plan.
+const MOST_THREADS: usize = 256;
+/// Most records: their sizes are held in memory.
+const MOST_RECORDS: u64 = 100_000_000;
+/// Longest run, in seconds.
+const LONGEST_S: f64 = 1e6;
+
+/// What servers speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dialect {
+    /// memcached's text protocol (`doc/protocol.txt`).
+    Memcached,
+    /// memcached's binary protocol (`doc/protocol-binary.txt`).
+    MemcachedBinary,
+    /// Redis: RESP2.
+    Redis,
+    /// HTTP/1.1 GET.
+    Http,
+    /// Whatever is sent comes back (RFC 862): NetPIPE's ping-pong.
+    Echo,
+}
+
+/// A stretch of constant load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Piece {
+    /// How long.
+    pub duration_s: f64,
+    /// Requests per second, over all threads.
+    pub qps: f64,
+}
+
+/// When requests are sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Schedule {
+    /// When a random process says so, whether or not the server has answered.
+    Open {
+        /// The load over time; a run never outlives it.
+        pieces: Vec<Piece>,
+        /// The gaps between arrivals; their mean follows from the load.
+        gaps: Distribution,
+    },
+    /// At given times.
+    Replay {
+        /// Seconds since the start, ascending.
+        times_s: Vec<f64>,
+    },
+    /// As soon as an answer makes room: `depth` requests are always under way on every connection.
+    Closed,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Number of records.
+    pub records: u64,
+    /// Bytes of a key.
+    pub key_size: Distribution,
+    /// Bytes of a value.
+    pub value_size: Distribution,
+    /// Share of requests that store.
+    pub update: f64,
+    /// Which records are asked for.
+    pub popularity: Popularity,
+    /// What an HTTP server is asked for.
+    pub path: String,
+}
+
+/// Ends a run early: when the 95 % confidence interval of a quantile is narrow enough.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UntilInterval {
+    /// The quantile, in (0, 1).
+    pub quantile: f64,
+    /// Half of the interval's width relative to the quantile.
+    pub half_width: f64,
+}
+
+/// A run of the load generator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// `host:port` each.
+    pub servers: Vec<String>,
+    /// What they speak.
+    pub dialect: Dialect,
+    /// What is asked.
+    pub workload: Workload,
+    /// When.
+    pub schedule: Schedule,
+    /// Threads; each has its own connections.
+    pub threads: usize,
+    /// Connections per thread and server.
+    pub connections: usize,
+    /// Most requests under way on a connection; none is no limit.
+    pub depth: Option<usize>,
+    /// Load before the measurement.
+    pub warmup_s: f64,
+    /// Length of the measurement.
+    pub duration_s: f64,
+    /// A request that has no answer after this time is lost, and its connection with it.
+    pub timeout_s: f64,
+    /// Sleep between events instead of polling: saves a core, costs accuracy.
+    pub blocking: bool,
+    /// Keep the times of every request.
+    pub save_samples: bool,
+    /// When to end early.
+    pub until_interval: Option<UntilInterval>,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// Reads and checks a plan in JSON.
+    ///
+    /// # Errors
+    /// The first rule that does not hold, with the field as its place.
+    pub fn from_json(text: &str) -> Result<Self, LoadError> {
+        let plan: Self =
+            serde_json::from_str(text).map_err(|error| LoadError::plan("a plan is complete", error, "plan"))?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// Seed of an independent stream of random numbers.
+    pub fn stream(&self, purpose: &str, thread: usize) -> u64 {
+        // FNV-1a over the purpose keeps streams apart; the generator mixes the bits of its seed.
+        let hash = purpose
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        self.seed ^ hash ^ (thread as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn check(&self) -> Result<(), LoadError> {
+        let rule = |holds: bool, rule: &str, value: &dyn std::fmt::Display, place: &str| {
+            if holds { Ok(()) } else { Err(LoadError::plan(rule, value, place)) }
+        };
+        let seconds = |value: f64| value.is_finite() && (0.0..=LONGEST_S).contains(&value);
+        rule(!self.servers.is_empty(), "a plan has at least one server", &"none", "servers")?;
+        rule((1..=MOST_THREADS).contains(&self.threads), "threads are 1 to 256", &self.threads, "threads")?;
+        let connections = self.connections.saturating_mul(self.threads).saturating_mul(self.servers.len());
+        rule(
+            (1..=MOST_CONNECTIONS).contains(&connections),
+            "connections are 1 to 20000 in all",
+            &connections,
+            "connections",
+        )?;
+        rule(self.depth != Some(0), "a depth is at least 1", &0, "depth")?;
+        rule(seconds(self.warmup_s), "a warm-up lasts 0 to 1e6 s", &self.warmup_s, "warmup_s")?;
+        rule(
+            seconds(self.duration_s) && self.duration_s > 0.0,
+            "a duration is positive, and at most 1e6 s",
+            &self.duration_s,
+            "duration_s",
+        )?;
+        rule(
+            seconds(self.timeout_s) && self.timeout_s > 0.0,
+            "a timeout is positive, and at most 1e6 s",
+            &self.timeout_s,
+            "timeout_s",
+        )?;
+        if let Some(until) = &self.until_interval {
+            rule(
+                until.quantile > 0.0 && until.quantile < 1.0,
+                "a quantile lies between 0 and 1",
+                &until.quantile,
+                "until_interval",
+            )?;
+            rule(
+                until.half_width > 0.0 && until.half_width < 1.0,
+                "an interval's half width lies between 0 and 1",
+                &until.half_width,
+                "until_interval",
+            )?;
+        }
+        self.check_workload()?;
+        self.check_schedule()
+    }
+
+    fn check_workload(&self) -> Result<(), LoadError> {
+        let workload = &self.workload;
+        if !(1..=MOST_RECORDS).contains(&workload.records) {
+            return Err(LoadError::plan("records are 1 to 100 million", workload.records, "records"));
+        }
+        if !(0.0..=1.0).contains(&workload.update) {
+            return Err(LoadError::plan("a share lies between 0 and 1", workload.update, "update"));
+        }
+        if !workload.path.starts_with('/') || workload.path.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+            return Err(LoadError::plan("a path starts with / and has no spaces", &workload.path, "path"));
+        }
+        Ok(())
+    }
+
+    fn check_schedule(&self) -> Result<(), LoadError> {
+        match &self.schedule {
+            Schedule::Open { pieces, gaps } => {
+                if gaps.mean_of_gaps().is_none() {
+                    let rule = "gaps between arrivals have a positive mean and are never negative";
+                    let hint =
+                        "fixed, uniform, exponential, fb_ia, or pareto:LOCATION,SCALE,SHAPE with a shape below 1";
+                    return Err(LoadError::plan(rule, gaps, "gaps").hint(hint));
+                }
+                let sound = |piece: &&Piece| {
+                    piece.qps > 0.0 && piece.qps <= 1e9 && piece.duration_s > 0.0 && piece.duration_s <= LONGEST_S
+                };
+                match pieces.iter().find(|piece| !sound(piece)) {
+                    Some(piece) => {
+                        Err(LoadError::plan("a load is positive and at most 1e9 requests/s", piece.qps, "qps"))
+                    }
+                    None if pieces.is_empty() => Err(LoadError::plan("a load has at least one piece", "none", "qps")),
+                    None => Ok(()),
+                }
+            }
+            Schedule::Replay { times_s } => {
+                let ascending = times_s.windows(2).all(|pair| pair[0] <= pair[1]);
+                let sound = times_s.iter().all(|time| (0.0..=LONGEST_S).contains(time));
+                if times_s.is_empty() || !ascending || !sound {
+                    return Err(LoadError::plan(
+                        "replayed times are ascending, from 0 to 1e6 s",
+                        times_s.len(),
+                        "times_s",
+                    ));
+                }
+                Ok(())
+            }
+            Schedule::Closed => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Stores every record before the load, and reads it back.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::error::LoadError;
+use crate::plan::{Dialect, Plan};
+use crate::protocol::memcached_binary::MemcachedBinary;
+use crate::protocol::memcached_text::MemcachedText;
+use crate::protocol::redis::Redis;
+use crate::protocol::{Kind, Outcome, Protocol, Reply};
+use crate::records::Records;
+use crate::run::resolve;
+
+/// Requests that are sent together.
+const TOGETHER: u64 = 64;
+const READ_BYTES: usize = 64 * 1024;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What was stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preloaded {
+    /// Records that were stored and read back, in each server.
+    pub records: u64,
+    /// Bytes of their values.
+    pub value_bytes: u64,
+    /// Somebody ended it before it was complete.
+    pub interrupted: bool,
+}
+
+/// Stores every record in every server and reads it back.
+///
+/// # Errors
+/// The protocol stores nothing; a server can't be reached, refuses a record, or returns another value than was stored.
+pub fn preload(plan: &Plan, mut interrupted: impl FnMut() -> bool) -> Result<Preloaded, LoadError> {
+    let records = Records::new(plan)?;
+    for server in resolve(&plan.servers)? {
+        let done = match plan.dialect {
+            Dialect::Memcached => fill(server, &records, &MemcachedText, &mut interrupted),
+            Dialect::MemcachedBinary => fill(server, &records, &MemcachedBinary, &mut interrupted),
+            Dialect::Redis => fill(server, &records, &Redis, &mut interrupted),
+            Dialect::Http | Dialect::Echo => {
+                return Err(LoadError::plan(
+                    "records can be stored with this protocol",
+                    format!("{:?}", plan.dialect),
+                    "dialect",
+                ));
+            }
+        }?;
+        if !done {
+            return Ok(Preloaded { interrupted: true, ..Preloaded::default() });
+        }
+    }
+    Ok(Preloaded { records: records.len(), value_bytes: records.value_bytes(), interrupted: false })
+}
+
+/// True when it was completed.
+fn fill<P: Protocol>(
+    server: SocketAddr,
+    records: &Records,
+    protocol: &P,
+    interrupted: &mut impl FnMut() -> bool,
+) -> Result<bool, LoadError> {
+    let mut session = Session::open(server, records, protocol)?;
+    for kind in [Kind::Set, Kind::Get] {
+        for first in (0..records.len()).step_by(TOGETHER as usize) {
+            if interrupted() {
+                return Ok(false);
+            }
+            session.exchange(kind, first..records.len().min(first + TOGETHER))?;
+        }
+    }
+    Ok(true)
+}
+
+struct Session<'a, P> {
+    server: SocketAddr,
+    stream: TcpStream,
+    records: &'a Records,
+    protocol: &'a P,
+    input: Vec<u8>,
+}
+
+impl<'a, P: Protocol> Session<'a, P> {
+    fn open(server: SocketAddr, records: &'a Records, protocol: &'a P) -> Result<Self, LoadError> {
+        let open = || {
+            let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
+            Ok(stream)
+        };
+        let stream = open()
+            .map_err(|error: io::Error| LoadError::server("a server accepts connections", error, server.to_string()))?;
+        Ok(Self { server, stream, records, protocol, input: Vec::new() })
+    }
+
+    fn exchange(&mut self, kind: Kind, batch: std::ops::Range<u64>) -> Result<(), LoadError> {
+        let mut out = Vec::new();
+        for record in batch.clone() {
+            let mut buffer = Records::key_buffer();
+            let value = if kind == Kind::Set { self.records.value(record) } else { b"" };
+            self.protocol.encode(kind, self.records.key(record, &mut buffer), value, &mut out);
+        }
+        self.stream.write_all(&out).map_err(|error| self.broken(error))?;
+        batch.into_iter().try_for_each(|record| self.receive(kind, record))
+    }
+
+    fn receive(&mut self, kind: Kind, record: u64) -> Result<(), LoadError> {
+        loop {
+            match self.protocol.parse(kind, &self.input) {
+                Ok(Some(reply)) => {
+                    self.check(kind, record, &reply)?;
+                    let len = reply.len;
+                    self.input.drain(..len);
+                    return Ok(());
+                }
+                Ok(None) => self.read().map_err(|error| self.broken(error))?,
+                Err(garbage) => {
+                    return Err(LoadError::server("a server speaks the protocol", garbage, self.server.to_string()));
+                }
+            }
+        }
+    }
+
+    fn check(&self, kind: Kind, record: u64, reply: &Reply<'_>) -> Result<(), LoadError> {
+        let place = || format!("{}, record {record}", self.server);
+        let bytes = self.records.value(record).len();
+        match (kind, reply.outcome) {
+            (Kind::Set, Outcome::Stored) => Ok(()),
+            (Kind::Get, Outcome::Hit) if reply.body == self.records.value(record) => Ok(()),
+            (Kind::Get, Outcome::Hit) => {
+                Err(LoadError::server("a server returns the value that was stored", "another one", place())
+                    .hint("is somebody else using this server?"))
+            }
+            (Kind::Get, Outcome::Miss) => Err(LoadError::server("a server keeps every record", "a miss", place())
+                .hint("give the server more memory (memcached -m), or ask for fewer --records")),
+            _ => {
+                let message = String::from_utf8_lossy(reply.body).into_owned();
+                Err(LoadError::server(format!("a server stores a value of {bytes} bytes"), message, place()))
+            }
+        }
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        let before = self.input.len();
+        self.input.resize(before + READ_BYTES, 0);
+        let bytes = self.stream.read(&mut self.input[before..])?;
+        self.input.truncate(before + bytes);
+        if bytes == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+
+    fn broken(&self, error: io::Error) -> LoadError {
+        LoadError::server("a server keeps the connection while records are stored", error, self.server.to_string())
+    }
+}

@@ -1,0 +1,119 @@
+//! HTTP/1.1 GET: RFC 9112.
+
+use httparse::{EMPTY_HEADER, Response, Status};
+
+use super::{Garbage, Kind, MOST_BODY_BYTES, MOST_HEADER_BYTES, Outcome, Protocol, Reply, body_length};
+
+/// GET of one path.
+#[derive(Clone, Debug)]
+pub struct Http {
+    request: Vec<u8>,
+}
+
+const EXPECTED: &str = "an HTTP/1.1 response";
+const MOST_HEADERS: usize = 100;
+
+/// How a body ends (RFC 9112, section 6.3).
+enum Framing {
+    Length(usize),
+    Chunked,
+}
+
+impl Http {
+    /// Asks `host` for `path`.
+    pub fn new(host: &str, path: &str) -> Self {
+        Self { request: format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes() }
+    }
+}
+
+impl Protocol for Http {
+    const STORES: bool = false;
+
+    #[inline]
+    fn encode(&self, _kind: Kind, _key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.request);
+    }
+
+    fn parse<'a>(&self, _kind: Kind, input: &'a [u8]) -> Result<Option<Reply<'a>>, Garbage> {
+        let garbage = || Garbage::new(EXPECTED, input);
+        let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+        let mut response = Response::new(&mut headers);
+        let start = match response.parse(input) {
+            Ok(Status::Complete(start)) => start,
+            Ok(Status::Partial) if input.len() < MOST_HEADER_BYTES => return Ok(None),
+            Ok(Status::Partial) | Err(_) => return Err(garbage()),
+        };
+        let status = response.code.unwrap_or_default();
+        let framing = framing(status, response.headers).ok_or_else(garbage)?;
+        let (body, len) = match framing {
+            Framing::Length(length) if input.len() < start + length => return Ok(None),
+            Framing::Length(length) => (&input[start..start + length], start + length),
+            Framing::Chunked => match end_of_chunks(&input[start..]).map_err(|()| garbage())? {
+                Some(length) => (&input[start..start + length], start + length),
+                None => return Ok(None),
+            },
+        };
+        let closes = response.headers.iter().any(|header| {
+            header.name.eq_ignore_ascii_case("connection") && header.value.eq_ignore_ascii_case(b"close")
+        });
+        let reply = match status {
+            200..=399 => Reply::new(len, Outcome::Hit, body),
+            404 | 410 => Reply::new(len, Outcome::Miss, b""),
+            _ => Reply::new(len, Outcome::Refused, first_line(input)),
+        };
+        Ok(Some(Reply { closes, ..reply }))
+    }
+}
+
+/// The first line of a response whose headers are complete.
+fn first_line(input: &[u8]) -> &[u8] {
+    let end = memchr::memchr2(b'\r', b'\n', input).unwrap_or(input.len());
+    &input[..end]
+}
+
+/// `None` when the body would end with the connection only, or its length is no length.
+fn framing(status: u16, headers: &[httparse::Header<'_>]) -> Option<Framing> {
+    if matches!(status, 204 | 304) {
+        return Some(Framing::Length(0));
+    }
+    let value =
+        |name: &str| headers.iter().find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| header.value);
+    match (value("transfer-encoding"), value("content-length")) {
+        (Some(coding), _) if coding.eq_ignore_ascii_case(b"chunked") => Some(Framing::Chunked),
+        (None, Some(length)) => body_length(length).map(Framing::Length),
+        _ => None,
+    }
+}
+
+/// Length of a complete chunked body (RFC 9112, section 7.1), trailers included.
+fn end_of_chunks(input: &[u8]) -> Result<Option<usize>, ()> {
+    let mut at = 0;
+    loop {
+        match httparse::parse_chunk_size(&input[at..]) {
+            Ok(Status::Complete((header, 0))) => return end_of_trailers(input, at + header),
+            Ok(Status::Complete((header, size))) => {
+                let size = usize::try_from(size).ok().filter(|size| *size <= MOST_BODY_BYTES).ok_or(())?;
+                let end = at + header + size;
+                match input.get(end..end + 2) {
+                    Some(b"\r\n") => at = end + 2,
+                    Some(_) => return Err(()),
+                    None => return Ok(None),
+                }
+            }
+            Ok(Status::Partial) => return Ok(None),
+            Err(_) => return Err(()),
+        }
+    }
+}
+
+fn end_of_trailers(input: &[u8], start: usize) -> Result<Option<usize>, ()> {
+    let mut at = start;
+    while let Some(end) = memchr::memchr(b'\n', &input[at..]) {
+        let is_empty = matches!(&input[at..at + end], b"" | b"\r");
+        at += end + 1;
+        if is_empty {
+            return Ok(Some(at));
+        }
+    }
+    if input.len() - start > MOST_HEADER_BYTES { Err(()) } else { Ok(None) }
+}

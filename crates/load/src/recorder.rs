@@ -1,0 +1,181 @@
+//! What one thread measures, and how it hands finished batches over without stopping.
+
+use std::sync::mpsc::Sender;
+
+use crate::connection::Request;
+use crate::interval::BATCHES;
+use crate::protocol::{Kind, Outcome};
+use crate::report::{Batch, Counts, Loss, Report, Sample};
+
+/// The measured part of a run on the clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// When the run starts.
+    pub origin_ns: u64,
+    /// When the warm-up ends and the measurement begins.
+    pub start_ns: u64,
+    /// When the measurement ends.
+    pub end_ns: u64,
+}
+
+/// A batch, or what came later for it.
+pub struct Piece {
+    /// Which batch.
+    pub index: usize,
+    /// What is in it.
+    pub batch: Batch,
+}
+
+/// Counts what happens to the requests whose intended send time lies in the window.
+///
+/// A batch is handed over when the next one has ended as well; replies that are even later go into another piece of
+/// it, which is merged.
+pub struct Recorder {
+    window: Window,
+    batches_per_ns: f64,
+    open: Vec<Option<Batch>>,
+    handed_over: usize,
+    pieces: Sender<Piece>,
+    /// What does not belong to a batch.
+    pub totals: Report,
+    save_samples: bool,
+}
+
+impl Recorder {
+    /// Nothing measured yet.
+    pub fn new(window: Window, pieces: Sender<Piece>, save_samples: bool) -> Self {
+        let batches_per_ns = BATCHES as f64 / (window.end_ns - window.start_ns) as f64;
+        let open = (0..BATCHES).map(|_| None).collect();
+        Self { window, batches_per_ns, open, handed_over: 0, pieces, totals: Report::default(), save_samples }
+    }
+
+    /// Ends the measurement earlier.
+    pub fn end_at(&mut self, end_ns: u64) {
+        self.window.end_ns = self.window.end_ns.min(end_ns);
+    }
+
+    /// When the measurement ends.
+    pub fn end_ns(&self) -> u64 {
+        self.window.end_ns
+    }
+
+    #[inline]
+    fn measures(&self, time_ns: u64) -> bool {
+        (self.window.start_ns..self.window.end_ns).contains(&time_ns)
+    }
+
+    fn index(&self, intended_ns: u64) -> usize {
+        let index = (intended_ns - self.window.start_ns) as f64 * self.batches_per_ns;
+        (index as usize).min(BATCHES - 1)
+    }
+
+    fn batch(&mut self, intended_ns: u64) -> &mut Batch {
+        let index = self.index(intended_ns);
+        self.open[index].get_or_insert_default()
+    }
+
+    fn counts(&mut self) -> &mut Counts {
+        &mut self.totals.counts
+    }
+
+    /// A request is about to be written, or has to wait for a reason that is not the generator's.
+    #[inline]
+    pub fn handled(&mut self, intended_ns: u64, now_ns: u64) {
+        if self.measures(intended_ns) {
+            self.totals.lateness.record(now_ns.saturating_sub(intended_ns));
+        }
+    }
+
+    /// A request has to wait for room or for a connection.
+    pub fn queued(&mut self, intended_ns: u64) {
+        if self.measures(intended_ns) {
+            self.counts().queued += 1;
+        }
+    }
+
+    /// The reply to a request is complete.
+    #[inline]
+    pub fn answered(&mut self, request: &Request, outcome: Outcome, now_ns: u64) {
+        if self.measures(now_ns) {
+            self.counts().answers_in_time += 1;
+        }
+        let intended_ns = request.intended_ns;
+        if !self.measures(intended_ns) {
+            return;
+        }
+        let counts = self.counts();
+        counts.intended += 1;
+        counts.gets += u64::from(request.kind == Kind::Get);
+        counts.misses += u64::from(outcome == Outcome::Miss);
+        if outcome == Outcome::Refused {
+            counts.refused += 1;
+            self.batch(intended_ns).failed += 1;
+            return;
+        }
+        counts.answered += 1;
+        self.batch(intended_ns).latency.record(now_ns - intended_ns);
+        if self.save_samples {
+            let origin_ns = self.window.origin_ns;
+            self.totals.samples.push(Sample {
+                intended_ns: intended_ns - origin_ns,
+                sent_ns: request.sent_ns - origin_ns,
+                received_ns: now_ns - origin_ns,
+            });
+        }
+    }
+
+    /// A request will never be answered.
+    pub fn lost(&mut self, intended_ns: u64, loss: Loss) {
+        if self.measures(intended_ns) {
+            self.counts().intended += 1;
+            *self.counts().lost_mut(loss) += 1;
+            self.batch(intended_ns).failed += 1;
+        }
+    }
+
+    /// Bytes went out.
+    #[inline]
+    pub fn sent_bytes(&mut self, bytes: usize, now_ns: u64) {
+        if self.measures(now_ns) {
+            self.counts().bytes_sent += bytes as u64;
+        }
+    }
+
+    /// Bytes came in.
+    #[inline]
+    pub fn received_bytes(&mut self, bytes: usize, now_ns: u64) {
+        if self.measures(now_ns) {
+            self.counts().bytes_received += bytes as u64;
+        }
+    }
+
+    /// Something went wrong.
+    pub fn trouble(&mut self, what: &str) {
+        self.totals.add_trouble(what, 1);
+    }
+
+    /// Hands over batches that have ended long enough ago.
+    pub fn hand_over(&mut self, now_ns: u64) {
+        if now_ns < self.window.start_ns {
+            return;
+        }
+        let current = self.index(now_ns);
+        while self.handed_over + 1 < current {
+            self.hand_over_batch(self.handed_over);
+            self.handed_over += 1;
+        }
+    }
+
+    /// Hands over everything that is left; what does not belong to a batch is the result.
+    pub fn finish(mut self) -> Report {
+        (0..BATCHES).for_each(|index| self.hand_over_batch(index));
+        self.totals
+    }
+
+    fn hand_over_batch(&mut self, index: usize) {
+        if let Some(batch) = self.open[index].take() {
+            // The receiver is gone only when the run is being abandoned.
+            let _ = self.pieces.send(Piece { index, batch });
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What a run saw, in a form that merges exactly.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::LoadError;
+use crate::histogram::Histogram;
+
+/// Most kinds of trouble that are told apart.
+const MOST_TROUBLES: usize = 20;
+
+/// One stretch of the measurement: the requests that were meant to be sent in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Batch {
+    /// Latency of what was answered, from the intended send time.
+    pub latency: Histogram,
+    /// Requests that were refused or never answered.
+    pub failed: u64,
+}
+
+impl Batch {
+    /// Adds everything of another one.
+    pub fn merge(&mut self, other: &Self) {
+        self.latency.merge(&other.latency);
+        self.failed += other.failed;
+    }
+
+    /// Requests.
+    pub fn count(&self) -> u64 {
+        self.latency.count() + self.failed
+    }
+}
+
+/// Why requests have no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The server closed or reset the connection.
+    Closed,
+    /// No answer within the timeout.
+    TimedOut,
+    /// The server sent something that is no reply, and the connection was given up.
+    Garbage,
+    /// No connection was open when they were due.
+    Unconnected,
+}
+
+/// How many of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// Requests whose intended send time lies in the measurement.
+    pub intended: u64,
+    /// Of these, answered as asked: hits, misses and stores.
+    pub answered: u64,
+    /// Answered with an error message.
+    pub refused: u64,
+    /// Lost with a connection that the server closed.
+    pub lost_closed: u64,
+    /// Lost to the timeout.
+    pub lost_timed_out: u64,
+    /// Lost to garbage.
+    pub lost_garbage: u64,
+    /// Lost because there was no connection.
+    pub lost_unconnected: u64,
+    /// Requests that asked for a record.
+    pub gets: u64,
+    /// Of these, answered that there is none.
+    pub misses: u64,
+    /// Answers that came while the measurement lasted, whenever their requests were due.
+    pub answers_in_time: u64,
+    /// Bytes written while the measurement lasted.
+    pub bytes_sent: u64,
+    /// Bytes read while the measurement lasted.
+    pub bytes_received: u64,
+    /// Connections that were opened anew, over the whole run.
+    pub reconnects: u64,
+    /// Requests that waited for room under the depth limit, or for a connection.
+    pub queued: u64,
+}
+
+impl Counts {
+    /// Where losses of this kind are counted.
+    pub fn lost_mut(&mut self, loss: Loss) -> &mut u64 {
+        match loss {
+            Loss::Closed => &mut self.lost_closed,
+            Loss::TimedOut => &mut self.lost_timed_out,
+            Loss::Garbage => &mut self.lost_garbage,
+            Loss::Unconnected => &mut self.lost_unconnected,
+        }
+    }
+
+    /// Requests that have no answer at all.
+    pub fn lost(&self) -> u64 {
+        self.lost_closed + self.lost_timed_out + self.lost_garbage + self.lost_unconnected
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.intended += other.intended;
+        self.answered += other.answered;
+        self.refused += other.refused;
+        self.lost_closed += other.lost_closed;
+        self.lost_timed_out += other.lost_timed_out;
+        self.lost_garbage += other.lost_garbage;
+        self.lost_unconnected += other.lost_unconnected;
+        self.gets += other.gets;
+        self.misses += other.misses;
+        self.answers_in_time += other.answers_in_time;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.reconnects += other.reconnects;
+        self.queued += other.queued;
+    }
+}
+
+/// The times of one request, in ns since the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// When it was meant to be sent.
+    pub intended_ns: u64,
+    /// When it was handed to the kernel.
+    pub sent_ns: u64,
+    /// When its reply was there.
+    pub received_ns: u64,
+}
+
+/// What one or several generators saw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// The measurement in stretches of equal length.
+    pub batches: Vec<Batch>,
+    /// How late requests were sent because the generator was busy.
+    pub lateness: Histogram,
+    /// How many of each.
+    pub counts: Counts,
+    /// Length of the measurement.
+    pub duration_s: f64,
+    /// What went wrong, in words, and how often.
+    pub troubles: BTreeMap<String, u64>,
+    /// The measurement ended because the interval was narrow enough.
+    pub ended_early: bool,
+    /// Somebody ended it.
+    pub interrupted: bool,
+    /// The times of every answered request, where asked for.
+    pub samples: Vec<Sample>,
+}
+
+impl Report {
+    /// Reads what `to_json` wrote.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn from_json(text: &str) -> Result<Self, LoadError> {
+        serde_json::from_str(text).map_err(|error| LoadError::plan("a report is one of this program", error, "report"))
+    }
+
+    /// As JSON, for another machine.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a report has no keys but text")
+    }
+
+    /// Adds what another generator saw at the same time.
+    pub fn merge(&mut self, other: &Self) {
+        if self.batches.len() < other.batches.len() {
+            self.batches.resize_with(other.batches.len(), Batch::default);
+        }
+        for (batch, more) in self.batches.iter_mut().zip(&other.batches) {
+            batch.merge(more);
+        }
+        self.lateness.merge(&other.lateness);
+        self.counts += other.counts;
+        self.duration_s = self.duration_s.max(other.duration_s);
+        for (trouble, count) in &other.troubles {
+            self.add_trouble(trouble, *count);
+        }
+        self.ended_early |= other.ended_early;
+        self.interrupted |= other.interrupted;
+        self.samples.extend_from_slice(&other.samples);
+    }
+
+    /// Counts something that went wrong.
+    pub fn add_trouble(&mut self, trouble: &str, count: u64) {
+        if self.troubles.len() < MOST_TROUBLES || self.troubles.contains_key(trouble) {
+            *self.troubles.entry(trouble.to_owned()).or_default() += count;
+        } else {
+            *self.troubles.entry("other".to_owned()).or_default() += count;
+        }
+    }
+
+    /// Latency over all batches.
+    pub fn latency(&self) -> Histogram {
+        let mut all = Histogram::default();
+        self.batches.iter().for_each(|batch| all.merge(&batch.latency));
+        all
+    }
+}

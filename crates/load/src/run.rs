@@ -1,0 +1,128 @@
+//! A whole run: threads, progress, and the end.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use crate::clock::{SECOND_NS, now_ns, to_ns};
+use crate::error::LoadError;
+use crate::interval::{BATCHES, quantile};
+use crate::plan::{Dialect, Plan};
+use crate::protocol::Protocol;
+use crate::protocol::echo::Echo;
+use crate::protocol::http::Http;
+use crate::protocol::memcached_binary::MemcachedBinary;
+use crate::protocol::memcached_text::MemcachedText;
+use crate::protocol::redis::Redis;
+use crate::recorder::Window;
+use crate::records::Records;
+use crate::report::{Batch, Report};
+use crate::worker::Worker;
+
+/// How often somebody may interrupt.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Time for threads to start before the load does.
+const HEAD_START_NS: u64 = SECOND_NS / 200;
+/// How long after the decision the load ends, so that all threads end together.
+const END_DELAY_NS: u64 = SECOND_NS / 100;
+/// Batches that must have ended before a run may end early.
+const LEAST_BATCHES: usize = 10;
+
+/// Runs a plan and reports what was seen.
+///
+/// `interrupted` is asked twenty times a second; when it says so, the load ends, outstanding replies are awaited, and
+/// the report says what was measured until then.
+///
+/// # Errors
+/// A server can't be reached at the start, or the machine is out of memory or sockets. Whatever happens later is in
+/// the report.
+pub fn run(plan: &Plan, interrupted: impl FnMut() -> bool) -> Result<Report, LoadError> {
+    let servers = resolve(&plan.servers)?;
+    let records = Records::new(plan)?;
+    match plan.dialect {
+        Dialect::Memcached => run_with(plan, &records, &servers, &MemcachedText, interrupted),
+        Dialect::MemcachedBinary => run_with(plan, &records, &servers, &MemcachedBinary, interrupted),
+        Dialect::Redis => run_with(plan, &records, &servers, &Redis, interrupted),
+        Dialect::Http => {
+            let http = Http::new(&plan.servers[0], &plan.workload.path);
+            run_with(plan, &records, &servers, &http, interrupted)
+        }
+        Dialect::Echo => run_with(plan, &records, &servers, &Echo::new(records.value(0).to_vec()), interrupted),
+    }
+}
+
+/// Addresses of `host:port` each.
+///
+/// # Errors
+/// A name is unknown or has no port.
+pub fn resolve(servers: &[String]) -> Result<Vec<SocketAddr>, LoadError> {
+    let address = |server: &String| {
+        let unknown = |value: String| {
+            LoadError::plan("a server is host:port, and its name is known", value, "servers").hint("127.0.0.1:11211")
+        };
+        let mut found = server.to_socket_addrs().map_err(|error| unknown(format!("{server} ({error})")))?;
+        found.next().ok_or_else(|| unknown(server.clone()))
+    };
+    servers.iter().map(address).collect()
+}
+
+fn run_with<P: Protocol>(
+    plan: &Plan,
+    records: &Records,
+    servers: &[SocketAddr],
+    protocol: &P,
+    mut interrupted: impl FnMut() -> bool,
+) -> Result<Report, LoadError> {
+    let workers = (0..plan.threads)
+        .map(|thread| Worker::connect(plan, records, protocol.clone(), servers, thread))
+        .collect::<Result<Vec<_>, _>>()?;
+    let origin_ns = now_ns() + HEAD_START_NS;
+    let start_ns = origin_ns + to_ns(plan.warmup_s);
+    let window = Window { origin_ns, start_ns, end_ns: start_ns + to_ns(plan.duration_s) };
+    let end_ns = AtomicU64::new(window.end_ns);
+    let (sender, pieces) = channel();
+    thread::scope(|scope| {
+        let threads: Vec<_> = workers
+            .into_iter()
+            .map(|worker| {
+                let sender = sender.clone();
+                let end_ns = &end_ns;
+                scope.spawn(move || worker.run(window, end_ns, sender))
+            })
+            .collect();
+        drop(sender);
+        let mut report = Report { batches: vec![Batch::default(); BATCHES], ..Report::default() };
+        loop {
+            match pieces.recv_timeout(PATIENCE) {
+                Ok(piece) => {
+                    report.batches[piece.index].merge(&piece.batch);
+                    if is_narrow(plan, &report) && !report.ended_early {
+                        report.ended_early = true;
+                        end_ns.fetch_min(now_ns() + END_DELAY_NS, Ordering::Relaxed);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    if !report.interrupted && interrupted() {
+                        report.interrupted = true;
+                        end_ns.fetch_min(now_ns() + END_DELAY_NS, Ordering::Relaxed);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        for thread in threads {
+            report.merge(&thread.join().expect("the timing loop does not panic"));
+        }
+        report.duration_s = end_ns.load(Ordering::Relaxed).saturating_sub(start_ns) as f64 / SECOND_NS as f64;
+        Ok(report)
+    })
+}
+
+fn is_narrow(plan: &Plan, report: &Report) -> bool {
+    let Some(until) = plan.until_interval else { return false };
+    let ended = report.batches.iter().filter(|batch| batch.count() > 0).count();
+    ended >= LEAST_BATCHES
+        && quantile(report, until.quantile).half_width().is_some_and(|width| width <= until.half_width)
+}

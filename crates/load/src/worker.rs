@@ -1,0 +1,380 @@
+//! The timing loop: one thread sends what is due, reads what is there, and never waits for either.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::arrivals::Arrivals;
+use crate::clock::{SECOND_NS, now_ns, to_ns};
+use crate::connection::{Connection, Request};
+use crate::error::LoadError;
+use crate::link::{Link, State};
+use crate::plan::{Plan, Schedule};
+use crate::poller::Poller;
+use crate::popularity::Chooser;
+use crate::protocol::{Kind, Protocol};
+use crate::recorder::{Piece, Recorder, Window};
+use crate::records::Records;
+use crate::report::{Loss, Report};
+
+/// How often timeouts, reconnects and the end of the run are looked at.
+const TICK_NS: u64 = SECOND_NS / 1000;
+/// How long a handshake may take.
+const HANDSHAKE_NS: u64 = 3 * SECOND_NS;
+
+/// One thread of a run, with its connections.
+pub struct Worker<'a, P> {
+    plan: &'a Plan,
+    records: &'a Records,
+    protocol: P,
+    chooser: Chooser,
+    rng: SmallRng,
+    arrivals: Arrivals,
+    poller: Poller,
+    /// Links with something to do.
+    ready: Vec<usize>,
+    links: Vec<Link>,
+    /// The link that sent last.
+    cursor: usize,
+    /// Links with encoded requests that are not yet written.
+    dirty: Vec<usize>,
+    /// Intended send times of requests that wait for room or for a connection.
+    queue: VecDeque<u64>,
+    depth: usize,
+}
+
+impl<'a, P: Protocol> Worker<'a, P> {
+    /// Connects.
+    ///
+    /// # Errors
+    /// A server can't be reached, or the machine has no socket left.
+    pub fn connect(
+        plan: &'a Plan,
+        records: &'a Records,
+        protocol: P,
+        servers: &[SocketAddr],
+        thread: usize,
+    ) -> Result<Self, LoadError> {
+        let exhausted = |error: io::Error| LoadError::machine("the machine has file descriptors left", error, "epoll");
+        let poller = Poller::new().map_err(exhausted)?;
+        let addresses = servers.iter().flat_map(|server| std::iter::repeat_n(*server, plan.connections));
+        let mut worker = Self {
+            plan,
+            records,
+            protocol,
+            chooser: plan.workload.popularity.chooser(records.len()),
+            rng: SmallRng::seed_from_u64(plan.stream("requests", thread)),
+            arrivals: Arrivals::new(plan, thread),
+            poller,
+            ready: Vec::new(),
+            links: addresses.enumerate().map(|(index, address)| Link::new(address, index)).collect(),
+            cursor: 0,
+            dirty: Vec::new(),
+            queue: VecDeque::new(),
+            depth: match plan.schedule {
+                Schedule::Closed => plan.depth.unwrap_or(1),
+                _ => plan.depth.unwrap_or(usize::MAX),
+            },
+        };
+        worker.open_all()?;
+        Ok(worker)
+    }
+
+    fn open_all(&mut self) -> Result<(), LoadError> {
+        let refused = |address: &SocketAddr, error: io::Error| {
+            LoadError::server("a server accepts connections", error, address.to_string())
+        };
+        let begun_ns = now_ns();
+        for link in &mut self.links {
+            link.open(&self.poller, begun_ns).map_err(|error| refused(&link.address, error))?;
+        }
+        let mut left = self.links.len();
+        while left > 0 {
+            self.poller.wait(TICK_NS, &mut self.ready);
+            for &index in &self.ready {
+                let link = &mut self.links[index];
+                link.opened(&self.poller, now_ns()).map_err(|error| refused(&link.address, error))?;
+                left -= 1;
+            }
+            if now_ns() > begun_ns + HANDSHAKE_NS {
+                let silent = self.links.iter().find(|link| matches!(link.state, State::Opening(..)));
+                let address = silent.map_or(self.links[0].address, |link| link.address);
+                return Err(refused(&address, io::ErrorKind::TimedOut.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs to the end of the window, or to `end_ns` when that becomes earlier, and drains.
+    pub fn run(mut self, window: Window, end_ns: &AtomicU64, pieces: Sender<Piece>) -> Report {
+        let mut recorder = Recorder::new(window, pieces, self.plan.save_samples);
+        let timeout_ns = to_ns(self.plan.timeout_s);
+        let is_closed = self.plan.schedule == Schedule::Closed;
+        let mut due = self.next_arrival(window);
+        let mut tick_ns = 0;
+        loop {
+            let now = now_ns();
+            while let Some(intended) = due.filter(|&intended| intended <= now && intended < recorder.end_ns()) {
+                self.issue(intended, now, &mut recorder);
+                due = self.next_arrival(window);
+            }
+            if is_closed && (window.origin_ns..recorder.end_ns()).contains(&now) {
+                self.fill(now);
+            }
+            if !self.queue.is_empty() {
+                self.send_queued();
+            }
+            self.write_dirty(&mut recorder);
+            if now >= tick_ns {
+                recorder.end_at(end_ns.load(Ordering::Relaxed));
+                self.tick(now, timeout_ns, &mut recorder);
+                tick_ns = now + TICK_NS;
+                if now >= recorder.end_ns() && self.is_drained() {
+                    return recorder.finish();
+                }
+            }
+            let pause_ns = self.pause_ns(now, due);
+            self.poller.wait(pause_ns, &mut self.ready);
+            for at in 0..self.ready.len() {
+                self.react(self.ready[at], &mut recorder);
+            }
+        }
+    }
+
+    fn next_arrival(&mut self, window: Window) -> Option<u64> {
+        self.arrivals.next().map(|offset_ns| window.origin_ns + offset_ns)
+    }
+
+    /// How long the loop may sleep: not at all when it polls.
+    fn pause_ns(&self, now_ns: u64, due: Option<u64>) -> u64 {
+        if self.plan.blocking { due.map_or(TICK_NS, |due| due.saturating_sub(now_ns)).min(TICK_NS) } else { 0 }
+    }
+
+    /// A request is due: sends it, or queues it while there is no room.
+    fn issue(&mut self, intended_ns: u64, now_ns: u64, recorder: &mut Recorder) {
+        if self.queue.is_empty() {
+            if let Some(index) = self.link_with_room() {
+                self.encode(index, intended_ns, false);
+                return;
+            }
+        }
+        recorder.handled(intended_ns, now_ns);
+        if self.links.iter().all(|link| matches!(link.state, State::Down(_))) {
+            recorder.lost(intended_ns, Loss::Unconnected);
+        } else {
+            recorder.queued(intended_ns);
+            self.queue.push_back(intended_ns);
+        }
+    }
+
+    fn send_queued(&mut self) {
+        while let Some(index) = self.link_with_room() {
+            let Some(intended_ns) = self.queue.pop_front() else { return };
+            self.encode(index, intended_ns, true);
+        }
+    }
+
+    /// Closed loop: as many requests under way as the depth allows.
+    fn fill(&mut self, now_ns: u64) {
+        for index in 0..self.links.len() {
+            while self.has_room(index) {
+                self.encode(index, now_ns, false);
+            }
+        }
+    }
+
+    fn has_room(&self, index: usize) -> bool {
+        matches!(&self.links[index].state, State::Open(connection) if connection.under_way.len() < self.depth)
+    }
+
+    /// The next open connection in turn that may take a request.
+    fn link_with_room(&mut self) -> Option<usize> {
+        for _ in 0..self.links.len() {
+            self.cursor = if self.cursor + 1 < self.links.len() { self.cursor + 1 } else { 0 };
+            if self.has_room(self.cursor) {
+                return Some(self.cursor);
+            }
+        }
+        None
+    }
+
+    fn encode(&mut self, index: usize, intended_ns: u64, queued: bool) {
+        let State::Open(connection) = &mut self.links[index].state else { return };
+        let update = self.plan.workload.update;
+        let kind = if update > 0.0 && self.rng.random::<f64>() < update { Kind::Set } else { Kind::Get };
+        let record = self.chooser.choose(&mut self.rng);
+        let mut buffer = Records::key_buffer();
+        let key = self.records.key(record, &mut buffer);
+        let value = if kind == Kind::Set { self.records.value(record) } else { b"" };
+        self.protocol.encode(kind, key, value, connection.out());
+        connection.under_way.push_back(Request { intended_ns, sent_ns: 0, kind, queued });
+        if connection.unsent == 0 {
+            self.dirty.push(index);
+        }
+        connection.unsent += 1;
+    }
+
+    fn write_dirty(&mut self, recorder: &mut Recorder) {
+        while let Some(index) = self.dirty.pop() {
+            if let State::Open(connection) = &mut self.links[index].state {
+                stamp(connection, self.plan.schedule == Schedule::Closed, recorder);
+                self.write(index, recorder);
+            }
+        }
+    }
+
+    fn write(&mut self, index: usize, recorder: &mut Recorder) {
+        let link = &mut self.links[index];
+        let State::Open(connection) = &mut link.state else { return };
+        match connection.write() {
+            Ok((bytes, all)) => {
+                recorder.sent_bytes(bytes, now_ns());
+                if let Err(error) = link.watch_output(&self.poller, !all) {
+                    self.fail(index, Loss::Closed, &error.to_string(), recorder);
+                }
+            }
+            Err(error) => self.fail(index, Loss::Closed, &error.to_string(), recorder),
+        }
+    }
+
+    fn react(&mut self, index: usize, recorder: &mut Recorder) {
+        let now = now_ns();
+        match &mut self.links[index].state {
+            State::Opening(..) => match self.links[index].opened(&self.poller, now) {
+                Ok(()) => recorder.totals.counts.reconnects += 1,
+                Err(error) => self.fail(index, Loss::Closed, &error.to_string(), recorder),
+            },
+            State::Open(connection) => {
+                if connection.has_output() {
+                    self.write(index, recorder);
+                }
+                self.read(index, recorder);
+            }
+            State::Down(_) => {}
+        }
+    }
+
+    fn read(&mut self, index: usize, recorder: &mut Recorder) {
+        let State::Open(connection) = &mut self.links[index].state else { return };
+        let bytes = match connection.read() {
+            Ok(bytes) => bytes,
+            // The server may close a connection that has nothing to answer.
+            Err(_) if connection.under_way.is_empty() => return self.renew(index),
+            Err(error) => return self.fail(index, Loss::Closed, &error.to_string(), recorder),
+        };
+        let now = now_ns();
+        recorder.received_bytes(bytes, now);
+        match take_replies(connection, &self.protocol, now, recorder) {
+            Ok(false) => {}
+            Ok(true) => self.renew(index),
+            Err(what) => self.fail(index, Loss::Garbage, &what, recorder),
+        }
+    }
+
+    /// The server has announced the end of this connection: what it did not read goes elsewhere.
+    fn renew(&mut self, index: usize) {
+        let now = now_ns();
+        if let State::Open(connection) = self.links[index].close(now, true) {
+            self.queue.extend(connection.under_way.iter().map(|request| request.intended_ns));
+        }
+        // A failure here is met again, and counted, at the next attempt.
+        let _ = self.links[index].open(&self.poller, now);
+    }
+
+    /// A connection broke: what was under way on it is lost.
+    fn fail(&mut self, index: usize, loss: Loss, what: &str, recorder: &mut Recorder) {
+        let link = &mut self.links[index];
+        recorder.trouble(&format!("{}: {what}", link.address));
+        if let State::Open(connection) = link.close(now_ns(), false) {
+            connection.under_way.iter().for_each(|request| recorder.lost(request.intended_ns, loss));
+        }
+    }
+
+    fn tick(&mut self, now_ns: u64, timeout_ns: u64, recorder: &mut Recorder) {
+        recorder.hand_over(now_ns);
+        for index in 0..self.links.len() {
+            match &self.links[index].state {
+                State::Open(connection) => {
+                    let oldest = connection.under_way.front().map(|request| request.intended_ns);
+                    if oldest.is_some_and(|oldest| now_ns > oldest + timeout_ns) {
+                        let what = format!("no answer within {} s", self.plan.timeout_s);
+                        self.fail(index, Loss::TimedOut, &what, recorder);
+                    }
+                }
+                State::Opening(_, since_ns) if now_ns > since_ns + HANDSHAKE_NS => {
+                    self.fail(index, Loss::Closed, "no connection within 3 s", recorder);
+                }
+                State::Down(retry_ns) if now_ns >= *retry_ns => {
+                    if let Err(error) = self.links[index].open(&self.poller, now_ns) {
+                        self.fail(index, Loss::Closed, &error.to_string(), recorder);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let all_down = self.links.iter().all(|link| matches!(link.state, State::Down(_)));
+        while let Some(&intended_ns) = self.queue.front() {
+            let too_late = now_ns > intended_ns + timeout_ns;
+            if !too_late && !all_down {
+                break;
+            }
+            self.queue.pop_front();
+            recorder.lost(intended_ns, if too_late { Loss::TimedOut } else { Loss::Unconnected });
+        }
+    }
+
+    /// Whether nothing is under way any more. It comes true within the timeout.
+    fn is_drained(&self) -> bool {
+        let is_idle = |link: &Link| !matches!(&link.state, State::Open(connection) if !connection.under_way.is_empty());
+        self.queue.is_empty() && self.links.iter().all(is_idle)
+    }
+}
+
+/// Notes when the requests that are about to be written leave.
+fn stamp(connection: &mut Connection, is_closed_loop: bool, recorder: &mut Recorder) {
+    let now = now_ns();
+    for request in connection.under_way.iter_mut().rev().take(connection.unsent) {
+        request.sent_ns = now;
+        if is_closed_loop {
+            request.intended_ns = now;
+        }
+        if !request.queued {
+            recorder.handled(request.intended_ns, now);
+        }
+    }
+    connection.unsent = 0;
+}
+
+/// Counts every complete reply; true when the server closes the connection after the last of them.
+fn take_replies(
+    connection: &mut Connection,
+    protocol: &impl Protocol,
+    now_ns: u64,
+    recorder: &mut Recorder,
+) -> Result<bool, String> {
+    while !connection.input().is_empty() {
+        let Some(request) = connection.under_way.front().copied() else {
+            return Err("the server sent more than it was asked for".to_owned());
+        };
+        let Some(reply) = protocol.parse(request.kind, connection.input()).map_err(|garbage| garbage.to_string())?
+        else {
+            return Ok(false);
+        };
+        if reply.outcome == crate::protocol::Outcome::Refused {
+            recorder.trouble(&String::from_utf8_lossy(reply.body));
+        }
+        recorder.answered(&request, reply.outcome, now_ns);
+        let (len, closes) = (reply.len, reply.closes);
+        connection.consume(len);
+        connection.under_way.pop_front();
+        if closes {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,191 @@
+//! The load generator in Python: plans go in and reports come out.
+
+use bayop_load::error::{Fault, LoadError as Failure};
+use bayop_load::plan::Plan;
+use bayop_load::preload;
+use bayop_load::report::Report;
+use bayop_load::summary::{lateness, quantiles};
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+create_exception!(
+    bayop._core,
+    LoadError,
+    PyException,
+    "A plan that cannot be run, or a server that cannot be loaded.\n\n\
+     Attributes: `fault` (plan, server or machine), `rule` (what must hold), `value` (what was given),\n\
+     `place` (a field of the plan, or a server) and `hint` (what to do; may be empty)."
+);
+
+/// Adds everything of this module to `bayop._core`.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("LoadError", module.py().get_type::<LoadError>())?;
+    module.add_class::<LoadReport>()?;
+    module.add_function(wrap_pyfunction!(load_preload, module)?)?;
+    module.add_function(wrap_pyfunction!(load_run, module)?)
+}
+
+fn raise(py: Python<'_>, failure: &Failure) -> PyErr {
+    let exception = LoadError::new_err(failure.to_string());
+    let value = exception.value(py);
+    let fault = match failure.fault {
+        Fault::Plan => "plan",
+        Fault::Server => "server",
+        Fault::Machine => "machine",
+    };
+    let texts: [(&str, &str); 5] = [
+        ("fault", fault),
+        ("rule", &failure.rule),
+        ("value", &failure.value),
+        ("place", &failure.place),
+        ("hint", &failure.hint),
+    ];
+    for (name, text) in texts {
+        if let Err(error) = value.setattr(name, text) {
+            return error;
+        }
+    }
+    exception
+}
+
+/// Stores every record of a plan and reads it back.
+#[pyfunction]
+pub fn load_preload<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyDict>> {
+    let plan = Plan::from_json(plan).map_err(|failure| raise(py, &failure))?;
+    let mut interrupt = None;
+    let done = py.detach(|| {
+        preload::preload(&plan, || {
+            interrupt = interrupt.take().or_else(|| Python::attach(|py| py.check_signals().err()));
+            interrupt.is_some()
+        })
+    });
+    if let Some(interrupt) = interrupt {
+        return Err(interrupt);
+    }
+    let done = done.map_err(|failure| raise(py, &failure))?;
+    let dict = PyDict::new(py);
+    dict.set_item("records", done.records)?;
+    dict.set_item("value_bytes", done.value_bytes)?;
+    Ok(dict)
+}
+
+/// Runs a plan; Ctrl-C ends the load, and the report says so.
+#[pyfunction]
+pub fn load_run(py: Python<'_>, plan: &str) -> PyResult<LoadReport> {
+    let plan = Plan::from_json(plan).map_err(|failure| raise(py, &failure))?;
+    let report = py.detach(|| bayop_load::run::run(&plan, || Python::attach(|py| py.check_signals().is_err())));
+    report.map(LoadReport).map_err(|failure| raise(py, &failure))
+}
+
+/// What one or several generators saw.
+#[pyclass(module = "bayop._core")]
+pub struct LoadReport(Report);
+
+#[pymethods]
+impl LoadReport {
+    /// Reads what `to_json` wrote.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
+        Report::from_json(text).map(Self).map_err(|failure| raise(py, &failure))
+    }
+
+    /// As JSON, for another machine.
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// Adds what another generator saw at the same time.
+    fn merge(&mut self, other: &Self) {
+        self.0.merge(&other.0);
+    }
+
+    /// Latency quantiles: (quantile, value, low, high) each, in us.
+    #[allow(clippy::type_complexity, reason = "it is a row of a table")]
+    fn quantiles(&self, wanted: Vec<f64>) -> Vec<(f64, Option<f64>, Option<f64>, Option<f64>)> {
+        let rows = quantiles(&self.0, &wanted);
+        rows.into_iter().map(|row| (row.quantile, row.value_us, row.low_us, row.high_us)).collect()
+    }
+
+    /// How late the generator was.
+    fn lateness<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let late = lateness(&self.0);
+        let dict = PyDict::new(py);
+        dict.set_item("p50_us", late.p50_us)?;
+        dict.set_item("p99_us", late.p99_us)?;
+        dict.set_item("max_us", late.max_us)?;
+        dict.set_item("is_on_time", late.is_on_time)?;
+        Ok(dict)
+    }
+
+    /// How many requests met which fate.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counts = &self.0.counts;
+        let dict = PyDict::new(py);
+        for (name, count) in [
+            ("intended", counts.intended),
+            ("answered", counts.answered),
+            ("refused", counts.refused),
+            ("lost_closed", counts.lost_closed),
+            ("lost_timed_out", counts.lost_timed_out),
+            ("lost_garbage", counts.lost_garbage),
+            ("lost_unconnected", counts.lost_unconnected),
+            ("gets", counts.gets),
+            ("misses", counts.misses),
+            ("answers_in_time", counts.answers_in_time),
+            ("bytes_sent", counts.bytes_sent),
+            ("bytes_received", counts.bytes_received),
+            ("reconnects", counts.reconnects),
+            ("queued", counts.queued),
+        ] {
+            dict.set_item(name, count)?;
+        }
+        Ok(dict)
+    }
+
+    /// What went wrong, in words, and how often.
+    fn troubles(&self) -> std::collections::BTreeMap<String, u64> {
+        self.0.troubles.clone()
+    }
+
+    /// Mean latency in us; None when nothing was answered.
+    #[getter]
+    fn mean_us(&self) -> Option<f64> {
+        self.0.latency().mean().map(|mean_ns| mean_ns / 1e3)
+    }
+
+    /// Length of the measurement.
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.0.duration_s
+    }
+
+    /// Whether the measurement ended because the interval was narrow enough.
+    #[getter]
+    fn ended_early(&self) -> bool {
+        self.0.ended_early
+    }
+
+    /// Whether somebody ended it.
+    #[getter]
+    fn interrupted(&self) -> bool {
+        self.0.interrupted
+    }
+
+    /// Every latency that was recorded, in us, and how often.
+    fn histogram(&self) -> Vec<(f64, u64)> {
+        self.0.latency().pairs().into_iter().map(|(value_ns, count)| (value_ns as f64 / 1e3, count)).collect()
+    }
+
+    /// The percentile distribution in HdrHistogram's text format, in us.
+    fn to_hgrm(&self) -> String {
+        self.0.latency().to_hgrm()
+    }
+
+    /// Intended, sent and received time of every answered request as native 64-bit integers in ns.
+    fn samples<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let times = self.0.samples.iter().flat_map(|sample| [sample.intended_ns, sample.sent_ns, sample.received_ns]);
+        PyBytes::new(py, &times.flat_map(u64::to_ne_bytes).collect::<Vec<u8>>())
+    }
+}
