@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,15 @@ def shared() -> Path:
 def data(shared: Path) -> Path:
     """The published studies and traces."""
     return shared / "data"
+
+
+@pytest.fixture(scope="session")
+def agent_binary() -> Path:
+    """The real `bayop-agent`; BAYOP_AGENT names one that was built before."""
+    built = os.environ.get("BAYOP_AGENT")
+    if built:
+        return Path(built)
+    root = Path(__file__).resolve().parent.parent
+    build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "bayop-agent"]
+    subprocess.run(build, cwd=root, check=True)
+    return Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release" / "bayop-agent"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from bayop.space import Choices, Knob, Space, Steps
+from bayop.latency.base import Latency, Vantage, Window
+from bayop.space import Choices, Knob, Range, Space, Steps
+from bayop.target.agent import AgentTarget
+from bayop.target.agent_space import agent_space
 from bayop.target.base import Target
 from bayop.target.study import StudyTarget
 from bayop.target.twin import TwinTarget, load_profile
+from bayop.testing.agents import AgentProcess, Machine
 from bayop.testing.fakes import FakeServer
 from bayop.testing.studies import write_study
 from bayop.testing.targets import TargetContract
@@ -63,3 +68,29 @@ class TestTwin(TargetContract):
 class TestTwinWithGovernors(TargetContract):
     def make(self, *, seed: int) -> Target:
         return TwinTarget(load_profile("linux-silo"), qps=50_000.0, seed=seed, requests=8_000)
+
+
+class FixedLatency:
+    """Clients to whom every setting is the same."""
+
+    def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
+        sleep(window.duration_s)
+        return Latency({"p99_us": 200.0, "qps": 1000.0}, Vantage.CLIENT)
+
+
+class TestAgent(TargetContract):
+    """The real agent on a recorded machine whose power meter runs."""
+
+    repeatable = False
+
+    @pytest.fixture(autouse=True)
+    def _serve(self, agent_binary: Path, tmp_path: Path) -> Iterator[None]:
+        (tmp_path / "root").mkdir()
+        with Machine(tmp_path / "root"), AgentProcess(agent_binary, tmp_path, tmp_path / "root") as agent:
+            self.agent = agent
+            yield
+
+    def make(self, *, seed: int) -> Target:
+        del seed
+        space = agent_space(self.agent.client.knobs(), only=["power.cap_w"], ranges={"power.cap_w": Range(60, 120, 5)})
+        return AgentTarget(self.agent.client, space, FixedLatency(), holder="contract", window_s=0.2, settle_s=0.05)

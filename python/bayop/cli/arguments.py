@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 from bayop.errors import InputError
 from bayop.objective import OBJECTIVES, Objective
 from bayop.slo import Slo
-from bayop.units import parse_quantity
+from bayop.space import Range
+from bayop.units import HOUR_S, parse_quantity, unit_of
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -18,6 +19,7 @@ T = TypeVar("T")
 # What the twin can be asked for; no server comes near either end.
 _LEAST_QPS: Final = 0.001
 _MOST_QPS: Final = 1e9
+_LEAST_DURATION_S: Final = 0.001
 _MOST_SEED: Final = 2**32 - 1
 
 
@@ -54,6 +56,39 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+def duration_s(text: str) -> float:
+    """A time in s: `2s`, `500ms`.
+
+    Raises:
+        InputError: no time, or not between a millisecond and an hour.
+    """
+    value = parse_quantity(text, "s")
+    if not _LEAST_DURATION_S <= value <= HOUR_S:
+        raise InputError("a time lies between 1ms and 1h", value=text)
+    return value
+
+
+def knob_range(text: str) -> tuple[str, Range]:
+    """Which numbers of a knob are searched: `nic.rx_usecs=0:1ms:20us`, `cpu.freq_mhz=1.3GHz:2.1GHz`.
+
+    Raises:
+        InputError: not of that form, or a number in the wrong unit.
+    """
+    knob_id, _, numbers = text.partition("=")
+    parts = numbers.split(":")
+    if not knob_id or not 2 <= len(parts) <= 3:
+        hint = "such as nic.rx_usecs=0:1000:20"
+        raise InputError("a range is KNOB=LOW:HIGH or KNOB=LOW:HIGH:STEP", value=text, hint=hint)
+    unit = unit_of(knob_id)
+    try:
+        low, high, *step = [parse_quantity(part, unit) if unit else float(part) for part in parts]
+    except ValueError:
+        raise InputError("a range is made of numbers", value=text) from None
+    if not low <= high or (step and not step[0] > 0):
+        raise InputError("a range has LOW <= HIGH and a positive STEP", value=text)
+    return knob_id, Range(low, high, *step)
 
 
 positive: Final = whole_number(1, 10**9)
@@ -95,12 +130,12 @@ def objective_of(args: argparse.Namespace) -> Objective:
     return reader(parse, "--objective")(args.objective)
 
 
-def add_load(parser: argparse.ArgumentParser) -> None:
+def add_load(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """`--load`."""
     parser.add_argument(
         "--load",
         type=reader(qps, "--load"),
-        required=True,
+        required=required,
         metavar="QPS",
         help="offered load, such as 600000 or 600kqps",
     )

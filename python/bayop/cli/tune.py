@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from bayop.cli import arguments
+from bayop.agent.address import PORT, SOCKET
+from bayop.cli import arguments, tune_agent
 from bayop.cli.output import print_json, round_significant
 from bayop.errors import InputError
 from bayop.measurement import Measurement
@@ -14,27 +16,41 @@ from bayop.optimize.base import Problem
 from bayop.search import Result, Trial, check_problem, run_search
 from bayop.slo import Slo
 from bayop.space import Setting, Space
+from bayop.target.agent import AgentTarget
 from bayop.target.base import Target
 
 EXAMPLE: Final = """\
   bayop tune --load 400kqps --slo 'p99<200us' --only cpu.freq_mhz
   bayop tune --profile ebbrt-silo --load 100kqps --objective edp --json
   bayop tune --target study --data study_memcached.csv --load 600kqps
+  bayop tune --target agent:unix:/run/bayop/agent.sock --latency ./p99.sh --slo 'p99<500us'
 """
 
-# What only one kind of target can be told.
-_FLAGS_OF: Final = {"study": ("data", "os"), "twin": ("profile",)}
+# What only one kind of target can be told, and how that kind is asked for.
+_FLAGS_OF: Final = {
+    "a study": ("study", ("data", "os")),
+    "a twin": ("twin", ("profile",)),
+    "an agent": ("agent:ADDRESS", tune_agent.FLAGS),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    parser.add_argument("--target", choices=("study", "twin"), default="twin", help="what is tuned (default: twin)")
+    parser.add_argument(
+        "--target",
+        type=arguments.reader(_target, "--target"),
+        default="twin",
+        metavar="study|twin|agent:ADDRESS",
+        help=f"what is tuned (default: twin); a live machine is {tune_agent.PREFIX}{SOCKET} or "
+        f"{tune_agent.PREFIX}https://HOST:{PORT}",
+    )
     parser.add_argument(
         "--data", type=arguments.reader(arguments.path, "--data"), metavar="FILE", help="study: the CSV file of trials"
     )
     parser.add_argument("--os", help="study: the operating system, such as linux or ebbrt (default: linux)")
     parser.add_argument("--profile", metavar="NAME|FILE", help="twin: the server (default: linux-memcached)")
-    arguments.add_load(parser)
+    tune_agent.add_arguments(parser)
+    arguments.add_load(parser, required=False)
     arguments.add_slo(parser)
     arguments.add_objective(parser)
     knobs = parser.add_mutually_exclusive_group()
@@ -43,6 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     knobs.add_argument(
         "--with-auto", action="store_true", help="let the search also leave a knob to the operating system"
+    )
+    parser.add_argument(
+        "--range",
+        action="append",
+        type=arguments.reader(arguments.knob_range, "--range"),
+        metavar="KNOB=LOW:HIGH[:STEP]",
+        help="search these values of a knob, such as nic.rx_usecs=0:1000:20 (repeatable)",
     )
     parser.add_argument(
         "--optimizer", choices=tuple(OPTIMIZERS), default="grey-box", help="what chooses trials (default: grey-box)"
@@ -60,9 +83,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Searches and leaves the best setting applied; 1 when no setting is trusted to meet the SLO."""
-    target = _make_target(args)
-    problem = Problem(_search_space(target, args), args.slo, arguments.objective_of(args), target.qps)
-    check_problem(target, problem, args.max_trials)
+    _check_flags(args)
+    if args.dry_run:
+        return tune_agent.show_dry_run(args)
+    with _open_target(args) as target:
+        problem = Problem(_search_space(target, args), args.slo, arguments.objective_of(args), target.qps)
+        check_problem(target, problem, args.max_trials)
+        return _search(target, problem, args)
+
+
+def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
     optimizer = make_optimizer(args.optimizer, problem, seed=args.seed)
     baseline = target.baseline()
     if args.json:
@@ -70,6 +100,7 @@ def run(args: argparse.Namespace) -> int:
             {
                 "event": "start",
                 "target": target.name,
+                "description": target.description,
                 "space": problem.space.describe(),
                 "slo": str(args.slo),
                 "objective": args.objective,
@@ -83,36 +114,64 @@ def run(args: argparse.Namespace) -> int:
             max_trials=args.max_trials,
             on_trial=lambda t: print_json(_trial_event(t, args.slo)),
         )
-        print_json(_result_event(result, baseline, args.slo))
+        held = _let_go(target, result, keep=args.keep)
+        print_json(_result_event(result, baseline, args.slo, held=held))
     else:
-        from bayop.cli.tune_display import show_search
+        from bayop.cli.tune_display import print_summary, show_search
 
-        result = show_search(target, problem, optimizer, baseline, max_trials=args.max_trials)
+        result = show_search(target, problem, optimizer, max_trials=args.max_trials)
+        held = _let_go(target, result, keep=args.keep)
+        print_summary(result, baseline, problem, held=held)
     return 0 if result.setting is not None else 1
 
 
-def _make_target(args: argparse.Namespace) -> Target:
-    for target, flags in _FLAGS_OF.items():
+def _let_go(target: Target, result: Result, *, keep: bool) -> bool:
+    """Ends the search's hold on a live machine; whether the result stays applied."""
+    if isinstance(target, AgentTarget):
+        if not keep or result.setting is None:
+            target.restore()
+            return False
+        target.keep()
+    return result.setting is not None
+
+
+def _target(text: str) -> str:
+    if text in ("study", "twin") or text.startswith(tune_agent.PREFIX):
+        return text
+    raise InputError("a target is study, twin or agent:ADDRESS", value=text, hint=f"{tune_agent.PREFIX}{SOCKET}")
+
+
+def _check_flags(args: argparse.Namespace) -> None:
+    for kind, (target, flags) in _FLAGS_OF.items():
         for flag in flags:
             value = getattr(args, flag)
-            if value is not None and target != args.target:
-                raise InputError(
-                    f"only a {target} has this flag", value=str(value), place=f"--{flag}", hint=f"add --target {target}"
-                )
+            if value not in (None, False) and args.target.partition(":")[0] != target.partition(":")[0]:
+                shown = None if value is True else str(value)
+                place = f"--{flag.replace('_', '-')}"
+                raise InputError(f"only {kind} has this flag", value=shown, place=place, hint=f"add --target {target}")
+    if args.load is None and not args.target.startswith(tune_agent.PREFIX):
+        raise InputError(f"a {args.target} needs its offered load", place="--load", hint="such as --load 400kqps")
+
+
+def _open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
+    if args.target.startswith(tune_agent.PREFIX):
+        return tune_agent.open_target(args)
     if args.target == "study":
         if args.data is None:
             raise InputError("a study target needs its file", place="--data", hint="--data FILE, a CSV of trials")
         from bayop.target.study import StudyTarget
 
-        return StudyTarget(args.data, os=args.os or "linux", qps=args.load, seed=args.seed)
+        return nullcontext(StudyTarget(args.data, os=args.os or "linux", qps=args.load, seed=args.seed))
     from bayop.target.twin import TwinTarget
 
-    return TwinTarget.from_profile(args.profile or "linux-memcached", qps=args.load, seed=args.seed)
+    return nullcontext(TwinTarget.from_profile(args.profile or "linux-memcached", qps=args.load, seed=args.seed))
 
 
 def _search_space(target: Target, args: argparse.Namespace) -> Space:
     space = target.space
-    if args.only:
+    if not isinstance(target, AgentTarget):
+        space = space.within(dict(args.range or ()))
+    if args.only and not isinstance(target, AgentTarget):
         return arguments.reader(space.only, "--only")(args.only)
     if args.with_auto and not any(knob.auto for knob in space.knobs):
         raise InputError(
@@ -136,11 +195,12 @@ def _trial_event(trial: Trial, slo: Slo) -> dict[str, object]:
     }
 
 
-def _result_event(result: Result, baseline: Measurement | None, slo: Slo) -> dict[str, object]:
+def _result_event(result: Result, baseline: Measurement | None, slo: Slo, *, held: bool) -> dict[str, object]:
     prediction = result.prediction
     return {
         "event": "result",
         "setting": _plain(result.setting),
+        "held": held,
         "trials": len(result.trials),
         "stopped": result.stopped,
         "predicted": None

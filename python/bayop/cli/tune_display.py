@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -28,10 +28,8 @@ _STOPPED: Final = {
 }
 
 
-def show_search(
-    target: Target, problem: Problem, optimizer: Optimizer, baseline: Measurement | None, *, max_trials: int
-) -> Result:
-    """Runs the search with a live display on a terminal (plain lines elsewhere) and prints the summary."""
+def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_trials: int) -> Result:
+    """Runs the search with a live display on a terminal, plain lines elsewhere."""
     console = make_console()
     console.print(f"[bold]Tuning[/bold] {target.description}: {problem.objective.describe()}, {problem.slo}")
     table = _trial_table(problem)
@@ -58,18 +56,24 @@ def show_search(
     else:
         result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
         console.print(table)
-    print_summary(console, result, baseline, problem)
     return result
 
 
-def print_summary(console: Console, result: Result, baseline: Measurement | None, problem: Problem) -> None:
-    """What is applied now and what it means in watts, per cent and a year's energy."""
+def print_summary(result: Result, baseline: Measurement | None, problem: Problem, *, held: bool) -> None:
+    """What was found, whether it is applied now, and what it means in watts, per cent and a year's energy."""
+    console = make_console()
     trials = f"{len(result.trials)} trial{'s' * (len(result.trials) != 1)}"
     console.print(f"Ended after {trials}: {_STOPPED[result.stopped]}.")
     if result.setting is None:
         console.print(f"[bold red]No setting is trusted to meet {problem.slo}; the default is applied.[/bold red]")
         return
-    console.print(f"[bold green]Applied:[/bold green] {format_setting(result.setting)}")
+    found = format_setting(result.setting)
+    if held:
+        console.print(f"[bold green]Applied:[/bold green] {found}")
+    else:
+        console.print(
+            f"[bold green]Found:[/bold green] {found}; the machine's own settings are back (--keep applies it)."
+        )
     if result.prediction is None:
         return
     quantities = result.prediction.quantities

@@ -1,0 +1,115 @@
+"""What `bayop tune` does only with a live machine: reach it, show what it would change, and let it go."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from bayop.agent.client import AgentClient
+from bayop.agent.messages import Change
+from bayop.cli import agent_flags, arguments
+from bayop.cli.output import console, new_table, print_json
+from bayop.errors import InputError
+from bayop.latency.command import LatencyCommand
+from bayop.space import Space, Value, fastest_setting, format_value
+from bayop.target.agent import SETTLE_S, WINDOW_S, AgentTarget
+from bayop.target.agent_space import agent_space
+
+PREFIX: Final = "agent:"
+"""What an agent's address begins with in `--target`."""
+
+FLAGS: Final = ("latency", "window", "settle", "keep", "dry_run", *agent_flags.TLS_FLAGS)
+"""What only an agent can be told."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument(
+        "--latency",
+        metavar="COMMAND",
+        help="agent: run for every window, prints what clients saw, such as "
+        '{"vantage": "client", "p99_us": 310, "qps": 400000}',
+    )
+    for flag, default_s, meaning in (
+        ("--window", WINDOW_S, "how long one measurement takes"),
+        ("--settle", SETTLE_S, "how long a setting works before it is measured"),
+    ):
+        parser.add_argument(
+            flag,
+            type=arguments.reader(arguments.duration_s, flag),
+            metavar="TIME",
+            help=f"agent: {meaning} (default: {default_s:g}s)",
+        )
+    parser.add_argument("--keep", action="store_true", help="agent: leave the result applied instead of restoring")
+    parser.add_argument("--dry-run", action="store_true", help="agent: show what would be changed, and change nothing")
+    agent_flags.add_tls(parser)
+
+
+def open_target(args: argparse.Namespace) -> AgentTarget:
+    """The live machine, measured once as it is.
+
+    Raises:
+        BayopError: the agent, its machine or the latency command can't do what a search needs.
+    """
+    if args.latency is None:
+        raise InputError(
+            "a live machine needs a source of latency",
+            place="--latency",
+            hint="--latency COMMAND, or --dry-run to see what would be changed",
+        )
+    latency = arguments.reader(LatencyCommand, "--latency")(args.latency)
+    client = _client(args)
+    return AgentTarget(
+        client,
+        _space(client, args),
+        latency,
+        holder=agent_flags.holder("tune"),
+        qps=args.load,
+        window_s=WINDOW_S if args.window is None else args.window,
+        settle_s=SETTLE_S if args.settle is None else args.settle,
+    )
+
+
+def show_dry_run(args: argparse.Namespace) -> int:
+    """Prints the difference between what is in effect and a search's first trial, and what it would choose from."""
+    client = _client(args)
+    space = _space(client, args).without_auto()
+    first = fastest_setting(space)
+    changes = client.preview(first).changes
+    if args.json:
+        print_json(
+            {
+                "event": "dry-run",
+                "setting": dict(first),
+                "changes": [{"knob": c.knob, "before": c.before, "requested": c.requested} for c in changes],
+                "space": space.describe(),
+            }
+        )
+        return 0
+    screen = console()
+    table = new_table()
+    for column in ("knob", "now", "first trial", "then one of"):
+        table.add_column(column, justify="right" if column in ("now", "first trial") else "left")
+    for change in changes:
+        table.add_row(*_row(change, space))
+    screen.print(f"A search on {client.address} would change, for its time only:")
+    screen.print(table)
+    screen.print("Nothing was written.")
+    return 0
+
+
+def _row(change: Change, space: Space) -> tuple[str, str, str, str]:
+    knob_id = change.knob.partition("@")[0]
+
+    def shown(value: Value) -> str:
+        return format_value(knob_id, value)
+
+    return change.knob, shown(change.before), shown(change.requested), space[knob_id].describe()
+
+
+def _client(args: argparse.Namespace) -> AgentClient:
+    return agent_flags.client_of(args.target.removeprefix(PREFIX), args)
+
+
+def _space(client: AgentClient, args: argparse.Namespace) -> Space:
+    return agent_space(client.knobs(), only=args.only or (), ranges=dict(args.range or ()))

@@ -1,0 +1,256 @@
+"""A Linux server behind its agent as a target: settings are applied to a live machine, and taken back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import MappingProxyType, TracebackType
+from typing import Final, Self
+
+from bayop.agent.client import AgentClient
+from bayop.agent.lease import TTL_S, Lease
+from bayop.agent.messages import Applied, Restored
+from bayop.agent.transport import ConflictError
+from bayop.errors import DriftError, InputError, UnsupportedError
+from bayop.latency.base import LatencySource, Vantage, Window
+from bayop.measurement import Measurement
+from bayop.space import AUTO, Setting, Space, Value, default_setting
+from bayop.target.agent_window import meter_of, window_quantities
+
+WINDOW_S: Final = 2.0
+"""How long one measurement takes. A p99 needs some thousand requests, a power meter some updates."""
+
+SETTLE_S: Final = 0.5
+"""How long a setting works before it is measured: queues drain, the meter's own average moves on."""
+
+
+class AgentTarget:
+    """One live machine with one service under a stable load.
+
+    Measures the default first, before anything is applied. Takes the agent's lease with the first setting and gives
+    it back in `restore` or `keep`; if this process dies or is cut off, the agent ends it and restores the machine.
+
+    Args:
+        client: The machine's agent.
+        space: The knobs to set; every other knob of the machine is left alone.
+        latency: What the service's clients see.
+        holder: Who we are, as other people read it in the agent's status.
+        qps: Offered load, in requests/s; None to take it from the source of latency.
+        window_s: How long one measurement takes.
+        settle_s: How long a setting works before it is measured.
+        ttl_s: How long the machine may keep a setting after this process has died.
+
+    Raises:
+        UnsupportedError: the agent can't be reached, does not apply settings, or has no power meter.
+        InputError: the source of latency fails, or nothing tells the load.
+    """
+
+    name = "agent"
+
+    def __init__(
+        self,
+        client: AgentClient,
+        space: Space,
+        latency: LatencySource,
+        *,
+        holder: str,
+        qps: float | None = None,
+        window_s: float = WINDOW_S,
+        settle_s: float = SETTLE_S,
+        ttl_s: float = TTL_S,
+    ) -> None:
+        self._client = client
+        self._space = space
+        self._latency = latency
+        self._holder = holder
+        self._window_s, self._settle_s, self._ttl_s = window_s, settle_s, ttl_s
+        self._lease: Lease | None = None
+        self._setting = default_setting(space)
+        # What was asked when a setting came into effect: a driver may not take what it shows.
+        self._asked: dict[frozenset[tuple[str, Value]], Setting] = {}
+        check_applies(client)
+        self._meter = meter_of(client.sensors())
+        self._vantage: Vantage | None = None
+        self._baseline = self._window({}, time.sleep)
+        self._qps = self._offered(qps)
+        power = f"power {'estimated' if self.power_is_estimated else 'measured'} by {self._meter.source}"
+        self.description = f"the machine at {client.address} ({power}, latency seen by the {self._vantage})"
+
+    @property
+    def space(self) -> Space:
+        """The knobs to set; each can also be left alone."""
+        return self._space
+
+    @property
+    def quantities(self) -> frozenset[str]:
+        """What the first window showed."""
+        return frozenset(self._baseline.quantities)
+
+    @property
+    def qps(self) -> float:
+        """Offered load, in requests/s."""
+        return self._qps
+
+    @property
+    def power_is_estimated(self) -> bool:
+        """Whether a model of utilization stands in for a power meter."""
+        return self._meter.estimated
+
+    @property
+    def vantage(self) -> Vantage | None:
+        """Where the latency was measured."""
+        return self._vantage
+
+    def apply(self, setting: Setting) -> Setting:
+        """Writes the knobs and returns what they read back as.
+
+        Raises:
+            InputError: the setting is neither in the space nor was it ever in effect.
+            DriftError: the kernel did not take it, or the lease was lost; what was written is taken back.
+        """
+        asked = self._asked.get(frozenset(setting.items())) or self._space.check(setting)
+        lease = self._held_lease()
+        try:
+            applied = self._client.apply(asked, lease=lease.token)
+        except ConflictError as error:
+            # With the lease in our hands, whoever stands against us took a knob or the lease from us.
+            raise DriftError(error.rule, value=error.value, place=error.place, hint=error.hint) from error
+        self._setting = MappingProxyType({k: _in_effect(k, v, applied) for k, v in asked.items()})
+        self._asked[frozenset(self._setting.items())] = asked
+        return self._setting
+
+    def measure(self) -> Measurement:
+        """One window with the setting in effect, after it has settled.
+
+        Raises:
+            DriftError: the lease was lost, or somebody else changed a knob meanwhile.
+            InputError: the source of latency failed.
+        """
+        if self._lease is None:
+            return self._window({}, time.sleep)
+        self._lease.sleep(self._settle_s)
+        measurement = self._window(self._setting, self._lease.sleep)
+        self._check_held()
+        return measurement
+
+    def baseline(self) -> Measurement:
+        """The window that was measured before anything was applied."""
+        return self._baseline
+
+    def restore(self) -> None:
+        """Gives the lease back; the agent restores what it found.
+
+        Raises:
+            DriftError: the lease was lost before, or the kernel refused an original value.
+        """
+        self._release(keep=False)
+
+    def keep(self) -> None:
+        """Gives the lease back and leaves the setting applied, until `bayop-agent restore` or the agent's end.
+
+        Raises:
+            DriftError: the lease was lost before.
+        """
+        self._release(keep=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Restores the machine, unless that is done."""
+        self.restore()
+
+    def _held_lease(self) -> Lease:
+        if self._lease is None:
+            self._lease = Lease(self._client, holder=self._holder, ttl_s=self._ttl_s)
+        self._lease.check()
+        return self._lease
+
+    def _release(self, *, keep: bool) -> None:
+        lease, self._lease = self._lease, None
+        if lease is None:
+            return
+        self._setting = default_setting(self._space)
+        check_restored(lease.release(keep=keep))
+
+    def _window(self, setting: Setting, sleep: Callable[[float], None]) -> Measurement:
+        started = time.monotonic()
+        before = self._client.sensors()
+        latency = self._latency.measure(Window(setting, self._window_s), sleep=sleep)
+        sleep(max(started + self._window_s - time.monotonic(), 0.0))
+        after = self._client.sensors()
+        self._vantage = latency.vantage
+        return Measurement(window_quantities(before, after) | dict(latency.quantities))
+
+    def _offered(self, qps: float | None) -> float:
+        offered = self._baseline.get("qps") if qps is None else qps
+        if offered is None:
+            raise InputError(
+                "the offered load is known", place="--load", hint="give --load, or let the latency command print qps"
+            )
+        return offered
+
+    def _check_held(self) -> None:
+        """Refuses a window in which somebody else wrote one of our knobs."""
+        for held in self._client.status().held:
+            if held.state != "held" and held.knob.partition("@")[0] in self._space.ids:
+                raise DriftError(
+                    "only BayOp changes a knob while it searches",
+                    value=held.knob,
+                    place=held.reason,
+                    hint="find who else writes it (bayop doctor names known rivals), stop that, and search again",
+                )
+
+
+def _in_effect(knob_id: str, asked: Value, applied: Applied) -> Value:
+    """The one value of a knob in all its places.
+
+    Raises:
+        DriftError: its places differ; a search needs one number.
+    """
+    if asked == AUTO:
+        # Handed back: at its original value in every place, whatever that is.
+        return AUTO
+    effective = applied.setting[knob_id]
+    if effective is None:
+        places = [c for c in applied.changes if c.knob.partition("@")[0] == knob_id]
+        raise DriftError(
+            f"{knob_id} has one value in all its places",
+            value=", ".join(f"{c.knob} {c.effective}" for c in places),
+            place=f"asked for {asked}",
+            hint=f'their drivers round differently: name one of the places in [allow."{knob_id}"]',
+        )
+    return effective
+
+
+def check_applies(client: AgentClient) -> None:
+    """Refuses an agent that only looks.
+
+    Raises:
+        UnsupportedError: its mode is not `apply`.
+    """
+    mode = client.status().mode
+    if mode != "apply":
+        raise UnsupportedError(
+            "the agent applies settings",
+            value=f"mode {mode}",
+            place=str(client.address),
+            hint='set mode = "apply" in /etc/bayop/agent.toml on the server and restart bayop-agent; --dry-run needs '
+            "no such mode",
+        )
+
+
+def check_restored(restored: Restored) -> None:
+    """Refuses to call a machine restored that is not.
+
+    Raises:
+        DriftError: the kernel did not take an original value back.
+    """
+    if restored.latched:
+        raise DriftError(
+            "every knob has its original value back",
+            value="; ".join(f"{knob}: {reason}" for knob, reason in restored.latched.items()),
+            hint="on the server: bayop-agent restore tries again, bayop-agent restore --print shows the commands",
+        )

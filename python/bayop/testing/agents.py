@@ -1,0 +1,176 @@
+"""A real `bayop-agent` on a recorded machine whose power meter runs.
+
+The agent is the real binary and its knobs are real files; only the kernel behind them is missing. A thread stands in
+for it: it reads the knobs that were written and lets the energy counter and the processor times go on accordingly.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from bayop.agent.client import AgentClient
+from bayop.agent.transport import UnreachableError
+
+CAP: Final = "sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw"
+"""The file of `power.cap_w`."""
+
+_ENERGY: Final = "sys/class/powercap/intel-rapl:0/energy_uj"
+_FILES: Final = {
+    "sys/class/powercap/intel-rapl:0/name": "package-0",
+    "sys/class/powercap/intel-rapl:0/max_energy_range_uj": "262143328850",
+    "sys/class/powercap/intel-rapl:0/constraint_0_name": "long_term",
+    "sys/class/powercap/intel-rapl:0/constraint_0_max_power_uw": "120000000",
+    CAP: "120000000",
+    "proc/sys/kernel/random/boot_id": "5d4f0cf1-3b4d-4f0e-9d3c-0f6d3f5f4a11",
+}
+_TICKS_PER_S: Final = 100
+_PERIOD_S: Final = 0.01
+_START_S: Final = 10.0
+
+
+class Machine:
+    """A machine with a powercap zone of 120 W: as much is drawn as the cap allows, and half of the time is busy."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._uj, self._ticks, self._drawn_w = 5e8, 0.0, 120.0
+        for path, text in _FILES.items():
+            self.write(path, text)
+        self._advance(0.0)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @property
+    def cap_w(self) -> float:
+        """What `power.cap_w` is set to."""
+        return float(self.read(CAP) or "nan") / 1e6
+
+    def read(self, path: str) -> str:
+        """The text of a file."""
+        return (self.root / path).read_text(encoding="utf-8").strip()
+
+    def write(self, path: str, text: str) -> None:
+        """Overwrites a file where it is, for readers that keep it open; of one length, so that none sees half of it."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("r+b" if file.exists() else "wb", buffering=0) as raw:
+            raw.write(f"{text}\n".encode())
+
+    def _run(self) -> None:
+        last = time.monotonic()
+        while not self._over.wait(_PERIOD_S):
+            now = time.monotonic()
+            self._advance(now - last)
+            last = now
+
+    def _advance(self, passed_s: float) -> None:
+        text = self.read(CAP)
+        # The agent truncates and writes; between the two, the last cap holds for an instant longer.
+        self._drawn_w = float(text) / 1e6 if text else self._drawn_w
+        self._uj += self._drawn_w * passed_s * 1e6
+        self._ticks += passed_s * _TICKS_PER_S
+        half = f"{self._ticks / 2:010.0f}"
+        self.write(_ENERGY, f"{self._uj:015.0f}")
+        self.write("proc/stat", "".join(f"{cpu} {half} 0 0 {half} 0 0 0 0 0 0\n" for cpu in ("cpu ", "cpu0")))
+
+
+class AgentProcess:
+    """The agent as a process of its own, in a folder of its own.
+
+    Args:
+        binary: `bayop-agent`.
+        folder: For its configuration, socket and journal.
+        root: The recorded machine.
+        mode: `observe`, `advise` or `apply`.
+        allow: The allow-list: for each knob the lines of its table.
+        more: Further lines at the top of the configuration.
+    """
+
+    def __init__(
+        self,
+        binary: Path,
+        folder: Path,
+        root: Path,
+        *,
+        mode: str = "apply",
+        allow: Mapping[str, str] | None = None,
+        more: str = "",
+    ) -> None:
+        self._binary, self._folder, self._root = binary, folder, root
+        state = folder / "state"
+        state.mkdir(mode=0o700, exist_ok=True)
+        allowed = {"power.cap_w": 'places = ["*"]\nlow = 60\nhigh = 120'} if allow is None else allow
+        tables = "".join(f'[allow."{knob_id}"]\n{lines}\n' for knob_id, lines in allowed.items())
+        self._config = folder / "agent.toml"
+        self._config.write_text(
+            f'mode = "{mode}"\nsocket = "{folder}/agent.sock"\ngroup = "{grp.getgrgid(os.getegid()).gr_name}"\n'
+            f'state_dir = "{state}"\n{more}\n{tables}',
+            encoding="utf-8",
+        )
+        self._config.chmod(0o600)
+        self.address = f"unix:{folder}/agent.sock"
+        self.client = AgentClient.at(self.address)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end(signal.SIGTERM)
+
+    def start(self) -> None:
+        """Starts it and waits until it answers.
+
+        Raises:
+            UnreachableError: it does not, within ten seconds.
+        """
+        log = (self._folder / "log").open("ab")
+        with log:
+            self._process = subprocess.Popen(  # noqa: S603 -- our own binary
+                [self._binary, "serve", "--config", self._config, "--root", self._root], stdout=log, stderr=log
+            )
+        self._wait(lambda: self.client.status() is not None)
+
+    def end(self, number: signal.Signals) -> None:
+        """Ends it with a signal and waits for that; nothing when it has ended."""
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait(timeout=10)
+            self._process = None
+
+    def log(self) -> str:
+        """What it has said."""
+        return (self._folder / "log").read_text(encoding="utf-8")
+
+    def _wait(self, is_done: Callable[[], bool]) -> None:
+        ends = time.monotonic() + _START_S
+        while True:
+            try:
+                if is_done():
+                    return
+            except UnreachableError:
+                if time.monotonic() > ends or self._process is None or self._process.poll() is not None:
+                    raise
+            time.sleep(0.02)

@@ -1,0 +1,272 @@
+"""`bayop tune --target agent:...` with the real agent, on a recorded machine whose power meter runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from bayop.agent.lease import TTL_S
+from bayop.testing.agents import CAP, AgentProcess, Machine
+
+FOUND = "120000000"
+"""The cap before BayOp, in uW."""
+
+# Latency grows as the cap falls: 200 us at 85 W. What draws least under that is 90 W, in steps of 5 W.
+CLIENTS = """
+import json, os, time
+setting, window_s = json.loads(os.environ["BAYOP_SETTING"]), float(os.environ["BAYOP_WINDOW_S"])
+time.sleep(window_s)
+cap_w = setting.get("power.cap_w", 120)
+print(json.dumps({"vantage": "client", "p99_us": 100 * (120 / cap_w) ** 2, "qps": 5000}))
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    (tmp_path / "root").mkdir()
+    with Machine(tmp_path / "root") as machine:
+        yield machine
+
+
+@pytest.fixture
+def agent(agent_binary: Path, tmp_path: Path, machine: Machine) -> Iterator[AgentProcess]:
+    with AgentProcess(agent_binary, tmp_path, machine.root) as agent:
+        yield agent
+
+
+def command(agent: AgentProcess, *more: str, latency: str = CLIENTS) -> list[str]:
+    clients = shlex.join([sys.executable, "-c", latency])
+    return [
+        sys.executable, "-m", "bayop", "tune", "--target", f"agent:{agent.address}", "--latency", clients, "--only",
+        "power.cap_w", "--range", "power.cap_w=60:120:5", "--slo", "p99<200us", "--window", "200ms", "--settle", "50ms",
+        "--json", *more,
+    ]  # fmt: skip
+
+
+def tune(agent: AgentProcess, *more: str, latency: str = CLIENTS) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(agent, *more, latency=latency),
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+        env=os.environ | {"COLUMNS": "120"},
+    )
+
+
+def events(output: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def cap_of(event: dict[str, object]) -> object:
+    setting = event["setting"]
+    assert isinstance(setting, dict)
+    return setting["power.cap_w"]
+
+
+def eventually(is_so: Callable[[], bool], *, within_s: float) -> bool:
+    ends = time.monotonic() + within_s
+    while not is_so():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_a_search_ends_on_the_best_setting_and_leaves_the_machine_as_it_was(
+    agent: AgentProcess, machine: Machine
+) -> None:
+    run = tune(agent)
+    assert run.returncode == 0, run.stderr
+    start, *trials, result = events(run.stdout)
+    assert start["target"] == "agent"
+    assert "power measured by powercap, latency seen by the client" in str(start["description"])
+    assert start["space"] == {"power.cap_w": {"low": 60, "high": 120, "step": 5, "unit": "W", "auto": False}}
+    assert cap_of(trials[0]) == 120, "the first trial is the fastest setting"
+    for trial in trials:
+        measured = trial["measured"]
+        assert isinstance(measured, dict)
+        assert measured["power_w"] == pytest.approx(cap_of(trial), rel=0.15), "the meter follows the knob"
+        assert measured["utilization"] == pytest.approx(0.5, abs=0.1)
+    assert cap_of(result) == 90
+    assert result["held"] is False
+    assert machine.read(CAP) == FOUND
+    status = agent.client.status()
+    assert (status.lease_holder, status.held) == (None, ())
+
+
+def test_keep_leaves_the_result_applied_until_a_restore(agent: AgentProcess, machine: Machine) -> None:
+    run = tune(agent, "--keep")
+    result = events(run.stdout)[-1]
+    assert (run.returncode, result["held"], cap_of(result)) == (0, True, 90)
+    assert machine.cap_w == 90
+    assert agent.client.restore().restored == ("power.cap_w@intel-rapl:0/0",)
+    assert machine.read(CAP) == FOUND
+
+
+def test_people_are_told_that_the_machine_is_as_it_was(agent: AgentProcess) -> None:
+    run = subprocess.run(
+        [word for word in command(agent) if word != "--json"], capture_output=True, text=True, timeout=90, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "Found: power.cap_w 90W; the machine's own settings are back" in run.stdout
+
+
+def test_a_dry_run_shows_the_difference_and_writes_nothing(agent: AgentProcess, machine: Machine) -> None:
+    machine.write(CAP, "100000000")
+    for more in ([], ["--max-trials", "1"]):
+        run = tune(agent, "--dry-run", *more)
+        (event,) = events(run.stdout)
+        assert event["changes"] == [{"knob": "power.cap_w@intel-rapl:0/0", "before": 100, "requested": 120}]
+    assert machine.read(CAP) == "100000000"
+    assert "holder" not in agent.log()
+
+
+@pytest.mark.parametrize("mode", ["observe", "advise"])
+def test_an_agent_that_only_looks_says_how_to_let_it_apply(
+    agent_binary: Path, tmp_path: Path, machine: Machine, mode: str
+) -> None:
+    with AgentProcess(agent_binary, tmp_path, machine.root, mode=mode) as agent:
+        run = tune(agent)
+        assert (run.returncode, run.stdout) == (4, "")
+        assert f"the agent applies settings, but got 'mode {mode}'" in run.stderr
+        assert 'mode = "apply" in /etc/bayop/agent.toml' in run.stderr
+        assert tune(agent, "--dry-run").returncode == 0
+    assert machine.read(CAP) == FOUND
+
+
+def searching(agent: AgentProcess) -> subprocess.Popen[str]:
+    """A search that goes on, in the middle of its third trial."""
+    more = ["--optimizer", "random", "--seed", "1", "--max-trials", "500", "--range", "power.cap_w=60:119:0.1"]
+    words = [w for w in command(agent) if w not in ("--range", "power.cap_w=60:120:5")]
+    process = subprocess.Popen([*words, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    read(process.stdout, 3)
+    return process
+
+
+def read(stream: IO[str] | None, lines: int) -> list[str]:
+    assert stream is not None
+    return [stream.readline() for _ in range(lines)]
+
+
+def test_ctrl_c_restores_the_machine(agent: AgentProcess, machine: Machine) -> None:
+    with searching(agent) as process:
+        assert machine.cap_w < 120
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=30)
+    result = events(output)[-1]
+    assert (result["stopped"], result["held"], errors) == ("interrupted", False, "")
+    assert machine.read(CAP) == FOUND
+
+
+def test_a_brain_that_is_killed_leaves_a_machine_that_its_lease_restores(agent: AgentProcess, machine: Machine) -> None:
+    with searching(agent) as process:
+        process.kill()
+    assert machine.cap_w < 120
+    assert eventually(lambda: machine.read(CAP) == FOUND, within_s=TTL_S + 5)
+    assert "lease_expired" in agent.log()
+
+
+def test_a_lost_connection_ends_the_search_and_the_next_start_restores(agent: AgentProcess, machine: Machine) -> None:
+    with searching(agent) as process:
+        agent.end(signal.SIGKILL)
+        assert machine.cap_w < 120
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert "the agent grants its lease until the work is done" in errors
+    assert "hint: nothing is left applied: the agent restores the machine when the lease ends" in errors
+    assert "Traceback" not in errors
+    agent.start()
+    assert machine.read(CAP) == FOUND
+
+
+def test_an_agent_that_started_anew_is_not_mistaken_for_the_old_one(agent: AgentProcess, machine: Machine) -> None:
+    with searching(agent) as process:
+        agent.end(signal.SIGKILL)
+        agent.start()
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 3, errors
+    assert machine.read(CAP) == FOUND
+
+
+def test_somebody_else_at_a_knob_ends_the_search(agent: AgentProcess, machine: Machine) -> None:
+    with searching(agent) as process:
+        while process.poll() is None:
+            machine.write(CAP, "077000000")
+            time.sleep(0.05)
+        errors = process.communicate()[1]
+    assert process.returncode == 3, errors
+    assert "Traceback" not in errors
+    assert machine.cap_w == 77, "what somebody else has set is theirs"
+
+
+def test_a_second_brain_is_told_who_holds_the_machine(agent: AgentProcess) -> None:
+    with searching(agent) as process:
+        run = tune(agent)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert run.returncode == 4
+    assert "bayop tune by" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("latency", "said"),
+    [
+        ("print('fast')", "prints one JSON object and nothing else"),
+        ('print(\'{"vantage": "server", "p99_us": 3, "qps": 1}\')', "fed with what clients see"),
+        ("import sys; sys.exit('no clients')", "hint: no clients"),
+        ('print(\'{"vantage": "client", "p99_us": 3}\')', "--load: the offered load is known"),
+    ],
+)
+def test_a_latency_that_is_none_ends_the_search_before_anything_is_applied(
+    agent: AgentProcess, latency: str, said: str
+) -> None:
+    run = tune(agent, latency=latency)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert said in run.stderr
+    assert len(run.stderr.splitlines()) <= 2
+    assert "lease_granted" not in agent.log()
+
+
+def test_a_latency_that_fails_later_restores_the_machine(agent: AgentProcess, machine: Machine) -> None:
+    later = CLIENTS + "\nassert cap_w in (120,)"
+    run = tune(agent, latency=later)
+    assert run.returncode == 2
+    assert "AssertionError" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert machine.read(CAP) == FOUND
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (["--range", "power.cap_w=10:20:1"], 2, "power.cap_w takes 60W to 120W"),
+        (["--range", "nic.rx_usecs=0:10"], 2, "a range is of a knob that is searched"),
+        (["--only", "power.cap"], 2, "did you mean power.cap_w?"),
+        (["--slo", "p90<200us"], 2, "the target measures what the SLO names, but got 'p90_us'"),
+        (["--objective", "p50_us"], 2, "the target measures what the objective names"),
+        (["--os", "linux"], 2, "--os: only a study has this flag"),
+        (["--agent-ca", "ca.pem"], 2, "mutual TLS takes all of"),
+        (["--target", "agent:unix:/nowhere"], 4, "an agent listens at its address"),
+        (["--target", "agent:http://web1"], 2, "only with mutual TLS"),
+        (["--window", "2"], 0, ""),
+        (["--window", "2h"], 2, "--window: a time lies between 1ms and 1h"),
+        (["--window", "2W"], 2, "--window: a time is expected here"),
+    ],
+)
+def test_bad_usage(agent: AgentProcess, machine: Machine, more: list[str], code: int, said: str) -> None:
+    run = tune(agent, *more, "--max-trials", "1")
+    assert run.returncode == code, run.stderr
+    assert said in run.stderr
+    assert "Traceback" not in run.stderr
+    assert machine.read(CAP) == FOUND
