@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -51,10 +51,12 @@ class Latency:
     Attributes:
         quantities: `p50_us` ... `p99_us`, `mean_us`, and `qps` where the source counts requests.
         vantage: Where it was measured.
+        relative_sd: For some quantities, the relative standard deviation of this very number, as in a `Measurement`.
     """
 
     quantities: Mapping[str, float]
     vantage: Vantage
+    relative_sd: Mapping[str, float] = field(default_factory=dict)
 
 
 class LatencySource(Protocol):

@@ -11,25 +11,12 @@ that long and then asks. The setting in effect is in `BAYOP_SETTING`, as JSON::
 from __future__ import annotations
 
 import json
-import os
-import shlex
-import signal
-import subprocess
 from collections.abc import Callable
-from contextlib import suppress
-from tempfile import TemporaryFile
-from time import monotonic
-from typing import IO, Final
 
 from bayop.errors import InputError
 from bayop.latency.base import Latency, Vantage, Window, check_vantage
+from bayop.latency.program import GRACE_S, run_program, split_command
 from bayop.slo import quantile_of
-
-GRACE_S: Final = 10.0
-"""How much longer than its window a command may take."""
-
-_POLL_S: Final = 0.02
-_MOST_BYTES: Final = 64 * 1024
 
 
 class LatencyCommand:
@@ -44,12 +31,7 @@ class LatencyCommand:
     """
 
     def __init__(self, command: str, *, grace_s: float = GRACE_S) -> None:
-        try:
-            self._words = shlex.split(command)
-        except ValueError as error:
-            raise InputError(f"the command can be split into words ({error})", value=command) from error
-        if not self._words:
-            raise InputError("a command is not empty", value=command)
+        self._words = split_command(command)
         self._place = f"latency command {self._words[0]}"
         self._grace_s = grace_s
 
@@ -59,43 +41,15 @@ class LatencyCommand:
         Raises:
             InputError: it can't be run, takes too long, fails, or prints anything but a latency.
         """
-        with TemporaryFile() as out, TemporaryFile() as err:
-            code = self._run(window, sleep, out, err)
-            printed, said = _head(out), _head(err).strip().splitlines()
-        if code != 0:
-            hint = said[-1] if said else "it says nothing on stderr: run it by hand"
-            raise InputError("the command ends with exit code 0", value=code, place=self._place, hint=hint)
+        printed = run_program(
+            self._words,
+            environment={"BAYOP_WINDOW_S": f"{window.duration_s:g}", "BAYOP_SETTING": json.dumps(dict(window.setting))},
+            duration_s=window.duration_s,
+            grace_s=self._grace_s,
+            sleep=sleep,
+            place=self._place,
+        )
         return self._latency(printed)
-
-    def _run(self, window: Window, sleep: Callable[[float], None], out: IO[bytes], err: IO[bytes]) -> int:
-        environment = {"BAYOP_WINDOW_S": f"{window.duration_s:g}", "BAYOP_SETTING": json.dumps(dict(window.setting))}
-        try:
-            # A session of its own: Ctrl-C is for us, and whatever the command has started ends with it.
-            process = subprocess.Popen(  # noqa: S603 -- running the user's command is the point
-                self._words,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                env=os.environ | environment,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise InputError(
-                "the command can be run", value=self._words[0], place="--latency", hint=error.strerror
-            ) from error
-        ends = monotonic() + window.duration_s + self._grace_s
-        try:
-            while (code := process.poll()) is None:
-                if monotonic() > ends:
-                    raise InputError(
-                        f"the command ends within {self._grace_s:g} s after its window of {window.duration_s:g} s",
-                        place=self._place,
-                        hint="BAYOP_WINDOW_S says how long to measure",
-                    )
-                sleep(_POLL_S)
-        finally:
-            _end(process)
-        return code
 
     def _latency(self, printed: str) -> Latency:
         try:
@@ -142,15 +96,3 @@ class LatencyCommand:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < float("inf"):
             raise InputError("a latency or a load is a positive number", value=value, place=place)
         return float(value)
-
-
-def _head(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read(_MOST_BYTES).decode("utf-8", "replace")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends the command with everything that it started; no process outlives its window."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
