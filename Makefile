@@ -6,13 +6,17 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format lock ax probe clean
+.PHONY: help demo lab test lint format lock ax probe clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
 demo: $(VENV)/.built  ## Tune a simulated day of memcached and write a report
 	$(BIN)/bayop demo --out build/demo
+
+lab: $(VENV)/.built  ## Boot an emulated server with memcached inside and give its console
+	lab/install-packages
+	$(BIN)/python -m lab
 
 test: $(VENV)/.built  ## Run every test, Rust and Python
 	cargo test --workspace --release --locked --quiet

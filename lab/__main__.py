@@ -1,0 +1,102 @@
+"""The lab's command line: `python -m lab`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bayop.errors import BayopError, InputError
+from lab.build import build
+from lab.files import Files
+from lab.machine import Machine
+
+EXAMPLES = """\
+examples:
+  python -m lab                                  a prompt on the server's console; Ctrl-A x switches it off
+  python -m lab run 'ethtool -c eth0'            boot, run one command, switch off
+  python -m lab --program /usr/bin/bayop-agent=target/release/bayop-agent \\
+      --file /etc/lab/start=start.sh             with an agent inside, started by an executable /etc/lab/start
+  python -m lab build                            build what is missing, boot nothing
+
+`lab/install-packages` gets the Debian packages that it needs; lab/README.md says what is emulated.
+"""
+_BANNER = """
+The server is up. From another terminal of this machine:
+  memcached   127.0.0.1:{ports.memcached} (TCP), 127.0.0.1:{ports.memcached_udp} (UDP)
+  the agent   127.0.0.1:{ports.agent}, when it listens on port 9617 of the guest
+/var/lib is a disk; it goes with the machine. `poweroff` or Ctrl-A x ends it.
+"""
+
+
+def _placed(text: str) -> tuple[str, Path]:
+    guest_path, equals, host_path = text.partition("=")
+    if not equals or not guest_path.startswith("/"):
+        raise InputError("a file is given as /PLACE/IN/GUEST=FILE", value=text)
+    if not Path(host_path).is_file():
+        raise InputError("a file for the guest exists", value=host_path)
+    return guest_path, Path(host_path)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m lab",
+        description="Boot an emulated server: Debian's kernel, memcached, and room for the agent.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--file", action="append", default=[], metavar="GUEST=FILE", help="add a file; executable if FILE is"
+    )
+    parser.add_argument(
+        "--program", action="append", default=[], metavar="GUEST=FILE", help="add a program with its shared libraries"
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="build | run COMMAND")
+    verbs.add_parser("build", help="build what is missing")
+    verbs.add_parser("run", help="boot, run one command, exit as it did").add_argument("command", metavar="COMMAND")
+    return parser
+
+
+def _progress(step: str) -> None:
+    print(f"lab: {step}", file=sys.stderr)
+
+
+def _console(files: Files) -> int:
+    with Machine(files=files, terminal=True, progress=_progress) as machine:
+        # QEMU has put the terminal into raw mode: a line feed alone does not return.
+        print(_BANNER.format(ports=machine.ports).replace("\n", "\r\n"), end="", flush=True)
+        machine.wait()
+    return 0
+
+
+def _run(files: Files, command: str) -> int:
+    with Machine(files=files, progress=_progress) as machine:
+        result = machine.run(command, timeout_s=3600, check=False)
+    sys.stdout.buffer.write(result.stdout_bytes)
+    sys.stderr.write(result.stderr)
+    return result.exit_code
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        files = Files()
+        for guest_path, path in map(_placed, options.file):
+            files.add(guest_path, path, mode=path.stat().st_mode & 0o777)
+        for guest_path, path in map(_placed, options.program):
+            files.add_program(guest_path, path)
+        if options.verb == "build":
+            build(_progress)
+            return 0
+        return _run(files, options.command) if options.verb == "run" else _console(files)
+    except BayopError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"hint: {error.hint}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

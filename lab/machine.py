@@ -1,0 +1,201 @@
+"""One emulated server: boot it, run commands in it, cut its power."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lab.build import build
+from lab.channel import Channel, ChannelClosedError
+from lab.commands import CommandResult, run
+from lab.errors import CommandError, LabError
+from lab.files import Files
+from lab.packages import require, tool
+from lab.qemu import Ports, command_line, parse_ports
+
+_BOOT_TIMEOUT_S = 120
+_DISK_MIB = 64
+_POLL_S = 0.01
+
+
+class Machine:
+    """An emulated server; as a context manager it is booted, and gone afterwards with all that it wrote.
+
+    Args:
+        files: What it has on top of the base system, such as the agent. An executable /etc/lab/start is started.
+        terminal: Its console is this terminal, for a person; else it is kept in a file, for error messages.
+        progress: Told about every step of building that takes a while.
+    """
+
+    def __init__(
+        self, *, files: Files | None = None, terminal: bool = False, progress: Callable[[str], None] = lambda _: None
+    ) -> None:
+        require()
+        self.ports = Ports()
+        self._files = files or Files()
+        self._terminal = terminal
+        self._progress = progress
+        self._temporary = tempfile.TemporaryDirectory(prefix="bayop-lab-")
+        self._folder = Path(self._temporary.name)
+        self._qemu: subprocess.Popen[bytes] | None = None
+        self._channel: Channel | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.boot()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def boot(self) -> None:
+        """Switches the machine on and returns when it serves: its network is up and memcached listens.
+
+        Raises:
+            UnsupportedError: The host lacks something.
+            LabError: A step of the boot failed; with the console's last lines.
+        """
+        images = build(self._progress)
+        disk = self._folder / "disk.img"
+        if not disk.exists():
+            _make_disk(disk)
+        extra = self._folder / "extra.cpio"
+        self._files.write_archive(extra)
+        (self._folder / "initrd.cpio").write_bytes(images.base.read_bytes() + extra.read_bytes())
+        with (self._folder / "qemu.log").open("wb") as log:
+            self._qemu = subprocess.Popen(
+                command_line(images, self._folder, self.ports, terminal=self._terminal),
+                stdin=None if self._terminal else subprocess.DEVNULL,
+                stderr=log,
+            )
+        try:
+            self._wait_until_up(self._qemu)
+        except LabError as error:
+            raise self._with_console(error) from None
+
+    def power_cut(self) -> None:
+        """Takes the power away and boots again: the disk (/var/lib) and the ports stay, all else starts anew.
+
+        What programs had not made the kernel write (fsync) is lost, as on a real machine.
+        """
+        self._switch_off()
+        self.boot()
+
+    def shut_down(self, *, timeout_s: float = 30) -> None:
+        """Has the guest shut down in good order, and waits until it is off; `boot` switches it on again."""
+        self.run("poweroff")
+        try:
+            self.wait(timeout_s=timeout_s)
+        except subprocess.TimeoutExpired:
+            error = LabError("the guest shuts down in time", value=f"over {timeout_s:g} s")
+            raise self._with_console(error) from None
+        self._switch_off()
+
+    def wait(self, *, timeout_s: float | None = None) -> None:
+        """Waits until the machine is off, whoever switches it off."""
+        if self._qemu is not None:
+            self._qemu.wait(timeout_s)
+
+    def close(self) -> None:
+        """Takes the power away and removes the machine with its disk."""
+        self._switch_off()
+        self._temporary.cleanup()
+
+    def run(
+        self, command: str, *, stdin: str | bytes = b"", timeout_s: float = 30, check: bool = True
+    ) -> CommandResult:
+        """Has a shell of the guest execute a command, as root; needs no network, and several threads may call it.
+
+        A process that is to stay has to send its output elsewhere (`sleep 9 >/dev/null 2>&1 &`): a command ends when
+        nobody holds its output any more.
+
+        Raises:
+            CommandError: `check` is set and the exit code is not 0; or the command, which is then killed with all of
+                its children, took longer than `timeout_s`.
+        """
+        if self._channel is None:
+            raise LabError("the machine is on", hint="boot() comes first")
+        try:
+            result = run(
+                self._channel, command, stdin=stdin.encode() if isinstance(stdin, str) else stdin, timeout_s=timeout_s
+            )
+        except ChannelClosedError as error:
+            raise self._with_console(error) from None
+        if check and result.exit_code != 0:
+            rule = f"a command in the guest succeeds: {result.stderr.strip()}"
+            raise CommandError(rule, value=result.exit_code, place=command)
+        return result
+
+    def read(self, path: str) -> str:
+        """The content of a file in the guest, without the white space around it: what a sysfs file says."""
+        return self.run(f"cat '{path}'").stdout.strip()
+
+    def write(self, path: str, content: str | bytes) -> None:
+        """Fills a file in the guest; with a short content in one system call, as sysfs wants it."""
+        self.run(f"cat > '{path}'", stdin=content)
+
+    def remove_nic(self) -> None:
+        """Takes the network card out (PCI hot removal)."""
+        self.run("echo 1 > /sys/class/net/eth0/device/remove")
+
+    def restore_nic(self) -> None:
+        """Puts the network card back and waits until it has its address and a link."""
+        self.run("echo 1 > /sys/bus/pci/rescan && /usr/lib/lab/network && /usr/lib/lab/ready")
+
+    def _wait_until_up(self, qemu: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + _BOOT_TIMEOUT_S
+        monitor = _connect(self._folder / "qmp", qemu, deadline)
+        monitor.execute("qmp_capabilities")
+        self.ports = parse_ports(monitor.execute("human-monitor-command", {"command-line": "info usernet"}))
+        monitor.close()
+        self._channel = _connect(self._folder / "guest-agent", qemu, deadline)
+        self._channel.execute("guest-ping", timeout_s=deadline - time.monotonic())
+        failed = self.run("cat /run/lab/failed", check=False).stdout.split("\n")
+        if any(failed):
+            raise LabError("every step of the guest's boot succeeds", value=", ".join(filter(None, failed)))
+
+    def _with_console(self, error: LabError) -> LabError:
+        """The same error with the last lines that QEMU and the guest's console showed."""
+        logs = [self._folder / name for name in ("qemu.log", "console.log")]
+        lines = [x for log in logs if log.exists() for x in log.read_text(errors="replace").splitlines()]
+        shown = [line for line in lines if line.strip() and "TCG doesn't support" not in line][-15:]
+        tail = "\n".join(["; the console's last lines:", *shown]) if shown else ""
+        return type(error)(error.rule + tail, value=error.value, place=error.place, hint=error.hint)
+
+    def _switch_off(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        if self._qemu is not None:
+            self._qemu.kill()
+            self._qemu.wait()
+            self._qemu = None
+        for socket in ("qmp", "guest-agent"):
+            (self._folder / socket).unlink(missing_ok=True)
+
+
+def _make_disk(image: Path) -> None:
+    with image.open("wb") as file:
+        file.truncate(_DISK_MIB << 20)
+    subprocess.run([tool("mkfs.ext4"), "-q", str(image)], check=True, capture_output=True)
+
+
+def _connect(path: Path, qemu: subprocess.Popen[bytes], deadline: float) -> Channel:
+    """Connects to a socket that QEMU is about to create."""
+    while True:
+        try:
+            return Channel(path)
+        except OSError:
+            if qemu.poll() is not None or time.monotonic() > deadline:
+                raise ChannelClosedError("QEMU starts") from None
+            time.sleep(_POLL_S)

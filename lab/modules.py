@@ -1,0 +1,36 @@
+"""Which kernel modules the guest gets, and what they depend on (modules.dep(5))."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+
+from lab.errors import LabError
+
+
+def parse_list(text: str) -> Sequence[str]:
+    """The module names of `guest/modules`: lines such as `boot e1000e`."""
+    return [line.split()[1] for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def module_name(path: str) -> str:
+    """The kernel's name of a module's file: `kernel/drivers/cpufreq/acpi-cpufreq.ko.xz` is `acpi_cpufreq`."""
+    return PurePosixPath(path).name.partition(".ko")[0].replace("-", "_")
+
+
+def with_dependencies(names: Iterable[str], *, modules_dep: str) -> Sequence[str]:
+    """The files of some modules and of all that they need, each once, sorted.
+
+    Args:
+        names: Module names, `-` and `_` alike.
+        modules_dep: What depmod(8) wrote: a line per module, `file: dependency dependency`, with indirect ones too.
+    """
+    lines = (line.partition(":") for line in modules_dep.splitlines())
+    needs = {module_name(file): [file, *dependencies.split()] for file, _, dependencies in lines}
+    files = set()
+    for name in names:
+        key = name.replace("-", "_")
+        if key not in needs:
+            raise LabError("the guest's kernel has every module of lab/guest/modules", value=name)
+        files.update(needs[key])
+    return sorted(files)

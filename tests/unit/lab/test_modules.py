@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from lab.errors import LabError
+from lab.modules import module_name, parse_list, with_dependencies
+
+MODULES_DEP = """\
+kernel/fs/ext4/ext4.ko: kernel/fs/jbd2/jbd2.ko kernel/fs/mbcache.ko
+kernel/fs/jbd2/jbd2.ko:
+kernel/fs/mbcache.ko:
+kernel/drivers/cpufreq/acpi-cpufreq.ko.xz:
+"""
+
+
+def test_dependencies_come_along_once() -> None:
+    files = with_dependencies(["ext4", "jbd2", "acpi_cpufreq"], modules_dep=MODULES_DEP)
+    assert files == [
+        "kernel/drivers/cpufreq/acpi-cpufreq.ko.xz",
+        "kernel/fs/ext4/ext4.ko",
+        "kernel/fs/jbd2/jbd2.ko",
+        "kernel/fs/mbcache.ko",
+    ]
+
+
+def test_a_module_that_the_kernel_lacks_is_named() -> None:
+    with pytest.raises(LabError, match="'e1000x'"):
+        with_dependencies(["e1000x"], modules_dep=MODULES_DEP)
+
+
+@pytest.mark.parametrize("path", ["a/acpi-cpufreq.ko", "acpi_cpufreq.ko.xz", "x/acpi-cpufreq.ko.zst"])
+def test_a_module_has_one_name_however_its_file_is_called(path: str) -> None:
+    assert module_name(path) == "acpi_cpufreq"
+
+
+def test_the_list_has_comments_and_two_kinds_of_modules() -> None:
+    assert parse_list("# why\nboot ext4\n\ndemand veth\n") == ["ext4", "veth"]
