@@ -1,10 +1,23 @@
 # ruff: noqa: PYI021 - the stub is where the extension is documented
-"""Compiled parts of BayOp: the digital twin and the knob catalogue."""
+"""Compiled parts of BayOp: the digital twin, the load generator and the knob catalogue."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
-__all__ = ["Profile", "ProfileError", "__version__", "knob_catalogue", "simulate"]
+__all__ = [
+    "LoadError",
+    "LoadReport",
+    "Profile",
+    "ProfileError",
+    "__version__",
+    "knob_catalogue",
+    "load_arrivals",
+    "load_choose",
+    "load_draw",
+    "load_preload",
+    "load_run",
+    "simulate",
+]
 
 __version__: str
 
@@ -151,3 +164,139 @@ class KnobEntry(TypedDict):
 
 def knob_catalogue() -> list[KnobEntry]:
     """Every knob that BayOp knows, in the order of the catalogue."""
+
+class LoadError(Exception):
+    """A plan that cannot be run, or a server that cannot be loaded."""
+
+    fault: Literal["plan", "server", "machine"]
+    """Whose fault it is."""
+    rule: str
+    """What must hold."""
+    value: str
+    """What was given."""
+    place: str
+    """A field of the plan, or a server."""
+    hint: str
+    """What to do about it; may be empty."""
+
+@type_check_only
+class LoadCounts(TypedDict):
+    """How many requests met which fate; all but the last five are of those that were due in the measurement."""
+
+    intended: int
+    """Requests that were due."""
+    answered: int
+    """Answered as asked: hits, misses and stores."""
+    refused: int
+    """Answered with an error message."""
+    lost_closed: int
+    """Lost with a connection that broke."""
+    lost_timed_out: int
+    """Not answered within the timeout."""
+    lost_garbage: int
+    """Lost with a connection on which the server sent something that is no reply."""
+    lost_unconnected: int
+    """Due while no connection was open."""
+    gets: int
+    """Answered reads."""
+    misses: int
+    """Of these, answered that there is no such record."""
+    answers_in_time: int
+    """Answers that came while the measurement lasted."""
+    bytes_sent: int
+    """While the measurement lasted."""
+    bytes_received: int
+    """While the measurement lasted."""
+    reconnects: int
+    """Connections opened anew, over the whole run."""
+    queued: int
+    """Requests that waited for room under the depth limit, or for a connection."""
+
+@type_check_only
+class Lateness(TypedDict):
+    """How late the generator sent, in us; None when it sent nothing."""
+
+    p50_us: float | None
+    p99_us: float | None
+    max_us: float | None
+    is_on_time: bool
+    """At most a tenth of the latency, at p50 and at p99."""
+
+@type_check_only
+class Stored(TypedDict):
+    """What a preload stored in every server."""
+
+    records: int
+    value_bytes: int
+
+@final
+class LoadReport:
+    """What one or several generators saw."""
+
+    @staticmethod
+    def from_json(text: str) -> LoadReport:
+        """Read what `to_json` wrote. Raises LoadError."""
+
+    def to_json(self) -> str:
+        """As JSON, for another machine."""
+
+    def merge(self, other: LoadReport) -> None:
+        """Add what another generator saw at the same time; histograms merge exactly."""
+
+    def quantiles(self, wanted: Sequence[float]) -> list[tuple[float, float | None, float | None, float | None]]:
+        """Latency quantiles in us: which, the value, and the ends of its 95 % confidence interval.
+
+        A request without an answer counts as slower than all others: a quantile that falls on one is None.
+        """
+
+    def lateness(self) -> Lateness:
+        """How late the generator was."""
+
+    def counts(self) -> LoadCounts:
+        """How many requests met which fate."""
+
+    def troubles(self) -> dict[str, int]:
+        """What went wrong, in words, and how often."""
+
+    @property
+    def mean_us(self) -> float | None:
+        """Mean latency; None when nothing was answered."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the measurement."""
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether the measurement ended because the interval was narrow enough."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody ended it."""
+
+    def histogram(self) -> list[tuple[float, int]]:
+        """Every latency that was recorded, in us with three significant digits, and how often."""
+
+    def to_hgrm(self) -> str:
+        """The percentile distribution in HdrHistogram's text format, in us."""
+
+    def samples(self) -> bytes:
+        """Intended, sent and received time of every answered request: native 64-bit integers, in ns since the start."""
+
+def load_preload(plan: str) -> Stored:
+    """Store every record of a plan (JSON) in every server, and read it back. Raises LoadError."""
+
+def load_run(plan: str) -> LoadReport:
+    """Run a plan (JSON).
+
+    Releases the interpreter meanwhile; Ctrl-C ends the load, and the report says so. Raises LoadError.
+    """
+
+def load_draw(distribution: str, count: int, seed: int) -> list[float]:
+    """Numbers from a distribution, as the sizes and gaps of a plan are drawn. Raises LoadError."""
+
+def load_choose(popularity: str, records: int, count: int, seed: int) -> list[int]:
+    """Records as a popularity chooses them. Raises LoadError."""
+
+def load_arrivals(plan: str, thread: int, count: int) -> list[int]:
+    """The first intended send times of one thread of a plan, in ns since the start of the run. Raises LoadError."""

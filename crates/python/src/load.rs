@@ -1,7 +1,10 @@
 //! The load generator in Python: plans go in and reports come out.
 
+use bayop_load::arrivals::Arrivals;
+use bayop_load::distribution::Distribution;
 use bayop_load::error::{Fault, LoadError as Failure};
 use bayop_load::plan::Plan;
+use bayop_load::popularity::Popularity;
 use bayop_load::preload;
 use bayop_load::report::Report;
 use bayop_load::summary::{lateness, quantiles};
@@ -9,6 +12,8 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
 
 create_exception!(
     bayop._core,
@@ -24,7 +29,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LoadError", module.py().get_type::<LoadError>())?;
     module.add_class::<LoadReport>()?;
     module.add_function(wrap_pyfunction!(load_preload, module)?)?;
-    module.add_function(wrap_pyfunction!(load_run, module)?)
+    module.add_function(wrap_pyfunction!(load_run, module)?)?;
+    module.add_function(wrap_pyfunction!(load_draw, module)?)?;
+    module.add_function(wrap_pyfunction!(load_choose, module)?)?;
+    module.add_function(wrap_pyfunction!(load_arrivals, module)?)
 }
 
 fn raise(py: Python<'_>, failure: &Failure) -> PyErr {
@@ -77,6 +85,30 @@ pub fn load_run(py: Python<'_>, plan: &str) -> PyResult<LoadReport> {
     let plan = Plan::from_json(plan).map_err(|failure| raise(py, &failure))?;
     let report = py.detach(|| bayop_load::run::run(&plan, || Python::attach(|py| py.check_signals().is_err())));
     report.map(LoadReport).map_err(|failure| raise(py, &failure))
+}
+
+/// Numbers from a distribution, as a plan's sizes and gaps are drawn.
+#[pyfunction]
+pub fn load_draw(py: Python<'_>, distribution: &str, count: usize, seed: u64) -> PyResult<Vec<f64>> {
+    let distribution: Distribution = distribution.parse().map_err(|failure| raise(py, &failure))?;
+    let mut rng = SmallRng::seed_from_u64(seed);
+    Ok((0..count).map(|_| distribution.sample(&mut rng)).collect())
+}
+
+/// Records as a popularity chooses them.
+#[pyfunction]
+pub fn load_choose(py: Python<'_>, popularity: &str, records: u64, count: usize, seed: u64) -> PyResult<Vec<u64>> {
+    let popularity: Popularity = popularity.parse().map_err(|failure| raise(py, &failure))?;
+    let chooser = popularity.chooser(records);
+    let mut rng = SmallRng::seed_from_u64(seed);
+    Ok((0..count).map(|_| chooser.choose(&mut rng)).collect())
+}
+
+/// The first intended send times of one thread of a plan, in ns since the start of the run.
+#[pyfunction]
+pub fn load_arrivals(py: Python<'_>, plan: &str, thread: usize, count: usize) -> PyResult<Vec<u64>> {
+    let plan = Plan::from_json(plan).map_err(|failure| raise(py, &failure))?;
+    Ok(Arrivals::new(&plan, thread).take(count).collect())
 }
 
 /// What one or several generators saw.

@@ -1,0 +1,226 @@
+"""What the load generator is asked to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Final, Literal
+
+from bayop import _core
+from bayop.errors import BayopError, InputError, UnsupportedError
+
+Dialect = Literal["memcached", "memcached-binary", "redis", "http", "echo"]
+"""What servers speak."""
+
+PORTS: Final[dict[Dialect, int]] = {"memcached": 11211, "memcached-binary": 11211, "redis": 6379, "http": 80, "echo": 7}
+"""Where they are expected to listen."""
+
+STORES: Final[frozenset[Dialect]] = frozenset({"memcached", "memcached-binary", "redis"})
+"""Protocols in which records are stored before the load."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """What is asked. Distributions are spelled as in mutilate: `30`, `pareto:15,214.476,0.348238`, `fb_key`.
+
+    Attributes:
+        records: Number of records.
+        key_size: Distribution of key sizes, in bytes; a key has at least the digits of its number, at most 250.
+        value_size: Distribution of value sizes, in bytes, at most 1,000,000.
+        update: Share of requests that store.
+        popularity: `uniform`, or `zipf:EXPONENT`.
+        path: What an HTTP server is asked for.
+    """
+
+    records: int = 10_000
+    key_size: str = "30"
+    value_size: str = "200"
+    update: float = 0.0
+    popularity: str = "uniform"
+    path: str = "/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """A workload that people know by its name, with the gaps between its arrivals."""
+
+    workload: Workload
+    gaps: str
+
+
+PRESETS: Final[dict[str, Preset]] = {
+    # Sizes, gaps and the ratio of 30 GETs to an UPDATE of the ETC pool.
+    "etc": Preset(workload=Workload(key_size="fb_key", value_size="fb_value", update=1 / 31), gaps="fb_ia"),
+    # The USR pool: keys of 16 and 21 bytes, values of 2 bytes, 99.8 % GETs. The paper gives neither the shares of the
+    # two key sizes, taken to be equal, nor a fit of the gaps, taken to be exponential.
+    "usr": Preset(
+        workload=Workload(key_size="discrete:16=0.5,21=0.5", value_size="2", update=0.002), gaps="exponential"
+    ),
+}
+"""Two pools of Facebook's memcached: Atikoglu et al., "Workload Analysis of a Large-Scale Key-Value Store" (SIGMETRICS
+2012); the parameters are those of its section 5, which mutilate uses too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of constant load."""
+
+    duration_s: float
+    qps: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLoop:
+    """Requests are sent when a random process says so, whether or not the server has answered.
+
+    Attributes:
+        pieces: The load over time, from the start of the warm-up.
+        gaps: Distribution of the gaps between arrivals; its mean follows from the load.
+    """
+
+    pieces: tuple[Piece, ...]
+    gaps: str = "exponential"
+
+    @classmethod
+    def constant(cls, qps: float, gaps: str = "exponential") -> OpenLoop:
+        """A load that does not change, however long the run is."""
+        return cls((Piece(1e6, qps),), gaps)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Requests are sent at given times, in s since the start, ascending."""
+
+    times_s: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLoop:
+    """An answer makes room for the next request: the peak that a server gives to so many clients."""
+
+
+Schedule = OpenLoop | Replay | ClosedLoop
+_KINDS: Final = {OpenLoop: "open", Replay: "replay", ClosedLoop: "closed"}
+
+
+@dataclass(frozen=True, slots=True)
+class UntilInterval:
+    """Ends a run early: when half the width of a quantile's 95 % confidence interval is at most this share of it."""
+
+    quantile: float
+    half_width: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One run of the load generator.
+
+    Attributes:
+        servers: `host:port` each.
+        dialect: What they speak.
+        workload: What is asked.
+        schedule: When.
+        threads: Threads of the generator.
+        connections: Connections per thread and server.
+        depth: Most requests under way on a connection; None is no limit (in a closed loop: 1).
+        warmup_s: Load before the measurement.
+        duration_s: Length of the measurement.
+        timeout_s: After this time a request counts as lost, and its connection is closed.
+        blocking: Sleep between events instead of polling: saves a core, costs accuracy.
+        save_samples: Keep the times of every request.
+        until_interval: When to end early.
+        seed: Seed of everything random.
+    """
+
+    servers: tuple[str, ...]
+    dialect: Dialect = "memcached"
+    workload: Workload = field(default_factory=Workload)
+    schedule: Schedule
+    threads: int = 1
+    connections: int = 1
+    depth: int | None = None
+    warmup_s: float = 1.0
+    duration_s: float = 5.0
+    timeout_s: float = 2.0
+    blocking: bool = False
+    save_samples: bool = False
+    until_interval: UntilInterval | None = None
+    seed: int = 0
+
+    def to_json(self) -> str:
+        """As the generator reads it, here or on another machine."""
+        plan = asdict(self)
+        plan["schedule"]["kind"] = _KINDS[type(self.schedule)]
+        return json.dumps(plan)
+
+    def at(self, qps: float) -> Plan:
+        """The same plan with another constant load.
+
+        Raises:
+            InputError: the load of this plan is not a constant one.
+        """
+        if not isinstance(self.schedule, OpenLoop):
+            raise InputError("a load can be set in an open loop", value=_KINDS[type(self.schedule)], place="--qps")
+        return replace(self, schedule=OpenLoop.constant(qps, self.schedule.gaps))
+
+
+_FLAGS: Final = {
+    "servers": "--server",
+    "gaps": "--iadist",
+    "qps": "--qps",
+    "records": "--records",
+    "update": "--update",
+    "path": "--path",
+    "popularity": "--popularity",
+    "threads": "--threads",
+    "connections": "--connections",
+    "depth": "--depth",
+    "warmup_s": "--warmup",
+    "duration_s": "--time",
+    "timeout_s": "--timeout",
+    "until_interval": "--until-ci",
+    "times_s": "--replay",
+}
+
+
+class ServerError(BayopError):
+    """A server refuses, or does not speak the protocol: exit code 1."""
+
+
+def translate(error: _core.LoadError) -> BayopError:
+    """The generator's error as one of ours, with the flag as its place where there is one."""
+    kinds: dict[str, type[BayopError]] = {"plan": InputError, "server": ServerError, "machine": UnsupportedError}
+    place = _FLAGS.get(error.place, error.place)
+    return kinds[error.fault](error.rule, value=error.value, place=place, hint=error.hint or None)
+
+
+def check_distribution(text: str) -> str:
+    """The text, when it names a distribution.
+
+    Raises:
+        InputError: it does not.
+    """
+    try:
+        _core.load_draw(text, 0, 0)
+    except _core.LoadError as error:
+        raise InputError(error.rule, value=text, hint=error.hint) from error
+    return text
+
+
+def check_popularity(text: str) -> str:
+    """The text, when it names a popularity.
+
+    Raises:
+        InputError: it does not.
+    """
+    try:
+        _core.load_choose(text, 1, 0, 0)
+    except _core.LoadError as error:
+        raise InputError(error.rule, value=text, hint=error.hint or "for example zipf:0.99") from error
+    return text
+
+
+def with_ports(servers: Sequence[str], dialect: Dialect) -> tuple[str, ...]:
+    """`host`, `host:port` or `[v6]:port`, each completed by the protocol's port."""
+    return tuple(s if s.rpartition(":")[2].isdigit() else f"{s}:{PORTS[dialect]}" for s in servers)
