@@ -164,7 +164,7 @@ def _run_trials(
         if number == 1:
             _check_value(problem.objective, measurement)
         started = perf_counter()
-        optimizer.tell(Observation(setting, measurement, problem.qps))
+        optimizer.tell(Observation(setting, measurement, problem.qps, asked=answer.setting))
         incumbent = optimizer.incumbent()
         chosen_in_s += perf_counter() - started
         meets_slo = problem.slo.met_by(measurement[problem.slo.quantity])

@@ -26,11 +26,13 @@ class Observation:
         setting: What was in effect (not what was asked, where a driver rounds).
         measurement: What the window showed.
         qps: Offered load during the window, in requests/s.
+        asked: What was asked for; None when it is not known to be another setting.
     """
 
     setting: Setting
     measurement: Measurement
     qps: float
+    asked: Setting | None = None
 
 
 @dataclass(frozen=True, slots=True)

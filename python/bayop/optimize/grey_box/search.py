@@ -17,6 +17,7 @@ from bayop.optimize.grey_box.candidates import Candidates
 from bayop.optimize.grey_box.inputs import Encoder, Inputs
 from bayop.optimize.grey_box.model import Posterior
 from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
+from bayop.optimize.rounding import Rounding
 from bayop.space import Setting, fastest_setting
 
 _RESIDUAL_SCALES: Final = (1.0, 2.0, 4.0)
@@ -72,6 +73,7 @@ class GreyBox:
         self._outputs = Outputs.of(problem, explained=use_prior and self._encoder.explained)
         self._candidates = Candidates(problem.space)
         self._inputs = self._encode(self._candidates.settings)
+        self._rounding = Rounding()
         self._fastest = fastest_setting(problem.space)
         self._observations = list(problem.history)
         self._posterior: Posterior | None = None
@@ -92,7 +94,7 @@ class GreyBox:
         reference = held[1] if held else float(self._believe(self._encode([self._fastest])).objective[0])
         setting, _ = self._best(settings, belief, allowed, reference)
         nearby = self._candidates.around(setting)
-        belief = self._believe(self._encode(nearby))
+        belief = self._believe(self._expect(nearby))
         setting, promise = self._best(nearby, belief, self._allowed(belief, trials_left), reference)
         if held is not None and promise < self._caution.worth * abs(reference):
             return Finished("converged")
@@ -101,6 +103,10 @@ class GreyBox:
     def tell(self, observation: Observation) -> None:
         """Takes in one trial; the model is updated when it is next needed."""
         self._observations.append(observation)
+        if observation.asked is not None:
+            self._rounding.learn(observation.asked, observation.setting)
+            if not self._rounding.is_exact:
+                self._inputs = self._expect(self._candidates.settings)
         self._posterior = self._held = None
 
     def incumbent(self) -> Setting | None:
@@ -147,7 +153,8 @@ class GreyBox:
         """While no setting is safe enough: the most plausible one, or where none is, the fastest; none twice."""
         order = belief.plausible if belief.plausible.max() >= _PLAUSIBLE else -belief.log_latency
         tried = {tuple(o.setting.items()) for o in self._here()}
-        untried = [-math.inf if tuple(s.items()) in tried else order[i] for i, s in enumerate(settings)]
+        rounded = [tuple(self._rounding.of(s).items()) for s in settings]
+        untried = [-math.inf if setting in tried else order[i] for i, setting in enumerate(rounded)]
         return settings[int(np.argmax(untried))]
 
     def _hopeless(self, belief: Belief) -> bool:
@@ -176,6 +183,10 @@ class GreyBox:
     def _encode(self, settings: Sequence[Setting]) -> Inputs:
         """The settings at this problem's load."""
         return self._encoder.encode(settings, np.zeros(len(settings)))
+
+    def _expect(self, settings: Sequence[Setting]) -> Inputs:
+        """What is expected to be in effect when each of the settings is asked for."""
+        return self._encode([self._rounding.of(s) for s in settings])
 
     def _believe(self, at: Inputs) -> Belief:
         last = self._observations[-1].measurement
