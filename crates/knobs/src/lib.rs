@@ -8,12 +8,14 @@
 //! - [`control`]: one kernel attribute each (a sysfs file, a coalescing parameter, an MSR), with how to read it, write
 //!   it and undo a write by hand. Whoever writes saves what [`control::Control::read`] gave first.
 //! - [`sensor`]: what the machine shows: energy, utilization, interrupts, idle states, as [`sensor::Reading`]s.
+//! - [`doctor`]: what the machine lets BayOp control and measure, and what to do about the rest.
 //! - [`host`]: where the kernel's interfaces are: the live machine, or a recorded one, unpacked by [`tree`].
 //!
 //! Nothing here decides whether a write is allowed, remembers an original or restores one: that is the agent's work.
 
 pub mod catalogue;
 pub mod control;
+pub mod doctor;
 pub mod error;
 pub mod host;
 pub mod knob;

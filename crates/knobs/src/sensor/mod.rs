@@ -25,6 +25,7 @@ use crate::host::Host;
 use power::Power;
 use reading::Sample;
 
+pub(crate) use interrupts::nic_interrupts;
 pub use power::{Method, Model, Options, Order, Scaling};
 pub use reading::{Kind, Reading};
 
@@ -69,6 +70,16 @@ impl Sensors {
     /// There is no meter among those allowed, with the reason.
     pub fn method(&self) -> Result<Method> {
         self.power.method()
+    }
+
+    /// The places whose energies make up that of the machine: `package-0`, `package-0/dram`.
+    pub fn counted(&self) -> Vec<&str> {
+        self.power.counted_places()
+    }
+
+    /// The hwmon inputs that are read but not taken for the machine.
+    pub fn uncounted_inputs(&self) -> Vec<&str> {
+        self.power.uncounted_inputs()
     }
 
     /// The longest time between two ticks in which no counter of the chosen meter can wrap unseen; none when nothing

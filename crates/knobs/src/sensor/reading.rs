@@ -1,13 +1,9 @@
 //! What a sensor said, and when.
 
-use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
-
 use crate::error::Result;
 
 /// Whether a reading counts up or stands for a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A count since some start; only differences mean something. A counter that is less than it was has wrapped (the
     /// kernel keeps interrupts and softirqs in 32 bits) or started anew: discard that window.
@@ -41,23 +37,6 @@ impl Reading {
     /// The name with its place: `energy_j@package-0`.
     pub fn id(&self) -> String {
         format!("{}@{}", self.name, self.at)
-    }
-}
-
-impl Serialize for Reading {
-    /// As an object with `value` and `error`, one of which is null.
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Reading", 9)?;
-        fields.serialize_field("name", self.name)?;
-        fields.serialize_field("at", &self.at)?;
-        fields.serialize_field("value", &self.value.as_ref().ok())?;
-        fields.serialize_field("unit", self.unit)?;
-        fields.serialize_field("kind", &self.kind)?;
-        fields.serialize_field("source", &self.source)?;
-        fields.serialize_field("estimated", &self.estimated)?;
-        fields.serialize_field("time_s", &self.time_s)?;
-        fields.serialize_field("error", &self.value.as_ref().err().map(ToString::to_string))?;
-        fields.end()
     }
 }
 

@@ -26,8 +26,13 @@ struct Interrupt<'a> {
 /// A network device with its interrupts' numbers.
 type Device = (String, Vec<u32>);
 
+/// The interrupts of each network device but the loopback; none for one without a device.
+pub(crate) fn nic_interrupts(host: &Host) -> Vec<Device> {
+    nic::names(host).into_iter().map(|device| irqs(host, device)).collect()
+}
+
 pub(super) fn sample(host: &Host, sample: &mut Sample) {
-    let devices: Vec<Device> = nic::names(host).into_iter().map(|device| irqs(host, device)).collect();
+    let devices = nic_interrupts(host);
     if devices.iter().all(|(_, irqs)| irqs.is_empty()) {
         return;
     }

@@ -104,6 +104,17 @@ impl Power {
         self.chosen.clone()
     }
 
+    pub fn counted_places(&self) -> Vec<&str> {
+        let counted = self.chosen.iter().flat_map(|&method| self.counted(method));
+        counted.map(|channel| channel.at.as_str()).collect()
+    }
+
+    pub fn uncounted_inputs(&self) -> Vec<&str> {
+        let is_hwmon = |method| matches!(method, Method::HwmonEnergy | Method::HwmonPower);
+        let others = self.channels.iter().filter(|channel| is_hwmon(channel.method) && !channel.counted);
+        others.map(|channel| channel.at.as_str()).collect()
+    }
+
     pub fn tick_within_s(&self) -> Option<f64> {
         let chosen = self.channels.iter().filter(|channel| self.chosen == Ok(channel.method));
         chosen.filter_map(|channel| channel.input.look_within_s()).reduce(f64::min)

@@ -88,24 +88,6 @@ fn the_average_that_the_cpu_counted_goes_before_the_current_frequency() {
     assert_eq!(value(&sensors.sample(2.0), "freq_mhz@cpu0"), 2899.998);
 }
 
-#[test]
-fn a_reading_is_an_object_with_a_value_or_an_error() {
-    let machine = server();
-    machine.set("sys/class/net/eth1/statistics/rx_packets", "");
-    let readings = machine.sensors("").sample(1.0);
-    let json = |id| serde_json::to_value(find(&readings, id)).unwrap();
-    assert_eq!(
-        json("nic_rx_packets@eth0"),
-        serde_json::json!({
-            "name": "nic_rx_packets", "at": "eth0", "value": 11.0, "unit": "1", "kind": "counter",
-            "source": "/sys/class/net/eth0/statistics/rx_packets", "estimated": false, "time_s": 1.0, "error": null
-        })
-    );
-    let failed = json("nic_rx_packets@eth1");
-    assert!(failed["value"].is_null());
-    assert!(failed["error"].as_str().unwrap().starts_with("/sys/class/net/eth1/statistics/rx_packets: "));
-}
-
 /// Every file of the server with the readings that must turn into errors when it is garbage.
 const FILES: [(&str, &str); 10] = [
     ("proc/stat", "cpu_busy_s@machine"),

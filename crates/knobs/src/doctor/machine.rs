@@ -1,0 +1,122 @@
+//! The machine as a whole: its kernel, whether it is virtual, its clock, its agent.
+
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use super::{Finding, Status};
+use crate::host::Host;
+
+const RELEASE: &str = "proc/sys/kernel/osrelease";
+const CLOCK: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// The kernel whose netdev family sets deferral by NAPI and knows irq-suspend-timeout
+/// (Documentation/networking/napi.rst; net/core/netdev-genl.c).
+const PER_NAPI: (u32, u32) = (6, 13);
+
+/// Clock sources that are read without leaving the CPU or the guest.
+const FAST_CLOCKS: [&str; 5] = ["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase"];
+
+/// Refuses what is not Linux: everything else reads the kernel's own files.
+pub(super) fn linux(host: &Host) -> Result<(), Finding> {
+    if host.has("proc") && host.has("sys") {
+        return Ok(());
+    }
+    let (found, why) = ("no /proc or no /sys", "knobs and sensors are files of the Linux kernel");
+    Err(Finding::new("kernel", Status::Blocker, found, why).remedy("run on Linux, with /proc and /sys mounted"))
+}
+
+pub(super) fn examine(host: &Host) -> Vec<Finding> {
+    vec![kernel(host), virtualization(host), clock(host)]
+}
+
+fn kernel(host: &Host) -> Finding {
+    let why = "deferral by NAPI and irq-suspend-timeout need Linux 6.13";
+    let release = match host.read(RELEASE) {
+        Ok(release) => release,
+        Err(error) => return Finding::missing("kernel", &error),
+    };
+    match version(&release) {
+        Some(version) if version >= PER_NAPI => Finding::ok("kernel", release, why),
+        _ => Finding::note("kernel", release, why).remedy("run Linux 6.13 or later to tune single NAPI instances"),
+    }
+}
+
+/// Major and minor of a release such as `6.1.0-18-amd64`.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(['.', '-', '+']).map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+/// A guest sees the `hypervisor` flag (x86), `/sys/hypervisor/type` (Xen), or a maker of virtual machines in DMI.
+fn virtualization(host: &Host) -> Finding {
+    let why = "a guest has no RAPL, and its host decides frequency and idle states";
+    let dmi = |name| host.read(&format!("sys/class/dmi/id/{name}")).ok().filter(|text| !text.is_empty());
+    let maker = dmi("sys_vendor");
+    let is_maker = |text: &String| MAKERS.iter().any(|maker| text.contains(maker));
+    let hypervisor = host.read("sys/hypervisor/type").ok().filter(|kind| !kind.is_empty());
+    if !has_flag(host, "hypervisor") && hypervisor.is_none() && !maker.as_ref().is_some_and(is_maker) {
+        return Finding::ok("virtual machine", "no", why);
+    }
+    let kind = hypervisor.or_else(|| Some([maker?, dmi("product_name").unwrap_or_default()].join(" ")));
+    let found = kind.map_or("yes".to_owned(), |kind| format!("yes: {}", kind.trim()));
+    Finding::note("virtual machine", found, why)
+        .remedy("tune NIC and NAPI knobs here; run the agent on the host for the others")
+}
+
+/// Makers of virtual machines as DMI spells them.
+const MAKERS: [&str; 6] = ["QEMU", "VMware", "innotek GmbH", "Xen", "Bochs", "Parallels"];
+
+/// Whether `/proc/cpuinfo` shows a flag of the processor.
+fn has_flag(host: &Host, flag: &str) -> bool {
+    let cpuinfo = host.read("proc/cpuinfo").unwrap_or_default();
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    flags.is_some_and(|line| line.split_ascii_whitespace().any(|word| word == flag))
+}
+
+fn clock(host: &Host) -> Finding {
+    let why = "timestamps of a slow clock source cost about a microsecond each, in every packet and request";
+    match host.read(CLOCK) {
+        Ok(clock) if FAST_CLOCKS.contains(&clock.as_str()) => Finding::ok("clock source", clock, why),
+        Ok(clock) => Finding::note("clock source", clock, why)
+            .remedy("see why in `dmesg | grep -i tsc`; where the TSC is sound, boot with tsc=reliable"),
+        Err(error) => Finding::missing("clock source", &error),
+    }
+}
+
+/// Whether somebody can listen at the agent's socket.
+pub(super) fn agent(socket: &Path) -> Finding {
+    let (found, why) = (socket.display().to_string(), "the agent reads sensors and applies settings");
+    match std::fs::metadata(socket) {
+        Ok(metadata) if metadata.file_type().is_socket() => Finding::ok("agent", found, why),
+        _ => Finding::new("agent", Status::Missing, format!("no socket {found}"), why)
+            .remedy("systemctl enable --now bayop-agent"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn releases_of_distributions_have_a_version() {
+        for (release, expected) in [
+            ("6.1.0-18-amd64", Some((6, 1))),
+            ("6.13-rc4", Some((6, 13))),
+            ("5.15.0-91-generic", Some((5, 15))),
+            ("6.18.44+", Some((6, 18))),
+            ("6", None),
+            ("next-2024", None),
+        ] {
+            assert_eq!(version(release), expected, "{release}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_release_is_read(release in "\\PC{0,40}") {
+            version(&release);
+        }
+    }
+}

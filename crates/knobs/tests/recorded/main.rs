@@ -1,0 +1,6 @@
+//! Sensors and doctor on recorded machines.
+
+mod activity;
+mod doctor;
+mod energy;
+mod machine;

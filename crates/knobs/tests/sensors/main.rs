@@ -1,5 +1,0 @@
-//! The sensors of recorded machines.
-
-mod activity;
-mod energy;
-mod machine;
