@@ -1,0 +1,247 @@
+//! The real binary on a recorded machine.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A server with two packages and three power caps: 125, 150 and 125 W.
+pub const SERVER: &str = include_str!("server.tree");
+/// The caps of [`SERVER`] as instances.
+pub const CAPS: [&str; 3] = ["power.cap_w@intel-rapl:0/0", "power.cap_w@intel-rapl:0/1", "power.cap_w@intel-rapl:1/0"];
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A recorded machine, a configuration and a place for the agent's files.
+pub struct Machine {
+    folder: TempDir,
+}
+
+/// The text of every file, by path: two machines are the same when these are.
+pub type Tree = BTreeMap<PathBuf, String>;
+
+impl Machine {
+    /// A machine whose agent applies caps of 50 W and more.
+    pub fn new() -> Self {
+        Self::with_config("mode = \"apply\"\n[allow.\"power.cap_w\"]\nplaces = [\"*\"]\nlow = 50\n")
+    }
+
+    /// A machine whose agent's configuration ends with `config`.
+    pub fn with_config(config: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // Others may pass: it is the socket that has to keep them out.
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let machine = Self { folder };
+        bayop_knobs::tree::unpack(SERVER, &machine.root()).unwrap();
+        fs::create_dir(machine.path("run")).unwrap();
+        let group = nix::unistd::Group::from_gid(nix::unistd::getegid()).unwrap().unwrap().name;
+        let config = config.replace("FOLDER", machine.folder.path().to_str().unwrap());
+        let paths = format!("socket = {:?}\nstate_dir = {:?}\n", machine.socket(), machine.path("state"));
+        let group = if config.contains("group = ") { String::new() } else { format!("group = {group:?}\n") };
+        fs::write(machine.path("agent.toml"), format!("{paths}{group}{config}")).unwrap();
+        machine
+    }
+
+    /// A path in the machine's folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The recorded machine.
+    pub fn root(&self) -> PathBuf {
+        self.path("root")
+    }
+
+    /// The agent's socket.
+    pub fn socket(&self) -> PathBuf {
+        self.path("run/agent.sock")
+    }
+
+    /// The agent's journal.
+    pub fn journal(&self) -> PathBuf {
+        self.path("state/journal")
+    }
+
+    /// The file behind a cap.
+    pub fn cap(&self, cap: &str) -> PathBuf {
+        let (zone, index) = cap.strip_prefix("power.cap_w@").unwrap().split_once('/').unwrap();
+        self.root().join(format!("sys/class/powercap/{zone}/constraint_{index}_power_limit_uw"))
+    }
+
+    /// Every file of the recorded machine. A line's end is not compared: the kernel adds it, a recorded tree keeps it.
+    pub fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        walk(&self.root(), &mut tree);
+        tree
+    }
+
+    /// A verb of the agent with this machine's configuration.
+    pub fn command(&self, verb: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bayop-agent"));
+        command.arg(verb).arg("--config").arg(self.path("agent.toml")).arg("--root").arg(self.root());
+        command
+    }
+
+    /// Runs a verb to its end.
+    pub fn run(&self, verb: &str, arguments: &[&str]) -> Output {
+        self.command(verb).args(arguments).output().unwrap()
+    }
+
+    /// The agent, once it listens.
+    pub fn serve(&self) -> Agent {
+        self.serve_with(&[]).expect("the agent starts")
+    }
+
+    /// The agent with some environment, once it listens; none when it ended before.
+    pub fn serve_with(&self, environment: &[(&str, &str)]) -> Option<Agent> {
+        let log = fs::File::create(self.path("log")).unwrap();
+        let mut command = self.command("serve");
+        command.envs(environment.iter().copied()).stdout(Stdio::null()).stderr(log);
+        let mut process = command.spawn().unwrap();
+        let start = Instant::now();
+        while UnixStream::connect(self.socket()).is_err() {
+            if process.try_wait().unwrap().is_some() {
+                return None;
+            }
+            assert!(start.elapsed() < PATIENCE, "the agent does not listen: {}", self.log());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Some(Agent { process, socket: self.socket() })
+    }
+
+    /// What the last agent logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.path("log")).unwrap()
+    }
+}
+
+fn walk(folder: &Path, tree: &mut Tree) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            walk(&path, tree);
+        } else {
+            tree.insert(path.clone(), fs::read_to_string(&path).unwrap().trim_end().to_owned());
+        }
+    }
+}
+
+/// A running agent; killed when it is dropped.
+pub struct Agent {
+    process: Child,
+    socket: PathBuf,
+}
+
+impl Agent {
+    /// A request; none when the agent died over it.
+    pub fn try_request(&self, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let mut stream = UnixStream::connect(&self.socket).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: agent\r\nconnection: close\r\n");
+        write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).ok()?;
+        answer(stream)
+    }
+
+    /// A request that is answered.
+    pub fn request(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        self.try_request(method, path, &body).expect("the agent answers")
+    }
+
+    /// A GET that succeeds.
+    pub fn get(&self, path: &str) -> Value {
+        let (status, body) = self.request("GET", path, Value::Null);
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    /// A POST that succeeds.
+    pub fn post(&self, path: &str, body: Value) -> Value {
+        let (status, answer) = self.request("POST", path, body);
+        assert!(status == 200 || status == 201, "{status} {answer}");
+        answer
+    }
+
+    /// A POST that is refused: its status and error.
+    pub fn refused(&self, path: &str, body: Value) -> (u16, Value) {
+        let (status, answer) = self.request("POST", path, body);
+        assert!(status >= 400, "{status} {answer}");
+        (status, answer["error"].clone())
+    }
+
+    /// A lease of a minute.
+    pub fn lease(&self) -> Value {
+        self.post("/v1/lease", json!({"holder": "test", "ttl_s": 60}))["lease"].clone()
+    }
+
+    /// How the knob stands in the status.
+    pub fn held(&self, knob: &str) -> Option<Value> {
+        let status = self.get("/v1/status");
+        status["held"].as_array().unwrap().iter().find(|held| held["knob"] == knob).cloned()
+    }
+
+    /// Waits until `done` holds of the status.
+    pub fn until(&self, done: impl Fn(&Value) -> bool) -> Value {
+        let start = Instant::now();
+        loop {
+            let status = self.get("/v1/status");
+            if done(&status) {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "{status}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends the agent as systemd does. Returns its exit code.
+    pub fn stop(mut self) -> Option<i32> {
+        self.signal(nix::sys::signal::Signal::SIGTERM);
+        self.process.wait().unwrap().code()
+    }
+
+    /// Ends the agent as a crash does.
+    pub fn kill(mut self) {
+        self.signal(nix::sys::signal::Signal::SIGKILL);
+        self.process.wait().unwrap();
+    }
+
+    /// Waits for an agent that dies by itself.
+    pub fn wait(mut self) {
+        self.process.wait().unwrap();
+    }
+
+    /// The agent's process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    fn signal(&self, signal: nix::sys::signal::Signal) {
+        // An agent that is dead already takes no signal, which its exit status then shows.
+        let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.process.id() as i32), signal);
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The status and body of an HTTP answer; none when the other side ended early.
+pub fn answer(mut stream: impl std::io::Read) -> Option<(u16, Value)> {
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    Some((status, serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned()))))
+}

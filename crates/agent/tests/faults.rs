@@ -1,0 +1,360 @@
+//! Everything that goes wrong around an agent: dead brains, full disks, stubborn files, gone devices, torn journals,
+//! other people.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use bayop_agent::hold::Hold;
+use bayop_agent::journal::Journal;
+use bayop_knobs::Host;
+use common::{Agent, CAPS, Machine};
+use serde_json::{Value, json};
+
+/// An agent that holds every cap at 70 W, with its lease.
+fn holding(machine: &Machine) -> (Agent, Value) {
+    let agent = machine.serve();
+    let lease = agent.lease();
+    let applied = agent.post("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 70}}));
+    assert_eq!(applied["setting"], json!({"power.cap_w": 70.0}));
+    assert_eq!(applied["changes"][1]["before"], 150.0);
+    assert_eq!(fs::read_to_string(machine.cap(CAPS[1])).unwrap().trim_end(), "70000000");
+    (agent, lease)
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_dead_brain_means_restore() {
+    let machine = Machine::new();
+    let found = machine.tree();
+    let agent = machine.serve();
+    let lease = agent.post("/v1/lease", json!({"holder": "brain", "ttl_s": 2}))["lease"].clone();
+    agent.post("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 70}}));
+    agent.post("/v1/lease/renew", json!({"lease": lease}));
+    assert_ne!(machine.tree(), found);
+    let status = agent.until(|status| status["lease"].is_null());
+    assert_eq!(status["held"], json!([]));
+    assert_eq!(machine.tree(), found);
+    let (status, error) = agent.refused("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 60}}));
+    assert_eq!((status, &error["kind"]), (409, &json!("conflict")));
+    assert!(machine.log().contains("event=lease_expired holder=brain"));
+}
+
+#[test]
+fn what_is_kept_outlives_its_lease_and_not_the_agent() {
+    let machine = Machine::new();
+    let found = machine.tree();
+    let (agent, lease) = holding(&machine);
+    let held = machine.tree();
+    agent.post("/v1/release", json!({"lease": lease, "keep": true}));
+    let status = agent.get("/v1/status");
+    assert_eq!((&status["kept"], &status["lease"]), (&json!(true), &Value::Null));
+    assert_eq!(machine.tree(), held);
+    assert_eq!(agent.stop(), Some(0));
+    assert_eq!(machine.tree(), found);
+}
+
+#[test]
+fn one_writer_and_one_agent_at_a_time() {
+    let machine = Machine::new();
+    let (agent, _lease) = holding(&machine);
+    let held = machine.tree();
+    let (status, error) = agent.refused("/v1/lease", json!({"holder": "second", "ttl_s": 10}));
+    assert_eq!((status, &error["value"]), (409, &json!("test")));
+    let (status, _) = agent.refused("/v1/apply", json!({"lease": "0", "setting": {"power.cap_w": 60}}));
+    assert_eq!(status, 409);
+    for verb in ["serve", "restore"] {
+        let second = machine.run(verb, &[]);
+        assert_eq!(second.status.code(), Some(2), "{second:?}");
+        assert!(String::from_utf8(second.stderr).unwrap().contains("the agent is running"));
+    }
+    assert_eq!(machine.tree(), held);
+}
+
+#[test]
+fn a_setting_is_applied_as_a_whole_or_not_at_all() {
+    let machine = Machine::new();
+    let (agent, lease) = holding(&machine);
+    let held = machine.tree();
+    mode(&machine.cap(CAPS[2]), 0o444);
+    let (status, error) = agent.refused("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 60}}));
+    assert_eq!((status, &error["kind"]), (502, &json!("unsupported")));
+    assert!(error["place"].as_str().unwrap().contains("intel-rapl:1/constraint_0"), "{error}");
+    assert_eq!(machine.tree(), held);
+    assert!(agent.get("/v1/status")["held"].as_array().unwrap().iter().all(|held| held["state"] == "held"));
+}
+
+#[test]
+fn a_knob_that_can_not_be_restored_is_latched_until_it_is() {
+    let machine = Machine::new();
+    let found = machine.tree();
+    let (agent, lease) = holding(&machine);
+    mode(&machine.cap(CAPS[0]), 0o444);
+    let released = agent.post("/v1/release", json!({"lease": lease}));
+    assert_eq!(released["latched"][0]["knob"], CAPS[0]);
+    assert_eq!(released["restored"], json!([CAPS[1], CAPS[2]]));
+    let held = agent.held(CAPS[0]).unwrap();
+    assert_eq!((&held["state"], &held["found"], &held["effective"]), (&json!("latched"), &json!(125.0), &json!(70.0)));
+
+    let lease = agent.lease();
+    let (status, error) = agent.refused("/v1/apply", json!({"lease": lease, "setting": {(CAPS[0]): 60}}));
+    assert_eq!((status, &error["place"]), (409, &json!(CAPS[0])));
+    agent.post("/v1/apply", json!({"lease": lease, "setting": {(CAPS[1]): 60}}));
+
+    // The latch outlives the agent, which says by its exit code that the machine is not as it was found.
+    assert_eq!(agent.stop(), Some(3));
+    let restore = machine.run("restore", &[]);
+    assert_eq!(restore.status.code(), Some(3), "{restore:?}");
+    let agent = machine.serve();
+    assert_eq!(agent.held(CAPS[0]).unwrap()["state"], "latched");
+
+    mode(&machine.cap(CAPS[0]), 0o644);
+    assert_eq!(agent.post("/v1/restore", json!({}))["restored"], json!([CAPS[0]]));
+    assert_eq!(machine.tree(), found);
+    assert_eq!(agent.stop(), Some(0));
+}
+
+#[test]
+fn a_device_that_vanishes_is_latched_and_the_others_are_restored() {
+    let machine = Machine::new();
+    let mut found = machine.tree();
+    let (agent, _lease) = holding(&machine);
+    let zone = machine.root().join("sys/class/powercap/intel-rapl:1");
+    fs::remove_dir_all(&zone).unwrap();
+    found.retain(|path, _| !path.starts_with(&zone));
+    agent.until(|status| status["held"].as_array().unwrap().iter().any(|held| held["state"] == "latched"));
+    let held = agent.held(CAPS[2]).unwrap();
+    assert!(held["reason"].as_str().unwrap().contains("No such file"), "{held}");
+    let released = agent.post("/v1/restore", json!({}));
+    assert_eq!((&released["restored"], &released["latched"][0]["knob"]), (&json!([CAPS[0], CAPS[1]]), &json!(CAPS[2])));
+    assert_eq!(machine.tree(), found);
+}
+
+#[test]
+fn what_somebody_else_changes_is_theirs() {
+    let machine = Machine::new();
+    let mut found = machine.tree();
+    let (agent, lease) = holding(&machine);
+    fs::write(machine.cap(CAPS[0]), "99000000\n").unwrap();
+    found.insert(machine.cap(CAPS[0]), "99000000".to_owned());
+    agent.until(|status| status["held"][0]["state"] == "stood_down");
+    let held = agent.held(CAPS[0]).unwrap();
+    assert!(held["reason"].as_str().unwrap().contains("from 70000000 to 99000000"), "{held}");
+    assert_eq!(held["effective"], 99.0);
+    let (status, error) = agent.refused("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 60}}));
+    assert_eq!((status, &error["place"]), (409, &json!(CAPS[0])));
+    let metrics = agent.get("/metrics");
+    assert!(metrics.as_str().unwrap().contains("bayop_knob_drift_total{knob=\"power.cap_w\"} 1"));
+
+    let released = agent.post("/v1/release", json!({"lease": lease}));
+    assert_eq!(released["stood_down"], json!([CAPS[0]]));
+    assert_eq!(released["restored"], json!([CAPS[1], CAPS[2]]));
+    assert_eq!(machine.tree(), found);
+    assert_eq!(agent.stop(), Some(0));
+}
+
+#[test]
+fn what_somebody_else_changed_while_no_agent_ran_is_theirs_too() {
+    let machine = Machine::new();
+    let mut found = machine.tree();
+    let (agent, _lease) = holding(&machine);
+    agent.kill();
+    fs::write(machine.cap(CAPS[0]), "99000000\n").unwrap();
+    found.insert(machine.cap(CAPS[0]), "99000000".to_owned());
+    let restore = machine.run("restore", &[]);
+    assert_eq!(restore.status.code(), Some(0));
+    assert!(String::from_utf8(restore.stdout).unwrap().contains(&format!("left      {}", CAPS[0])));
+    assert_eq!(machine.tree(), found);
+}
+
+#[test]
+fn after_a_reboot_only_what_still_reads_as_applied_is_restored() {
+    let machine = Machine::new();
+    let found = machine.tree();
+    let (agent, _lease) = holding(&machine);
+    agent.kill();
+    fs::write(machine.root().join("proc/sys/kernel/random/boot_id"), "another boot\n").unwrap();
+    // The firmware's own default, which is not what was found: the reboot's doing, so it stays.
+    fs::write(machine.cap(CAPS[0]), "180000000\n").unwrap();
+    fs::write(machine.cap(CAPS[1]), "150000000\n").unwrap();
+    let agent = machine.serve();
+    let caps = CAPS.map(|cap| fs::read_to_string(machine.cap(cap)).unwrap().trim_end().to_owned());
+    assert_eq!(caps, ["180000000", "150000000", "125000000"]);
+    assert_eq!(agent.get("/v1/status")["held"], json!([]));
+    assert!(!machine.journal().exists());
+    assert_eq!(machine.tree().len(), found.len());
+}
+
+#[test]
+fn restore_print_gives_commands_that_restore() {
+    let machine = Machine::new();
+    let found = machine.tree();
+    let (agent, _lease) = holding(&machine);
+    let held = machine.tree();
+    let printed = machine.run("restore", &["--print"]);
+    agent.kill();
+    assert_eq!(machine.tree(), held, "printing changes nothing");
+    let commands = String::from_utf8(printed.stdout).unwrap();
+    let commands = commands.replace("> /sys", &format!("> {}/sys", machine.root().display()));
+    assert!(Command::new("sh").arg("-c").arg(&commands).status().unwrap().success());
+    assert_eq!(machine.tree(), found, "{commands}");
+}
+
+#[test]
+fn a_journal_cut_at_any_byte_is_reported_and_what_is_left_of_it_restored() {
+    let machine = Machine::new();
+    let found = machine.tree();
+    let (agent, _lease) = holding(&machine);
+    agent.kill();
+    let (journal, held) = (fs::read(machine.journal()).unwrap(), machine.tree());
+    let hold = || {
+        let host = Host::recorded(machine.root());
+        let boot_id = host.read("proc/sys/kernel/random/boot_id").unwrap();
+        Hold::new(host, boot_id, Journal::new(machine.path("state")))
+    };
+    for length in 0..journal.len() {
+        held.iter().for_each(|(path, text)| fs::write(path, text).unwrap());
+        fs::write(machine.journal(), &journal[..length]).unwrap();
+        let mut hold = hold();
+        let outcome = hold.recover().unwrap();
+        let lines = journal[..length].iter().filter(|&&byte| byte == b'\n').count();
+        assert_eq!(outcome.restored.len(), lines.saturating_sub(1), "cut at {length}");
+        assert!(hold.damage().is_some(), "cut at {length}");
+        assert_eq!(hold.apply(&Default::default(), &[]).unwrap_err().kind, bayop_agent::error::Kind::Conflict);
+        let now = machine.tree();
+        for cap in CAPS {
+            let expected = if outcome.restored.iter().any(|knob| knob == cap) { &found } else { &held };
+            assert_eq!(now[&machine.cap(cap)], expected[&machine.cap(cap)], "cut at {length}");
+        }
+        Journal::new(machine.path("state")).discard_damaged().unwrap();
+    }
+    println!("{} cuts", journal.len());
+}
+
+#[test]
+fn nothing_is_applied_after_a_torn_journal_until_a_person_has_looked() {
+    let machine = Machine::new();
+    let (agent, _lease) = holding(&machine);
+    agent.kill();
+    let journal = fs::read(machine.journal()).unwrap();
+    fs::write(machine.journal(), &journal[..journal.len() - 1]).unwrap();
+    for start in ["first", "second"] {
+        let agent = machine.serve();
+        assert!(agent.get("/v1/status")["damage"].is_string(), "{start}");
+        let lease = agent.lease();
+        let (status, error) = agent.refused("/v1/apply", json!({"lease": lease, "setting": {(CAPS[0]): 60}}));
+        assert_eq!(status, 409, "{error}");
+        assert!(error["hint"].as_str().unwrap().contains("--discard-damaged"));
+        agent.stop();
+    }
+    assert_eq!(machine.run("restore", &[]).status.code(), Some(3));
+    assert_eq!(machine.run("restore", &["--discard-damaged"]).status.code(), Some(0));
+    let agent = machine.serve();
+    let lease = agent.lease();
+    agent.post("/v1/apply", json!({"lease": lease, "setting": {(CAPS[0]): 60}}));
+}
+
+/// A file system of 64 KiB in the state folder, full but for nothing.
+struct FullDisk<'a>(&'a Machine);
+
+impl<'a> FullDisk<'a> {
+    /// None, with the reason printed, when this user may not mount.
+    fn mount(machine: &'a Machine) -> Option<Self> {
+        let state = machine.path("state");
+        fs::create_dir(&state).unwrap();
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k,mode=700", "none"]).arg(&state).output();
+        match mounted {
+            Ok(output) if output.status.success() => Some(Self(machine)),
+            refused => {
+                println!("SKIPPED: a small file system can't be mounted here: {refused:?}");
+                None
+            }
+        }
+    }
+
+    fn fill(&self) {
+        use std::io::Write as _;
+        let mut file = fs::File::create(self.0.path("state/filler")).unwrap();
+        while file.write_all(&[0; 512]).is_ok() {}
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.0.path("state/filler")).unwrap();
+    }
+}
+
+impl Drop for FullDisk<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.0.path("state")).status();
+    }
+}
+
+#[test]
+fn a_full_disk_means_nothing_is_written() {
+    let machine = Machine::new();
+    let found = machine.tree();
+    let Some(disk) = FullDisk::mount(&machine) else { return };
+    let agent = machine.serve();
+    let lease = agent.lease();
+    disk.fill();
+    let (status, error) = agent.refused("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 60}}));
+    assert_eq!((status, &error["kind"]), (502, &json!("unsupported")));
+    assert!(error["rule"].as_str().unwrap().contains("No space left"), "{error}");
+    assert_eq!(machine.tree(), found);
+    assert_eq!(agent.get("/v1/status")["held"], json!([]));
+
+    disk.make_room();
+    agent.post("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 60}}));
+    let held = machine.tree();
+    disk.fill();
+    agent.refused("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 55}}));
+    assert_eq!(machine.tree(), held);
+    // Restoring needs no room.
+    assert_eq!(agent.stop(), Some(0));
+    assert_eq!(machine.tree(), found);
+    assert!(!machine.journal().exists());
+}
+
+#[test]
+fn a_killed_agent_s_machine_is_restored_on_a_full_disk() {
+    let machine = Machine::new();
+    let found = machine.tree();
+    let Some(disk) = FullDisk::mount(&machine) else { return };
+    let (agent, _lease) = holding(&machine);
+    disk.fill();
+    agent.kill();
+    let agent = machine.serve();
+    assert_eq!(machine.tree(), found);
+    assert_eq!(agent.stop(), Some(0));
+}
+
+#[test]
+fn an_observer_refuses_and_an_adviser_writes_nothing() {
+    let allow = "[allow.\"power.cap_w\"]\nplaces = [\"*\"]\n";
+    for (mode, status) in [("observe", 403), ("advise", 200)] {
+        let machine = Machine::with_config(&format!("mode = \"{mode}\"\n{allow}"));
+        let found = machine.tree();
+        let agent = machine.serve();
+        let lease = agent.lease();
+        let request = json!({"lease": lease, "setting": {"power.cap_w": 60}});
+        let (answered, answer) = agent.request("POST", "/v1/apply", request);
+        assert_eq!(answered, status, "{answer}");
+        if mode == "advise" {
+            assert_eq!(answer["advised"], true);
+            let change = json!({"knob": CAPS[0], "before": 125.0, "requested": 60.0, "effective": null});
+            assert_eq!(answer["changes"][0], change);
+            assert!(machine.log().contains("event=advised knob=power.cap_w@intel-rapl:0/0 before=125 requested=60"));
+        }
+        let dry_run = agent.post("/v1/apply", json!({"setting": {(CAPS[1]): 60}, "dry_run": true}));
+        assert_eq!(dry_run["changes"][0]["before"], 150.0);
+        assert_eq!(machine.tree(), found);
+        assert!(!machine.journal().exists());
+    }
+}
