@@ -182,7 +182,7 @@ class AgentTarget:
         sleep(max(started + self._window_s - time.monotonic(), 0.0))
         after = self._client.sensors()
         self._vantage = latency.vantage
-        return Measurement(window_quantities(before, after) | dict(latency.quantities))
+        return Measurement(window_quantities(before, after) | dict(latency.quantities), relative_sd=latency.relative_sd)
 
     def _offered(self, qps: float | None) -> float:
         offered = self._baseline.get("qps") if qps is None else qps
