@@ -14,7 +14,7 @@ pub(super) fn examine(host: &Host, options: &sensor::Options) -> Vec<Finding> {
     };
     let meter = match sensors.method() {
         Ok(Method::Model) => Finding::note(CHECK, "model, an estimate from utilization", why)
-            .remedy("load a driver of a meter: modprobe intel_rapl_msr, amd_energy, xgene_hwmon or acpi_power_meter"),
+            .remedy("load a meter's driver: modprobe intel_rapl_msr, xgene_hwmon or acpi_power_meter"),
         Ok(method) => Finding::ok(CHECK, meter(&sensors, method), why),
         Err(error) => {
             let mut finding = Finding::missing(CHECK, &error);

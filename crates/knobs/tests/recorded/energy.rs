@@ -141,6 +141,7 @@ fn sockets_count_and_their_cores_and_graphics_cards_do_not() {
     let readings = sensors.sample(1.0);
     assert_eq!(value(&readings, "energy_j@machine"), 11.0 + 2.0);
     assert_eq!(value(&readings, "power_w@amdgpu/power1"), 31.0);
+    assert!(readings.iter().all(|reading| reading.id() != "energy_j@amdgpu/power1"), "nobody integrates it");
     assert!(find(&readings, "energy_j@amd_energy/energy5").source.ends_with("energy5_input (Esocket0)"));
 }
 

@@ -191,3 +191,35 @@ impl Input for Power {
         Some(Integral::LOOK_WITHIN_S)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn files_of_energy_and_power_inputs_are_told_from_others() {
+        for (file, expected) in [
+            ("energy12_input", Some("energy12")),
+            ("power1_average", Some("power1")),
+            ("power1_input", Some("power1")),
+            ("power1_average_interval", None),
+            ("power1_cap", None),
+            ("energy1_average", None),
+            ("temp1_input", None),
+            ("power_input", None),
+            ("power99999999999_input", None),
+        ] {
+            assert_eq!(stem(file).as_deref(), expected, "{file}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_file_and_label_are_taken_or_left(file in "\\PC{0,30}", driver in "\\PC{0,12}", label in "\\PC{0,12}") {
+            prop_assert!(stem(&file).is_none_or(|stem| file.starts_with(&stem)));
+            scope(&driver, Some(&label));
+        }
+    }
+}

@@ -63,6 +63,31 @@ impl Channel {
     fn look(&mut self, host: &Host, time_s: f64) {
         self.look = self.input.look(host, time_s);
     }
+
+    /// Adds what the channel shows. Power that is not looked at all the time has no integral.
+    fn read(&self, is_chosen: bool, sample: &mut Sample) {
+        let Self { at, source, .. } = self;
+        let estimated = self.method == Method::Model;
+        let shown = |value: fn(&Look) -> Option<f64>| self.look.as_ref().map_err(Clone::clone).map(value).transpose();
+        if self.shows_power() {
+            if let Some(power_w) = shown(|look| look.power_w) {
+                sample.add(POWER, at, source, power_w).estimated = estimated;
+            }
+        }
+        if is_chosen || !self.shows_power() {
+            if let Some(energy_j) = shown(|look| Some(look.energy_j)) {
+                sample.add(ENERGY, at, source, energy_j).estimated = estimated;
+            }
+        }
+    }
+
+    fn shows_power(&self) -> bool {
+        matches!(self.method, Method::HwmonPower | Method::Model)
+    }
+
+    fn wraps(&self) -> bool {
+        matches!(self.method, Method::Powercap | Method::Psys | Method::Msr)
+    }
 }
 
 /// Every meter of the machine, and the one that its energy comes from.
@@ -122,7 +147,7 @@ impl Power {
 
     pub fn tick(&mut self, host: &Host, time_s: f64) {
         for channel in &mut self.channels {
-            if self.chosen == Ok(channel.method) && (channel.counted || channel.input.look_within_s().is_some()) {
+            if channel.wraps() || (channel.counted && self.chosen == Ok(channel.method)) {
                 channel.look(host, time_s);
             }
         }
@@ -148,12 +173,7 @@ impl Power {
     pub fn sample(&mut self, host: &Host, sample: &mut Sample) {
         for channel in &mut self.channels {
             channel.look(host, sample.time_s);
-            let estimated = channel.method == Method::Model;
-            let energy_j = channel.look.as_ref().map(|look| look.energy_j).map_err(Clone::clone);
-            sample.add(ENERGY, &channel.at, &channel.source, energy_j).estimated = estimated;
-            if let Ok(Look { power_w: Some(power_w), .. }) = channel.look {
-                sample.add(POWER, &channel.at, &channel.source, Ok(power_w)).estimated = estimated;
-            }
+            channel.read(self.chosen == Ok(channel.method), sample);
         }
         let source = self.chosen.as_ref().map_or_else(|_| "none".to_owned(), Method::to_string);
         let estimated = self.chosen == Ok(Method::Model);
@@ -188,7 +208,8 @@ impl Power {
 }
 
 fn none() -> Error {
-    Error::unsupported("the machine has a power meter that may be used")
-        .at("power")
-        .hint("give idle_w and busy_w under [power.model] for an estimate from utilization")
+    Error::unsupported("the machine has a power meter that may be used").at("power").hint(
+        "modprobe intel_rapl_msr, xgene_hwmon or acpi_power_meter; or give idle_w and busy_w under [power.model] for \
+             an estimate from utilization",
+    )
 }

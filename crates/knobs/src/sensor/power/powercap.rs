@@ -129,3 +129,46 @@ impl Input for Energy {
         self.counter.as_ref()?.look_within_s()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The places of a machine: for each package whole or in dies, with any parts below.
+    fn places() -> impl Strategy<Value = Vec<String>> {
+        let tops = prop::sample::subsequence(
+            vec!["package-0", "package-0-die-0", "package-0-die-1", "package-1", "package-1-die-0", "psys"],
+            1..=6,
+        );
+        let parts = prop::sample::subsequence(vec!["core", "uncore", "dram", "gpu/dram"], 0..=4);
+        (tops, parts).prop_map(|(tops, parts)| {
+            let below = tops.iter().flat_map(|top| parts.iter().map(move |part| format!("{top}/{part}")));
+            tops.iter().map(|top| (*top).to_owned()).chain(below).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_counted_contains_anything_else_that_is(places in places(), dies_count in any::<bool>()) {
+            let zone = |(index, at): (usize, String)| Zone { id: format!("intel-rapl:{index}"), at };
+            let zones: Vec<Zone> = places.into_iter().enumerate().map(zone).collect();
+            let counted: Vec<&str> =
+                zones.iter().filter(|zone| is_counted(zone, &zones, dies_count)).map(|zone| zone.at.as_str()).collect();
+            for at in &counted {
+                let (top, part) = at.split_once('/').map_or((*at, None), |(top, part)| (top, Some(part)));
+                prop_assert!(part.is_none_or(|part| part == "dram" && counted.contains(&top)));
+                let whole = top.split("-die-").next().unwrap();
+                prop_assert!(whole == top || !counted.contains(&whole), "{} and {whole}", top);
+            }
+            for package in ["package-0", "package-1"] {
+                let dies = counted.iter().filter(|at| !at.contains('/') && at.starts_with(&format!("{package}-die-")));
+                prop_assert!(dies_count || dies.count() <= 1);
+                let is_there = |at: &&str| !at.contains('/') && (*at == package || at.starts_with(&format!("{package}-die-")));
+                let exists = zones.iter().any(|zone| is_there(&zone.at.as_str()));
+                prop_assert_eq!(exists, counted.iter().any(is_there), "a package that is there is counted");
+            }
+        }
+    }
+}
