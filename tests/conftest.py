@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from bayop.testing.prometheus import Exporter, Prometheus
 
 # As the command line does: the matrices are small, and threads of two libraries only fight over the cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -17,7 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest.register_assert_rewrite("bayop.testing.optimizers", "bayop.testing.targets")
+pytest.register_assert_rewrite("bayop.testing.latencies", "bayop.testing.optimizers", "bayop.testing.targets")
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -49,3 +52,20 @@ def agent_binary() -> Path:
     build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "bayop-agent"]
     subprocess.run(build, cwd=root, check=True)
     return Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release" / "bayop-agent"
+
+
+@pytest.fixture(scope="session")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """A real Prometheus that scrapes 2000 requests/s: a half within 100 us, 90 % in 200 us, 99 % in 500 us."""
+    require(Prometheus.is_installed(), "prometheus is not installed: apt-get install prometheus")
+    with (
+        Exporter((0.5, 0.4, 0.09, 0.01, 0.0), qps=1000.0) as exporter,
+        Prometheus(tmp_path_factory.mktemp("prometheus"), target=exporter.address) as server,
+    ):
+        yield server
+
+
+def require(there: bool, reason: str) -> None:  # noqa: FBT001 -- reads as an assertion
+    """Skips a test that this machine can't run, and says why; where everything must run, that is a failure."""
+    if not there:
+        (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)(reason)

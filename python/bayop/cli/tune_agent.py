@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Final
 
 from bayop.agent.client import AgentClient
@@ -10,7 +11,7 @@ from bayop.agent.messages import Change
 from bayop.cli import agent_flags, arguments
 from bayop.cli.output import console, new_table, print_json
 from bayop.errors import InputError
-from bayop.latency.command import LatencyCommand
+from bayop.latency.sources import source_of
 from bayop.space import Space, Value, fastest_setting, format_value
 from bayop.target.agent import SETTLE_S, WINDOW_S, AgentTarget
 from bayop.target.agent_space import agent_space
@@ -26,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument(
         "--latency",
-        metavar="COMMAND",
-        help="agent: run for every window, prints what clients saw, such as "
-        '{"vantage": "client", "p99_us": 310, "qps": 400000}',
+        metavar="SOURCE",
+        help="agent: what clients see: prometheus:URL?query=PROMQL, ebpf:COMMAND (bayop-probe on the server), or a "
+        'command that prints {"vantage": "client", "p99_us": 310, "qps": 400000} for every window',
     )
     for flag, default_s, meaning in (
         ("--window", WINDOW_S, "how long one measurement takes"),
@@ -55,9 +56,9 @@ def open_target(args: argparse.Namespace) -> AgentTarget:
         raise InputError(
             "a live machine needs a source of latency",
             place="--latency",
-            hint="--latency COMMAND, or --dry-run to see what would be changed",
+            hint="--latency SOURCE, or --dry-run to see what would be changed",
         )
-    latency = arguments.reader(LatencyCommand, "--latency")(args.latency)
+    latency = arguments.reader(partial(source_of, slo=args.slo), "--latency")(args.latency)
     client = _client(args)
     return AgentTarget(
         client,

@@ -1,0 +1,162 @@
+"""A PromQL query as a source of latency: what a load balancer, a service mesh or a client library recorded.
+
+    --latency 'prometheus:http://monitor:9090?query=histogram_quantile($quantile,
+        sum by (le) (rate(envoy_cluster_upstream_rq_time_bucket{cluster="cache"}[$window])))&unit=ms'
+
+`$quantile` stands for the SLO's quantile and `$window` for the length of the window that is measured, so that nothing
+from before the setting was applied is counted. The query is evaluated when the window ends, with Prometheus' own
+clock (HTTP API, "Instant queries").
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Final
+from urllib.parse import unquote
+
+from bayop.errors import InputError
+from bayop.latency.base import Latency, Vantage, Window, check_vantage
+from bayop.latency.prometheus_api import Api
+from bayop.slo import Slo
+from bayop.units import convert
+
+PREFIX: Final = "prometheus:"
+"""What such a source begins with in `--latency`."""
+
+_PARAMETERS: Final = ("query", "qps", "unit", "vantage", "token_file")
+# Only a known parameter starts one: `?`, `&` and `=` are letters of PromQL's regular expressions and matchers too.
+_SPLIT: Final = re.compile(rf"[?&]({'|'.join(_PARAMETERS)})=")
+_EXAMPLE: Final = (
+    "prometheus:http://HOST:9090?query=histogram_quantile($quantile, "
+    "sum by (le) (rate(http_request_duration_seconds_bucket[$window])))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PromQuery:
+    """What is asked, and what its answer means.
+
+    Attributes:
+        query: Gives the latency at the SLO's quantile.
+        qps: Gives the requests/s; None to leave the load out.
+        unit: Of the latency. Prometheus' convention is seconds.
+        vantage: Where the metrics were taken. Clients, or what stands next to them, unless it is said otherwise.
+    """
+
+    query: str
+    qps: str | None = None
+    unit: str = "s"
+    vantage: Vantage = Vantage.CLIENT
+
+
+class PrometheusQuery:
+    """Asks a Prometheus, or what speaks its HTTP API, at the end of every window.
+
+    Args:
+        api: The server.
+        asked: The queries.
+        slo: Whose quantile is asked for.
+    """
+
+    def __init__(self, api: Api, asked: PromQuery, *, slo: Slo) -> None:
+        self._api = api
+        self._asked = asked
+        self._slo = slo
+
+    @classmethod
+    def parse(cls, text: str, *, slo: Slo) -> PrometheusQuery:
+        """Reads `http://HOST:9090?query=...`, with `&qps=`, `&unit=`, `&vantage=` and `&token_file=` as wanted.
+
+        Raises:
+            InputError: a parameter is missing, unknown or wrong; the metrics are the server's own; or the token can't
+                be read or would be sent in the clear.
+        """
+        base, *rest = _SPLIT.split(text)
+        given = dict(zip(rest[::2], map(unquote, rest[1::2]), strict=True))
+        if len(given) < len(rest) // 2:
+            raise InputError("a parameter is given once", value=text)
+        if "?" in base or "&" in base:
+            raise InputError("the parameter is known", value=base, hint=f"one of {', '.join(_PARAMETERS)}")
+        if not given.get("query"):
+            raise InputError("a Prometheus source has a query", value=text, hint=_EXAMPLE)
+        token = given.pop("token_file", None)
+        asked = PromQuery(
+            query=given["query"],
+            qps=given.get("qps"),
+            unit=given.get("unit", "s"),
+            vantage=_vantage(given.get("vantage", Vantage.CLIENT)),
+        )
+        convert(1.0, asked.unit, "us")
+        for query in filter(None, (asked.query, asked.qps)):
+            _fill(query, Window({}, 1.0), slo)
+        return cls(Api(base, token_file=None if token is None else Path(token)), asked, slo=slo)
+
+    def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
+        """Waits until the window is over and asks about it.
+
+        Raises:
+            InputError: Prometheus does not answer, or not with one positive number from this window.
+        """
+        sleep(window.duration_s)
+        latency = self._ask(self._asked.query, window)
+        quantities = {self._slo.quantity: convert(latency, self._asked.unit, "us")}
+        if self._asked.qps is not None:
+            quantities["qps"] = self._ask(self._asked.qps, window)
+        return Latency(quantities, self._asked.vantage)
+
+    def _ask(self, template: str, window: Window) -> float:
+        query = _fill(template, window, self._slo)
+        sample = self._api.sample(query)
+        # Without a range in it, a query is answered with samples of up to five minutes ago.
+        age_s = sample.time_s - self._api.sample(f"timestamp({query})").value
+        if age_s > window.duration_s:
+            raise InputError(
+                f"the newest sample is from the window of {window.duration_s:g} s",
+                value=f"{age_s:.1f} s old",
+                place=self._api.place(query),
+                hint="is the target still scraped, and twice within a window? --window makes it longer",
+            )
+        if math.isnan(sample.value):
+            raise InputError(
+                "the window has requests in Prometheus",
+                value="NaN",
+                place=self._api.place(query),
+                hint="without requests there is no quantile; a rate needs two scrapes within the window",
+            )
+        if not 0.0 < sample.value < math.inf:
+            raise InputError(
+                "a latency or a load is a positive number",
+                value=sample.value,
+                place=self._api.place(query),
+                hint="+Inf: the histogram has no bucket above the SLO's limit" if sample.value == math.inf else None,
+            )
+        return sample.value
+
+
+def _vantage(text: str) -> Vantage:
+    try:
+        vantage = Vantage(text)
+    except ValueError:
+        raise InputError("the vantage is known", value=text, hint=f"one of {', '.join(Vantage)}") from None
+    return check_vantage(vantage, place="vantage")
+
+
+def _fill(template: str, window: Window, slo: Slo) -> str:
+    """The query with the window and the quantile in it. PromQL has durations of whole ms."""
+    names: Mapping[str, str] = {
+        "window": f"{math.ceil(window.duration_s * 1000)}ms",
+        "quantile": f"{slo.quantile:.10g}",
+    }
+    try:
+        return Template(template).substitute(names)
+    except KeyError as error:
+        raise InputError("a query has $quantile and $window", value=f"${error.args[0]}") from None
+    except ValueError:
+        raise InputError(
+            "a dollar in a query begins $quantile or $window", value=template, hint="$$ is a dollar"
+        ) from None

@@ -1,0 +1,28 @@
+"""The sources of latency by the texts that name them: `--latency prometheus:...`, `ebpf:...`, or any command."""
+
+from __future__ import annotations
+
+from bayop.latency.base import LatencySource
+from bayop.latency.command import LatencyCommand
+from bayop.latency.ebpf import PREFIX as EBPF
+from bayop.latency.ebpf import EbpfProbe
+from bayop.latency.prometheus import PREFIX as PROMETHEUS
+from bayop.latency.prometheus import PrometheusQuery
+from bayop.slo import Slo
+
+
+def source_of(text: str, *, slo: Slo) -> LatencySource:
+    """The source that a text names; without a prefix it is a command.
+
+    Args:
+        text: `prometheus:URL?query=PROMQL`, `ebpf:COMMAND` or a command.
+        slo: What the latency is for; a query asks for its quantile.
+
+    Raises:
+        InputError: the text can't be read.
+    """
+    if text.startswith(PROMETHEUS):
+        return PrometheusQuery.parse(text.removeprefix(PROMETHEUS), slo=slo)
+    if text.startswith(EBPF):
+        return EbpfProbe(text.removeprefix(EBPF))
+    return LatencyCommand(text)
