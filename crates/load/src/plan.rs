@@ -57,7 +57,8 @@ pub enum Schedule {
         /// Seconds since the start, ascending.
         times_s: Vec<f64>,
     },
-    /// As soon as an answer makes room: `depth` requests are always under way on every connection.
+    /// As soon as answers make room: up to `depth` requests are under way on every connection, and a connection is
+    /// filled up when half of them are answered.
     Closed,
 }
 

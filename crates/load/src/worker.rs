@@ -24,6 +24,8 @@ use crate::report::{Loss, Report};
 
 /// How often timeouts, reconnects and the end of the run are looked at.
 const TICK_NS: u64 = SECOND_NS / 1000;
+/// Most requests that one turn of the loop gives to the same connection, so that they share a write.
+const MOST_TOGETHER: usize = 16;
 /// How long a handshake may take.
 const HANDSHAKE_NS: u64 = 3 * SECOND_NS;
 
@@ -39,7 +41,7 @@ pub struct Worker<'a, P> {
     /// Links with something to do.
     ready: Vec<usize>,
     links: Vec<Link>,
-    /// The link that sent last.
+    /// The link whose turn it is.
     cursor: usize,
     /// Links with encoded requests that are not yet written.
     dirty: Vec<usize>,
@@ -119,7 +121,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let mut tick_ns = 0;
         loop {
             let now = now_ns();
+            let mut together = 0;
             while let Some(intended) = due.filter(|&intended| intended <= now && intended < recorder.end_ns()) {
+                if together % MOST_TOGETHER == 0 {
+                    self.turn();
+                }
+                together += 1;
                 self.issue(intended, now, &mut recorder);
                 due = self.next_arrival(window);
             }
@@ -179,11 +186,15 @@ impl<'a, P: Protocol> Worker<'a, P> {
         }
     }
 
-    /// Closed loop: as many requests under way as the depth allows.
+    /// Closed loop: a connection that has answered half of what was under way gets as much as the depth allows, so that
+    /// requests share writes.
     fn fill(&mut self, now_ns: u64) {
         for index in 0..self.links.len() {
-            while self.has_room(index) {
-                self.encode(index, now_ns, false);
+            if matches!(&self.links[index].state, State::Open(connection) if connection.under_way.len() <= self.depth / 2)
+            {
+                while self.has_room(index) {
+                    self.encode(index, now_ns, false);
+                }
             }
         }
     }
@@ -192,13 +203,18 @@ impl<'a, P: Protocol> Worker<'a, P> {
         matches!(&self.links[index].state, State::Open(connection) if connection.under_way.len() < self.depth)
     }
 
-    /// The next open connection in turn that may take a request.
+    /// It is the next connection's turn.
+    fn turn(&mut self) {
+        self.cursor = if self.cursor + 1 < self.links.len() { self.cursor + 1 } else { 0 };
+    }
+
+    /// The connection whose turn it is, or the next one that may take a request.
     fn link_with_room(&mut self) -> Option<usize> {
         for _ in 0..self.links.len() {
-            self.cursor = if self.cursor + 1 < self.links.len() { self.cursor + 1 } else { 0 };
             if self.has_room(self.cursor) {
                 return Some(self.cursor);
             }
+            self.turn();
         }
         None
     }
