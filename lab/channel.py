@@ -68,7 +68,7 @@ class Channel:
         try:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError as error:
-            raise ChannelClosedError("the machine runs, but its command channel is closed") from error
+            raise ChannelClosedError("the machine runs and its command channel is open") from error
 
     def _receive(self, deadline: float, command: str) -> Mapping[str, Any]:
         while b"\n" not in self._unread:
@@ -78,9 +78,9 @@ class Channel:
             except TimeoutError:
                 raise LabError(f"the machine answers {command} in time") from None
             except OSError as error:
-                raise ChannelClosedError("the machine runs, but its command channel is closed") from error
+                raise ChannelClosedError("the machine runs and its command channel is open") from error
             if not received:
-                raise ChannelClosedError("the machine runs, but its command channel is closed")
+                raise ChannelClosedError("the machine runs and its command channel is open")
             self._unread += received
         line, _, self._unread = self._unread.partition(b"\n")
         message: Mapping[str, Any] = json.loads(line)

@@ -21,6 +21,7 @@ from lab.qemu import Ports, command_line, parse_ports
 _BOOT_TIMEOUT_S = 120
 _DISK_MIB = 64
 _POLL_S = 0.01
+_SHOWN_LINES = 50  # a kernel's panic is shorter
 
 
 class Machine:
@@ -168,7 +169,7 @@ class Machine:
         """The same error with the last lines that QEMU and the guest's console showed."""
         logs = [self._folder / name for name in ("qemu.log", "console.log")]
         lines = [x for log in logs if log.exists() for x in log.read_text(errors="replace").splitlines()]
-        shown = [line for line in lines if line.strip() and "TCG doesn't support" not in line][-15:]
+        shown = [line for line in lines if line.strip() and "TCG doesn't support" not in line][-_SHOWN_LINES:]
         tail = "\n".join(["; the console's last lines:", *shown]) if shown else ""
         return type(error)(error.rule + tail, value=error.value, place=error.place, hint=error.hint)
 

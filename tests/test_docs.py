@@ -13,7 +13,12 @@ from bayop.cli import VERBS, build_parser
 from bayop.cli.twin import ACTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "lab" / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 EXAMPLES = ["", *VERBS, *(f"twin_{action}" for action in ACTIONS)]
 
 
@@ -38,11 +43,11 @@ def check(command: list[str]) -> None:
     elif program.endswith("bayop"):
         build_parser(arguments).parse_args(arguments)
     else:
-        script = f"{arguments[1].replace('.', '/')}.py" if arguments[0] == "-m" else arguments[0]
-        assert (ROOT / script).exists()
+        script = arguments[1].replace(".", "/") if arguments[0] == "-m" else arguments[0].removesuffix(".py")
+        assert (ROOT / f"{script}.py").exists() or (ROOT / script / "__main__.py").exists()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_of_a_page_is_understood(page: Path) -> None:
     for command in commands_of(page):
         check(command)
@@ -61,7 +66,7 @@ def test_every_example_of_help_is_understood(name: str) -> None:
         check(command)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
     missing = [link for link in links if not (page.parent / link).exists()]

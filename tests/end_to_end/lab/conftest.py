@@ -1,7 +1,7 @@
 """The lab's machine, booted once for all tests below this folder.
 
 A test takes the fixture `machine` and finds the server up; it puts back what it changes, and expects nothing of the
-tests before it. Boots cost five seconds, so a test that needs a fresh one cuts the power (`machine.power_cut()`)
+tests before it. A boot costs six seconds, so a test that needs a fresh one cuts the power (`machine.power_cut()`)
 instead of starting a machine of its own.
 
 What the machine holds on top of the base system is decided in one place, the fixture `lab_files`: add a program with
@@ -24,14 +24,18 @@ def lab_files() -> Files:
     return Files()
 
 
+def new_machine(files: Files) -> Machine:
+    """A machine that is still off; skips the test where the lab can't run, or fails it where nothing may be skipped."""
+    reason = missing()
+    if reason is not None:
+        (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)(f"{reason}: run lab/install-packages")
+    return Machine(files=files)
+
+
 @pytest.fixture(scope="session")
 def machine(lab_files: Files) -> Iterator[Machine]:
     """The booted server, shared by all tests."""
-    reason = missing()
-    if reason is not None:
-        # Where everything must run, a lab that can't is a failure.
-        (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)(f"{reason}: run lab/install-packages")
-    with Machine(files=lab_files) as machine:
+    with new_machine(lab_files) as machine:
         yield machine
 
 
