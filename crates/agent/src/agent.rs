@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use bayop_knobs::knob::{Instance, Survey, survey};
 use bayop_knobs::sensor::Sensors;
-use bayop_knobs::{Host, Value, catalogue};
+use bayop_knobs::{Host, Value, catalogue, doctor};
 
 use crate::api::{
-    Applied, ApplyRequest, Calibrations, Change, HeldKnob, Knobs, Latched, Lease, LeaseInForce, LeaseRequest, Readings,
-    ReleaseRequest, Released, RenewRequest, Renewed, Status,
+    Applied, ApplyRequest, Calibrations, Change, Examination, HeldKnob, Knobs, Latched, Lease, LeaseInForce,
+    LeaseRequest, Readings, ReleaseRequest, Released, RenewRequest, Renewed, Status,
 };
 use crate::calibration::{Calibration, Map};
 use crate::config::{Config, Mode};
@@ -350,6 +350,12 @@ impl Agent {
         self.calibration.put(map.clone())?;
         log::event("calibrated", &[("device", &map.device), ("points", &map.points.len())]);
         Ok(map)
+    }
+
+    /// What this machine lets BayOp control and measure.
+    pub fn examine(&self) -> Examination {
+        let power = self.config.power.clone();
+        Examination::of(&self.host, &doctor::Options { power, ..Default::default() })
     }
 
     fn watch(&mut self) {

@@ -8,6 +8,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Body as _;
 use serde::de::DeserializeOwned;
 
 use super::types::Failure;
@@ -35,14 +36,17 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
 }
 
 async fn read(body: Body) -> Result<Vec<u8>, Error> {
+    let too_large = || Error::new(Kind::TooLarge, format!("a body has at most {GREATEST_BODY} bytes")).at("body");
+    // A declared length is refused before anything arrives.
+    if body.size_hint().lower() > GREATEST_BODY as u64 {
+        return Err(too_large());
+    }
     let collected = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, GREATEST_BODY).collect()).await;
     let collected = collected
         .map_err(|_elapsed| Error::input(format!("the body arrives within {} s", BODY_TIMEOUT.as_secs())).at("body"))?;
     match collected {
         Ok(body) => Ok(body.to_bytes().into()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(Error::new(Kind::TooLarge, format!("a body has at most {GREATEST_BODY} bytes")).at("body"))
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
         Err(error) => Err(Error::input(format!("the body arrives whole ({error})")).at("body")),
     }
 }

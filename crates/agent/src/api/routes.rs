@@ -36,6 +36,7 @@ pub(super) fn all() -> OpenApiRouter<Shared> {
         .routes(routes!(release))
         .routes(routes!(restore))
         .routes(routes!(calibrations, calibrate))
+        .routes(routes!(doctor))
         .routes(routes!(openapi))
 }
 
@@ -126,6 +127,12 @@ async fn calibrations(State(agent): State<Shared>) -> Json<Calibrations> {
     (status = 502, description = "The map could not be stored", body = Failure)))]
 async fn calibrate(State(agent): State<Shared>, Input(map): Input<Map>) -> Result<Json<Map>> {
     lock(&agent).calibrate(map).map(Json)
+}
+
+/// What this machine lets BayOp control and measure, what is missing, and the remedy.
+#[utoipa::path(get, path = "/v1/doctor", responses((status = 200, body = Examination)))]
+async fn doctor(State(agent): State<Shared>) -> Json<Examination> {
+    Json(lock(&agent).examine())
 }
 
 /// This description.

@@ -76,6 +76,15 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Say what this machine lets BayOp control and measure, what is missing, and the remedy
+    #[command(after_help = "Example:\n  bayop-agent doctor || echo \"exit code 4: something blocks BayOp here\"")]
+    Doctor {
+        #[command(flatten)]
+        machine: Machine,
+        /// Print what GET /v1/doctor answers
+        #[arg(long)]
+        json: bool,
+    },
     /// Check the configuration and say what it means
     #[command(after_help = "Example:\n  bayop-agent check-config --config ./agent.toml")]
     CheckConfig(Machine),
@@ -105,6 +114,7 @@ pub fn run() -> ExitCode {
         Verb::Restore { machine, discard_damaged, .. } => restore::restore(&machine, discard_damaged),
         Verb::Knobs { machine, json } => show::knobs(&machine, json),
         Verb::Sensors { machine, json } => show::sensors(&machine, json),
+        Verb::Doctor { machine, json } => show::doctor(&machine, json),
         Verb::CheckConfig(machine) => show::config(&machine),
         Verb::Openapi => Ok((api::description_text(), ExitCode::SUCCESS)),
     };

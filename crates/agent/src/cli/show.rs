@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use bayop_agent::api::{Knobs, SensorReading};
+use bayop_agent::api::{Examination, Finding, Knobs, SensorReading};
 use bayop_agent::config::Config;
 use bayop_agent::knobs;
+use bayop_knobs::doctor::{self, Status};
 use bayop_knobs::knob::survey;
 use bayop_knobs::sensor::Sensors;
 use serde::Serialize;
@@ -58,6 +59,31 @@ pub fn sensors(machine: &Machine, json: bool) -> Done {
         outln!(text, "{name:<16} {at:<24} {value:>18} {unit:<4} {source}{estimated}{error}");
     }
     Ok((text, ExitCode::SUCCESS))
+}
+
+/// Examines the machine. Exits with 4 when something blocks BayOp there.
+pub fn doctor(machine: &Machine, json: bool) -> Done {
+    let config = machine.config()?;
+    let options = doctor::Options { knobs: Vec::new(), power: config.power, socket: Some(config.socket) };
+    let examination = Examination::of(&machine.host(), &options);
+    let code = if examination.blockers == 0 { ExitCode::SUCCESS } else { ExitCode::from(4) };
+    if json {
+        return Ok((pretty(&examination), code));
+    }
+    let mut text = String::new();
+    for Finding { check, status, found, why, remedy } in examination.findings {
+        let status = match status {
+            Status::Ok => "ok",
+            Status::Note => "note",
+            Status::Missing => "missing",
+            Status::Blocker => "BLOCKER",
+        };
+        outln!(text, "{status:<8} {check:<24} {found}");
+        if let Some(remedy) = remedy {
+            outln!(text, "{:<8} {:<24} {why}; remedy: {remedy}", "", "");
+        }
+    }
+    Ok((text, code))
 }
 
 /// Checks the configuration against the catalogue and this machine.

@@ -44,11 +44,11 @@ async fn run(config: Config, host: Host) -> Result<Released> {
     let [terminate, interrupt] = &mut stop;
     // Before anybody can connect: an earlier process may have left the machine changed.
     let agent = Arc::new(Mutex::new(Agent::start(config.clone(), host)?));
-    let socket = unix::Socket::bind(&config.socket, &config.group)?;
     let tcp = match &config.tls {
         Some(files) => Some((tls::acceptor(files)?, tls::listen(files).await?)),
         None => None,
     };
+    let socket = unix::Socket::bind(&config.socket, &config.group)?;
     let listen = config.tls.as_ref().map(|tls| tls.listen.to_string()).unwrap_or_default();
     log::event("ready", &[("mode", &config.mode), ("socket", &config.socket.display()), ("tls", &listen)]);
     notify(&[NotifyState::Ready]);

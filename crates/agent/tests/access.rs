@@ -1,0 +1,145 @@
+//! Who gets in: the group of the socket, and holders of a certificate.
+
+mod common;
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{Machine, answer};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, KeyPair};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+#[test]
+fn only_root_and_the_group_may_use_the_socket() {
+    let config = "group = \"nogroup\"\n";
+    let machine = Machine::with_config(config);
+    let Some(group) = nix::unistd::Group::from_name("nogroup").unwrap() else {
+        return println!("SKIPPED: this system has no group nogroup");
+    };
+    if !nix::unistd::geteuid().is_root() {
+        return println!("SKIPPED: only root can give the socket to another group and become another user");
+    }
+    let _agent = machine.serve();
+    let metadata = fs::metadata(machine.socket()).unwrap();
+    assert_eq!((metadata.mode() & 0o7777, metadata.gid()), (0o660, group.gid.as_raw()));
+    let connects = |gid: u32| {
+        let program = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])";
+        let mut python = Command::new("python3");
+        python.args(["-c", program]).arg(machine.socket()).uid(65_533).gid(gid).current_dir("/");
+        let output = python.output().unwrap();
+        assert!(output.status.success() || String::from_utf8_lossy(&output.stderr).contains("PermissionError"));
+        output.status.success()
+    };
+    assert!(connects(group.gid.as_raw()), "a member of the group is let in");
+    assert!(!connects(12_345), "a stranger is not");
+}
+
+#[test]
+fn a_socket_is_only_made_in_a_safe_folder_and_never_in_place_of_something_else() {
+    let machine = Machine::new();
+    fs::set_permissions(machine.path("run"), fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = machine.run("serve", &[]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("chmod go-w"));
+    fs::set_permissions(machine.path("run"), fs::Permissions::from_mode(0o755)).unwrap();
+
+    fs::write(machine.socket(), "a file").unwrap();
+    assert_eq!(machine.run("serve", &[]).status.code(), Some(2));
+    assert_eq!(fs::read_to_string(machine.socket()).unwrap(), "a file");
+    fs::remove_file(machine.socket()).unwrap();
+
+    // A killed agent leaves its socket; the next one replaces it.
+    machine.serve().kill();
+    assert!(machine.socket().exists());
+    assert_eq!(machine.serve().stop(), Some(0));
+    assert!(!machine.socket().exists());
+}
+
+/// A certificate authority and what it signs.
+struct Authority {
+    certificate: Certificate,
+    key: KeyPair,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::new([]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        Self { certificate: params.self_signed(&key).unwrap(), key }
+    }
+
+    fn sign(&self, name: &str) -> (Certificate, KeyPair) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new([name.to_owned()]).unwrap();
+        (params.signed_by(&key, &self.certificate, &self.key).unwrap(), key)
+    }
+}
+
+/// A GET over TLS as a client with that certificate; none when it gets no answer.
+fn get(port: u16, server: &Authority, client: Option<&(Certificate, KeyPair)>) -> Option<u16> {
+    let mut roots = RootCertStore::empty();
+    roots.add(server.certificate.der().clone()).unwrap();
+    let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    let config = match client {
+        Some((certificate, key)) => {
+            let chain: Vec<CertificateDer> = vec![certificate.der().clone()];
+            builder.with_client_auth_cert(chain, PrivateKeyDer::try_from(key.serialize_der()).unwrap()).unwrap()
+        }
+        None => builder.with_no_client_auth(),
+    };
+    let name = ServerName::try_from("agent.test").unwrap();
+    let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut stream = StreamOwned::new(connection, TcpStream::connect(("127.0.0.1", port)).unwrap());
+    stream.write_all(b"GET /v1/status HTTP/1.1\r\nhost: agent.test\r\nconnection: close\r\n\r\n").ok()?;
+    answer(stream).map(|(status, _)| status)
+}
+
+#[test]
+fn tcp_is_for_holders_of_a_certificate() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let tls = "certificate = \"FOLDER/agent.pem\"\nkey = \"FOLDER/agent.key\"\nclient_ca = \"FOLDER/clients.pem\"\n";
+    let machine = Machine::with_config(&format!("[tls]\nlisten = \"127.0.0.1:{port}\"\n{tls}"));
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let (certificate, key) = authority.sign("agent.test");
+    fs::write(machine.path("agent.pem"), certificate.pem()).unwrap();
+    fs::write(machine.path("agent.key"), key.serialize_pem()).unwrap();
+    fs::write(machine.path("clients.pem"), authority.certificate.pem()).unwrap();
+    let agent = machine.serve();
+
+    assert_eq!(get(port, &authority, Some(&authority.sign("brain.test"))), Some(200));
+    assert_eq!(get(port, &authority, None), None, "no certificate");
+    assert_eq!(get(port, &authority, Some(&stranger.sign("brain.test"))), None, "another authority's certificate");
+
+    let mut plain = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    plain.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    plain.write_all(b"GET /v1/status HTTP/1.1\r\nhost: agent.test\r\n\r\n").unwrap();
+    let mut answered = Vec::new();
+    let _ = plain.read_to_end(&mut answered);
+    assert!(!String::from_utf8_lossy(&answered).contains("HTTP/"), "plain HTTP is not answered");
+
+    agent.get("/v1/status");
+    assert_eq!(machine.log().matches("event=tls_refused").count(), 3, "{}", machine.log());
+}
+
+#[test]
+fn tcp_without_its_files_is_refused() {
+    let tls = "[tls]\nlisten = \"127.0.0.1:0\"\ncertificate = \"/absent/a.pem\"\nkey = \"/absent/a.key\"\n";
+    for (config, word) in
+        [(tls.to_owned(), "mutual TLS"), (format!("{tls}client_ca = \"/absent/c.pem\"\n"), "tls.client_ca")]
+    {
+        let refused = Machine::with_config(&config).run("serve", &[]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(String::from_utf8(refused.stderr).unwrap().contains(word));
+    }
+}
