@@ -33,7 +33,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const TICKS: u32 = 1000;
+/// Rounds of ticks; the cheapest counts, because the others shared the CPU with somebody.
+const ROUNDS: u32 = 50;
+const TICKS: u32 = 20;
 
 /// About a third of the agent's budget of 1 ms a second.
 const MOST: Duration = Duration::from_micros(300);
@@ -53,11 +55,15 @@ fn a_tick_is_cheap_and_allocates_nothing() {
         let options: Options = toml::from_str(power).unwrap();
         let mut sensors = Sensors::open(host, &options, 0.0).unwrap();
         sensors.method().unwrap();
-        let (allocations, start) = (ALLOCATIONS.get(), Instant::now());
-        for tick in 1..=TICKS {
-            sensors.tick(f64::from(tick));
+        let allocations = ALLOCATIONS.get();
+        let mut each = Duration::MAX;
+        for round in 0..ROUNDS {
+            let start = Instant::now();
+            for tick in 1..=TICKS {
+                sensors.tick(f64::from(round * TICKS + tick));
+            }
+            each = each.min(start.elapsed() / TICKS);
         }
-        let each = start.elapsed() / TICKS;
         println!("{name}: {each:?} a tick");
         assert_eq!(ALLOCATIONS.get(), allocations, "{name}");
         assert!(each < MOST, "{name}: {each:?} a tick");

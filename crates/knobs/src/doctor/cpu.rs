@@ -22,11 +22,7 @@ fn frequency(host: &Host) -> Finding {
         ("frequency driver", "cpu.freq_mhz pins a frequency: by the userspace governor, else by min = max");
     let policies = host.names(&format!("{CPUS}/cpufreq"));
     let Some(policy) = policies.iter().find(|name| name.starts_with("policy")) else {
-        let finding = Finding::new(check, Status::Missing, "no frequency policy", why);
-        return finding.remedy(match host.has(&format!("{CPUS}/intel_pstate")) {
-            true => "boot without intel_pstate=disable, or modprobe acpi_cpufreq",
-            false => "modprobe acpi_cpufreq; if that fails, enable P-states in the firmware's set-up",
-        });
+        return Finding::new(check, Status::Missing, "no frequency policy", why).remedy(driver_remedy(host));
     };
     let read = |name| host.read(&format!("{CPUS}/cpufreq/{policy}/{name}")).unwrap_or_else(|_| "unknown".to_owned());
     let (driver, governor) = (read("scaling_driver"), read("scaling_governor"));
@@ -37,6 +33,18 @@ fn frequency(host: &Host) -> Finding {
         return Finding::note(check, found, why).remedy("modprobe cpufreq_userspace");
     }
     Finding::ok(check, found, why)
+}
+
+/// How a machine without a frequency driver gets one.
+fn driver_remedy(host: &Host) -> &'static str {
+    let is_x86 = host.read("proc/cpuinfo").is_ok_and(|cpuinfo| cpuinfo.contains("vendor_id"));
+    if super::machine::is_virtual(host) {
+        "pin the frequency on the host: a guest has no driver for it"
+    } else if is_x86 {
+        "modprobe acpi_cpufreq; if that fails, enable P-states in the firmware's set-up"
+    } else {
+        "modprobe cppc_cpufreq; if that fails, enable CPPC in the firmware's set-up"
+    }
 }
 
 /// Turbo, by intel_pstate's switch or cpufreq's. The server of the papers' study had it off.
@@ -90,7 +98,7 @@ fn idle(host: &Host) -> Finding {
             }
         }
         (None, _) => Finding::new(check, Status::Missing, "none", why)
-            .remedy(remedy("enable C-states in the firmware's set-up; a guest has only what its hypervisor offers")),
+            .remedy(remedy("enable C-states in the firmware's set-up; a guest has what its hypervisor offers")),
     }
 }
 

@@ -47,20 +47,33 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// A guest sees the `hypervisor` flag (x86), `/sys/hypervisor/type` (Xen), or a maker of virtual machines in DMI.
 fn virtualization(host: &Host) -> Finding {
     let why = "a guest has no RAPL, and its host decides frequency and idle states";
-    let dmi = |name| host.read(&format!("sys/class/dmi/id/{name}")).ok().filter(|text| !text.is_empty());
-    let maker = dmi("sys_vendor");
-    let is_maker = |text: &String| MAKERS.iter().any(|maker| text.contains(maker));
-    let hypervisor = host.read("sys/hypervisor/type").ok().filter(|kind| !kind.is_empty());
-    if !has_flag(host, "hypervisor") && hypervisor.is_none() && !maker.as_ref().is_some_and(is_maker) {
+    if !is_virtual(host) {
         return Finding::ok("virtual machine", "no", why);
     }
-    let kind = hypervisor.or_else(|| Some([maker?, dmi("product_name").unwrap_or_default()].join(" ")));
-    let found = kind.map_or("yes".to_owned(), |kind| format!("yes: {}", kind.trim()));
+    let kind = hypervisor(host).or_else(|| {
+        let product = dmi(host, "product_name").unwrap_or_default();
+        dmi(host, "sys_vendor").map(|vendor| format!("{vendor} {product}").trim_end().to_owned())
+    });
+    let found = kind.map_or("yes".to_owned(), |kind| format!("yes: {kind}"));
     Finding::note("virtual machine", found, why)
         .remedy("tune NIC and NAPI knobs here; run the agent on the host for the others")
+}
+
+/// Whether this is a guest: it has the `hypervisor` flag (x86), `/sys/hypervisor/type` (Xen), or a maker of virtual
+/// machines in DMI.
+pub(super) fn is_virtual(host: &Host) -> bool {
+    let is_made = dmi(host, "sys_vendor").is_some_and(|vendor| MAKERS.iter().any(|maker| vendor.contains(maker)));
+    is_made || hypervisor(host).is_some() || has_flag(host, "hypervisor")
+}
+
+fn hypervisor(host: &Host) -> Option<String> {
+    host.read("sys/hypervisor/type").ok().filter(|kind| !kind.is_empty())
+}
+
+fn dmi(host: &Host, name: &str) -> Option<String> {
+    host.read(&format!("sys/class/dmi/id/{name}")).ok().filter(|text| !text.is_empty())
 }
 
 /// Makers of virtual machines as DMI spells them.

@@ -103,7 +103,7 @@ const FILES: [(&str, &str); 10] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn garbage_gives_an_error_and_never_a_number(which in 0..FILES.len(), bytes in prop::collection::vec(any::<u8>(), 0..4000)) {
         let machine = server();

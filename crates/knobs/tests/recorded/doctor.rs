@@ -110,10 +110,19 @@ fn a_guest_is_told_what_its_host_decides() {
     assert_eq!(find(&findings, "virtual machine").status, Status::Note);
     assert_eq!(find(&findings, "clock source").status, Status::Ok);
     assert_eq!(find(&findings, "idle driver").status, Status::Missing);
-    assert_eq!(
-        look(&findings, "frequency driver").2,
-        "modprobe acpi_cpufreq; if that fails, enable P-states in the firmware's set-up"
-    );
+    assert!(look(&findings, "frequency driver").2.starts_with("pin the frequency on the host"));
+}
+
+#[test]
+fn a_machine_without_a_frequency_driver_is_told_its_module() {
+    for (cpuinfo, module) in
+        [("vendor_id\t: AuthenticAMD\n", "acpi_cpufreq"), ("CPU implementer\t: 0x41\n", "cppc_cpufreq")]
+    {
+        let findings = findings(&machine(&[("proc/cpuinfo", cpuinfo)]));
+        let (status, _, remedy) = look(&findings, "frequency driver");
+        assert_eq!(status, Status::Missing);
+        assert!(remedy.starts_with(&format!("modprobe {module};")), "{remedy}");
+    }
 }
 
 #[test]
