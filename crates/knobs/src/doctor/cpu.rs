@@ -104,7 +104,7 @@ fn idle(host: &Host) -> Finding {
 
 /// Whether the kernel shows model-specific registers and lets them be written. Nothing needs them unless asked to.
 fn registers(host: &Host) -> Finding {
-    let (check, why) = ("MSR", "only for the explicit choices: the msr meter, and frequencies by IA32_PERF_CTL");
+    let (check, why) = ("MSR", "needed only by what is chosen explicitly: the msr meter and cpu.perf_ctl_mhz");
     if !host.has("dev/cpu/0/msr") {
         return Finding::note(check, "no /dev/cpu/0/msr", why).remedy("modprobe msr, if you want one of them");
     }

@@ -2,7 +2,8 @@
 
 use std::os::unix::fs::symlink;
 
-use bayop_knobs::sensor::Kind;
+use bayop_knobs::Host;
+use bayop_knobs::sensor::{Kind, Options, Reading, Sensors};
 use proptest::prelude::*;
 
 use crate::machine::{Machine, find, value};
@@ -137,4 +138,16 @@ fn a_device_that_goes_away_takes_its_readings_along() {
     assert_eq!(value(&sensors.sample(1.0), "nic_rx_packets@eth0"), 11.0);
     machine.remove("sys/class/net/eth0/statistics/rx_packets");
     assert!(sensors.sample(2.0).iter().all(|reading| reading.id() != "nic_rx_packets@eth0"));
+}
+
+#[test]
+fn the_machine_of_this_test_has_cpus_that_get_busier() {
+    let mut sensors = Sensors::open(Host::live(), &Options::default(), 0.0).unwrap();
+    let (before, after) = (sensors.sample(0.0), sensors.sample(1.0));
+    let busy = |readings: &[Reading]| -> f64 {
+        let cpus = readings.iter().filter(|reading| reading.name == "cpu_busy_s");
+        cpus.map(|reading| reading.value.clone().unwrap()).sum()
+    };
+    assert!(busy(&before) > 0.0);
+    assert!(busy(&after) >= busy(&before));
 }

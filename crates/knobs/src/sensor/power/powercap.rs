@@ -117,6 +117,7 @@ impl Input for Energy {
         let counter = match &mut self.counter {
             Some(counter) => counter,
             None => {
+                // The greatest value is one unit short of the period, and a unit is far below what a wrap is read at.
                 let range_uj = self.max_energy_range_uj.read(host)?;
                 self.counter.insert(EnergyCounter::new(UJ_PER_J, Some(range_uj)))
             }
