@@ -32,14 +32,21 @@ class Snapshot:
 
 
 def snapshot(machine: Machine) -> Snapshot:
+    """Counts at one moment: a snapshot during which the guest stood still for long is taken again."""
     zones = " ".join(f"{POWERCAP}/{zone}/energy_uj" for zone in ZONES)
-    uptime, *rest = machine.run(f"cat /proc/uptime {zones} /proc/stat").stdout.splitlines()
+    for _ in range(100):
+        uptime, *rest, end = machine.run(f"cat /proc/uptime {zones} /proc/stat /proc/uptime").stdout.splitlines()
+        uptime_s, end_s = (float(line.split()[0]) for line in (uptime, end))
+        if end_s - uptime_s < 0.015:
+            break
+    else:
+        pytest.fail("the host is too busy for a snapshot of the guest's counters")
     # user nice system idle iowait irq softirq steal, in units of 10 ms (proc(5))
     rows = [[int(n) for n in row.split()[1:9]] for row in rest if row.startswith("cpu") and row[3].isdigit()]
     return Snapshot(
-        uptime_s=float(uptime.split()[0]),
+        uptime_s=uptime_s,
         # The busy time is what is neither idle nor iowait: the other columns are sampled by tick.
-        busy_s=[float(uptime.split()[0]) - (row[3] + row[4]) / 100 for row in rows],
+        busy_s=[uptime_s - (row[3] + row[4]) / 100 for row in rows],
         energies_j=[int(energy) / 1e6 for energy in rest[: len(ZONES)]],
     )
 

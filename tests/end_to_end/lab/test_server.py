@@ -103,12 +103,12 @@ def found_rx_usecs(machine: Machine) -> Iterator[int]:
     set_rx_usecs(machine, found)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 @pytest.mark.usefixtures("found_rx_usecs")
 def test_receive_interrupts_become_rarer_with_rx_usecs(machine: Machine) -> None:
     peaks_per_s = {0: 0.0, 500: 0.0, 1000: 0.0}
-    # On a quiet host the first round does: 3400, 2300 and 1500 interrupts/s. A busy one may take a few.
-    for _ in range(4):
+    # On a quiet host the first round does: 3400, 2300 and 1500 interrupts/s. A busy one takes a few.
+    for _ in range(10):
         for value, peak_per_s in peaks_per_s.items():
             set_rx_usecs(machine, value)
             assert rx_usecs(machine) == value
