@@ -4,6 +4,9 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
+use crate::network::CoalesceParameter;
+
 /// The catalogue as it is written.
 pub const TEXT: &str = include_str!("../catalogue.toml");
 
@@ -19,6 +22,8 @@ pub struct Entry {
     pub unit: Option<String>,
     /// What its places are called.
     pub place: String,
+    /// The values that it takes, and where the bounds come from.
+    pub domain: String,
     /// The kernel interface that shows it.
     pub read: String,
     /// The kernel interface that sets it.
@@ -27,6 +32,9 @@ pub struct Entry {
     pub undo: String,
     /// Which end of a numeric domain makes the service fastest.
     pub safest: Option<End>,
+    /// Whether it reaches below the kernel's own drivers, so that nobody should allow it without a reason.
+    #[serde(default)]
+    pub opt_in: bool,
     /// What a write may do beside setting the value.
     #[serde(default)]
     pub hazards: Vec<String>,
@@ -44,23 +52,130 @@ pub enum End {
     High,
 }
 
+/// What a network driver makes of a coalescing parameter.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Driver {
+    /// As in `/sys/class/net/DEVICE/device/driver`, such as `ixgbe`.
+    pub name: String,
+    /// The parameters that the rule is about.
+    pub parameters: Vec<CoalesceParameter>,
+    /// The rule, in one sentence.
+    pub rule: String,
+    /// The greatest value that the driver takes, where it has a bound.
+    pub greatest: Option<u32>,
+    /// How it rounds what it takes, if it does.
+    pub rounding: Option<Rounding>,
+    /// Whether it then shows what was asked instead of what is in effect.
+    #[serde(default)]
+    pub shows_request: bool,
+    /// Values that stand for something else, or that it refuses.
+    #[serde(default)]
+    pub reserved: Vec<Reserved>,
+    /// What a write may do beside setting the value.
+    #[serde(default)]
+    pub hazards: Vec<String>,
+    /// The file of the kernel's sources that has the rule.
+    pub source: String,
+}
+
+/// How a driver rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rounding {
+    /// Down to a multiple.
+    Down(u32),
+    /// Up to a multiple.
+    Up(u32),
+    /// Down to a multiple of what the device says.
+    Device,
+    /// By way of a whole rate per second that is a multiple of 4.
+    Rate,
+}
+
+/// Values that a driver does not take as microseconds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reserved {
+    /// The least of them.
+    pub low: u32,
+    /// The greatest of them.
+    pub high: u32,
+    /// What they mean to the driver.
+    pub meaning: String,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     knob: Vec<Entry>,
+    driver: Vec<Driver>,
 }
 
-static ENTRIES: LazyLock<Vec<Entry>> =
-    LazyLock::new(|| toml::from_str::<File>(TEXT).expect("the embedded catalogue is valid, by its own test").knob);
+static FILE: LazyLock<File> =
+    LazyLock::new(|| toml::from_str(TEXT).expect("the embedded catalogue is valid, by its own test"));
 
 /// Every knob, in the order of the file.
 pub fn entries() -> &'static [Entry] {
-    &ENTRIES
+    &FILE.knob
 }
 
 /// The knob of that id.
 pub fn entry(id: &str) -> Option<&'static Entry> {
-    ENTRIES.iter().find(|entry| entry.id == id)
+    entries().iter().find(|entry| entry.id == id)
+}
+
+/// Every network driver whose rules are known.
+pub fn drivers() -> &'static [Driver] {
+    &FILE.driver
+}
+
+/// The rule of a driver for a parameter.
+pub(crate) fn driver(name: &str, parameter: CoalesceParameter) -> Option<&'static Driver> {
+    drivers().iter().find(|driver| driver.name == name && driver.parameters.contains(&parameter))
+}
+
+impl Driver {
+    /// What the values within its bound may be spaced by and still be in effect as they are.
+    pub(crate) fn step(&self) -> u32 {
+        match self.rounding {
+            Some(Rounding::Down(step) | Rounding::Up(step)) => step,
+            Some(Rounding::Device | Rounding::Rate) | None => 1,
+        }
+    }
+
+    /// The value that is in effect when `asked` was written.
+    pub(crate) fn effective(&self, asked: u32, resolution: Option<u32>) -> u32 {
+        if asked == 0 || self.reserved(asked).is_some() {
+            return asked;
+        }
+        match self.rounding {
+            None => asked,
+            Some(Rounding::Down(step)) => asked - asked % step,
+            Some(Rounding::Up(step)) => asked.next_multiple_of(step),
+            Some(Rounding::Device) => asked - asked % resolution.unwrap_or(1).max(1),
+            Some(Rounding::Rate) => {
+                let rate = (1_000_000 / asked) & !3;
+                1_000_000_u32.checked_div(rate).unwrap_or(asked)
+            }
+        }
+    }
+
+    /// The value that the driver shows when `asked` was written.
+    ///
+    /// # Errors
+    /// It refuses the value.
+    pub(crate) fn shown(&self, asked: u32, resolution: Option<u32>) -> Result<u32> {
+        if self.greatest.is_some_and(|greatest| asked > greatest) {
+            return Err(Error::unsupported("the network driver takes the value (Invalid argument)").value(asked));
+        }
+        Ok(if self.shows_request { asked } else { self.effective(asked, resolution) })
+    }
+
+    /// What a value means that the driver does not take for itself.
+    pub(crate) fn reserved(&self, value: u32) -> Option<&Reserved> {
+        self.reserved.iter().find(|reserved| (reserved.low..=reserved.high).contains(&value))
+    }
 }
 
 #[cfg(test)]
@@ -74,5 +189,48 @@ mod tests {
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), entries().len());
+    }
+
+    #[test]
+    fn an_id_ends_in_its_unit() {
+        for entry in entries() {
+            let expected = match entry.unit.as_deref() {
+                Some("us") => &["_us", "_usecs"][..],
+                Some("MHz") => &["_mhz"],
+                Some("W") => &["_w"],
+                Some(other) => panic!("{}: unit {other}", entry.id),
+                None => continue,
+            };
+            assert!(expected.iter().any(|end| entry.id.ends_with(end)), "{}", entry.id);
+        }
+    }
+
+    #[test]
+    fn a_driver_has_one_rule_for_a_parameter_and_rounds_within_its_bounds() {
+        for (index, rule) in drivers().iter().enumerate() {
+            for parameter in &rule.parameters {
+                let same = |other: &&Driver| other.name == rule.name && other.parameters.contains(parameter);
+                assert_eq!(drivers()[index..].iter().filter(same).count(), 1, "{} {parameter:?}", rule.name);
+            }
+            let greatest = rule.greatest.unwrap_or(u32::MAX);
+            assert_eq!(greatest % rule.step(), if greatest == u32::MAX { greatest % rule.step() } else { 0 });
+            for asked in (0..20_000).filter(|&asked| asked <= greatest) {
+                let effective = rule.effective(asked, Some(50));
+                assert_eq!(rule.effective(effective, Some(50)), effective, "{} {asked}", rule.name);
+            }
+        }
+    }
+
+    #[test]
+    fn drivers_round_as_their_sources_say() {
+        let effective = |name, asked| driver(name, CoalesceParameter::RxUsecs).unwrap().effective(asked, Some(50));
+        assert_eq!(effective("ena", 64), 50);
+        assert_eq!(effective("i40e", 63), 64);
+        assert_eq!(effective("ice", 63), 62);
+        assert_eq!(effective("ixgbe", 9), 8);
+        assert_eq!(effective("ixgbe", 1), 1);
+        assert_eq!(effective("e1000e", 500), 500);
+        assert_eq!(effective("e1000e", 7000), 7142);
+        assert_eq!(effective("mlx5_core", 63), 63);
     }
 }

@@ -4,8 +4,11 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::control::DmaLatency;
 use crate::error::{Error, Result};
+use crate::network::{Live, Network, Recorded};
 
 /// The bits of a file's mode that let somebody read or write it.
 const READABLE: u32 = 0o444;
@@ -18,17 +21,26 @@ const WRITABLE: u32 = 0o222;
 #[derive(Debug, Clone)]
 pub struct Host {
     root: PathBuf,
+    network: Arc<dyn Network>,
+    dma_latency: DmaLatency,
 }
 
 impl Host {
     /// The machine that this program runs on.
     pub fn live() -> Self {
-        Self { root: PathBuf::from("/") }
+        Self::new(PathBuf::from("/"), Arc::new(Live), true)
     }
 
-    /// A recorded machine: a folder that holds its `sys`, `proc` and `dev`.
+    /// A recorded machine: a folder that holds its `sys`, `proc` and `dev`, and in `ethtool` what its network devices
+    /// answer (`ethtool/eth0.toml`).
     pub fn recorded(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        let root = root.into();
+        Self::new(root.clone(), Arc::new(Recorded::new(root)), false)
+    }
+
+    fn new(root: PathBuf, network: Arc<dyn Network>, is_live: bool) -> Self {
+        let dma_latency = DmaLatency::new(&root, is_live);
+        Self { root, network, dma_latency }
     }
 
     /// Whether this is the machine that the program runs on.
@@ -78,6 +90,21 @@ impl Host {
         options.open(path)
     }
 
+    /// What the network devices answer.
+    pub(crate) fn network(&self) -> &dyn Network {
+        &*self.network
+    }
+
+    /// The request that this process holds in `/dev/cpu_dma_latency`.
+    pub(crate) fn dma_latency(&self) -> &DmaLatency {
+        &self.dma_latency
+    }
+
+    /// The driver of a network device, such as `ixgbe`; none for a device without hardware.
+    pub(crate) fn driver(&self, device: &str) -> Option<String> {
+        driver(&self.root, device)
+    }
+
     /// Whether the file or folder is there.
     pub fn has(&self, path: &str) -> bool {
         self.path(path).exists()
@@ -93,6 +120,12 @@ impl Host {
         names.sort();
         names
     }
+}
+
+/// The driver of a network device in the trees under `root`.
+pub(crate) fn driver(root: &Path, device: &str) -> Option<String> {
+    let link = fs::read_link(root.join(format!("sys/class/net/{device}/device/driver"))).ok()?;
+    link.file_name()?.to_str().map(str::to_owned)
 }
 
 pub(crate) fn refusal(path: &str, action: &str, error: &std::io::Error) -> Error {

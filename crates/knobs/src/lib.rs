@@ -7,6 +7,7 @@
 //!   (`nic.rx_usecs@eth0`); it reads a [`Value`] in the knob's unit and plans the writes that set it.
 //! - [`control`]: one kernel attribute each (a sysfs file, a coalescing parameter, an MSR), with how to read it, write
 //!   it and undo a write by hand. Whoever writes saves what [`control::Control::read`] gave first.
+//! - [`network`]: coalescing and NAPI deferral of network devices, by netlink and ioctl.
 //! - [`sensor`]: what the machine shows: energy, utilization, interrupts, idle states, as [`sensor::Reading`]s.
 //! - [`doctor`]: what the machine lets BayOp control and measure, and what to do about the rest.
 //! - [`host`]: where the kernel's interfaces are: the live machine, or a recorded one, unpacked by [`tree`].
@@ -19,6 +20,7 @@ pub mod doctor;
 pub mod error;
 pub mod host;
 pub mod knob;
+pub mod network;
 pub mod sensor;
 pub mod tree;
 pub mod value;

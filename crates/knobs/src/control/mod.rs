@@ -1,11 +1,17 @@
 //! One kernel attribute each: how to read it, write it, and undo a write by hand.
 
+mod dma_latency;
+mod msr;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::host::Host;
+use crate::network::{CoalesceParameter, NapiParameter};
+
+pub(crate) use dma_latency::DmaLatency;
 
 /// The address of one kernel attribute that a knob writes.
 ///
@@ -19,6 +25,35 @@ pub enum Control {
         /// Such as `sys/devices/system/cpu/cpufreq/policy0/scaling_governor`.
         path: String,
     },
+    /// A parameter of a network driver's interrupt coalescing (Documentation/networking/ethtool-netlink.rst).
+    Coalesce {
+        /// Such as `eth0`.
+        device: String,
+        /// One queue; none for the whole device.
+        queue: Option<u32>,
+        /// Which parameter.
+        parameter: CoalesceParameter,
+    },
+    /// A parameter of the NAPI instance that polls a receive queue (Documentation/networking/napi.rst). It goes by its
+    /// queue because the kernel's numbers change when a device is opened anew.
+    Napi {
+        /// Such as `eth0`.
+        device: String,
+        /// The receive queue.
+        queue: u32,
+        /// Which parameter.
+        parameter: NapiParameter,
+    },
+    /// A model-specific register of a CPU, in hexadecimal with `0x`.
+    Msr {
+        /// The CPU's number.
+        cpu: u32,
+        /// The register's number.
+        register: u32,
+    },
+    /// The request that this process holds in `/dev/cpu_dma_latency`, in microseconds, or `none`. The kernel ends it
+    /// with the process, so a process that starts always finds `none`.
+    DmaLatency,
 }
 
 /// One write of a plan: a control and the kernel's text for it.
@@ -43,6 +78,22 @@ impl Control {
     pub fn read(&self, host: &Host) -> Result<String> {
         match self {
             Self::File { path } => host.read(path),
+            Self::Coalesce { device, queue, parameter } => {
+                let value = host.network().coalescing(device, *queue)?.remove(parameter);
+                value.map(|value| parameter.text(value)).ok_or_else(|| {
+                    Error::unsupported(format!("the driver has {}", parameter.ethtool_name())).at(device)
+                })
+            }
+            Self::Napi { device, queue, parameter } => {
+                let instance = host.network().napi(device, *queue)?;
+                instance.parameters.get(parameter).map(u64::to_string).ok_or_else(|| {
+                    Error::unsupported(format!("the kernel has {}", parameter.netlink_name()))
+                        .at(format!("{device}/rx-{queue}"))
+                        .hint("kernel 6.13 or newer")
+                })
+            }
+            Self::Msr { cpu, register } => Ok(format!("{:#x}", msr::read(host, *cpu, *register)?)),
+            Self::DmaLatency => Ok(host.dma_latency().held()),
         }
     }
 
@@ -53,26 +104,149 @@ impl Control {
     pub fn write(&self, host: &Host, text: &str) -> Result<()> {
         match self {
             Self::File { path } => host.write(path, text),
+            Self::Coalesce { device, queue, parameter } => parameter
+                .parse(text)
+                .and_then(|value| host.network().set_coalescing(device, *queue, *parameter, value))
+                .map_err(|error| error.value(text).at(self)),
+            Self::Napi { device, queue, parameter } => text
+                .parse()
+                .map_err(|_| Error::input("the value is a whole number"))
+                .and_then(|value| host.network().set_napi(device, *queue, *parameter, value))
+                .map_err(|error| error.value(text).at(self)),
+            Self::Msr { cpu, register } => msr::parse(text).and_then(|value| msr::write(host, *cpu, *register, value)),
+            Self::DmaLatency => host.dma_latency().request(text),
         }
+    }
+
+    /// The value of a model-specific register.
+    ///
+    /// # Errors
+    /// The kernel does not show the register, or the control is none.
+    pub(crate) fn register(&self, host: &Host) -> Result<u64> {
+        msr::parse(&self.read(host)?)
     }
 
     /// The shell command that writes `text`, for a person who restores a machine without BayOp.
     pub fn command(&self, text: &str) -> String {
         match self {
-            Self::File { path } => format!("echo {} > /{path}", quoted(text)),
+            Self::File { path } => format!("echo {} > /{}", quoted(text), path),
+            Self::Coalesce { device, queue: None, parameter } => {
+                format!("ethtool -C {} {} {}", quoted(device), parameter.ethtool_name(), quoted(text))
+            }
+            Self::Coalesce { device, queue: Some(queue), parameter } => format!(
+                "ethtool --per-queue {} queue_mask {} --coalesce {} {}",
+                quoted(device),
+                mask(*queue),
+                parameter.ethtool_name(),
+                quoted(text)
+            ),
+            Self::Napi { device, queue, parameter } => napi_command(device, *queue, *parameter, text),
+            Self::Msr { cpu, register } => format!("wrmsr -p {cpu} {register:#x} {}", quoted(text)),
+            Self::DmaLatency => dma_latency::command(text),
         }
     }
+}
+
+/// The mask that ethtool takes for one queue: `0x8` for queue 3, in 32-bit words from the greatest down.
+fn mask(queue: u32) -> String {
+    let digits = "0".repeat((queue / 4) as usize);
+    format!("0x{:x}{digits}", 1 << (queue % 4))
+}
+
+/// The number of the NAPI instance is asked for when the command runs, because it changes when a device is opened anew.
+fn napi_command(device: &str, queue: u32, parameter: NapiParameter, text: &str) -> String {
+    let ynl = "ynl --family netdev";
+    let ifindex = format!("$(cat /sys/class/net/{}/ifindex)", quoted(device));
+    let id = format!(
+        r#"$({ynl} --output-json --do queue-get --json "{{\"ifindex\": {ifindex}, \"type\": \"rx\", \"id\": {queue}}}" | jq '."napi-id"')"#
+    );
+    let name = parameter.netlink_name();
+    format!(r#"{ynl} --do napi-set --json "{{\"id\": {id}, \"{name}\": {text}}}""#)
 }
 
 impl fmt::Display for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { path } => write!(f, "/{path}"),
+            Self::Coalesce { device, queue, parameter } => {
+                f.write_str(device)?;
+                if let Some(queue) = queue {
+                    write!(f, " queue {queue}")?;
+                }
+                write!(f, " {}", parameter.ethtool_name())
+            }
+            Self::Napi { device, queue, parameter } => {
+                write!(f, "{device}/rx-{queue} {}", parameter.netlink_name())
+            }
+            Self::Msr { cpu, register } => write!(f, "register {register:#x} of CPU {cpu}"),
+            Self::DmaLatency => f.write_str("/dev/cpu_dma_latency"),
         }
     }
 }
 
-/// `text` as one word of a POSIX shell.
+/// `text` as one word of a POSIX shell, quoted where it needs to be.
 fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.,:/@%+=".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coalesce(queue: Option<u32>, parameter: CoalesceParameter) -> Control {
+        Control::Coalesce { device: "eth0".to_owned(), queue, parameter }
+    }
+
+    #[test]
+    fn a_command_can_be_pasted() {
+        let governor = Control::file("sys/devices/system/cpu/cpufreq/policy0/scaling_governor");
+        for (control, text, command) in [
+            (governor, "ondemand", "echo ondemand > /sys/devices/system/cpu/cpufreq/policy0/scaling_governor"),
+            (Control::file("sys/a"), "it's", r"echo 'it'\''s' > /sys/a"),
+            (Control::file("sys/a"), "<unsupported>", "echo '<unsupported>' > /sys/a"),
+            (coalesce(None, CoalesceParameter::RxUsecs), "3", "ethtool -C eth0 rx-usecs 3"),
+            (coalesce(None, CoalesceParameter::AdaptiveRx), "on", "ethtool -C eth0 adaptive-rx on"),
+            (
+                coalesce(Some(3), CoalesceParameter::TxUsecs),
+                "8",
+                "ethtool --per-queue eth0 queue_mask 0x8 --coalesce tx-usecs 8",
+            ),
+            (
+                coalesce(Some(37), CoalesceParameter::RxUsecs),
+                "8",
+                "ethtool --per-queue eth0 queue_mask 0x2000000000 --coalesce rx-usecs 8",
+            ),
+            (Control::Msr { cpu: 0, register: 0x199 }, "0x1d00", "wrmsr -p 0 0x199 0x1d00"),
+        ] {
+            assert_eq!(control.command(text), command);
+        }
+        let napi = Control::Napi { device: "eth0".to_owned(), queue: 1, parameter: NapiParameter::GroFlushTimeout };
+        assert_eq!(
+            napi.command("20000"),
+            concat!(
+                r#"ynl --family netdev --do napi-set --json "{\"id\": $(ynl --family netdev --output-json "#,
+                r#"--do queue-get --json "{\"ifindex\": $(cat /sys/class/net/eth0/ifindex), \"type\": \"rx\", "#,
+                r#"\"id\": 1}" | jq '."napi-id"'), \"gro-flush-timeout\": 20000}""#
+            )
+        );
+    }
+
+    #[test]
+    fn a_journal_names_a_control_again() {
+        for control in [
+            Control::file("sys/a"),
+            coalesce(None, CoalesceParameter::AdaptiveRx),
+            coalesce(Some(3), CoalesceParameter::RxUsecs),
+            Control::Napi { device: "eth0".to_owned(), queue: 1, parameter: NapiParameter::DeferHardIrqs },
+            Control::Msr { cpu: 3, register: 0x199 },
+            Control::DmaLatency,
+        ] {
+            let text = serde_json::to_string(&control).unwrap();
+            assert_eq!(serde_json::from_str::<Control>(&text).unwrap(), control, "{text}");
+        }
+    }
 }

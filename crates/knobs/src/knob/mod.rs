@@ -1,5 +1,14 @@
 //! The knobs that a machine has, each in its places.
 
+mod attribute;
+mod boost;
+mod coalesce;
+mod epp;
+mod frequency;
+mod idle;
+mod napi;
+mod perf_ctl;
+mod policy;
 mod powercap;
 
 use serde::Serialize;
@@ -8,7 +17,12 @@ use crate::catalogue::{Entry, entry};
 use crate::control::Write;
 use crate::error::{Error, Result};
 use crate::host::Host;
+use crate::network::{CoalesceParameter, NapiParameter};
 use crate::value::Value;
+
+use coalesce::Coalesce;
+use napi::Deferral;
+use powercap::Constraint;
 
 /// The values that a knob takes in one place.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -72,7 +86,82 @@ trait Kind: std::fmt::Debug + Sync {
     fn plan(&self, host: &Host, at: &str, value: &Value) -> Result<Vec<Write>>;
 }
 
-const KINDS: &[&dyn Kind] = &[&powercap::Cap];
+/// The kinds, in the order of the catalogue.
+const KINDS: &[&dyn Kind] = &[
+    &Coalesce {
+        id: "nic.rx_usecs",
+        parameter: CoalesceParameter::RxUsecs,
+        adaptive: CoalesceParameter::AdaptiveRx,
+        queue: "rx-",
+    },
+    &Coalesce {
+        id: "nic.rx_frames",
+        parameter: CoalesceParameter::RxFrames,
+        adaptive: CoalesceParameter::AdaptiveRx,
+        queue: "rx-",
+    },
+    &Coalesce {
+        id: "nic.tx_usecs",
+        parameter: CoalesceParameter::TxUsecs,
+        adaptive: CoalesceParameter::AdaptiveTx,
+        queue: "tx-",
+    },
+    &Coalesce {
+        id: "nic.adaptive_rx",
+        parameter: CoalesceParameter::AdaptiveRx,
+        adaptive: CoalesceParameter::AdaptiveRx,
+        queue: "rx-",
+    },
+    &frequency::Pinned,
+    &epp::Epp,
+    &boost::Boost,
+    &perf_ctl::PerfCtl,
+    &idle::ResumeLatency,
+    &idle::CpuDmaLatency,
+    &idle::Governor,
+    &idle::Disable,
+    &Constraint {
+        id: "power.cap_w",
+        attribute: "power_limit_uw",
+        low: None,
+        high: "max_power_uw",
+        least: 0,
+        scale: 1e-6,
+    },
+    &Constraint {
+        id: "power.cap_window_us",
+        attribute: "time_window_us",
+        low: Some("min_time_window_us"),
+        high: "max_time_window_us",
+        least: 1,
+        scale: 1.0,
+    },
+    &Deferral {
+        id: "napi.gro_flush_timeout_us",
+        parameter: NapiParameter::GroFlushTimeout,
+        file: Some("gro_flush_timeout"),
+        high: LONGEST_US,
+        scale: US_PER_NS,
+    },
+    &Deferral {
+        id: "napi.defer_hard_irqs",
+        parameter: NapiParameter::DeferHardIrqs,
+        file: Some("napi_defer_hard_irqs"),
+        high: i32::MAX as f64,
+        scale: 1.0,
+    },
+    &Deferral {
+        id: "napi.irq_suspend_timeout_us",
+        parameter: NapiParameter::IrqSuspendTimeout,
+        file: None,
+        high: LONGEST_US,
+        scale: US_PER_NS,
+    },
+];
+
+/// The longest deferral that makes sense; the kernel has no bound.
+const LONGEST_US: f64 = 1e6;
+const US_PER_NS: f64 = 1e-3;
 
 /// Looks for every knob of the catalogue on this machine. Reads only.
 pub fn survey(host: &Host) -> Survey {
@@ -105,6 +194,15 @@ impl Instance {
 
     /// The writes that set `value`, in their order. Changes nothing.
     ///
+    /// A plan may name controls that only make room for the last one: a governor, a limit, adaptive moderation. Whoever
+    /// writes saves what each control reads before the first write, and undoes by writing that back, **the last control
+    /// first**: `rx-usecs` before adaptive moderation takes it over again, a speed before its governor goes.
+    ///
+    /// Two things follow from how the kernel ties controls together. A text that stands for "not in use" (`<unsupported>`
+    /// in `scaling_setspeed`) is refused, and is right again once the governor is back; and a control that holds for all
+    /// (a device, all CPUs) disturbs those of its parts that were put back before. So what counts is what the controls
+    /// read in the end: pass over those that differ until none does or a pass changes nothing.
+    ///
     /// # Errors
     /// The value is outside the domain, or the machine no longer has what the writes need.
     pub fn plan(&self, host: &Host, value: &Value) -> Result<Vec<Write>> {
@@ -114,6 +212,9 @@ impl Instance {
             .map_err(|error| error.at(self.name()))
     }
 }
+
+/// How far from a whole number of steps a value may be, in steps: what decimal fractions lose in binary.
+const TOLERANCE: f64 = 1e-3;
 
 impl Domain {
     /// Refuses a value that the knob does not take.
@@ -125,7 +226,7 @@ impl Domain {
             (Self::Choices(choices), value) => choices.contains(value),
             (Self::Steps { low, high, step }, Value::Number(number)) => {
                 let steps = (number - low) / step;
-                (low..=high).contains(&number) && (steps - steps.round()).abs() < 1e-6
+                (low..=high).contains(&number) && (steps - steps.round()).abs() < TOLERANCE
             }
             (Self::Steps { .. }, Value::Word(_)) => false,
         };

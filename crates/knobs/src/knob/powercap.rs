@@ -1,5 +1,6 @@
 //! Power caps: the constraints of powercap zones (Documentation/power/powercap/powercap.rst).
 
+use super::attribute::{as_number, number, parse};
 use super::{Domain, Kind};
 use crate::control::{Control, Write};
 use crate::error::{Error, Result};
@@ -7,26 +8,40 @@ use crate::host::Host;
 use crate::value::Value;
 
 const CLASS: &str = "sys/class/powercap";
-const UW_PER_W: f64 = 1e6;
 
-/// `power.cap_w`: the average power that a constraint allows.
+/// The bound of a constraint that does not tell its own: 4295 W, or 72 minutes.
+const UNBOUNDED: u64 = u32::MAX as u64;
+
+/// The knob of one attribute of constraints.
 #[derive(Debug)]
-pub(super) struct Cap;
+pub(super) struct Constraint {
+    pub id: &'static str,
+    /// Its file, behind `constraint_N_`.
+    pub attribute: &'static str,
+    /// The files of its bounds.
+    pub low: Option<&'static str>,
+    pub high: &'static str,
+    /// The least value where no file tells it, in the kernel's unit.
+    pub least: u64,
+    /// The kernel's unit in the knob's.
+    pub scale: f64,
+}
 
-impl Kind for Cap {
+impl Kind for Constraint {
     fn id(&self) -> &'static str {
-        "power.cap_w"
+        self.id
     }
 
     fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>> {
         let mut places = Vec::new();
         for zone in host.names(CLASS).iter().filter(|name| name.contains(':')) {
             for index in 0.. {
-                if !host.has(&format!("{CLASS}/{zone}/constraint_{index}_power_limit_uw")) {
+                if !host.has(&file(zone, index, "power_limit_uw")) {
                     break;
                 }
-                let high = number(host, zone, index, "max_power_uw").unwrap_or(f64::MAX) / UW_PER_W;
-                places.push((format!("{zone}/{index}"), Domain::Steps { low: 0.0, high, step: 1.0 / UW_PER_W }));
+                if host.has(&file(zone, index, self.attribute)) {
+                    places.push((format!("{zone}/{index}"), self.domain(host, zone, index)?));
+                }
             }
         }
         if places.is_empty() {
@@ -39,31 +54,35 @@ impl Kind for Cap {
 
     fn read(&self, host: &Host, at: &str) -> Result<Value> {
         let (zone, index) = split(at)?;
-        Ok(Value::Number(number(host, zone, index, "power_limit_uw")? / UW_PER_W))
+        Ok(Value::Number(number(host, &file(zone, index, self.attribute))? as f64 * self.scale))
     }
 
     fn plan(&self, _host: &Host, at: &str, value: &Value) -> Result<Vec<Write>> {
         let (zone, index) = split(at)?;
-        let Value::Number(cap_w) = value else {
-            return Err(Error::input("a power cap is a number of watts").value(value));
+        let control = Control::file(file(zone, index, self.attribute));
+        Ok(vec![Write { control, text: format!("{:.0}", as_number(value)? / self.scale) }])
+    }
+}
+
+impl Constraint {
+    /// The constraint's own bounds; the kernel writes 0 where the hardware tells none.
+    fn domain(&self, host: &Host, zone: &str, index: u32) -> Result<Domain> {
+        let bound = |name: &str| match host.has(&file(zone, index, name)) {
+            true => Ok(Some(number(host, &file(zone, index, name))?).filter(|&bound| bound > 0)),
+            false => Ok(None),
         };
-        let control = Control::file(attribute(zone, index, "power_limit_uw"));
-        Ok(vec![Write { control, text: format!("{:.0}", cap_w * UW_PER_W) }])
+        let low = self.low.map(bound).transpose()?.flatten().unwrap_or(self.least);
+        let high = bound(self.high)?.unwrap_or(UNBOUNDED).max(low);
+        Ok(Domain::Steps { low: low as f64 * self.scale, high: high as f64 * self.scale, step: self.scale })
     }
 }
 
 fn split(at: &str) -> Result<(&str, u32)> {
     at.rsplit_once('/')
-        .and_then(|(zone, index)| Some((zone, index.parse().ok()?)))
+        .and_then(|(zone, index)| Some((zone, parse(index)?.try_into().ok()?)))
         .ok_or_else(|| Error::input("a constraint is ZONE/INDEX, such as intel-rapl:0/0").value(at))
 }
 
-fn attribute(zone: &str, index: u32, name: &str) -> String {
+fn file(zone: &str, index: u32, name: &str) -> String {
     format!("{CLASS}/{zone}/constraint_{index}_{name}")
-}
-
-fn number(host: &Host, zone: &str, index: u32, name: &str) -> Result<f64> {
-    let path = attribute(zone, index, name);
-    let text = host.read(&path)?;
-    text.parse().map_err(|_| Error::unsupported("the attribute is a whole number").value(text).at(format!("/{path}")))
 }

@@ -1,0 +1,28 @@
+//! What the frequency knobs share: cpufreq policies (Documentation/admin-guide/pm/cpufreq.rst, "Policy Interface in
+//! sysfs").
+
+use super::attribute::{CPU, numbered};
+use crate::error::{Error, Result};
+use crate::host::Host;
+
+/// The governor that lets user space set the frequency.
+pub(super) const USERSPACE: &str = "userspace";
+
+/// The policies of this machine: `policy0`, `policy1`.
+///
+/// # Errors
+/// There is none: no cpufreq driver is at work.
+pub(super) fn names(host: &Host) -> Result<Vec<String>> {
+    let names = numbered(host, &format!("{CPU}/cpufreq"), "policy");
+    if names.is_empty() {
+        return Err(Error::unsupported("a cpufreq driver is at work")
+            .at(format!("/{CPU}/cpufreq"))
+            .hint("modprobe acpi-cpufreq or cppc_cpufreq; in a virtual machine the host decides the frequency"));
+    }
+    Ok(names)
+}
+
+/// A file of a policy.
+pub(super) fn file(policy: &str, name: &str) -> String {
+    format!("{CPU}/cpufreq/{policy}/{name}")
+}

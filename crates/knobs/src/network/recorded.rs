@@ -1,0 +1,130 @@
+//! What the network devices of a recorded machine answer: `ethtool/DEVICE.toml` under its root.
+//!
+//! ```toml
+//! per_queue = true
+//! resolution_us = 50
+//!
+//! [[queue]]
+//! rx_usecs = 50
+//! adaptive_rx = 1
+//!
+//! [queue.napi]
+//! id = 8193
+//! defer-hard-irqs = 0
+//! gro-flush-timeout = 0
+//! ```
+//!
+//! A device answers with its first queue, and a write to it reaches every queue, as drivers do. Values are rounded and
+//! refused by the driver's rules in the catalogue, so that what is asked and what is in effect differ as they would.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CoalesceParameter, Coalescing, Napi, NapiParameter, Network};
+use crate::catalogue;
+use crate::error::{Error, Result};
+use crate::host::{driver, refusal};
+
+/// The network devices of the machine under a root.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    root: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Device {
+    /// Whether the driver takes coalescing for one queue.
+    per_queue: bool,
+    /// The step of a device that tells its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolution_us: Option<u32>,
+    #[serde(default, rename = "queue")]
+    queues: Vec<Queue>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Queue {
+    #[serde(flatten)]
+    coalescing: Coalescing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    napi: Option<Napi>,
+}
+
+impl Recorded {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    fn load(&self, device: &str) -> Result<Device> {
+        let path = path(device);
+        let text = fs::read_to_string(self.root.join(&path)).map_err(|error| refusal(&path, "read", &error))?;
+        toml::from_str(&text).map_err(|error| {
+            Error::unsupported(format!("the recorded device can be read ({})", error.message())).at(format!("/{path}"))
+        })
+    }
+
+    fn store(&self, device: &str, recorded: &Device) -> Result<()> {
+        let path = path(device);
+        let text = toml::to_string(recorded).expect("a device is plain tables");
+        fs::write(self.root.join(&path), text).map_err(|error| refusal(&path, "written", &error))
+    }
+}
+
+impl Network for Recorded {
+    fn coalescing(&self, device: &str, queue: Option<u32>) -> Result<Coalescing> {
+        let recorded = self.load(device)?;
+        let queue = addressed(&recorded, device, queue)?.start;
+        match recorded.queues.into_iter().nth(queue) {
+            Some(queue) if !queue.coalescing.is_empty() => Ok(queue.coalescing),
+            _ => Err(not_supported(device)),
+        }
+    }
+
+    fn set_coalescing(&self, device: &str, queue: Option<u32>, parameter: CoalesceParameter, value: u32) -> Result<()> {
+        let mut recorded = self.load(device)?;
+        let shown = match driver(&self.root, device).and_then(|driver| catalogue::driver(&driver, parameter)) {
+            Some(rule) => rule.shown(value, recorded.resolution_us)?,
+            None => value,
+        };
+        let queues = addressed(&recorded, device, queue)?;
+        for queue in &mut recorded.queues[queues] {
+            *queue.coalescing.get_mut(&parameter).ok_or_else(|| not_supported(device))? = shown;
+        }
+        self.store(device, &recorded)
+    }
+
+    fn napis(&self, device: &str) -> Result<BTreeMap<u32, Napi>> {
+        let queues = self.load(device)?.queues;
+        Ok((0..).zip(queues).filter_map(|(index, queue)| Some((index, queue.napi?))).collect())
+    }
+
+    fn set_napi(&self, device: &str, queue: u32, parameter: NapiParameter, value: u64) -> Result<()> {
+        let mut recorded = self.load(device)?;
+        let napi = recorded.queues.get_mut(queue as usize).and_then(|queue| queue.napi.as_mut());
+        let known = napi.and_then(|napi| napi.parameters.get_mut(&parameter));
+        *known.ok_or_else(|| not_supported(device))? = value;
+        self.store(device, &recorded)
+    }
+}
+
+/// The queues that a call is about: the one it names, or all.
+fn addressed(recorded: &Device, device: &str, queue: Option<u32>) -> Result<std::ops::Range<usize>> {
+    let all = 0..recorded.queues.len();
+    match queue {
+        None => Ok(all),
+        Some(queue) if recorded.per_queue && all.contains(&(queue as usize)) => Ok(queue as usize..queue as usize + 1),
+        Some(_) => Err(not_supported(device)),
+    }
+}
+
+fn not_supported(device: &str) -> Error {
+    Error::unsupported("the network driver has the parameter (Operation not supported)").at(device)
+}
+
+fn path(device: &str) -> String {
+    format!("ethtool/{device}.toml")
+}
