@@ -298,3 +298,16 @@ fn options_that_cant_be_meant_are_refused() {
         assert!(toml::from_str::<Options>(unknown).is_err(), "{unknown}");
     }
 }
+
+#[test]
+fn the_manuals_options_are_understood() {
+    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sensors.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    let (_, toml) = manual.split_once("```toml\n").unwrap();
+    let (toml, _) = toml.split_once("```").unwrap();
+    let table: toml::Table = toml.parse().unwrap();
+    let options: Options = table["power"].clone().try_into().unwrap();
+    options.check().unwrap();
+    assert_eq!(options.inputs, ["ina226/power1"]);
+    assert!(options.model.unwrap().frequency.is_some());
+}
