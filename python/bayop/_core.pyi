@@ -2,6 +2,7 @@
 """Compiled parts of BayOp: the digital twin, the load generator and the knob catalogue."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Profile",
     "ProfileError",
     "__version__",
+    "examine",
     "knob_catalogue",
     "load_arrivals",
     "load_choose",
@@ -300,3 +302,24 @@ def load_choose(popularity: str, records: int, count: int, seed: int) -> list[in
 
 def load_arrivals(plan: str, thread: int, count: int) -> list[int]:
     """The first intended send times of one thread of a plan, in ns since the start of the run. Raises LoadError."""
+
+@type_check_only
+class Finding(TypedDict):
+    """The result of one check of the doctor."""
+
+    check: str
+    """What was looked at: `kernel`, `knob nic.rx_usecs`, `rival tuned`."""
+    status: Literal["ok", "note", "missing", "blocker"]
+    """What it means."""
+    found: str
+    """What is there."""
+    why: str
+    """Why it matters."""
+    remedy: str | None
+    """What to do; None when there is nothing to do."""
+
+def examine(*, root: PathLike[str] | str | None = None, socket: PathLike[str] | str | None = None) -> list[Finding]:
+    """What this machine lets BayOp control and measure, and what is missing. Reads only.
+
+    `root` is a recorded machine in place of this one; `socket` is where an agent is expected to listen.
+    """

@@ -1,6 +1,10 @@
-//! The knob catalogue in Python.
+//! The knob catalogue and the doctor in Python.
 
+use std::path::PathBuf;
+
+use bayop_knobs::Host;
 use bayop_knobs::catalogue::{self, End, Entry};
+use bayop_knobs::doctor::{self, Options, Status};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -8,6 +12,30 @@ use pyo3::types::PyDict;
 #[pyfunction]
 pub fn knob_catalogue(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     catalogue::entries().iter().map(|entry| to_dict(py, entry)).collect()
+}
+
+/// Examines this machine, or a recorded one: a dict for each finding.
+#[pyfunction]
+#[pyo3(signature = (*, root = None, socket = None))]
+pub fn examine(py: Python<'_>, root: Option<PathBuf>, socket: Option<PathBuf>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let host = root.map_or_else(Host::live, Host::recorded);
+    let findings = py.detach(|| doctor::examine(&host, &Options { socket, ..Options::default() }));
+    let to_dict = |finding: doctor::Finding| {
+        let status = match finding.status {
+            Status::Ok => "ok",
+            Status::Note => "note",
+            Status::Missing => "missing",
+            Status::Blocker => "blocker",
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("check", finding.check)?;
+        dict.set_item("status", status)?;
+        dict.set_item("found", finding.found)?;
+        dict.set_item("why", finding.why)?;
+        dict.set_item("remedy", finding.remedy)?;
+        Ok(dict)
+    };
+    findings.into_iter().map(to_dict).collect()
 }
 
 fn to_dict<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>> {

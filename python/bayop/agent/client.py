@@ -82,10 +82,10 @@ class AgentClient:
         """Puts the originals back, whoever holds the lease."""
         return self._post("/v1/restore", {}, messages.restored)
 
-    def store_calibration(self, device: str, driver: str, points: Sequence[tuple[float, float]]) -> None:
+    def store_calibration(self, device: str, points: Sequence[tuple[float, float]]) -> None:
         """Remembers what a NIC makes of requested delays, as pairs (requested, effective) in us."""
         rows = [{"requested_us": requested, "effective_us": effective} for requested, effective in points]
-        self._transport.request("PUT", "/v1/calibration", {"device": device, "driver": driver, "points": rows})
+        self._transport.request("PUT", "/v1/calibration", {"device": device, "points": rows})
 
     def _apply(self, body: Mapping[str, object]) -> messages.Applied:
         return self._post("/v1/apply", body, messages.applied)

@@ -22,6 +22,7 @@ from bayop.errors import BayopError, InputError
 VERBS: Final[dict[str, str]] = {
     "demo": "play a day of changing load on the digital twin and write a report about it",
     "twin": "run the digital twin, compare it with measurements, and fit it to them",
+    "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
     "knobs": "list what BayOp can set, on any machine or on one",
     "load": "load a server in an open loop and measure the latency that its clients see",
     "tune": "search for the setting that meets the SLO for the least power, and hold it",

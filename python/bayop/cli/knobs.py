@@ -9,7 +9,7 @@ from bayop import _core
 from bayop.agent.client import AgentClient
 from bayop.agent.messages import Domain, MachineKnob, Place
 from bayop.cli import agent_flags, arguments
-from bayop.cli.output import console, new_table, print_json
+from bayop.cli.output import console, literal, new_table, print_json
 from bayop.errors import InputError
 from bayop.space import Knob, Steps, format_value
 
@@ -53,7 +53,7 @@ def _print_catalogue() -> None:
     table.add_column("what it does")
     table.add_column("place")
     for entry in _core.knob_catalogue():
-        table.add_row(entry["id"], entry["unit"] or "", entry["summary"], entry["place"])
+        table.add_row(*map(literal, (entry["id"], entry["unit"] or "", entry["summary"], entry["place"])))
     console().print(table)
 
 
@@ -69,17 +69,19 @@ def _print_machine(client: AgentClient, *, json: bool) -> None:
     table = new_table()
     table.add_column("knob", no_wrap=True)
     table.add_column("place", no_wrap=True)
-    table.add_column("in effect", justify="right")
+    table.add_column("in effect", justify="right", no_wrap=True)
     table.add_column("takes")
     table.add_column("BayOp may write")
     for knob in machine.knobs:
         for place in knob.places:
-            effective = place.error if place.effective is None else format_value(knob.id, place.effective)
-            allowed = "-" if place.allowed is None else _describe(knob.id, place.allowed)
-            table.add_row(knob.id, place.at, effective, _describe(knob.id, place.domain), allowed)
+            effective = place.error or "" if place.effective is None else format_value(knob.id, place.effective)
+            allowed = "no" if place.allowed is None else _describe(knob.id, place.allowed)
+            cells = (knob.id, place.at, effective, _describe(knob.id, place.domain), allowed)
+            table.add_row(*map(literal, cells))
+    screen = console()
+    screen.print(table)
     for knob_id, why in machine.missing.items():
-        table.add_row(knob_id, "-", why, "", "", style="dim")
-    console().print(table)
+        screen.print(literal(f"no {knob_id}: {why}"), style="dim")
 
 
 def _describe(knob_id: str, domain: Domain) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 
 def print_json(event: Mapping[str, object]) -> None:
@@ -31,6 +32,13 @@ def new_table(caption: str | None = None) -> Table:
     from rich.table import Table
 
     return Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True, caption=caption)
+
+
+def literal(text: str) -> Text:
+    """Text from elsewhere as it is: brackets in it are no styles."""
+    from rich.text import Text
+
+    return Text(text)
 
 
 def round_significant(value: float, digits: int = 6) -> float:

@@ -1,0 +1,65 @@
+"""UDP datagrams at an even pace: traffic for a machine that has none while its NIC is calibrated."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from time import perf_counter, sleep
+from types import TracebackType
+from typing import Self
+
+from bayop.errors import InputError
+
+_PAYLOAD = b"bayop"
+
+
+class DatagramSender:
+    """Sends from `with` until its end, in a thread.
+
+    Evenly, one datagram at a time: bursts would make their own interrupts. The thread spins between two datagrams,
+    because a sleep is longer than the distance that matters, so it takes a core of the machine that sends.
+
+    Args:
+        host: The receiver; nothing needs to listen there.
+        port: Its UDP port.
+        packets_per_s: How many to send.
+
+    Raises:
+        InputError: the receiver has no address.
+    """
+
+    def __init__(self, host: str, port: int, packets_per_s: float) -> None:
+        try:
+            family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        except socket.gaierror as error:
+            raise InputError("the receiver has an address", value=host, hint=error.strerror) from error
+        self._socket = socket.socket(family, kind, protocol)
+        self._address = address
+        self._interval_s = 1.0 / packets_per_s
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._send, name="bayop-datagrams", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        self._socket.close()
+
+    def _send(self) -> None:
+        due = perf_counter()
+        while not self._over.is_set():
+            try:
+                self._socket.sendto(_PAYLOAD, self._address)
+            except OSError:
+                # A full send queue, or an ICMP answer that nobody listens: the next one may go through.
+                sleep(self._interval_s)
+            due += self._interval_s
+            while (now := perf_counter()) < due:
+                pass
+            # Whoever falls behind does not catch up in a burst.
+            due = max(due, now - self._interval_s)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+
+from bayop.errors import InputError
+from bayop.load.datagrams import DatagramSender
+
+
+def test_datagrams_arrive_at_the_pace_that_was_asked_for() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(5.0)
+        with DatagramSender("127.0.0.1", receiver.getsockname()[1], 200.0):
+            receiver.recv(100)
+            started = time.perf_counter()
+            for _ in range(40):
+                assert receiver.recv(100)
+            passed_s = time.perf_counter() - started
+    # A busy machine may be late, but it never sends a burst to make up for it.
+    assert passed_s > 0.9 * 40 / 200.0
+
+
+def test_nobody_needs_to_listen() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+    with DatagramSender("127.0.0.1", port, 1000.0) as sender:
+        time.sleep(0.05)
+        assert sender._thread.is_alive()
+
+
+def test_a_receiver_without_an_address_is_refused() -> None:
+    with pytest.raises(InputError, match="the receiver has an address"):
+        DatagramSender("nowhere.invalid", 9, 1.0)
