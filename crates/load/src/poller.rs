@@ -46,6 +46,7 @@ impl Poller {
         let timeout = Timespec { tv_sec: 0, tv_nsec: pause_ns as i64 };
         let mut events = [MaybeUninit::<Event>::uninit(); EVENTS];
         ready.clear();
+        // epoll_pwait2, which takes ns and not ms: rustix uses it with its feature linux_5_11.
         // The one error that can happen is a signal, after which there is nothing to do yet.
         if let Ok((events, _)) = epoll::wait(&self.epoll, &mut events, Some(&timeout)) {
             ready.extend(events.iter().map(|event| event.data.u64() as usize));

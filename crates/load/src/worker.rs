@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use rustix::thread::set_current_timer_slack;
 
 use crate::arrivals::Arrivals;
 use crate::clock::{SECOND_NS, now_ns, to_ns};
@@ -114,6 +116,11 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     /// Runs to the end of the window, or to `end_ns` when that becomes earlier, and drains.
     pub fn run(mut self, window: Window, end_ns: &AtomicU64, pieces: Sender<Piece>) -> Report {
+        if self.plan.blocking {
+            // A sleep may last 50 us longer than asked unless a thread wants it otherwise (prctl(2), PR_SET_TIMERSLACK).
+            // Where that is forbidden, the lateness shows it.
+            let _ = set_current_timer_slack(NonZeroU64::new(1));
+        }
         let mut recorder = Recorder::new(window, pieces, self.plan.save_samples);
         let timeout_ns = to_ns(self.plan.timeout_s);
         let is_closed = self.plan.schedule == Schedule::Closed;

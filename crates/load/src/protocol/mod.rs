@@ -107,7 +107,7 @@ fn body_length(digits: &[u8]) -> Option<usize> {
     }
     let mut length = 0_usize;
     for byte in digits {
-        length = length * 10 + usize::from(byte.is_ascii_digit().then_some(byte - b'0')?);
+        length = length * 10 + usize::from(byte.is_ascii_digit().then(|| byte - b'0')?);
     }
     (length <= MOST_BODY_BYTES).then_some(length)
 }

@@ -1,0 +1,174 @@
+//! Replies of every protocol: whole, split at every byte, followed by others, and as garbage.
+
+use bayop_load::protocol::echo::Echo;
+use bayop_load::protocol::http::Http;
+use bayop_load::protocol::memcached_binary::MemcachedBinary;
+use bayop_load::protocol::memcached_text::MemcachedText;
+use bayop_load::protocol::redis::Redis;
+use bayop_load::protocol::{Kind, Outcome, Protocol};
+use proptest::prelude::*;
+
+/// A reply is recognised as soon as, and only when, its last byte is there, whatever follows.
+fn check_reply(protocol: &impl Protocol, kind: Kind, bytes: &[u8], outcome: Outcome, body: &[u8]) {
+    for end in 0..bytes.len() {
+        let early = protocol.parse(kind, &bytes[..end]);
+        assert_eq!(early, Ok(None), "{:?} of {:?}", &bytes[..end].escape_ascii().to_string(), kind);
+    }
+    for next in [&b""[..], b"x", bytes] {
+        let stream = [bytes, next].concat();
+        let reply = protocol.parse(kind, &stream).unwrap().unwrap();
+        assert_eq!((reply.len, reply.outcome, reply.body), (bytes.len(), outcome, body));
+    }
+}
+
+fn check_garbage(protocol: &impl Protocol, kind: Kind, bytes: &[u8]) {
+    let message = protocol.parse(kind, bytes).expect_err(&bytes.escape_ascii().to_string()).to_string();
+    assert!(message.contains("was expected, but the server sent"), "{message}");
+}
+
+/// A response of memcached's binary protocol to a GET (with flags) or a SET.
+fn binary(kind: Kind, status: u16, body: &[u8]) -> Vec<u8> {
+    let extras: &[u8] = if kind == Kind::Get && status == 0 { &[0; 4] } else { b"" };
+    let mut bytes = vec![0x81, if kind == Kind::Get { 0 } else { 1 }, 0, 0, extras.len() as u8, 0];
+    bytes.extend(status.to_be_bytes());
+    bytes.extend(((extras.len() + body.len()) as u32).to_be_bytes());
+    bytes.extend([0; 12]);
+    bytes.extend(extras);
+    bytes.extend(body);
+    bytes
+}
+
+#[test]
+fn memcached_text() {
+    let p = MemcachedText;
+    check_reply(&p, Kind::Get, b"END\r\n", Outcome::Miss, b"");
+    check_reply(&p, Kind::Get, b"VALUE k 0 5\r\nhello\r\nEND\r\n", Outcome::Hit, b"hello");
+    check_reply(&p, Kind::Get, b"VALUE k 0 0\r\n\r\nEND\r\n", Outcome::Hit, b"");
+    check_reply(&p, Kind::Get, b"VALUE k 0 7 99\r\n\r\nEND\r\n\r\nEND\r\n", Outcome::Hit, b"\r\nEND\r\n");
+    check_reply(&p, Kind::Set, b"STORED\r\n", Outcome::Stored, b"");
+    check_reply(&p, Kind::Set, b"SERVER_ERROR out of memory\r\n", Outcome::Refused, b"SERVER_ERROR out of memory");
+    check_reply(&p, Kind::Get, b"ERROR\r\n", Outcome::Refused, b"ERROR");
+    for bytes in [
+        &b"STORED\r\n"[..],
+        b"VALUE k 0 -1\r\n",
+        b"VALUE k 0\r\n",
+        b"VALUE k 0 99999999999\r\n",
+        b"VALUE k 0 2\r\nabc\r\nEND\r\n",
+        b"HTTP/1.1 400 Bad Request\r\n",
+        b"\n",
+        &[b'x'; 70_000],
+    ] {
+        check_garbage(&p, Kind::Get, bytes);
+    }
+    check_garbage(&p, Kind::Set, b"END\r\n");
+}
+
+#[test]
+fn memcached_binary() {
+    let p = MemcachedBinary;
+    check_reply(&p, Kind::Get, &binary(Kind::Get, 0, b"hello"), Outcome::Hit, b"hello");
+    check_reply(&p, Kind::Get, &binary(Kind::Get, 1, b"Not found"), Outcome::Miss, b"Not found");
+    check_reply(&p, Kind::Set, &binary(Kind::Set, 0, b""), Outcome::Stored, b"");
+    check_reply(&p, Kind::Set, &binary(Kind::Set, 0x82, b"Out of memory"), Outcome::Refused, b"Out of memory");
+    check_garbage(&p, Kind::Get, b"E");
+    check_garbage(&p, Kind::Get, &binary(Kind::Set, 0, b""));
+    let mut huge = binary(Kind::Get, 0, b"");
+    huge[8] = 0xff;
+    check_garbage(&p, Kind::Get, &huge);
+    let mut shorter_than_its_key = binary(Kind::Get, 0, b"");
+    shorter_than_its_key[3] = 9;
+    check_garbage(&p, Kind::Get, &shorter_than_its_key);
+}
+
+#[test]
+fn redis() {
+    check_reply(&Redis, Kind::Get, b"$5\r\nhello\r\n", Outcome::Hit, b"hello");
+    check_reply(&Redis, Kind::Get, b"$0\r\n\r\n", Outcome::Hit, b"");
+    check_reply(&Redis, Kind::Get, b"$-1\r\n", Outcome::Miss, b"");
+    check_reply(&Redis, Kind::Set, b"+OK\r\n", Outcome::Stored, b"");
+    check_reply(&Redis, Kind::Set, b"-OOM command not allowed\r\n", Outcome::Refused, b"OOM command not allowed");
+    for bytes in [&b"+OK\r\n"[..], b"$-2\r\n", b"$9999999999\r\n", b"$1\r\nabc", b":1\r\n", b"$5\n"] {
+        check_garbage(&Redis, Kind::Get, bytes);
+    }
+}
+
+#[test]
+fn http() {
+    let p = Http::new("h", "/");
+    let page = b"HTTP/1.1 200 OK\r\nServer: x\r\ncontent-length: 5\r\n\r\nhello";
+    check_reply(&p, Kind::Get, page, Outcome::Hit, b"hello");
+    check_reply(&p, Kind::Get, b"HTTP/1.1 304 Not Modified\r\n\r\n", Outcome::Hit, b"");
+    check_reply(&p, Kind::Get, b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", Outcome::Miss, b"");
+    let error = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+    check_reply(&p, Kind::Get, error, Outcome::Refused, b"HTTP/1.1 503 Busy");
+    let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n";
+    check_reply(&p, Kind::Get, chunked, Outcome::Hit, b"5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n");
+    let closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    assert!(p.parse(Kind::Get, closing).unwrap().unwrap().closes);
+    for bytes in [
+        &b"STORED\r\n\r\n"[..],
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
+    ] {
+        check_garbage(&p, Kind::Get, bytes);
+    }
+}
+
+#[test]
+fn echo() {
+    let p = Echo::new(b"ping".to_vec());
+    check_reply(&p, Kind::Get, b"ping", Outcome::Hit, b"ping");
+    check_garbage(&p, Kind::Get, b"pong");
+}
+
+#[test]
+fn requests_are_what_the_protocols_prescribe() {
+    fn encoded(protocol: &impl Protocol, kind: Kind) -> Vec<u8> {
+        let mut out = Vec::new();
+        protocol.encode(kind, b"key", b"value", &mut out);
+        out
+    }
+    assert_eq!(encoded(&MemcachedText, Kind::Get), b"get key\r\n");
+    assert_eq!(encoded(&MemcachedText, Kind::Set), b"set key 0 0 5\r\nvalue\r\n");
+    assert_eq!(encoded(&Redis, Kind::Get), b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n");
+    assert_eq!(encoded(&Redis, Kind::Set), b"*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n");
+    assert_eq!(encoded(&Http::new("h:80", "/x"), Kind::Get), b"GET /x HTTP/1.1\r\nHost: h:80\r\n\r\n");
+    let get = encoded(&MemcachedBinary, Kind::Get);
+    assert_eq!((get.len(), &get[..4], get[11], &get[24..]), (27, &[0x80, 0, 0, 3][..], 3, &b"key"[..]));
+    let set = encoded(&MemcachedBinary, Kind::Set);
+    assert_eq!((set.len(), set[1], set[4], set[11], &set[32..]), (40, 1, 8, 16, &b"keyvalue"[..]));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_a_parser_panic_or_reply_beyond_the_input(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        start in prop::sample::select(vec!["", "VALUE k 0 ", "$", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "\u{1}"]),
+    ) {
+        fn check(protocol: &impl Protocol, input: &[u8]) {
+            for kind in [Kind::Get, Kind::Set] {
+                if let Ok(Some(reply)) = protocol.parse(kind, input) {
+                    assert!(reply.len > 0 && reply.len <= input.len());
+                }
+            }
+        }
+        let input = [start.as_bytes(), &bytes].concat();
+        check(&MemcachedText, &input);
+        check(&Redis, &input);
+        check(&Http::new("h", "/"), &input);
+        check(&Echo::new(b"ping".to_vec()), &input);
+        check(&MemcachedBinary, &[&[0x81][..], &input].concat());
+    }
+
+    #[test]
+    fn values_of_any_content_come_back(value in prop::collection::vec(any::<u8>(), 0..300)) {
+        let text = [format!("VALUE k 0 {}\r\n", value.len()).as_bytes(), &value, b"\r\nEND\r\n"].concat();
+        check_reply(&MemcachedText, Kind::Get, &text, Outcome::Hit, &value);
+        let bulk = [format!("${}\r\n", value.len()).as_bytes(), &value, b"\r\n"].concat();
+        check_reply(&Redis, Kind::Get, &bulk, Outcome::Hit, &value);
+        check_reply(&MemcachedBinary, Kind::Get, &binary(Kind::Get, 0, &value), Outcome::Hit, &value);
+    }
+}

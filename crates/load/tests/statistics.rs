@@ -1,0 +1,124 @@
+//! Histograms, reports and confidence intervals.
+
+use bayop_load::histogram::Histogram;
+use bayop_load::interval::{BATCHES, quantile};
+use bayop_load::report::{Batch, Loss, Report};
+use proptest::prelude::*;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Exp1};
+
+fn histogram(times_ns: &[u64]) -> Histogram {
+    let mut histogram = Histogram::default();
+    times_ns.iter().for_each(|&time_ns| histogram.record(time_ns));
+    histogram
+}
+
+/// A report of batches with exponential latencies of these means.
+fn exponential(means_ns: &[f64], requests: usize, rng: &mut SmallRng) -> Report {
+    let mut report = Report::default();
+    for mean_ns in means_ns {
+        let mut batch = Batch::default();
+        for _ in 0..requests {
+            let unit: f64 = Exp1.sample(rng);
+            batch.latency.record((mean_ns * unit) as u64);
+        }
+        report.batches.push(batch);
+    }
+    report
+}
+
+#[test]
+fn nothing_measured_has_no_quantiles() {
+    assert_eq!(Histogram::default().quantile(0.5), None);
+    assert_eq!(quantile(&Report::default(), 0.99).value_ns, None);
+}
+
+#[test]
+fn intervals_cover_the_truth_about_as_often_as_they_say() {
+    let mut rng = SmallRng::seed_from_u64(1);
+    let truth = 1e6 * 100.0_f64.ln();
+    let runs = 200;
+    let covered = (0..runs).filter(|_| {
+        let found = quantile(&exponential(&[1e6; BATCHES], 500, &mut rng), 0.99);
+        found.low_ns.is_some_and(|low| low as f64 <= truth) && found.high_ns.is_some_and(|high| high as f64 >= truth)
+    });
+    let share = covered.count() as f64 / f64::from(runs);
+    assert!((0.90..=1.0).contains(&share), "{share}");
+}
+
+#[test]
+fn batches_that_differ_widen_the_interval() {
+    let mut rng = SmallRng::seed_from_u64(2);
+    let means: Vec<f64> = (0..BATCHES).map(|_| 1e6 * rng.random_range(0.3..1.7)).collect();
+    let steady = quantile(&exponential(&[1e6; BATCHES], 2000, &mut rng), 0.5).half_width().unwrap();
+    let unsteady = quantile(&exponential(&means, 2000, &mut rng), 0.5).half_width().unwrap();
+    assert!(unsteady > 3.0 * steady, "{steady} {unsteady}");
+}
+
+#[test]
+fn a_tail_of_failures_has_no_latency() {
+    let mut rng = SmallRng::seed_from_u64(3);
+    let mut report = exponential(&[1e6; BATCHES], 100, &mut rng);
+    report.batches.iter_mut().for_each(|batch| batch.failed = 5);
+    assert!(quantile(&report, 0.9).value_ns.is_some());
+    assert_eq!(quantile(&report, 0.99).value_ns, None);
+}
+
+#[test]
+fn too_few_requests_leave_the_interval_open() {
+    let mut rng = SmallRng::seed_from_u64(4);
+    let found = quantile(&exponential(&[1e6; BATCHES], 2, &mut rng), 0.99);
+    assert!(found.value_ns.is_some());
+    assert_eq!((found.high_ns, found.half_width()), (None, None));
+}
+
+#[test]
+fn hgrm_lists_ascending_percentiles_up_to_the_last() {
+    let text = histogram(&(1..=1000).map(|us| us * 1000).collect::<Vec<_>>()).to_hgrm();
+    let rows: Vec<Vec<f64>> = text
+        .lines()
+        .skip(2)
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
+        .collect();
+    assert!(text.starts_with("       Value     Percentile TotalCount 1/(1-Percentile)\n\n"), "{text}");
+    assert!(
+        rows.windows(2).all(|pair| pair[0][0] <= pair[1][0] && pair[0][1] <= pair[1][1] && pair[0][2] <= pair[1][2])
+    );
+    let last = rows.last().unwrap();
+    assert_eq!((last[1], last[2]), (1.0, 1000.0));
+    assert!((last[0] / 1000.0 - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn every_loss_is_counted_once() {
+    let mut report = Report::default();
+    for loss in [Loss::Closed, Loss::TimedOut, Loss::Garbage, Loss::Unconnected] {
+        *report.counts.lost_mut(loss) += 1;
+    }
+    assert_eq!(report.counts.lost(), 4);
+}
+
+proptest! {
+    #[test]
+    fn ranks_are_exact_to_three_digits(mut times in prop::collection::vec(1_u64..10_000_000_000, 1..300), q in 0.001_f64..1.0) {
+        let found = histogram(&times).quantile(q).unwrap();
+        times.sort_unstable();
+        let rank = ((q * times.len() as f64).ceil() as usize).clamp(1, times.len());
+        prop_assert!((found as f64 / times[rank - 1] as f64 - 1.0).abs() < 1e-3, "{found} {}", times[rank - 1]);
+    }
+
+    #[test]
+    fn merging_reports_is_recording_both(a in prop::collection::vec(1_u64..1 << 40, 0..50), b in prop::collection::vec(1_u64..1 << 40, 0..50)) {
+        let report = |times: &[u64]| Report {
+            batches: vec![Batch { latency: histogram(times), failed: times.len() as u64 }],
+            ..Report::default()
+        };
+        let mut merged = Report::from_json(&report(&a).to_json()).unwrap();
+        merged.merge(&report(&b));
+        let both = report(&[a, b].concat());
+        prop_assert_eq!(merged.latency().pairs(), both.latency().pairs());
+        prop_assert_eq!(merged.batches[0].failed, both.batches[0].failed);
+    }
+}

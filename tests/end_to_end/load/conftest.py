@@ -1,0 +1,48 @@
+"""Servers that the tests of a module share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from bayop.testing.servers import free_port, memcached_on, serving
+
+
+@pytest.fixture(scope="module")
+def memcached() -> Iterator[str]:
+    port = free_port()
+    with memcached_on(port):
+        yield f"127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[str]:
+    port = free_port()
+    with serving(
+        ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], port
+    ):
+        yield f"127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    port, folder = free_port(), tmp_path_factory.mktemp("nginx")
+    (folder / "index.html").write_text("hello\n")
+    configuration = folder / "nginx.conf"
+    configuration.write_text(_NGINX.format(folder=folder, port=port))
+    folder.chmod(0o755)
+    with serving(["nginx", "-c", str(configuration), "-e", str(folder / "error.log")], port):
+        yield f"127.0.0.1:{port}"
+
+
+_NGINX = """
+daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
+events {{ worker_connections 256; }}
+http {{
+    access_log off; keepalive_requests 100;
+    client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
+    uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+    server {{ listen 127.0.0.1:{port}; root {folder}; location /busy {{ return 503; }} }}
+}}
+"""
