@@ -181,7 +181,7 @@ fn nonsense(lease: &str) -> impl Strategy<Value = Value> {
         1 => "[a-z.]{1,12}(@[a-z0-9:/]{0,12})?",
     ];
     // Between the kernel's bounds and the allow-list's, too.
-    let value = prop_oneof![2 => (-100.0..49.9).prop_map(Value::from), 1 => any_json.clone()];
+    let value = prop_oneof![2 => (-100..50).prop_map(Value::from), 1 => any_json.clone()];
     let setting = proptest::collection::btree_map(knob, value, 1..4)
         .prop_map(move |setting| json!({"lease": lease, "setting": setting}));
     prop_oneof![1 => any_json, 2 => setting]

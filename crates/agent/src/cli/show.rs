@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use bayop_agent::api::{Examination, Finding, Knobs, SensorReading};
 use bayop_agent::config::Config;
-use bayop_agent::knobs;
+use bayop_agent::{knobs, server};
 use bayop_knobs::doctor::{self, Status};
 use bayop_knobs::knob::survey;
 use bayop_knobs::sensor::Sensors;
@@ -89,6 +89,7 @@ pub fn doctor(machine: &Machine, json: bool) -> Done {
 /// Checks the configuration against the catalogue and this machine.
 pub fn config(machine: &Machine) -> Done {
     let Config { mode, socket, group, state_dir, tls, allow, .. } = machine.config()?;
+    tls.as_ref().map_or(Ok(()), server::check_tls)?;
     let mut text = String::new();
     outln!(text, "mode       {mode}");
     outln!(text, "socket     {} for root and the group {group}", socket.display());

@@ -18,7 +18,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::agent::Agent;
 use crate::api::{Released, lock, router};
-use crate::config::Config;
+use crate::config::{Config, Tls};
 use crate::error::{Error, Result};
 use crate::lock::Lock;
 use crate::log;
@@ -36,6 +36,14 @@ pub fn serve(config: Config, host: Host) -> Result<Released> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Error::unsupported(format!("the kernel offers epoll ({error})")))?;
     runtime.block_on(run(config, host))
+}
+
+/// Refuses certificates that can't be used, as [`serve`] would.
+///
+/// # Errors
+/// A file can't be read or is not what it should be.
+pub fn check_tls(files: &Tls) -> Result<()> {
+    tls::acceptor(files).map(drop)
 }
 
 async fn run(config: Config, host: Host) -> Result<Released> {
