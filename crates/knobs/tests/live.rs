@@ -1,0 +1,161 @@
+//! Knobs of the machine that runs the tests, as root, each put back as it was found.
+
+use std::process::Command;
+
+use bayop_knobs::control::Control;
+use bayop_knobs::error::Kind;
+use bayop_knobs::knob::{Instance, survey};
+use bayop_knobs::network::{CoalesceParameter, NapiParameter};
+use bayop_knobs::{Host, Value};
+
+/// Set in the process that runs inside its own network namespace.
+const INSIDE: &str = "BAYOP_TEST_IN_NAMESPACE";
+
+/// A veth pair polls only with GRO on; sysfs shows the namespace that mounted it.
+const NAMESPACE: &str = "mount -t sysfs sysfs /sys && ip link add veth0 type veth peer name veth1 \
+    && ip link set veth0 up && ip link set veth1 up && ethtool -K veth0 gro on && exec \"$@\"";
+
+fn is_root() -> bool {
+    let root =
+        std::fs::metadata("/proc/self").is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
+    if !root {
+        eprintln!("skipped: not root");
+    }
+    root
+}
+
+/// Whether this process is in its own namespace; if not, runs `test` again in one.
+fn is_in_namespace(test: &str) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    if !is_root() {
+        return false;
+    }
+    let output = Command::new("unshare")
+        .args(["--net", "--mount", "sh", "-c", NAMESPACE, "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(INSIDE, "1")
+        .output();
+    match output {
+        Ok(output) => assert!(
+            output.status.success(),
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        ),
+        Err(error) => eprintln!("skipped: unshare: {error}"),
+    }
+    false
+}
+
+/// Sets a knob, reads it back, and restores each of its controls.
+fn set_and_restore(host: &Host, instance: &Instance, value: Value) {
+    let name = instance.name();
+    let writes = instance.plan(host, &value).unwrap();
+    let found: Vec<_> = writes.iter().map(|write| write.control.read(host).unwrap()).collect();
+    for write in &writes {
+        write.control.write(host, &write.text).unwrap();
+    }
+    assert_eq!(instance.read(host), Ok(value), "{name}");
+    for (write, found) in writes.iter().zip(&found).rev() {
+        write.control.write(host, found).unwrap();
+        assert_eq!(write.control.read(host).as_ref(), Ok(found), "{name}");
+    }
+}
+
+fn instances(host: &Host, id: &str) -> Vec<Instance> {
+    survey(host).instances.into_iter().filter(|instance| instance.knob.id == id).collect()
+}
+
+#[test]
+fn deferral_is_set_on_a_veth_device_and_its_queue() {
+    if !is_in_namespace("deferral_is_set_on_a_veth_device_and_its_queue") {
+        return;
+    }
+    let host = Host::live();
+    for (id, value, on_device) in [
+        ("napi.gro_flush_timeout_us", 50.0, true),
+        ("napi.defer_hard_irqs", 2.0, true),
+        ("napi.irq_suspend_timeout_us", 20_000.0, false),
+    ] {
+        let instances = instances(&host, id);
+        let places: Vec<_> = instances.iter().map(|instance| instance.at.as_str()).collect();
+        let queue = Control::Napi { device: "veth0".to_owned(), queue: 0, parameter: NapiParameter::IrqSuspendTimeout };
+        if queue.read(&host).is_err() {
+            eprintln!("skipped: this kernel has no netdev netlink parameters");
+            return;
+        }
+        assert!(places.contains(&"veth0/rx-0"), "{id}: {places:?}");
+        assert_eq!(places.contains(&"veth0"), on_device, "{id}: {places:?}");
+        for instance in instances.iter().filter(|instance| instance.at.starts_with("veth0")) {
+            set_and_restore(&host, instance, value.into());
+        }
+    }
+}
+
+#[test]
+fn a_device_without_coalescing_is_told_from_one_that_is_not_there() {
+    if !is_in_namespace("a_device_without_coalescing_is_told_from_one_that_is_not_there") {
+        return;
+    }
+    let host = Host::live();
+    for (device, queue, reason) in [
+        ("veth0", None, "not supported"),
+        ("veth0", Some(0), "not supported"),
+        ("nosuch0", None, "o such device"),
+        ("nosuch0", Some(0), "o such device"),
+        ("a-name-that-is-too-long", Some(0), "15 bytes"),
+        ("veth0", Some(4096), "below 4096"),
+    ] {
+        let control = Control::Coalesce { device: device.to_owned(), queue, parameter: CoalesceParameter::RxUsecs };
+        for error in [control.read(&host).unwrap_err(), control.write(&host, "50").unwrap_err()] {
+            assert_eq!(error.kind, Kind::Unsupported, "{error}");
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+    }
+    let missing = survey(&host).missing;
+    let why = missing.iter().find(|missing| missing.knob.id == "nic.rx_usecs").map(|missing| &missing.why);
+    assert!(why.is_some_and(|why| why.hint.is_some()), "{missing:?}");
+    let napi = Control::Napi { device: "nosuch0".to_owned(), queue: 0, parameter: NapiParameter::DeferHardIrqs };
+    assert!(napi.read(&host).unwrap_err().to_string().contains("o such device"));
+}
+
+#[test]
+fn the_latency_of_all_cpus_is_asked_for_as_long_as_it_is_held() {
+    let host = Host::live();
+    if !is_root() || !host.has("dev/cpu_dma_latency") {
+        eprintln!("skipped: no /dev/cpu_dma_latency for this user");
+        return;
+    }
+    let in_effect = || {
+        let bytes = std::fs::read("/dev/cpu_dma_latency").unwrap();
+        i32::from_ne_bytes(bytes.try_into().unwrap())
+    };
+    let found = in_effect();
+    Control::DmaLatency.write(&host, "7").unwrap();
+    assert_eq!((Control::DmaLatency.read(&host), in_effect()), (Ok("7".to_owned()), found.min(7)));
+    Control::DmaLatency.write(&host, "3").unwrap();
+    assert_eq!(in_effect(), found.min(3));
+    Control::DmaLatency.write(&host, "none").unwrap();
+    assert_eq!((Control::DmaLatency.read(&host), in_effect()), (Ok("none".to_owned()), found));
+    Control::DmaLatency.write(&host, "7").unwrap();
+    drop(host);
+    assert_eq!(in_effect(), found);
+}
+
+#[test]
+fn the_latency_of_one_cpu_is_limited() {
+    let host = Host::live();
+    let instances = instances(&host, "idle.max_latency_us");
+    if instances.is_empty() || !is_root() {
+        eprintln!("skipped: no PM QoS latency of CPUs for this user");
+        return;
+    }
+    for instance in &instances {
+        for latency_us in [0.0, 1.0] {
+            set_and_restore(&host, instance, latency_us.into());
+        }
+    }
+}
