@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lab test lint format lock ax probe clean
+.PHONY: help demo lab test lint format lock ax probe deb clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -49,6 +49,10 @@ lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requireme
 		--python-version 3.11 --group dev pyproject.toml --output-file requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
 		--python-version 3.11 --extra ax --constraint requirements/dev.txt pyproject.toml --output-file requirements/ax.txt
+
+deb:  ## Pack the agent as build/bayop-agent_VERSION_ARCH.deb
+	cargo build --release --locked --quiet --package bayop-agent
+	packaging/build-deb $(or $(CARGO_TARGET_DIR),target)/release/bayop-agent build
 
 clean:  ## Remove everything that was built
 	rm -rf $(VENV) build target python/bayop/_core*.so

@@ -1,0 +1,258 @@
+"""The Debian package in a clean Debian, whose own systemd runs the unit: installed, used, removed without a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGING = ROOT / "packaging"
+BUILD = ROOT / "build"
+VERSION: str = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+DEB = "/root/bayop-agent.deb"
+CURL = ["curl", "--silent", "--fail-with-body", "--unix-socket", "/run/bayop/agent.sock"]
+# What apt and systemd keep about every package and boot.
+OTHERS = (
+    "/etc/machine-id",
+    "/root/",
+    "/var/cache/",
+    "/var/lib/apt/",
+    "/var/lib/dpkg/",
+    "/var/lib/systemd/",
+    "/var/log/",
+)
+
+pytestmark = pytest.mark.timeout(600)  # the first run builds the agent and downloads a Debian
+
+
+def require(there: bool, reason: str) -> None:  # noqa: FBT001 -- reads as an assertion
+    if not there:
+        (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)(reason)
+
+
+class Machine:
+    """A clean Debian that runs, and stops with this object's process."""
+
+    def __init__(self, root: Path, scratch: Path) -> None:
+        namespaces = ["--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--kill-child"]
+        boot = ["sh", str(Path(__file__).with_name("boot_clean_root.sh")), str(root), str(scratch)]
+        self.unshare = subprocess.Popen(["unshare", *namespaces, *boot])
+        for _ in range(100):
+            if self.unshare.poll() is not None:
+                pytest.fail("the clean root did not boot", pytrace=False)
+            if self.is_up():
+                return
+            time.sleep(0.1)
+        self.stop()
+        pytest.fail("systemd of the clean root was not up within 10 s", pytrace=False)
+
+    def is_up(self) -> bool:
+        if not self.systemd() or Path(f"/proc/{self.systemd()}/comm").read_text(encoding="ascii") != "systemd\n":
+            return False
+        # "degraded" is up too: some unit of Debian's own does not like to be in a namespace.
+        return self.run("systemctl", "is-system-running", check=False).stdout in {"running\n", "degraded\n"}
+
+    def systemd(self) -> str:
+        pid = self.unshare.pid
+        return Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").strip()
+
+    def path(self, path: str) -> Path:
+        return Path(f"/proc/{self.systemd()}/root{path}")
+
+    def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        enter = ["nsenter", f"--target={self.systemd()}", "--all", "--root", "--wd"]
+        env = {"PATH": "/usr/sbin:/usr/bin", "DEBIAN_FRONTEND": "noninteractive"}
+        done = subprocess.run([*enter, *command], capture_output=True, text=True, env=env, check=False)
+        assert not check or done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        return done
+
+    def apt(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return self.run("apt-get", "--quiet=2", "--yes", *command, check=check)
+
+    def unit(self, name: str) -> str:
+        return self.run("systemctl", "show", "--value", f"--property={name}", "bayop-agent").stdout.strip()
+
+    def files(self) -> set[str]:
+        found = self.run("find", "/", "-xdev").stdout.splitlines()
+        return {path for path in found if not path.startswith(OTHERS)}
+
+    def stop(self) -> None:
+        self.unshare.send_signal(signal.SIGKILL)
+        self.unshare.wait()
+
+
+@pytest.fixture(scope="module")
+def package() -> Path:
+    require(shutil.which("dh") is not None, "there is no debhelper, which makes the package: apt-get install debhelper")
+    subprocess.run(["make", "deb"], cwd=ROOT, check=True)
+    architecture = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True)
+    return BUILD / f"bayop-agent_{VERSION}_{architecture.stdout.strip()}.deb"
+
+
+@pytest.fixture(scope="module")
+def clean_root() -> Path:
+    """A minimal Debian of this machine's release, made once."""
+    release = platform.freedesktop_os_release()
+    require(release["ID"] == "debian", "the package is tried on the Debian that it was built on")
+    require(os.geteuid() == 0, "only root can make and boot a clean root")
+    require(
+        shutil.which("debootstrap") is not None,
+        "there is no debootstrap, which makes a clean root: apt-get install debootstrap",
+    )
+    root = BUILD / "clean-root" / release["VERSION_CODENAME"]
+    if not root.exists():
+        unfinished = root.with_suffix(".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.parent.mkdir(parents=True, exist_ok=True)
+        # systemd and libgcc-s1 are on every server; curl is the client of these tests.
+        options = ["--variant=minbase", "--include=systemd,curl"]
+        subprocess.run(["debootstrap", *options, release["VERSION_CODENAME"], unfinished], check=True)
+        unfinished.rename(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def machine(package: Path, clean_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    machine = Machine(clean_root, tmp_path_factory.mktemp("machine"))
+    shutil.copy(package, machine.path(DEB))
+    yield machine
+    machine.stop()
+
+
+@pytest.fixture
+def installed(machine: Machine) -> Iterator[Machine]:
+    """The machine with the package as it comes; afterwards it is clean again."""
+    machine.apt("install", DEB)
+    yield machine
+    machine.apt("purge", "bayop-agent")
+
+
+def test_it_is_installed_with_a_group_and_neither_enabled_nor_started(installed: Machine) -> None:
+    assert installed.run("getent", "group", "bayop").stdout.startswith("bayop:")
+    assert installed.run("bayop-agent", "--version").stdout == f"bayop-agent {VERSION}\n"
+    installed.run("bayop-agent", "check-config")
+    modes = installed.run(
+        "stat", "--format=%A %U:%G %n", "/etc/bayop/agent.toml", "/run/bayop", "/var/lib/bayop"
+    ).stdout
+    assert modes.splitlines() == [
+        "-rw-r--r-- root:root /etc/bayop/agent.toml",
+        "drwxr-x--- root:bayop /run/bayop",
+        "drwx------ root:root /var/lib/bayop",
+    ]
+    assert installed.run("systemctl", "is-enabled", "bayop-agent", check=False).stdout == "disabled\n"
+    assert installed.unit("ActiveState") == "inactive"
+
+
+def test_it_observes_and_talks_to_root_and_its_group_only(installed: Machine) -> None:
+    installed.run("systemctl", "enable", "--now", "bayop-agent")
+    ask = [*CURL, "http://agent/v1/status"]
+    assert json.loads(installed.run(*ask).stdout)["mode"] == "observe"
+    installed.run("useradd", "--groups=bayop", "alice")
+    installed.run("useradd", "mallory")
+    assert json.loads(installed.run("runuser", "--user=alice", "--", *ask).stdout)["version"] == VERSION
+    refused = installed.run("runuser", "--user=mallory", "--", *ask, check=False)
+    assert (refused.returncode, refused.stdout) == (7, "")  # curl: could not connect
+
+
+def test_the_unit_is_hardened(installed: Machine) -> None:
+    installed.run("systemd-analyze", "verify", "--man=no", "bayop-agent.service")
+    installed.run("systemd-analyze", "security", "--offline=true", "--threshold=23", "bayop-agent.service")
+    installed.run("systemctl", "start", "bayop-agent")
+    # What the kernel holds the process to, not what the file says.
+    status = installed.run("cat", f"/proc/{installed.unit('MainPID')}/status").stdout
+    limits = dict(re.findall(r"^(\w+):\t(.*)$", status, re.MULTILINE))
+    cap_net_admin = f"{1 << 12:016x}"
+    assert [limits[name] for name in ("CapPrm", "CapBnd", "NoNewPrivs", "Seccomp")] == [cap_net_admin] * 2 + ["1", "2"]
+    mounts = installed.run("cat", f"/proc/{installed.unit('MainPID')}/mountinfo").stdout
+    writable = {
+        point
+        for point, flags in re.findall(r"^(?:\S+ ){4}(\S+) (\S+)", mounts, re.MULTILINE)
+        if "rw" in flags.split(",")
+    }
+    assert {"/sys/devices", "/run/bayop", "/var/lib/bayop"} <= writable
+    assert not writable & {"/", "/proc", "/sys", "/etc"}
+
+
+@pytest.mark.parametrize(
+    ("drop_in", "name", "expected"),
+    [
+        ("msr", "CapabilityBoundingSet", "cap_net_admin cap_sys_rawio"),
+        ("idle-states", "CapabilityBoundingSet", "cap_net_admin cap_sys_admin"),
+        ("tcp", "IPAddressAllow", "192.0.2.0/24 127.0.0.0/8 ::1/128"),
+    ],
+)
+def test_a_drop_in_opens_what_it_says(installed: Machine, drop_in: str, name: str, expected: str) -> None:
+    place = f"/etc/systemd/system/bayop-agent.service.d/{drop_in}.conf"
+    installed.run("install", "-D", "-m", "644", f"/usr/share/doc/bayop-agent/examples/{drop_in}.conf", place)
+    installed.run("systemctl", "daemon-reload")
+    installed.run("systemd-analyze", "verify", "--man=no", "bayop-agent.service")
+    installed.run("systemctl", "start", "bayop-agent")
+    assert set(installed.unit(name).split()) == set(expected.split())
+    installed.run("rm", "-r", "/etc/systemd/system/bayop-agent.service.d")
+    installed.run("systemctl", "daemon-reload")
+
+
+def test_an_upgrade_restarts_it_only_if_it_ran(installed: Machine) -> None:
+    installed.apt("install", "--reinstall", DEB)
+    assert installed.unit("ActiveState") == "inactive"
+    installed.run("systemctl", "start", "bayop-agent")
+    before = installed.unit("MainPID")
+    installed.apt("install", "--reinstall", DEB)
+    assert installed.unit("ActiveState") == "active"
+    assert installed.unit("MainPID") != before
+
+
+def test_a_purge_leaves_nothing(machine: Machine) -> None:
+    before = machine.files()
+    machine.apt("install", DEB)
+    machine.run("systemctl", "enable", "--now", "bayop-agent")
+    assert "/usr/sbin/bayop-agent" in machine.files() - before
+    machine.apt("purge", "bayop-agent")
+    assert machine.files() - before == set()
+    assert machine.run("getent", "group", "bayop", check=False).stdout == ""
+    assert machine.run("pidof", "bayop-agent", check=False).stdout == ""
+
+
+def test_it_is_not_removed_while_something_may_be_left_changed(installed: Machine) -> None:
+    installed.path("/var/lib/bayop/journal").write_text("torn", encoding="ascii")
+    refused = installed.apt("remove", "bayop-agent", check=False)
+    assert refused.returncode != 0
+    assert "bayop-agent restore --print" in refused.stdout
+    assert (
+        installed.run("dpkg-query", "--show", "--showformat=${db:Status-Status}", "bayop-agent").stdout == "installed"
+    )
+    installed.run("bayop-agent", "restore", "--discard-damaged", check=False)
+    installed.apt("remove", "bayop-agent")
+
+
+def test_the_changelog_has_the_version_that_cargo_has() -> None:
+    changelog = (PACKAGING / "debian" / "changelog").read_text(encoding="utf-8")
+    assert changelog.startswith(f"bayop ({VERSION}) ")
+
+
+def test_the_manual_has_the_verbs_that_help_has(installed: Machine) -> None:
+    usage = installed.run("bayop-agent", "--help").stdout
+    verbs = set(re.findall(r"^  ([a-z-]+) ", usage, re.MULTILINE)) - {"help"}
+    manual = (
+        (PACKAGING / "bayop-agent.8").read_text(encoding="utf-8").partition(".SH FILES")[0].partition(".SH COMMANDS")[2]
+    )
+    assert verbs == set(re.findall(r"^\.TP\n\.B ([a-z-]+)$", manual, re.MULTILINE))
+
+
+def test_the_examples_of_the_configuration_are_good(installed: Machine) -> None:
+    config = installed.path("/etc/bayop/agent.toml")
+    examples = re.sub(r"^#(?! )", "", config.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert set(tomllib.loads(examples)) == {"mode", "socket", "group", "state_dir", "tls", "allow"}
+    config.write_text(examples, encoding="utf-8")
+    installed.run("bayop-agent", "check-config")
