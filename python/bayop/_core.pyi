@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from os import PathLike
 from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Profile",
     "ProfileError",
     "__version__",
+    "driver_rules",
     "examine",
     "knob_catalogue",
     "load_arrivals",
@@ -18,6 +20,8 @@ __all__ = [
     "load_draw",
     "load_preload",
     "load_run",
+    "load_trace_counts",
+    "load_trace_times",
     "simulate",
 ]
 
@@ -151,6 +155,8 @@ class KnobEntry(TypedDict):
     """The unit of its numbers; None for named choices and counts."""
     place: str
     """What its places are called."""
+    domain: str
+    """The values that it takes, and where the bounds come from."""
     read: str
     """The kernel interface that shows it."""
     write: str
@@ -159,6 +165,8 @@ class KnobEntry(TypedDict):
     """How a write is undone."""
     safest: Literal["low", "high"] | None
     """Which end of a numeric domain makes the service fastest."""
+    opt_in: bool
+    """Whether it reaches below the kernel's own drivers, so that nobody should allow it without a reason."""
     hazards: list[str]
     """What a write may do beside setting the value."""
     source: str
@@ -166,6 +174,26 @@ class KnobEntry(TypedDict):
 
 def knob_catalogue() -> list[KnobEntry]:
     """Every knob that BayOp knows, in the order of the catalogue."""
+
+@type_check_only
+class DriverRule(TypedDict):
+    """What a network driver makes of some coalescing parameters."""
+
+    name: str
+    """As in `/sys/class/net/DEVICE/device/driver`, such as `ixgbe`."""
+    parameters: list[str]
+    """As the catalogue spells them: `rx_usecs`."""
+    rule: str
+    """What it takes, how it rounds, and what it then shows."""
+    reserved: list[str]
+    """Values that stand for something else, or that it refuses."""
+    hazards: list[str]
+    """What a write may do beside setting the value."""
+    source: str
+    """The file of the kernel's sources that has the rule."""
+
+def driver_rules() -> list[DriverRule]:
+    """What network drivers make of the coalescing parameters, in the order of the catalogue."""
 
 class LoadError(Exception):
     """A plan that cannot be run, or a server that cannot be loaded."""
@@ -245,6 +273,9 @@ class LoadReport:
     def merge(self, other: LoadReport) -> None:
         """Add what another generator saw at the same time; histograms merge exactly."""
 
+    def append(self, later: LoadReport) -> None:
+        """Add what was seen in a later measurement of the same thing."""
+
     def quantiles(self, wanted: Sequence[float]) -> list[tuple[float, float | None, float | None, float | None]]:
         """Latency quantiles in us: which, the value, and the ends of its 95 % confidence interval.
 
@@ -323,3 +354,9 @@ def examine(*, root: PathLike[str] | str | None = None, socket: PathLike[str] | 
 
     `root` is a recorded machine in place of this one; `socket` is where an agent is expected to listen.
     """
+
+def load_trace_counts(path: str | PathLike[str], bin_s: float) -> list[int]:
+    """Requests of a recorded trace (CSV, time in s first; also .zst) in each complete bin. Raises LoadError."""
+
+def load_trace_times(path: str | PathLike[str], most: int) -> list[float]:
+    """Times of the first requests of a recorded trace, in s since the first one. Raises LoadError."""

@@ -29,4 +29,5 @@ pub mod records;
 pub mod report;
 pub mod run;
 pub mod summary;
+pub mod trace;
 pub mod worker;

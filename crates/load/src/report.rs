@@ -182,6 +182,16 @@ impl Report {
         self.samples.extend_from_slice(&other.samples);
     }
 
+    /// Adds what was seen in a later measurement of the same thing.
+    pub fn append(&mut self, later: &Self) {
+        let duration_s = self.duration_s + later.duration_s;
+        let batches = std::mem::take(&mut self.batches);
+        self.merge(&Self { batches: Vec::new(), ..later.clone() });
+        self.batches = batches;
+        self.batches.extend_from_slice(&later.batches);
+        self.duration_s = duration_s;
+    }
+
     /// Counts something that went wrong.
     pub fn add_trouble(&mut self, trouble: &str, count: u64) {
         if self.troubles.len() < MOST_TROUBLES || self.troubles.contains_key(trouble) {

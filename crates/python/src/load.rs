@@ -1,5 +1,7 @@
 //! The load generator in Python: plans go in and reports come out.
 
+use std::path::PathBuf;
+
 use bayop_load::arrivals::Arrivals;
 use bayop_load::distribution::Distribution;
 use bayop_load::error::{Fault, LoadError as Failure};
@@ -8,6 +10,7 @@ use bayop_load::popularity::Popularity;
 use bayop_load::preload;
 use bayop_load::report::Report;
 use bayop_load::summary::{lateness, quantiles};
+use bayop_load::trace;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -32,7 +35,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_run, module)?)?;
     module.add_function(wrap_pyfunction!(load_draw, module)?)?;
     module.add_function(wrap_pyfunction!(load_choose, module)?)?;
-    module.add_function(wrap_pyfunction!(load_arrivals, module)?)
+    module.add_function(wrap_pyfunction!(load_arrivals, module)?)?;
+    module.add_function(wrap_pyfunction!(load_trace_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(load_trace_times, module)?)
 }
 
 fn raise(py: Python<'_>, failure: &Failure) -> PyErr {
@@ -111,6 +116,18 @@ pub fn load_arrivals(py: Python<'_>, plan: &str, thread: usize, count: usize) ->
     Ok(Arrivals::new(&plan, thread).take(count).collect())
 }
 
+/// Requests of a recorded trace in each complete bin since the first one.
+#[pyfunction]
+pub fn load_trace_counts(py: Python<'_>, path: PathBuf, bin_s: f64) -> PyResult<Vec<u64>> {
+    py.detach(|| trace::counts(&path, bin_s)).map_err(|failure| raise(py, &failure))
+}
+
+/// Times of the first requests of a recorded trace, in s since the first one.
+#[pyfunction]
+pub fn load_trace_times(py: Python<'_>, path: PathBuf, most: usize) -> PyResult<Vec<f64>> {
+    py.detach(|| trace::times_s(&path, most)).map_err(|failure| raise(py, &failure))
+}
+
 /// What one or several generators saw.
 #[pyclass(module = "bayop._core")]
 pub struct LoadReport(Report);
@@ -131,6 +148,11 @@ impl LoadReport {
     /// Adds what another generator saw at the same time.
     fn merge(&mut self, other: &Self) {
         self.0.merge(&other.0);
+    }
+
+    /// Adds what was seen in a later measurement of the same thing.
+    fn append(&mut self, later: &Self) {
+        self.0.append(&later.0);
     }
 
     /// Latency quantiles: (quantile, value, low, high) each, in us.

@@ -1,0 +1,103 @@
+//! Times of requests from a recorded trace.
+//!
+//! A trace is a CSV file without a header whose first column is the time in seconds, ascending: the format of Twitter's
+//! cache-trace (`timestamp,key,key size,value size,client id,operation,TTL`). A file whose name ends in `.zst` is
+//! decompressed on the way. Files are read as a stream: they are much larger than memory.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use ruzstd::decoding::StreamingDecoder;
+
+use crate::clock::SECOND_NS;
+use crate::error::LoadError;
+
+const BUFFER_BYTES: usize = 1 << 20;
+/// Most bins: a trace of a century by the hour.
+const MOST_BINS: usize = 1_000_000;
+
+/// Requests in each bin of `bin_s` seconds since the first request; a last bin that is not complete is left out.
+///
+/// # Errors
+/// The file can't be read, or a line does not begin with a time that is not before the last one's.
+pub fn counts(path: &Path, bin_s: f64) -> Result<Vec<u64>, LoadError> {
+    let mut counts: Vec<u64> = Vec::new();
+    let mut first_s = None;
+    for_each_time(path, |line, time_s| {
+        let bin = ((time_s - *first_s.get_or_insert(time_s)) / bin_s) as usize;
+        if bin >= MOST_BINS {
+            return Err(LoadError::plan("a trace has at most a million bins", time_s, place(path, line)));
+        }
+        counts.resize(counts.len().max(bin + 1), 0);
+        counts[bin] += 1;
+        Ok(true)
+    })?;
+    counts.pop();
+    Ok(counts)
+}
+
+/// Times of the first `most` requests in seconds since the first one.
+///
+/// Where times are whole seconds, the requests of a second are spread evenly over it, because the trace does not say
+/// more.
+///
+/// # Errors
+/// The file can't be read, or a line does not begin with a time that is not before the last one's.
+pub fn times_s(path: &Path, most: usize) -> Result<Vec<f64>, LoadError> {
+    let mut times_s: Vec<f64> = Vec::new();
+    for_each_time(path, |_, time_s| {
+        times_s.push(time_s);
+        Ok(times_s.len() < most)
+    })?;
+    let first_s = times_s.first().copied().unwrap_or(0.0);
+    let are_whole = times_s.iter().all(|time_s| time_s.fract() == 0.0);
+    if are_whole {
+        for second in times_s.chunk_by_mut(|a, b| a == b) {
+            let count = second.len() as f64;
+            second.iter_mut().enumerate().for_each(|(at, time_s)| *time_s += at as f64 / count);
+        }
+    }
+    times_s.iter_mut().for_each(|time_s| *time_s -= first_s);
+    Ok(times_s)
+}
+
+/// Gives every time with its line's number to `take`, until that returns false.
+fn for_each_time(path: &Path, mut take: impl FnMut(usize, f64) -> Result<bool, LoadError>) -> Result<(), LoadError> {
+    let unreadable = |error: io::Error| LoadError::plan("a trace can be read", error, path.display().to_string());
+    let mut reader = open(path).map_err(unreadable)?;
+    let mut line = Vec::new();
+    let mut last_s = f64::NEG_INFINITY;
+    for number in 1.. {
+        line.clear();
+        if reader.read_until(b'\n', &mut line).map_err(unreadable)? == 0 {
+            break;
+        }
+        let column = line.split(|byte| matches!(byte, b',' | b'\r' | b'\n')).next().unwrap_or_default();
+        let time_s = std::str::from_utf8(column).ok().and_then(|text| text.trim().parse::<f64>().ok());
+        let sound = time_s.filter(|&time_s| time_s.is_finite() && time_s >= last_s && time_s < 1e9 * SECOND_NS as f64);
+        let Some(time_s) = sound else {
+            let rule = "a line of a trace begins with a time in seconds that is not before the last one's";
+            return Err(LoadError::plan(rule, column[..column.len().min(40)].escape_ascii(), place(path, number)));
+        };
+        last_s = time_s;
+        if !take(number, time_s)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    let file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
+    let stream: Box<dyn Read> = if path.extension().is_some_and(|extension| extension == "zst") {
+        Box::new(StreamingDecoder::new(file).map_err(io::Error::other)?)
+    } else {
+        Box::new(file)
+    };
+    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, stream)))
+}
+
+fn place(path: &Path, line: usize) -> String {
+    format!("{}, line {line}", path.display())
+}
