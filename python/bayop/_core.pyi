@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from os import PathLike
 from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
 __all__ = [

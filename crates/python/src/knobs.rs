@@ -48,11 +48,31 @@ fn to_dict<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>> 
     dict.set_item("summary", &entry.summary)?;
     dict.set_item("unit", &entry.unit)?;
     dict.set_item("place", &entry.place)?;
+    dict.set_item("domain", &entry.domain)?;
     dict.set_item("read", &entry.read)?;
     dict.set_item("write", &entry.write)?;
     dict.set_item("undo", &entry.undo)?;
     dict.set_item("safest", safest)?;
+    dict.set_item("opt_in", entry.opt_in)?;
     dict.set_item("hazards", &entry.hazards)?;
     dict.set_item("source", &entry.source)?;
     Ok(dict)
+}
+
+/// What network drivers make of the coalescing parameters, as a dict for each rule.
+#[pyfunction]
+pub fn driver_rules(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let to_dict = |driver: &catalogue::Driver| {
+        let parameters: Vec<_> = driver.parameters.iter().map(ToString::to_string).collect();
+        let reserved: Vec<_> = driver.reserved.iter().map(|reserved| reserved.meaning.as_str()).collect();
+        let dict = PyDict::new(py);
+        dict.set_item("name", &driver.name)?;
+        dict.set_item("parameters", parameters)?;
+        dict.set_item("rule", &driver.rule)?;
+        dict.set_item("reserved", reserved)?;
+        dict.set_item("hazards", &driver.hazards)?;
+        dict.set_item("source", &driver.source)?;
+        Ok(dict)
+    };
+    catalogue::drivers().iter().map(to_dict).collect()
 }

@@ -18,6 +18,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<twin::Profile>()?;
     module.add_function(wrap_pyfunction!(twin::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::knob_catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(knobs::driver_rules, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::examine, module)?)?;
     load::register(module)?;
     Ok(())

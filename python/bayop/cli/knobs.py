@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
             raise InputError("the reference page is about the catalogue alone", place="--markdown")
         from bayop.cli.knobs_page import page
 
-        print(page(_core.knob_catalogue()), end="")
+        print(page(_core.knob_catalogue(), _core.driver_rules()), end="")
     elif args.agent is not None:
         _print_machine(agent_flags.client_of(args.agent, args), json=args.json)
     elif args.json:

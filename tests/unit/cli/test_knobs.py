@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -23,11 +24,19 @@ def test_programs_get_the_whole_catalogue(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_page_says_everything_that_the_catalogue_says() -> None:
-    for entry in _core.knob_catalogue():
-        printed = page([entry])
+    printed = page(_core.knob_catalogue(), _core.driver_rules())
+    said = [{**entry, "safest": None} for entry in _core.knob_catalogue()]
+    for entry in [*said, *_core.driver_rules()]:
         for key, value in entry.items():
-            texts = value if isinstance(value, list) else [value] if key != "safest" else []
-            assert all(str(text) in printed for text in texts if text is not None), key
+            texts = value if isinstance(value, list) else [value] if isinstance(value, str) else []
+            assert all(text in printed for text in texts), key
+    assert printed.count("**opt-in**") == sum(entry["opt_in"] for entry in _core.knob_catalogue())
+
+
+def test_the_committed_page_is_not_stale() -> None:
+    file = Path(__file__).resolve().parents[3] / "docs" / "reference" / "knobs.md"
+    printed = page(_core.knob_catalogue(), _core.driver_rules())
+    assert file.read_text(encoding="utf-8") == printed, f"bayop knobs --markdown > {file}"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ mod live;
 mod recorded;
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,19 @@ pub enum CoalesceParameter {
     AdaptiveRx,
     /// Whether the driver chooses the transmit parameters itself.
     AdaptiveTx,
+}
+
+impl fmt::Display for CoalesceParameter {
+    /// As the catalogue spells it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RxUsecs => "rx_usecs",
+            Self::RxFrames => "rx_frames",
+            Self::TxUsecs => "tx_usecs",
+            Self::AdaptiveRx => "adaptive_rx",
+            Self::AdaptiveTx => "adaptive_tx",
+        })
+    }
 }
 
 /// The coalescing parameters that a driver has, with their values; adaptive is 0 or 1.
