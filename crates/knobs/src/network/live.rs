@@ -150,12 +150,29 @@ fn netdev_napis(ifindex: u32) -> io::Result<BTreeMap<u32, Napi>> {
     };
     let instances: Vec<Napi> =
         dump(netdev::NAPI_GET, netdev::NAPI_IFINDEX)?.iter().map(|reply| napi(reply)).collect::<io::Result<_>>()?;
-    let mut by_queue = BTreeMap::new();
-    for reply in dump(netdev::QUEUE_GET, netdev::QUEUE_IFINDEX)? {
-        let Some((queue, id)) = rx_queue(&reply)? else { continue };
-        by_queue.extend(instances.iter().find(|instance| instance.id == id).map(|instance| (queue, instance.clone())));
+    let queues: Vec<RxQueue> = dump(netdev::QUEUE_GET, netdev::QUEUE_IFINDEX)?
+        .iter()
+        .filter_map(|reply| rx_queue(reply).transpose())
+        .collect::<io::Result<_>>()?;
+    Ok(by_queue(instances, &queues))
+}
+
+/// A receive queue and the number of the NAPI instance that polls it, where the driver says so.
+#[derive(Debug, PartialEq)]
+struct RxQueue {
+    index: u32,
+    napi: Option<u32>,
+}
+
+/// The instances by their queues. Where the driver says of no queue who polls it (veth), but has an instance for each,
+/// the instances are taken in the order of their numbers, in which drivers add them.
+fn by_queue(mut instances: Vec<Napi>, queues: &[RxQueue]) -> BTreeMap<u32, Napi> {
+    if queues.len() == instances.len() && queues.iter().all(|queue| queue.napi.is_none()) {
+        instances.sort_by_key(|instance| instance.id);
+        return (0..).zip(instances).collect();
     }
-    Ok(by_queue)
+    let polled_by = |id| instances.iter().find(|instance| instance.id == id).cloned();
+    queues.iter().filter_map(|queue| Some((queue.index, polled_by(queue.napi?)?))).collect()
 }
 
 fn napi(attributes: &[Attribute]) -> io::Result<Napi> {
@@ -176,15 +193,16 @@ fn napi_kind(parameter: NapiParameter) -> u16 {
     }
 }
 
-/// A receive queue and the number of the NAPI instance that polls it; none for a queue of another direction, or that
-/// no instance polls because its device is down.
-fn rx_queue(attributes: &[Attribute]) -> io::Result<Option<(u32, u32)>> {
+/// The receive queue of a reply; none for a queue of another direction.
+fn rx_queue(attributes: &[Attribute]) -> io::Result<Option<RxQueue>> {
     if required(attributes, netdev::QUEUE_TYPE)? != netdev::TYPE_RX {
         return Ok(None);
     }
-    let Some(id) = optional(attributes, netdev::QUEUE_NAPI_ID)? else { return Ok(None) };
-    let id = u32::try_from(id).map_err(|_| malformed("a NAPI instance's number has 32 bits"))?;
-    Ok(Some((required(attributes, netdev::QUEUE_ID)?, id)))
+    let napi = match optional(attributes, netdev::QUEUE_NAPI_ID)? {
+        Some(_) => Some(required(attributes, netdev::QUEUE_NAPI_ID)?),
+        None => None,
+    };
+    Ok(Some(RxQueue { index: required(attributes, netdev::QUEUE_ID)?, napi }))
 }
 
 fn required(attributes: &[Attribute], kind: u16) -> io::Result<u32> {
@@ -256,11 +274,23 @@ mod tests {
         let found = napi(&[(1, word(2)), (2, word(8193)), (5, word(1)), (6, 20_000_u64.to_ne_bytes().to_vec())]);
         let parameters = BTreeMap::from([(NapiParameter::DeferHardIrqs, 1), (NapiParameter::GroFlushTimeout, 20_000)]);
         assert_eq!(found.unwrap(), Napi { id: 8193, parameters });
-        assert_eq!(rx_queue(&[(1, word(3)), (3, word(0)), (4, word(8193))]).unwrap(), Some((3, 8193)));
+        let queue = |napi| Some(RxQueue { index: 3, napi });
+        assert_eq!(rx_queue(&[(1, word(3)), (3, word(0)), (4, word(8193))]).unwrap(), queue(Some(8193)));
+        assert_eq!(rx_queue(&[(1, word(3)), (3, word(0))]).unwrap(), queue(None));
         assert_eq!(rx_queue(&[(1, word(3)), (3, word(1)), (4, word(8193))]).unwrap(), None);
-        assert_eq!(rx_queue(&[(1, word(3)), (3, word(0))]).unwrap(), None);
         assert!(rx_queue(&[(3, word(0)), (4, word(8193))]).is_err());
         assert!(napi(&[(1, word(2))]).is_err());
+    }
+
+    #[test]
+    fn instances_go_by_the_queues_that_they_poll() {
+        let instance = |id| Napi { id, parameters: BTreeMap::new() };
+        let queue = |index, napi| RxQueue { index, napi };
+        let named = by_queue(vec![instance(9), instance(8)], &[queue(0, Some(8)), queue(1, Some(9)), queue(2, None)]);
+        assert_eq!(named, BTreeMap::from([(0, instance(8)), (1, instance(9))]));
+        let unnamed = by_queue(vec![instance(9), instance(8)], &[queue(0, None), queue(1, None)]);
+        assert_eq!(unnamed, BTreeMap::from([(0, instance(8)), (1, instance(9))]));
+        assert_eq!(by_queue(vec![instance(9), instance(8)], &[queue(0, None)]), BTreeMap::new());
     }
 
     proptest! {
