@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -16,7 +17,7 @@ from typing import IO
 import pytest
 
 from bayop.agent.lease import TTL_S
-from bayop.testing.agents import CAP, AgentProcess, Machine
+from bayop.testing.agents import CAP, NIC, AgentProcess, Machine
 
 FOUND = "120000000"
 """The cap before BayOp, in uW."""
@@ -112,6 +113,21 @@ def test_keep_leaves_the_result_applied_until_a_restore(agent: AgentProcess, mac
     assert machine.cap_w == 90
     assert agent.client.restore().restored == ("power.cap_w@intel-rapl:0/0",)
     assert machine.read(CAP) == FOUND
+
+
+def test_the_search_is_told_what_is_in_effect_and_can_go_back_to_it(agent: AgentProcess, machine: Machine) -> None:
+    agent.client.store_calibration("eth0", [(10.0, 20.5), (100.0, 101.5)])
+    words = [w for w in command(agent) if w not in ("--only", "power.cap_w", "--range", "power.cap_w=60:120:5")]
+    more = ["--range", "nic.rx_usecs=10:100:90", "--optimizer", "grid", "--max-trials", "2", "--keep"]
+    run = subprocess.run([*words, *more], capture_output=True, text=True, timeout=90, check=False)
+    assert run.returncode == 0, run.stderr
+    _, *trials, result = events(run.stdout)
+    assert [trial["setting"] for trial in trials] == [{"nic.rx_usecs": 20.5}, {"nic.rx_usecs": 101.5}]
+    (effective,) = dict(result["setting"]).values()  # type: ignore[call-overload]
+    asked = {20.5: 10, 101.5: 100}[effective]
+    assert tomllib.loads(machine.read(NIC))["queue"][0]["rx_usecs"] == asked
+    agent.client.restore()
+    assert tomllib.loads(machine.read(NIC))["queue"][0]["rx_usecs"] == 30
 
 
 def test_people_are_told_that_the_machine_is_as_it_was(agent: AgentProcess) -> None:

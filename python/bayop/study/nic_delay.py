@@ -78,7 +78,10 @@ def measure_delays(
 
 
 def _check_values(client: AgentClient, device: str, values_us: Sequence[float]) -> None:
-    places = [p for knob in client.knobs().knobs if knob.id == RX_USECS for p in knob.places]
+    machine = client.knobs()
+    if RX_USECS in machine.missing:
+        raise UnsupportedError("a NIC has an interrupt delay", place=RX_USECS, hint=machine.missing[RX_USECS])
+    places = [p for knob in machine.knobs if knob.id == RX_USECS for p in knob.places]
     place = next((p for p in places if p.at == device), None)
     if place is None:
         known = ", ".join(p.at for p in places) or "none"

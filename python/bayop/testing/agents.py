@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import grp
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -23,6 +24,14 @@ from bayop.agent.transport import UnreachableError
 CAP: Final = "sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw"
 """The file of `power.cap_w`."""
 
+NIC: Final = "ethtool/eth0.toml"
+"""The file of `nic.rx_usecs`, in place of netlink."""
+
+LEAST_DELAY_US: Final = 20.0
+"""What the NIC waits at least, whatever its driver shows; and it counts in steps of 2 us."""
+
+_PACKETS: Final = "sys/class/net/eth0/statistics/rx_packets"
+_INTERRUPTS: Final = "proc/interrupts"
 _ENERGY: Final = "sys/class/powercap/intel-rapl:0/energy_uj"
 _FILES: Final = {
     "sys/class/powercap/intel-rapl:0/name": "package-0",
@@ -30,19 +39,40 @@ _FILES: Final = {
     "sys/class/powercap/intel-rapl:0/constraint_0_name": "long_term",
     "sys/class/powercap/intel-rapl:0/constraint_0_max_power_uw": "120000000",
     CAP: "120000000",
+    NIC: "per_queue = false\n[[queue]]\nrx_usecs = 30\nadaptive_rx = 0",
+    "sys/class/net/eth0/type": "1",
+    "sys/class/net/eth0/ifindex": "2",
+    "sys/class/net/eth0/device/msi_irqs/45": "msix",
     "proc/sys/kernel/random/boot_id": "5d4f0cf1-3b4d-4f0e-9d3c-0f6d3f5f4a11",
 }
+ALLOWED: Final = {
+    "power.cap_w": 'places = ["*"]\nlow = 60\nhigh = 120',
+    "nic.rx_usecs": 'places = ["eth0"]\nhigh = 1000',
+}
+"""What the agent may write unless a test says otherwise: the lines of each knob's table."""
+
 _TICKS_PER_S: Final = 100
 _PERIOD_S: Final = 0.01
 _START_S: Final = 10.0
 
 
 class Machine:
-    """A machine with a powercap zone of 120 W: as much is drawn as the cap allows, and half of the time is busy."""
+    """A machine with a powercap zone of 120 W and a NIC of one queue.
 
-    def __init__(self, root: Path) -> None:
+    As much is drawn as the cap allows, half of the time is busy, and packets arrive at an even pace.
+
+    Args:
+        root: Its folder.
+        packets_per_s: How many packets arrive.
+    """
+
+    def __init__(self, root: Path, *, packets_per_s: float = 100_000.0) -> None:
         self.root = root
+        self._packets_per_s = packets_per_s
         self._uj, self._ticks, self._drawn_w = 5e8, 0.0, 120.0
+        self._packets, self._interrupts, self._asked_us = 0.0, 0.0, 30.0
+        (root / "sys/class/net/eth0/device").mkdir(parents=True)
+        (root / "sys/class/net/eth0/device/driver").symlink_to("../../../../bus/pci/drivers/ixgbe")
         for path, text in _FILES.items():
             self.write(path, text)
         self._advance(0.0)
@@ -87,10 +117,25 @@ class Machine:
         # The agent truncates and writes; between the two, the last cap holds for an instant longer.
         self._drawn_w = float(text) / 1e6 if text else self._drawn_w
         self._uj += self._drawn_w * passed_s * 1e6
+        self._receive(passed_s)
         self._ticks += passed_s * _TICKS_PER_S
         half = f"{self._ticks / 2:010.0f}"
         self.write(_ENERGY, f"{self._uj:015.0f}")
         self.write("proc/stat", "".join(f"{cpu} {half} 0 0 {half} 0 0 0 0 0 0\n" for cpu in ("cpu ", "cpu0")))
+
+    def _receive(self, passed_s: float) -> None:
+        shown = re.search(r"^rx_usecs = (\d+)", self.read(NIC), re.MULTILINE)
+        self._asked_us = float(shown[1]) if shown else self._asked_us
+        delay_us = max(self._asked_us - self._asked_us % 2, LEAST_DELAY_US) if self._asked_us else 0.0
+        # The next packet after the delay raises the interrupt; without a delay each one does.
+        spacing_s = max(delay_us / 1e6, 1.0 / self._packets_per_s)
+        self._packets += self._packets_per_s * passed_s
+        self._interrupts += passed_s / spacing_s
+        self.write(_PACKETS, f"{self._packets:015.0f}")
+        self.write(
+            _INTERRUPTS,
+            f"           CPU0\n  45: {self._interrupts:015.0f}  IR-PCI-MSIX-0000:3b:00.0  0-edge  eth0-TxRx-0",
+        )
 
 
 class AgentProcess:
@@ -118,7 +163,7 @@ class AgentProcess:
         self._binary, self._folder, self._root = binary, folder, root
         state = folder / "state"
         state.mkdir(mode=0o700, exist_ok=True)
-        allowed = {"power.cap_w": 'places = ["*"]\nlow = 60\nhigh = 120'} if allow is None else allow
+        allowed = ALLOWED if allow is None else allow
         tables = "".join(f'[allow."{knob_id}"]\n{lines}\n' for knob_id, lines in allowed.items())
         self._config = folder / "agent.toml"
         self._config.write_text(

@@ -1,0 +1,97 @@
+"""`bayop doctor` with the real agent: its findings, and the calibration of a NIC whose driver hides what it does."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from bayop.cli import main
+from bayop.testing.agents import LEAST_DELAY_US, NIC, AgentProcess, Machine
+
+Allow: TypeAlias = Mapping[str, str] | None
+Capture: TypeAlias = pytest.CaptureFixture[str]
+
+
+@contextmanager
+def serving(
+    binary: Path, folder: Path, *, packets_per_s: float = 1000.0, mode: str = "apply", allow: Allow = None
+) -> Iterator[tuple[AgentProcess, Machine]]:
+    root = folder / "root"
+    root.mkdir()
+    with (
+        Machine(root, packets_per_s=packets_per_s) as machine,
+        AgentProcess(binary, folder, root, mode=mode, allow=allow) as agent,
+    ):
+        yield agent, machine
+
+
+def calibrate(agent: AgentProcess, *more: str) -> int:
+    return main(["doctor", "--calibrate", "nic", "--agent", agent.address, "--device", "eth0", "--json", *more])
+
+
+def test_the_agent_examines_its_machine(agent_binary: Path, tmp_path: Path, capsys: Capture) -> None:
+    with serving(agent_binary, tmp_path) as (agent, _):
+        code = main(["doctor", "--agent", agent.address, "--json"])
+    findings = {f["check"]: f for f in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert findings["power meter"]["status"] == "ok"
+    assert code == (4 if any(f["status"] == "blocker" for f in findings.values()) else 0)
+
+
+def test_a_calibration_finds_what_the_driver_hides_and_the_agent_uses_it(
+    agent_binary: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    with serving(agent_binary, tmp_path, packets_per_s=500_000.0) as (agent, machine):
+        found = tomllib.loads(machine.read(NIC))
+        assert calibrate(agent, "--values", "0,10us,50,100", "--window", "500ms") == 0
+        assert tomllib.loads(machine.read(NIC)) == found, "the NIC has its own setting back"
+        rows = {row["requested_us"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
+        assert rows[0]["effective_us"] is None, "without a delay it is the traffic that spaces interrupts"
+        for requested_us, effective_us in {10: LEAST_DELAY_US, 50: 50, 100: 100}.items():
+            assert rows[requested_us]["effective_us"] == pytest.approx(effective_us, rel=0.1)
+        lease = agent.client.acquire("test", 5.0)
+        effective = agent.client.apply({"nic.rx_usecs": 10}, lease=lease).setting["nic.rx_usecs"]
+        assert effective == rows[10]["effective_us"]
+
+
+def test_thin_traffic_is_told_and_nothing_is_stored(agent_binary: Path, tmp_path: Path, capsys: Capture) -> None:
+    with serving(agent_binary, tmp_path, packets_per_s=2000.0) as (agent, _):
+        assert calibrate(agent, "--values", "100,200", "--window", "200ms") == 1
+        arguments = ["doctor", "--calibrate", "nic", "--agent", agent.address, "--device", "eth0", "--values", "100"]
+        capsys.readouterr()
+        assert main([*arguments, "--window", "100ms"]) == 1
+    printed = capsys.readouterr().out
+    assert "traffic too thin" in printed
+    assert "Nothing was stored" in printed
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--device", "eth7"], "the machine has this NIC, but got 'eth7'"),
+        (["--values", "2000"], "--values: eth0 takes 0us to 1000us"),
+        (["--send", "nowhere.invalid:9"], "the receiver has an address"),
+    ],
+)
+def test_bad_usage(agent_binary: Path, tmp_path: Path, capsys: Capture, more: list[str], said: str) -> None:
+    with serving(agent_binary, tmp_path) as (agent, machine):
+        found = machine.read(NIC)
+        assert calibrate(agent, *more) == 2
+        assert machine.read(NIC) == found
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+
+
+@pytest.mark.parametrize(("mode", "allow"), [("observe", None), ("apply", {"power.cap_w": 'places = ["*"]'})])
+def test_an_agent_that_may_not_write_says_so(
+    agent_binary: Path, tmp_path: Path, capsys: Capture, mode: str, allow: Allow
+) -> None:
+    with serving(agent_binary, tmp_path, mode=mode, allow=allow) as (agent, _):
+        assert calibrate(agent) == 4
+    assert "/etc/bayop/agent.toml" in capsys.readouterr().err
