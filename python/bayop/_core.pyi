@@ -1,7 +1,7 @@
 # ruff: noqa: PYI021 - the stub is where the extension is documented
 """Compiled parts of BayOp: the digital twin, the load generator and the knob catalogue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
@@ -318,10 +318,11 @@ class LoadReport:
 def load_preload(plan: str) -> Stored:
     """Store every record of a plan (JSON) in every server, and read it back. Raises LoadError."""
 
-def load_run(plan: str) -> LoadReport:
+def load_run(plan: str, *, stop: Callable[[], bool] | None = None) -> LoadReport:
     """Run a plan (JSON).
 
-    Releases the interpreter meanwhile; Ctrl-C ends the load, and the report says so. Raises LoadError.
+    Releases the interpreter meanwhile. Ctrl-C ends the load, as does `stop`, which is asked twenty times a second, when
+    it returns true; the report says so. Raises LoadError.
     """
 
 def load_draw(distribution: str, count: int, seed: int) -> list[float]:

@@ -84,11 +84,25 @@ pub fn load_preload<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyD
     Ok(dict)
 }
 
-/// Runs a plan; Ctrl-C ends the load, and the report says so.
+/// Runs a plan; Ctrl-C, or `stop` when it says so, ends the load, and the report says so.
 #[pyfunction]
-pub fn load_run(py: Python<'_>, plan: &str) -> PyResult<LoadReport> {
+#[pyo3(signature = (plan, *, stop = None))]
+pub fn load_run(py: Python<'_>, plan: &str, stop: Option<Py<PyAny>>) -> PyResult<LoadReport> {
     let plan = Plan::from_json(plan).map_err(|failure| raise(py, &failure))?;
-    let report = py.detach(|| bayop_load::run::run(&plan, || Python::attach(|py| py.check_signals().is_err())));
+    let mut broken = None;
+    let mut asked = |py: Python<'_>| match stop.as_ref().map(|stop| stop.call0(py)?.is_truthy(py)) {
+        Some(Err(error)) => {
+            broken = Some(error);
+            true
+        }
+        Some(Ok(asked)) => asked,
+        None => false,
+    };
+    let report =
+        py.detach(|| bayop_load::run::run(&plan, || Python::attach(|py| py.check_signals().is_err() || asked(py))));
+    if let Some(error) = broken {
+        return Err(error);
+    }
     report.map(LoadReport).map_err(|failure| raise(py, &failure))
 }
 

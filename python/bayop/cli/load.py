@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bayop.cli import load_flags
+from bayop.cli import load_events, load_flags, load_steps
 from bayop.cli.output import console, print_json
 from bayop.errors import InputError
 
 if TYPE_CHECKING:
     from bayop._core import Stored
+    from bayop.load.experiment import Runner
     from bayop.load.generator import Result
     from bayop.load.plan import Plan
 
@@ -21,6 +24,8 @@ EXAMPLE: Final = """\
   bayop load -s 127.0.0.1 --binary --closed-loop -c 16 -d 4   # memcached's binary protocol, at its peak
   bayop load -s 127.0.0.1 --protocol redis -q 20kqps -u 10% --popularity zipf:0.99
   bayop load -s 127.0.0.1 --protocol http --path /index.html -q 5kqps -c 32
+  bayop load -s 127.0.0.1 --search 99:500us -c 16             # the highest load with p99 below 500 us
+  bayop load -s 127.0.0.1 --curve twitter --peak 100kqps --hour 10s -c 16
   bayop load -s 127.0.0.1 --protocol echo --closed-loop --message-size 8192   # NetPIPE's ping-pong
 """
 
@@ -28,25 +33,43 @@ EXAMPLE: Final = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     load_flags.add_target(parser)
+    load_flags.add_experiment(parser)
     load_flags.add_workload(parser)
     load_flags.add_generator(parser)
+    load_flags.add_machines(parser)
     load_flags.add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Stores the records, loads the server and prints what was seen; 1 when the result is no good."""
-    from bayop.load import generator
+    from bayop.load import agents, generator
 
+    if args.agent:
+        agents.serve(
+            args.listen, weight=args.lambda_mul, on_event=lambda event: print(event, file=sys.stderr, flush=True)
+        )
     plan = load_flags.plan_of(args)
-    if not args.noload:
-        stored = generator.preload(plan)
-        _print_stored(stored, json=args.json)
-    if args.loadonly:
-        return 0
-    result = generator.run(plan)
+    with ExitStack() as stack:
+        runner: Runner = generator.run
+        if args.with_agent:
+            measuring = agents.Measuring(
+                qps=args.measure_qps, connections=args.measure_connections, depth=args.measure_depth
+            )
+            runner = stack.enter_context(agents.Coordinator(args.with_agent, measuring)).run
+        if not args.noload:
+            _print_stored(generator.preload(plan), json=args.json)
+        if args.loadonly:
+            return 0
+        if args.scan or args.search:
+            return load_steps.run(args, plan, runner)
+        return _run_once(args, plan, runner)
+
+
+def _run_once(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:
+    result = runner(plan)
     _write_files(args, result)
     if args.json:
-        print_json(event(plan, result))
+        print_json({"event": "result", **load_events.result(plan, result)})
     else:
         from bayop.cli.load_display import show_result
 
@@ -54,30 +77,6 @@ def run(args: argparse.Namespace) -> int:
     if result.report.interrupted:
         raise KeyboardInterrupt
     return 1 if result.problems else 0
-
-
-def event(plan: Plan, result: Result) -> dict[str, object]:
-    """The result for programs."""
-    return {
-        "event": "result",
-        "servers": list(plan.servers),
-        "protocol": plan.dialect,
-        "offered_qps": result.offered_qps,
-        "achieved_qps": result.achieved_qps,
-        "duration_s": result.duration_s,
-        "latency": [
-            {"quantile": q.quantile, "value_us": q.value_us, "low_us": q.low_us, "high_us": q.high_us}
-            for q in result.quantiles()
-        ],
-        "mean_us": result.report.mean_us,
-        "miss_ratio": result.miss_ratio,
-        "counts": result.counts,
-        "lateness": result.lateness,
-        "troubles": result.troubles,
-        "problems": result.problems,
-        "valid": not result.problems,
-        "ended_early": result.report.ended_early,
-    }
 
 
 def _print_stored(stored: Stored, *, json: bool) -> None:

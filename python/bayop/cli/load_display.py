@@ -19,6 +19,8 @@ _PLOT_WIDTH: Final = 50
 
 def show_result(plan: Plan, result: Result) -> None:
     """The result of one run."""
+    from bayop.load.agents import Coordinated
+
     out = console()
     out.print(f"\n[bold]{plan.dialect}[/bold] at {', '.join(plan.servers)}: {_load(result)}")
     out.print(_latency_table(result))
@@ -27,6 +29,11 @@ def show_result(plan: Plan, result: Result) -> None:
     out.print()
     for line in _account(result):
         out.print(line)
+    if isinstance(result, Coordinated):
+        out.print("\nThe above is the measuring client; all clients together:")
+        out.print(_latency_table(result.everything))
+        for line in _account(result.everything):
+            out.print(line)
     for problem in result.problems:
         out.print(f"[bold red]no good:[/bold red] {problem}")
     for trouble, count in result.troubles.items():

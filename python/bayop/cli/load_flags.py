@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 DIALECTS: Final = ("memcached", "memcached-binary", "redis", "http", "echo")
 WORKLOADS: Final = ("etc", "usr")
+SHAPES: Final = ("twitter", "twitter-cluster1", "twitter-cluster2")
 _DEFAULT_TIME_S: Final = 5.0
+_FIRST_QPS: Final = 1000.0
+_MOST_REPLAYED: Final = 20_000_000
+_MOST_STEPS: Final = 1000
 
 
 def seconds(text: str) -> float:
@@ -42,7 +46,7 @@ def load_or_peak(text: str) -> float:
 
 
 def _add(
-    group: argparse._ArgumentGroup,
+    group: argparse._ActionsContainer,
     *names: str,
     parse: Callable[[str], object],
     metavar: str,
@@ -123,6 +127,33 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="a request without an answer after this time is lost, and its connection is closed (default: 2s)",
     )
+
+
+def add_experiment(parser: argparse.ArgumentParser) -> None:
+    """More than one constant load."""
+    group = parser.add_argument_group("instead of one load").add_mutually_exclusive_group()
+    _add(group, "--scan", parse=_scan, metavar="MIN:MAX:STEP", help="one run at each of these loads")
+    _add(
+        group,
+        "--search",
+        parse=_search,
+        metavar="PERCENT:TIME",
+        help="find the highest load that meets an SLO, such as 99:500us, by bisection from --qps",
+    )
+    group.add_argument(
+        "--curve", metavar="NAME|FILE", help="a load curve: twitter, hourly counts, or a raw trace (CSV or .zst)"
+    )
+    _add(
+        group,
+        "--replay",
+        parse=arguments.path,
+        metavar="FILE",
+        help="the arrival times of a raw trace: a CSV (or .zst) whose first column is the time in s",
+    )
+    curve = parser.add_argument_group("a load curve")
+    _add(curve, "--peak", parse=arguments.qps, metavar="QPS", help="scale the curve to this load in its busiest hour")
+    _add(curve, "--hour", parse=seconds, default=60.0, metavar="TIME", help="play an hour in this time (default: 60s)")
+    _add(curve, "--hours", parse=arguments.positive, metavar="N", help="play the first N hours (default: all)")
 
 
 def add_workload(parser: argparse.ArgumentParser) -> None:
@@ -211,6 +242,49 @@ def add_generator(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_machines(parser: argparse.ArgumentParser) -> None:
+    """Several machines."""
+    group = parser.add_argument_group("several machines")
+    group.add_argument(
+        "-A", "--agent", action="store_true", help="be an agent: wait for a coordinator and run its plans"
+    )
+    group.add_argument(
+        "--listen",
+        default="127.0.0.1",
+        metavar="HOST[:PORT]",
+        help="where an agent waits; whoever reaches it can make it send load (default: 127.0.0.1:5556)",
+    )
+    _add(
+        group,
+        "-l",
+        "--lambda-mul",
+        parse=_weight,
+        default=1.0,
+        metavar="WEIGHT",
+        help="an agent's share of the load, relative to that of others (default: 1)",
+    )
+    group.add_argument(
+        "-a", "--with-agent", action="append", metavar="HOST[:PORT]", help="coordinate this agent (repeatable)"
+    )
+    _add(
+        group,
+        "-Q",
+        "--measure-qps",
+        parse=arguments.qps,
+        metavar="QPS",
+        help="load of the measuring client here (default: a tenth, at most 1000)",
+    )
+    _add(
+        group,
+        "-C",
+        "--measure-connections",
+        parse=arguments.whole_number(1, 20_000),
+        metavar="N",
+        help="its connections (default: --connections)",
+    )
+    _add(group, "-D", "--measure-depth", parse=arguments.positive, metavar="N", help="its depth (default: no limit)")
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """What to write."""
     group = parser.add_argument_group("what to write")
@@ -235,18 +309,19 @@ def plan_of(args: argparse.Namespace) -> Plan:
     """
     from bayop.load.plan import Plan, with_ports
 
+    schedule, duration_s = _schedule(args)
     if not args.server:
         raise InputError("a server must be named", place="--server", hint="-s HOST[:PORT]")
     return Plan(
         servers=with_ports(args.server, args.protocol),
         dialect=args.protocol,
         workload=_workload(args),
-        schedule=_schedule(args),
+        schedule=schedule,
         threads=args.threads,
         connections=args.connections,
         depth=args.depth,
         warmup_s=args.warmup,
-        duration_s=args.time,
+        duration_s=duration_s,
         timeout_s=args.timeout,
         blocking=args.blocking,
         save_samples=args.save is not None,
@@ -264,17 +339,62 @@ def _workload(args: argparse.Namespace) -> Workload:
     return replace(base, records=args.records, popularity=args.popularity, path=args.path, **asked)
 
 
-def _schedule(args: argparse.Namespace) -> Schedule:
+def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
+    """When requests are sent, and how long the measurement is."""
     from bayop.load.plan import PRESETS, ClosedLoop, OpenLoop
 
-    if args.closed_loop and args.qps:
+    gaps = args.iadist or (PRESETS[args.workload].gaps if args.workload else "exponential")
+    if args.closed_loop and (args.qps or args.scan or args.search or args.curve or args.replay):
+        raise InputError("a closed loop has no offered load", place="--closed-loop", hint="leave it out")
+    if args.scan:
+        return OpenLoop.constant(args.scan[0], gaps), args.time
+    if args.search:
+        return OpenLoop.constant(args.qps or _FIRST_QPS, gaps), args.time
+    if args.curve:
+        return _curve(args, gaps)
+    if args.replay:
+        return _replay(args)
+    if args.closed_loop or args.qps == 0.0:
+        return ClosedLoop(), args.time
+    if args.qps is None:
         raise InputError(
-            "a closed loop has no offered load", value=args.qps, place="--qps", hint="leave --closed-loop out"
+            "a load must be given", place="--qps", hint="-q 50kqps, --closed-loop, --scan, --search or --curve"
         )
-    if args.closed_loop or not args.qps:
-        return ClosedLoop()
-    preset = PRESETS[args.workload].gaps if args.workload else "exponential"
-    return OpenLoop.constant(args.qps, args.iadist or preset)
+    return OpenLoop.constant(args.qps, gaps), args.time
+
+
+def _curve(args: argparse.Namespace, gaps: str) -> tuple[Schedule, float]:
+    """The warm-up has the load of the first hour."""
+    from bayop.load.curve import LoadCurve
+    from bayop.load.plan import OpenLoop, Piece
+
+    curve = LoadCurve.load(args.curve)
+    if args.peak is None and args.curve in SHAPES:
+        raise InputError("a built-in curve is scaled to a peak", place="--peak", hint="--peak 100kqps")
+    if args.peak is not None:
+        curve = curve.scaled_to(args.peak)
+    if args.hours is not None:
+        curve = curve.first(args.hours)
+    pieces = tuple(Piece(args.hour, qps) for qps in curve.hourly_qps)
+    warmup = (Piece(args.warmup, pieces[0].qps),) if args.warmup else ()
+    return OpenLoop(warmup + pieces, gaps), args.hour * len(pieces)
+
+
+def _replay(args: argparse.Namespace) -> tuple[Schedule, float]:
+    """As many requests as fit into the warm-up and the measurement."""
+    from bayop.load.plan import Replay
+    from bayop.load.trace import read_arrivals
+
+    length_s = args.warmup + args.time
+    times_s = read_arrivals(args.replay, _MOST_REPLAYED)
+    if len(times_s) == _MOST_REPLAYED and times_s[-1] < length_s:
+        raise InputError(
+            f"a replay has at most {_MOST_REPLAYED:,} requests",
+            value=args.replay.name,
+            place="--replay",
+            hint="a shorter --time",
+        )
+    return Replay(tuple(time_s for time_s in times_s if time_s < length_s)), args.time
 
 
 def _until(args: argparse.Namespace) -> UntilInterval | None:
@@ -289,6 +409,31 @@ def _quantile(text: str) -> float:
         return Slo.parse(f"p{digits}<1us").quantile
     except InputError as error:
         raise InputError("a quantile is written as p99, 99 or 99.9", value=text) from error
+
+
+def _weight(text: str) -> float:
+    value = parse_quantity(text, "")
+    if value <= 0:
+        raise InputError("a weight is positive", value=text)
+    return value
+
+
+def _scan(text: str) -> list[float]:
+    parts = text.split(":")
+    if len(parts) != 3:
+        raise InputError("a scan is MIN:MAX:STEP", value=text, hint="for example 10kqps:100kqps:10kqps")
+    low, high, step = (arguments.qps(part) for part in parts)
+    if low > high or (high - low) / step >= _MOST_STEPS:
+        raise InputError(f"a scan ascends, in fewer than {_MOST_STEPS} steps", value=text)
+    return [low + index * step for index in range(int((high - low) / step * (1 + 1e-9)) + 1)]
+
+
+def _search(text: str) -> Slo:
+    percent, colon, limit = text.partition(":")
+    if not colon:
+        raise InputError("a search is PERCENT:TIME", value=text, hint="for example 99:500us")
+    # mutilate's limit is a number of us.
+    return Slo.parse(f"p{percent}<{limit}us" if limit.strip().isdigit() else f"p{percent}<{limit}")
 
 
 def _distribution(text: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from bayop.errors import InputError
-from bayop.load.trace import read_trace
+from bayop.load.trace import is_raw, read_raw_trace, read_trace
 from bayop.units import HOUR_S
 
 DAY_H: Final = 24
@@ -63,12 +63,12 @@ class LoadCurve:
 
     @classmethod
     def from_file(cls, path: Path) -> LoadCurve:
-        """A trace with the columns `hour` and `qps_mean` (or `requests`), one line an hour.
+        """A trace with the columns `hour` and `qps_mean` (or `requests`), one line an hour; or a raw one.
 
         Raises:
             InputError: with file, line and column.
         """
-        return cls(path.name, read_trace(path))
+        return cls(path.name, read_raw_trace(path) if is_raw(path) else read_trace(path))
 
     @classmethod
     def load(cls, name_or_file: str) -> LoadCurve:

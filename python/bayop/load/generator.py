@@ -49,10 +49,18 @@ class Result:
     def __init__(self, report: _core.LoadReport, offered_qps: float | None) -> None:
         self.report = report
         self.offered_qps = offered_qps
-        self.counts = report.counts()
-        self.lateness = report.lateness()
-        self.troubles = report.troubles()
-        self.duration_s = report.duration_s
+        self._read()
+
+    def _read(self) -> None:
+        self.counts = self.report.counts()
+        self.lateness = self.report.lateness()
+        self.troubles = self.report.troubles()
+        self.duration_s = self.report.duration_s
+
+    def append(self, later: Result) -> None:
+        """Adds a later measurement at the same load."""
+        self.report.append(later.report)
+        self._read()
 
     def quantiles(self, wanted: Sequence[float] = QUANTILES) -> list[Quantile]:
         """Latency quantiles, counted from the intended send times."""

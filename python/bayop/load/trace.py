@@ -1,4 +1,8 @@
-"""Reads a load trace: one CSV line an hour, as the published hourly counts of cache-trace."""
+"""Reads load traces: hourly counts, and the raw requests of cache-trace.
+
+An hourly trace is a CSV file with a header, one line an hour, as the published hourly counts of cache-trace. A raw one
+has no header and a line for every request that begins with its time in seconds; it may be compressed (`.zst`).
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,55 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from bayop import _core
 from bayop.errors import InputError
 from bayop.units import HOUR_S
 
 _MAX_QPS: Final = 1e9
+
+
+def is_raw(path: Path) -> bool:
+    """Whether a file is a raw trace: it is compressed, or its first line begins with a number.
+
+    Raises:
+        InputError: the file can't be read.
+    """
+    if path.suffix == ".zst":
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(1).isdigit()
+    except OSError as error:
+        raise InputError("the load curve can be read", value=str(path), hint=error.strerror) from error
+
+
+def read_raw_trace(path: Path) -> tuple[float, ...]:
+    """Mean load of every hour of a raw trace, in requests/s; a last hour that is not complete is left out.
+
+    Raises:
+        InputError: with file and line, for a line that does not begin with an ascending time.
+    """
+    try:
+        counts = _core.load_trace_counts(path, HOUR_S)
+    except _core.LoadError as error:
+        raise InputError(error.rule, value=error.value, place=error.place) from error
+    if not counts:
+        raise InputError("a raw trace lasts longer than an hour", place=str(path))
+    return tuple(count / HOUR_S for count in counts)
+
+
+def read_arrivals(path: Path, most: int) -> tuple[float, ...]:
+    """Times of the first `most` requests of a raw trace, in s since the first one.
+
+    Where times are whole seconds, the requests of a second are spread evenly over it.
+
+    Raises:
+        InputError: with file and line, for a line that does not begin with an ascending time.
+    """
+    try:
+        return tuple(_core.load_trace_times(path, most))
+    except _core.LoadError as error:
+        raise InputError(error.rule, value=error.value, place=error.place) from error
 
 
 def read_trace(path: Path) -> tuple[float, ...]:

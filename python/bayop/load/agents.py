@@ -1,0 +1,207 @@
+"""Several machines load one server: agents, and the coordinator that splits the load over them.
+
+The coordinator keeps a measuring client of its own, as mutilate does: its load is so light that its latencies are the
+server's, whatever queues build up in the agents. Histograms of all clients merge exactly beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from bayop import _core
+from bayop.errors import BayopError, InputError
+from bayop.load.generator import Result, offered_qps, run
+from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, translate
+from bayop.load.wire import AgentError, Channel, split
+
+_PATIENCE_S: Final = 30.0
+_MEASURE_SHARE: Final = 0.1
+_MEASURE_QPS: Final = 1000.0
+
+
+def serve(address: str, *, weight: float, on_event: Callable[[str], None], runs: int | None = None) -> None:
+    """Listens for coordinators and runs their plans, one after the other, until it is interrupted.
+
+    Args:
+        address: `host` or `host:port` to listen on. Whoever reaches it can make this machine send load.
+        weight: This machine's share of the load, relative to that of other agents.
+        on_event: Told in words what happens.
+        runs: End after so many coordinators; None serves for ever.
+    """
+    host, port = split(address)
+    with socket.create_server((host, port)) as listener:
+        on_event(f"listening on {host}:{port}")
+        served = 0
+        while runs is None or served < runs:
+            connection, (peer, *_) = listener.accept()
+            served += 1
+            with Channel(connection, peer) as channel:
+                try:
+                    _serve_one(channel, weight, on_event)
+                except BayopError as error:
+                    on_event(error.message)
+
+
+def _serve_one(channel: Channel, weight: float, on_event: Callable[[str], None]) -> None:
+    """Answers a coordinator until it says goodbye: hello - weight, plan - ready, go - report."""
+    while "bye" not in (message := channel.receive(None)):
+        if "hello" in message:
+            channel.send({"weight": weight})
+        elif "plan" in message:
+            channel.send({"ready": True})
+            channel.receive(_PATIENCE_S)
+            on_event(f"running a plan of {channel.peer}")
+            channel.send({"report": json.loads(_run_part(channel, json.dumps(message["plan"])).to_json())})
+        # What is left is a stop for a run that had already ended here.
+
+
+def _run_part(channel: Channel, plan: str) -> _core.LoadReport:
+    try:
+        report = _core.load_run(plan, stop=channel.has_message)
+    except _core.LoadError as error:
+        channel.send({"error": str(error)})
+        raise translate(error) from error
+    if report.interrupted and not channel.has_message():
+        raise KeyboardInterrupt
+    return report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """The measuring client.
+
+    Attributes:
+        qps: Its load; None is a tenth of the whole, at most 1000 requests/s.
+        connections: Its connections per thread and server; None is those of the plan.
+        depth: Its depth; None is no limit.
+    """
+
+    qps: float | None = None
+    connections: int | None = None
+    depth: int | None = None
+
+
+class Coordinated(Result):
+    """What the measuring client saw, and what all clients saw together.
+
+    Args:
+        measured: Report of the measuring client.
+        everything: What all clients saw, merged.
+    """
+
+    def __init__(self, measured: _core.LoadReport, everything: Result) -> None:
+        self.everything = everything
+        super().__init__(measured, everything.offered_qps)
+
+    def append(self, later: Result) -> None:
+        """Adds a later measurement at the same load."""
+        super().append(later)
+        if isinstance(later, Coordinated):
+            self.everything.append(later.everything)
+
+    @property
+    def achieved_qps(self) -> float:
+        """Answers per second to all clients."""
+        return self.everything.achieved_qps
+
+    @property
+    def problems(self) -> list[str]:
+        """Why this result is no good. That agents are late does not spoil it: they don't measure."""
+        lost = [problem for problem in self.everything.problems if "late" not in problem]
+        return [*super().problems, *(f"all clients: {problem}" for problem in lost)]
+
+
+class Coordinator:
+    """Runs plans on agents and on this machine at once.
+
+    Args:
+        agents: `host` or `host:port` each.
+        measuring: The measuring client here.
+
+    Raises:
+        AgentError: an agent does not answer.
+    """
+
+    def __init__(self, agents: Sequence[str], measuring: Measuring) -> None:
+        self._measuring = measuring
+        self._stack = ExitStack()
+        self._channels = [self._stack.enter_context(Channel.connect(address)) for address in agents]
+
+    def run(self, plan: Plan) -> Coordinated:
+        """Runs one plan.
+
+        Raises:
+            AgentError: an agent is gone or failed.
+        """
+        for channel in self._channels:
+            channel.send({"hello": True})
+        weights = [float(channel.receive(_PATIENCE_S)["weight"]) for channel in self._channels]
+        mine, theirs = split_plan(plan, weights, self._measuring)
+        for channel, part in zip(self._channels, theirs, strict=True):
+            channel.send({"plan": json.loads(part.to_json())})
+        for channel in self._channels:
+            channel.receive(_PATIENCE_S)
+        for channel in self._channels:
+            channel.send({"go": True})
+        measured = run(mine)
+        if measured.report.interrupted or measured.report.ended_early:
+            for channel in self._channels:
+                channel.send({"stop": True})
+        patience_s = _PATIENCE_S + plan.timeout_s
+        reports = [channel.receive(patience_s)["report"] for channel in self._channels]
+        merged = _core.LoadReport.from_json(measured.report.to_json())
+        for report in reports:
+            merged.merge(_core.LoadReport.from_json(json.dumps(report)))
+        return Coordinated(measured.report, Result(merged, offered_qps(plan)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for channel in self._channels:
+            with suppress(AgentError):
+                channel.send({"bye": True})
+        self._stack.close()
+
+
+def split_plan(plan: Plan, weights: Sequence[float], measuring: Measuring) -> tuple[Plan, list[Plan]]:
+    """The measuring client's part of a plan, and each agent's.
+
+    The agents share what the measuring client leaves, in proportion to their weights; in a closed loop it sends beside
+    them. Every part has a seed of its own.
+
+    Raises:
+        InputError: the measuring client is to send more than there is, or the plan replays a trace.
+    """
+    schedule = plan.schedule
+    mine = replace(plan, connections=measuring.connections or plan.connections, depth=measuring.depth)
+    if isinstance(schedule, Replay):
+        raise InputError("several machines send what a random process says", value="a replay", place="--with-agent")
+    if isinstance(schedule, ClosedLoop):
+        light = OpenLoop.constant(measuring.qps or _MEASURE_QPS)
+        return replace(mine, schedule=light), [replace(plan, seed=plan.seed + 1 + i) for i in range(len(weights))]
+    least_qps = min(piece.qps for piece in schedule.pieces)
+    measure_qps = measuring.qps or min(_MEASURE_QPS, _MEASURE_SHARE * least_qps)
+    if measure_qps >= least_qps:
+        raise InputError(
+            f"the measuring client sends less than all ({least_qps:g})", value=measure_qps, place="--measure-qps"
+        )
+    parts = []
+    for index, weight in enumerate(weights):
+        share = weight / sum(weights)
+        pieces = tuple(Piece(piece.duration_s, (piece.qps - measure_qps) * share) for piece in schedule.pieces)
+        parts.append(
+            replace(
+                plan,
+                schedule=replace(schedule, pieces=pieces),
+                seed=plan.seed + 1 + index,
+                save_samples=False,
+                until_interval=None,
+            )
+        )
+    return replace(mine, schedule=OpenLoop(tuple(Piece(p.duration_s, measure_qps) for p in schedule.pieces))), parts

@@ -1,0 +1,109 @@
+"""Messages between the coordinator and its agents: one JSON object a line over TCP."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+from types import TracebackType
+from typing import Any, Final, Self
+
+from bayop.errors import BayopError, InputError
+
+PORT: Final = 5556
+"""Where an agent listens when nobody says, as mutilate's."""
+_MOST_BYTES: Final = 1 << 28
+
+
+class AgentError(BayopError):
+    """An agent is gone, or failed: exit code 1."""
+
+
+class Channel:
+    """A connection over which messages go in both directions.
+
+    Args:
+        connection: The socket, which the channel closes.
+        peer: What to call the other side in errors.
+    """
+
+    def __init__(self, connection: socket.socket, peer: str) -> None:
+        self.peer = peer
+        self._connection = connection
+        self._file = connection.makefile("rwb")
+
+    @classmethod
+    def connect(cls, address: str, timeout_s: float = 5.0) -> Channel:
+        """Connects to an agent at `host` or `host:port`.
+
+        Raises:
+            AgentError: nobody answers there.
+        """
+        host, port = split(address)
+        try:
+            connection = socket.create_connection((host, port), timeout=timeout_s)
+        except OSError as error:
+            hint = f"start it there: bayop load --agent --listen {host}:{port}"
+            raise AgentError("an agent answers", value=str(error), place=address, hint=hint) from error
+        return cls(connection, address)
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Sends one message.
+
+        Raises:
+            AgentError: the other side is gone.
+        """
+        try:
+            self._file.write(json.dumps(message).encode() + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise AgentError("the other side stays connected", value=str(error), place=self.peer) from error
+
+    def receive(self, timeout_s: float | None) -> dict[str, Any]:
+        """The next message.
+
+        Raises:
+            AgentError: the other side is gone or silent, says something that is no message, or reports an error.
+        """
+        self._connection.settimeout(timeout_s)
+        try:
+            line = self._file.readline(_MOST_BYTES)
+        except OSError as error:
+            raise AgentError("the other side answers in time", value=str(error), place=self.peer) from error
+        try:
+            message = json.loads(line)
+        except ValueError as error:
+            got = line[:60].decode(errors="replace") if line else "the end of the connection"
+            raise AgentError("the other side sends messages", value=got, place=self.peer) from error
+        if not isinstance(message, dict):
+            raise AgentError("a message is an object", value=str(message)[:60], place=self.peer)
+        if "error" in message:
+            raise AgentError("an agent can run its part", value=message["error"], place=self.peer)
+        return message
+
+    def has_message(self) -> bool:
+        """Whether the other side said something, or is gone."""
+        ready, _, _ = select.select([self._connection], [], [], 0.0)
+        return bool(ready)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+
+def split(address: str) -> tuple[str, int]:
+    """`host` or `host:port`.
+
+    Raises:
+        InputError: the port is no number from 1 to 65535.
+    """
+    host, colon, port = address.rpartition(":")
+    if not colon:
+        return address, PORT
+    if not port.isdigit() or not 0 < int(port) < 65536:
+        raise InputError("an agent is HOST or HOST:PORT", value=address)
+    return host, int(port)
