@@ -44,7 +44,12 @@ impl DmaLatency {
             File::open(&self.path)?.read_exact(&mut bytes)?;
             Ok(i32::from_ne_bytes(bytes))
         };
-        read().map_err(|error| refusal(PATH, "read", &error))
+        match read().map_err(|error| refusal(PATH, "read", &error))? {
+            latency_us if latency_us < 0 => {
+                Err(Error::unsupported("a latency is not below 0").value(latency_us).at(format!("/{PATH}")))
+            }
+            latency_us => Ok(latency_us),
+        }
     }
 
     /// What this process asks for: microseconds, or `none`.
@@ -140,10 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_too_short_is_an_error() {
+    fn a_file_without_a_latency_is_an_error() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("dev")).unwrap();
-        std::fs::write(root.path().join(PATH), [1, 2, 3]).unwrap();
-        assert!(DmaLatency::new(root.path(), false).in_effect_us().is_err());
+        for bytes in [&[1, 2, 3][..], &(-1_i32).to_ne_bytes()] {
+            std::fs::write(root.path().join(PATH), bytes).unwrap();
+            assert!(DmaLatency::new(root.path(), false).in_effect_us().is_err());
+        }
     }
 }

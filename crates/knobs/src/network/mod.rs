@@ -62,7 +62,6 @@ pub enum NapiParameter {
 
 /// The NAPI instance of a receive queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Napi {
     /// The kernel's number for it, until the device is opened anew.
     pub id: u32,
