@@ -11,8 +11,9 @@ import signal
 import subprocess
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ PACKAGING = ROOT / "packaging"
 BUILD = ROOT / "build"
 VERSION: str = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
 DEB = "/root/bayop-agent.deb"
+IN_THE_ROOT = ["systemd", "curl", "iproute2", "openssl"]  # a server has the first; the others are for these tests
 CURL = ["curl", "--silent", "--fail-with-body", "--unix-socket", "/run/bayop/agent.sock"]
 # What apt and systemd keep about every package and boot.
 OTHERS = (
@@ -48,14 +50,15 @@ class Machine:
         namespaces = ["--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--kill-child"]
         boot = ["sh", str(Path(__file__).with_name("boot_clean_root.sh")), str(root), str(scratch)]
         self.unshare = subprocess.Popen(["unshare", *namespaces, *boot])
-        for _ in range(100):
-            if self.unshare.poll() is not None:
-                pytest.fail("the clean root did not boot", pytrace=False)
-            if self.is_up():
-                return
-            time.sleep(0.1)
-        self.stop()
-        pytest.fail("systemd of the clean root was not up within 10 s", pytrace=False)
+        self.wait_until(self.is_up)
+
+    def wait_until(self, happened: Callable[[], bool]) -> None:
+        deadline_s = time.monotonic() + 30
+        while not happened():
+            if self.unshare.poll() is not None or time.monotonic() > deadline_s:
+                self.stop()
+                pytest.fail("the clean root did not boot, or does not get there within 30 s", pytrace=False)
+            time.sleep(0.05)
 
     def is_up(self) -> bool:
         if not self.systemd() or Path(f"/proc/{self.systemd()}/comm").read_text(encoding="ascii") != "systemd\n":
@@ -79,6 +82,11 @@ class Machine:
 
     def apt(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         return self.run("apt-get", "--quiet=2", "--yes", *command, check=check)
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        content = ["--header", "Content-Type: application/json", "--data", json.dumps(body)]
+        answer: dict[str, Any] = json.loads(self.run(*CURL, *content, f"http://agent/v1/{path}").stdout)
+        return answer
 
     def unit(self, name: str) -> str:
         return self.run("systemctl", "show", "--value", f"--property={name}", "bayop-agent").stdout.strip()
@@ -110,20 +118,19 @@ def clean_root() -> Path:
         shutil.which("debootstrap") is not None,
         "there is no debootstrap, which makes a clean root: apt-get install debootstrap",
     )
-    root = BUILD / "clean-root" / release["VERSION_CODENAME"]
+    root = BUILD / "clean-root" / "+".join([release["VERSION_CODENAME"], *IN_THE_ROOT])
     if not root.exists():
-        unfinished = root.with_suffix(".unfinished")
+        unfinished = root.with_name("unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.parent.mkdir(parents=True, exist_ok=True)
-        # systemd and libgcc-s1 are on every server; curl is the client of these tests.
-        options = ["--variant=minbase", "--include=systemd,curl"]
+        options = ["--variant=minbase", f"--include={','.join(IN_THE_ROOT)}"]
         subprocess.run(["debootstrap", *options, release["VERSION_CODENAME"], unfinished], check=True)
         unfinished.rename(root)
     return root
 
 
 @pytest.fixture(scope="module")
-def machine(package: Path, clean_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+def machine(clean_root: Path, package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     machine = Machine(clean_root, tmp_path_factory.mktemp("machine"))
     shutil.copy(package, machine.path(DEB))
     yield machine
@@ -182,6 +189,31 @@ def test_the_unit_is_hardened(installed: Machine) -> None:
     }
     assert {"/sys/devices", "/run/bayop", "/var/lib/bayop"} <= writable
     assert not writable & {"/", "/proc", "/sys", "/etc"}
+
+
+def test_what_the_hardened_agent_changed_is_put_back_when_it_is_killed(installed: Machine) -> None:
+    installed.run("ip", "link", "add", "nic0", "type", "veth", "peer", "nic1")
+    knob, attribute = "napi.gro_flush_timeout_us", "/sys/class/net/nic0/gro_flush_timeout"
+    config = f'mode = "apply"\n[allow."{knob}"]\nplaces = ["nic0"]\n'
+    installed.path("/etc/bayop/agent.toml").write_text(config, encoding="utf-8")
+    # Without a restart, it can't be the next start that puts it back.
+    installed.run("mkdir", "/run/systemd/system/bayop-agent.service.d")
+    no_restart = installed.path("/run/systemd/system/bayop-agent.service.d/no-restart.conf")
+    no_restart.write_text("[Service]\nRestart=no\n", encoding="ascii")
+    installed.run("systemctl", "daemon-reload")
+    installed.run("systemctl", "start", "bayop-agent")
+    found = installed.run("cat", attribute).stdout
+
+    lease = installed.post("lease", {"holder": "test", "ttl_s": 60})["lease"]
+    installed.post("apply", {"lease": lease, "setting": {f"{knob}@nic0": 50}})
+    assert installed.run("cat", attribute).stdout == "50000\n" != found
+    installed.run("systemctl", "kill", "--signal=KILL", "bayop-agent")
+    installed.wait_until(lambda: installed.unit("ActiveState") == "failed")
+    assert installed.run("cat", attribute).stdout == found
+
+    installed.run("ip", "link", "delete", "nic0")
+    installed.run("rm", "-r", "/run/systemd/system/bayop-agent.service.d")
+    installed.run("systemctl", "daemon-reload")
 
 
 @pytest.mark.parametrize(
@@ -255,4 +287,10 @@ def test_the_examples_of_the_configuration_are_good(installed: Machine) -> None:
     examples = re.sub(r"^#(?! )", "", config.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert set(tomllib.loads(examples)) == {"mode", "socket", "group", "state_dir", "tls", "allow"}
     config.write_text(examples, encoding="utf-8")
+    tls = "/etc/bayop/tls"
+    installed.run("mkdir", tls)
+    certificate = ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    installed.run(*certificate, "-subj", "/CN=test", "-keyout", f"{tls}/agent.key", "-out", f"{tls}/agent.pem")
+    installed.run("cp", f"{tls}/agent.pem", f"{tls}/clients.pem")
     installed.run("bayop-agent", "check-config")
+    installed.run("rm", "-r", tls)
