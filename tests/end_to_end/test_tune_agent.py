@@ -91,6 +91,7 @@ def test_a_search_ends_on_the_best_setting_and_leaves_the_machine_as_it_was(
     assert run.returncode == 0, run.stderr
     start, *trials, result = events(run.stdout)
     assert start["target"] == "agent"
+    assert start["estimated"] == []
     assert "power measured by powercap, latency seen by the client" in str(start["description"])
     assert start["space"] == {"power.cap_w": {"low": 60, "high": 120, "step": 5, "unit": "W", "auto": False}}
     assert cap_of(trials[0]) == 120, "the first trial is the fastest setting"
@@ -128,6 +129,19 @@ def test_the_search_is_told_what_is_in_effect_and_can_go_back_to_it(agent: Agent
     assert tomllib.loads(machine.read(NIC))["queue"][0]["rx_usecs"] == asked
     agent.client.restore()
     assert tomllib.loads(machine.read(NIC))["queue"][0]["rx_usecs"] == 30
+
+
+def test_an_estimate_is_marked_wherever_it_appears(agent_binary: Path, tmp_path: Path, machine: Machine) -> None:
+    model = '[power]\nmeter = "model"\n[power.model]\nidle_w = 20\nbusy_w = 80\n'
+    with AgentProcess(agent_binary, tmp_path, machine.root, more=model) as agent:
+        start, *_ = events(tune(agent, "--max-trials", "1").stdout)
+        assert start["estimated"] == ["energy_j", "power_w"]
+        words = [word for word in command(agent, "--max-trials", "1") if word != "--json"]
+        run = subprocess.run(words, capture_output=True, text=True, timeout=90, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "power estimated by" in run.stdout
+    # 20 W + half of 60 W, in the table's row and in the summary.
+    assert run.stdout.count("W (estimated)") >= 3
 
 
 def test_people_are_told_that_the_machine_is_as_it_was(agent: AgentProcess) -> None:

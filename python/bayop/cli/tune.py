@@ -101,6 +101,7 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
                 "event": "start",
                 "target": target.name,
                 "description": target.description,
+                "estimated": ["energy_j", "power_w"] if _is_estimated(target) else [],
                 "space": problem.space.describe(),
                 "slo": str(args.slo),
                 "objective": args.objective,
@@ -119,9 +120,10 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
     else:
         from bayop.cli.tune_display import print_summary, show_search
 
-        result = show_search(target, problem, optimizer, max_trials=args.max_trials)
+        watts = "W (estimated)" if _is_estimated(target) else "W"
+        result = show_search(target, problem, optimizer, max_trials=args.max_trials, watts=watts)
         held = _let_go(target, result, keep=args.keep)
-        print_summary(result, baseline, problem, held=held)
+        print_summary(result, baseline, problem, held=held, watts=watts)
     return 0 if result.setting is not None else 1
 
 
@@ -133,6 +135,11 @@ def _let_go(target: Target, result: Result, *, keep: bool) -> bool:
             return False
         target.keep()
     return result.setting is not None
+
+
+def _is_estimated(target: Target) -> bool:
+    """Whether a model stands in for the power meter, which is said wherever its numbers appear."""
+    return isinstance(target, AgentTarget) and target.power_is_estimated
 
 
 def _target(text: str) -> str:

@@ -28,7 +28,7 @@ _STOPPED: Final = {
 }
 
 
-def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_trials: int) -> Result:
+def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_trials: int, watts: str) -> Result:
     """Runs the search with a live display on a terminal, plain lines elsewhere."""
     console = make_console()
     console.print(f"[bold]Tuning[/bold] {target.description}: {problem.objective.describe()}, {problem.slo}")
@@ -47,7 +47,7 @@ def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_t
 
     def on_trial(trial: Trial) -> None:
         shown.append(trial)
-        table.add_row(*_trial_row(shown, problem))
+        table.add_row(*_trial_row(shown, problem, watts))
         progress.advance(task)
 
     if console.is_terminal:
@@ -59,7 +59,7 @@ def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_t
     return result
 
 
-def print_summary(result: Result, baseline: Measurement | None, problem: Problem, *, held: bool) -> None:
+def print_summary(result: Result, baseline: Measurement | None, problem: Problem, *, held: bool, watts: str) -> None:
     """What was found, whether it is applied now, and what it means in watts, per cent and a year's energy."""
     console = make_console()
     trials = f"{len(result.trials)} trial{'s' * (len(result.trials) != 1)}"
@@ -78,19 +78,21 @@ def print_summary(result: Result, baseline: Measurement | None, problem: Problem
         return
     quantities = result.prediction.quantities
     power_w, latency_us = quantities["power_w"], quantities[problem.slo.quantity]
-    console.print(f"Expected: {power_w:.1f} W, {problem.slo.quantity.removesuffix('_us')} {latency_us:.0f} us.")
+    console.print(f"Expected: {power_w:.1f} {watts}, {problem.slo.quantity.removesuffix('_us')} {latency_us:.0f} us.")
     if baseline is not None:
         default_w, default_us = baseline["power_w"], baseline[problem.slo.quantity]
-        console.print(f"The default draws {default_w:.1f} W at {default_us:.0f} us. {_worth(default_w, power_w)}")
+        console.print(
+            f"The default draws {default_w:.1f} {watts} at {default_us:.0f} us. {_worth(default_w, power_w, watts)}"
+        )
 
 
-def _worth(default_w: float, power_w: float) -> str:
+def _worth(default_w: float, power_w: float, watts: str) -> str:
     """What a setting saves (or costs) against the default, in watts, per cent and energy a year."""
     saved_w = default_w - power_w
     word = "saves" if saved_w >= 0 else "costs"
     kwh = abs(saved_w) * HOURS_PER_YEAR / 1000
     return (
-        f"This setting {word} {abs(saved_w):.1f} W ({abs(saved_w) / default_w:.0%}): "
+        f"This setting {word} {abs(saved_w):.1f} {watts} ({abs(saved_w) / default_w:.0%}): "
         f"{kwh:.0f} kWh per server and year at this load."
     )
 
@@ -106,7 +108,7 @@ def _trial_table(problem: Problem) -> Table:
     return table
 
 
-def _trial_row(trials: Sequence[Trial], problem: Problem) -> list[str]:
+def _trial_row(trials: Sequence[Trial], problem: Problem, watts: str) -> list[str]:
     """The last trial; the incumbent is named by the trial that first tried it."""
     trial = trials[-1]
     held = next((t.number for t in trials if t.setting == trial.incumbent), None)
@@ -115,7 +117,7 @@ def _trial_row(trials: Sequence[Trial], problem: Problem) -> list[str]:
     return [
         str(trial.number),
         *(format_value(knob_id, trial.setting[knob_id]) for knob_id in problem.space.ids),
-        f"{measurement['power_w']:.1f} W",
+        f"{measurement['power_w']:.1f} {watts}",
         f"{measurement[slo.quantity]:.0f} us",
         "-" if utilization is None else f"{utilization:.2f}",
         "[green]met[/green]" if trial.meets_slo else "[red]broken[/red]",
