@@ -248,4 +248,6 @@ def _domain(domain: Json) -> Domain:
 
 def _reason(error: Any) -> Any:  # noqa: ANN401 -- null, a sentence, or an error of the agent
     """An error inside an answer, on one line."""
-    return f"{error['rule']} ({error['place']})" if isinstance(error, dict) else error
+    if not isinstance(error, dict):
+        return error
+    return f"{error['rule']} ({error['place']})" if error["place"] else error["rule"]

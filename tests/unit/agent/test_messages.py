@@ -18,13 +18,13 @@ def test_a_place_tells_what_it_takes_and_why_it_is_silent() -> None:
     ]
     answer = {
         "knobs": [{"id": "nic.rx_usecs", "summary": "S", "unit": "us", "safest": "low", "places": places}],
-        "missing": [{"id": "power.cap_w", "error": error}],
+        "missing": [{"id": "power.cap_w", "error": error}, {"id": "cpu.epp", "error": {**error, "place": None}}],
     }
     machine = messages.decode("/v1/knobs", messages.knobs, answer)
     first, second = machine.knobs[0].places
     assert (first.domain, first.allowed, first.effective) == (Steps(0, 1000, 1), None, 3)
     assert (second.allowed, second.error) == (Choices((1, 2)), "the file can be read (/sys/x)")
-    assert machine.missing == {"power.cap_w": "the file can be read (/sys/x)"}
+    assert machine.missing == {"power.cap_w": "the file can be read (/sys/x)", "cpu.epp": "the file can be read"}
 
 
 @pytest.mark.parametrize("answer", [None, [], {}, {"knobs": 3, "missing": []}, {"knobs": [{}], "missing": []}])
