@@ -81,7 +81,7 @@ impl Agent {
             log::event("lease_expired", &[("holder", &lease.holder)]);
             self.restore_all("lease expired");
         }
-        self.watch();
+        self.watch(false);
     }
 
     /// The agent, its lease and what it holds.
@@ -194,7 +194,7 @@ impl Agent {
                     .hint("POST /v1/lease gives one; a dry run needs none"));
             }
         };
-        self.watch();
+        self.watch(false);
         let wanted = self.resolve(&request.setting)?;
         let mut changes = self.changes(&wanted)?;
         if let Some(holder) = &holder {
@@ -325,7 +325,7 @@ impl Agent {
 
     fn restore_all(&mut self, reason: &str) -> Released {
         self.kept = false;
-        self.watch();
+        self.watch(true);
         let outcome = self.hold.release();
         report(&outcome, reason);
         released(outcome)
@@ -358,8 +358,8 @@ impl Agent {
         Examination::of(&self.host, &doctor::Options { power, ..Default::default() })
     }
 
-    fn watch(&mut self) {
-        for held in self.hold.watch() {
+    fn watch(&mut self, all: bool) {
+        for held in self.hold.watch(all) {
             let event = if held.state == State::Latched { "latched" } else { "stood_down" };
             self.tally.drifted(id(&held.knob));
             log::event(event, &[("knob", &held.knob), ("reason", &held.reason.unwrap_or_default())]);

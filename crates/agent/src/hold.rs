@@ -77,7 +77,7 @@ impl Hold {
         self.stale = loaded.damage.is_some();
         for mut entry in loaded.entries {
             let now = entry.control.read(&self.host).ok();
-            let ours = now.as_ref().is_some_and(|text| text == entry.effective.as_ref().unwrap_or(&entry.intended));
+            let ours = now.is_some() && now.as_ref() == entry.effective.as_ref().or(entry.intended.as_ref());
             let as_found = now.as_ref() == Some(&entry.original);
             // While a request is in work, or once a restore failed, what the control reads says nothing about who wrote.
             let settled = now.is_some() && entry.effective.is_some() && entry.state == State::Held;
@@ -143,11 +143,13 @@ impl Hold {
         outcome
     }
 
-    /// Looks at every held control, stands down on those that somebody else changed, and latches those that are gone.
-    /// Returns the knobs whose state changed.
-    pub fn watch(&mut self) -> Vec<Held> {
+    /// Looks at every control that was written, stands down on those that somebody else changed, and latches those that
+    /// are gone. Controls that were only reached, such as the queues of a device, are looked at when `all` are. Returns
+    /// the knobs whose state changed.
+    pub fn watch(&mut self, all: bool) -> Vec<Held> {
         let mut changed = BTreeSet::new();
-        for entry in self.entries.iter_mut().filter(|entry| entry.state == State::Held) {
+        let looked_at = |entry: &&mut Entry| entry.state == State::Held && (all || entry.intended.is_some());
+        for entry in self.entries.iter_mut().filter(looked_at) {
             match entry.control.read(&self.host) {
                 Ok(now) if Some(&now) == entry.effective.as_ref() => continue,
                 Ok(now) => stand_down(entry, Some(&now)),
@@ -223,27 +225,12 @@ impl Hold {
         });
         for plan in plans {
             for write in &plan.writes {
-                let at = entries.iter().position(|entry| entry.control == write.control);
-                let at = match at {
-                    Some(at) => at,
-                    None => {
-                        entries.push(Entry {
-                            control: write.control.clone(),
-                            holders: BTreeMap::new(),
-                            original: write.control.read(&self.host)?,
-                            intended: String::new(),
-                            effective: None,
-                            state: State::Held,
-                            reason: None,
-                        });
-                        entries.len() - 1
-                    }
-                };
-                let entry = &mut entries[at];
-                entry.intended = write.text.clone();
-                let asked = entry.holders.entry(plan.knob.clone());
-                let asked = asked.or_insert_with(|| Asked { found: plan.found.clone(), requested: Value::from("") });
-                asked.requested = plan.requested.clone();
+                // Before the control itself, so that they are restored after it, which reaches them once more.
+                for reached in write.control.reaches(&self.host) {
+                    self.entry(&mut entries, &reached, plan)?;
+                }
+                let entry = self.entry(&mut entries, &write.control, plan)?;
+                entry.intended = Some(write.text.clone());
             }
         }
         let held = entries.iter().filter(|entry| entry.state == State::Held);
@@ -254,6 +241,30 @@ impl Hold {
         entries.iter_mut().for_each(|entry| entry.effective = None);
         self.entries = entries;
         Ok(texts)
+    }
+
+    /// The entry of a control, held by the plan's knob from now on; a new one has what the control reads.
+    fn entry<'a>(&self, entries: &'a mut Vec<Entry>, control: &Control, plan: &Plan) -> Result<&'a mut Entry> {
+        let at = match entries.iter().position(|entry| entry.control == *control) {
+            Some(at) => at,
+            None => {
+                entries.push(Entry {
+                    control: control.clone(),
+                    holders: BTreeMap::new(),
+                    original: control.read(&self.host)?,
+                    intended: None,
+                    effective: None,
+                    state: State::Held,
+                    reason: None,
+                });
+                entries.len() - 1
+            }
+        };
+        let entry = &mut entries[at];
+        let asked = entry.holders.entry(plan.knob.clone());
+        let asked = asked.or_insert_with(|| Asked { found: plan.found.clone(), requested: plan.requested.clone() });
+        asked.requested = plan.requested.clone();
+        Ok(entry)
     }
 
     /// Restores the entries that nobody holds any more, writes the plans, reads back, and journals what is in effect.

@@ -26,8 +26,8 @@ pub struct Entry {
     pub holders: BTreeMap<String, Asked>,
     /// What it held when BayOp first came, as the kernel spelled it.
     pub original: String,
-    /// What was last written.
-    pub intended: String,
+    /// What was last written. None when only the write of another control reached it.
+    pub intended: Option<String>,
     /// What it read after that. None while a request is in work: what is in effect is then unknown.
     pub effective: Option<String>,
     /// How it stands.
@@ -224,7 +224,7 @@ mod tests {
                 Asked { found: 125.0.into(), requested: 95.5.into() },
             )]),
             original: "125000000".to_owned(),
-            intended: "95500000".to_owned(),
+            intended: Some("95500000".to_owned()),
             effective: None,
             state: State::Held,
             reason: None,

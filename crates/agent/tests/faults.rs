@@ -219,7 +219,7 @@ fn a_journal_cut_at_any_byte_is_reported_and_what_is_left_of_it_restored() {
         Hold::new(host, boot_id, Journal::new(machine.path("state")))
     };
     for length in 0..journal.len() {
-        held.iter().for_each(|(path, text)| fs::write(path, text).unwrap());
+        CAPS.iter().for_each(|cap| fs::write(machine.cap(cap), &held[&machine.cap(cap)]).unwrap());
         fs::write(machine.journal(), &journal[..length]).unwrap();
         let mut hold = hold();
         let outcome = hold.recover().unwrap();

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A server with two packages and three power caps: 125, 150 and 125 W.
+/// A server with two packages, three power caps (125, 150 and 125 W), two frequency policies, and a NIC whose driver
+/// takes a setting for one queue and whose second queue was set apart.
 pub const SERVER: &str = include_str!("server.tree");
 /// The caps of [`SERVER`] as instances.
 pub const CAPS: [&str; 3] = ["power.cap_w@intel-rapl:0/0", "power.cap_w@intel-rapl:0/1", "power.cap_w@intel-rapl:1/0"];
@@ -30,9 +31,12 @@ pub struct Machine {
 pub type Tree = BTreeMap<PathBuf, String>;
 
 impl Machine {
-    /// A machine whose agent applies caps of 50 W and more.
+    /// A machine whose agent applies caps of 50 W and more, frequencies and interrupt delays.
     pub fn new() -> Self {
-        Self::with_config("mode = \"apply\"\n[allow.\"power.cap_w\"]\nplaces = [\"*\"]\nlow = 50\n")
+        let any = |id: &str| format!("[allow.{id:?}]\nplaces = [\"*\"]\n");
+        let caps = any("power.cap_w") + "low = 50\n";
+        let others = any("cpu.freq_mhz") + "[allow.\"nic.rx_usecs\"]\nplaces = [\"eth0\"]\n";
+        Self::with_config(&format!("mode = \"apply\"\n{caps}{others}"))
     }
 
     /// A machine whose agent's configuration ends with `config`.
@@ -126,11 +130,18 @@ impl Machine {
 
 fn walk(folder: &Path, tree: &mut Tree) {
     for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
+        let entry = entry.unwrap();
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
             walk(&path, tree);
+        } else if kind.is_symlink() {
+            tree.insert(path.clone(), fs::read_link(&path).unwrap().display().to_string());
         } else {
-            tree.insert(path.clone(), fs::read_to_string(&path).unwrap().trim_end().to_owned());
+            let text = fs::read_to_string(&path).unwrap();
+            // A recorded network device is written anew as a whole: its values count.
+            let is_device = path.extension().is_some_and(|extension| extension == "toml");
+            let text = if is_device { text.parse::<toml::Table>().unwrap().to_string() } else { text };
+            tree.insert(path, text.trim_end().to_owned());
         }
     }
 }

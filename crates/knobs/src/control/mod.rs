@@ -2,6 +2,7 @@
 
 mod dma_latency;
 mod msr;
+mod reach;
 
 use std::fmt;
 
@@ -116,6 +117,11 @@ impl Control {
             Self::Msr { cpu, register } => msr::parse(text).and_then(|value| msr::write(host, *cpu, *register, value)),
             Self::DmaLatency => host.dma_latency().request(text),
         }
+    }
+
+    /// The controls that a write of this one sets too: a write to a device reaches its queues.
+    pub fn reaches(&self, host: &Host) -> Vec<Control> {
+        reach::reached(self, host)
     }
 
     /// The value of a model-specific register.
