@@ -19,10 +19,13 @@ class Measurement:
             measured is absent; there are no zeros or NaNs in its place.
         relative_sd: For some quantities, the relative standard deviation of this very number (from repeats or
             window statistics). The search weighs observations by it.
+        censored: Whether the window was cut short because its setting did harm. Its latencies are then lower bounds
+            of what the setting has, and its other quantities say nothing about it.
     """
 
     quantities: Mapping[str, float]
     relative_sd: Mapping[str, float] = field(default_factory=dict)
+    censored: bool = False
 
     def __post_init__(self) -> None:
         for name, value in self.quantities.items():

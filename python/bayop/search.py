@@ -26,7 +26,7 @@ class Trial:
         number: Counts from 1.
         setting: What was in effect.
         measurement: What the window showed.
-        meets_slo: Whether the measured latency meets the SLO.
+        meets_slo: Whether the measured latency meets the SLO; that of a window that was cut short never does.
         incumbent: The setting that BayOp would hold if it had to stop after this trial.
         chosen_in_s: The optimizer's own time to choose this trial, in s.
     """
@@ -161,13 +161,23 @@ def _run_trials(
             return answer.reason
         setting = target.apply(answer.setting)
         measurement = target.measure()
-        if number == 1:
+        if measurement.censored:
+            _fall_back(target, optimizer.incumbent())
+        elif number == 1:
             _check_value(problem.objective, measurement)
         started = perf_counter()
-        optimizer.tell(Observation(setting, measurement, problem.qps, asked=answer.setting))
+        observation = Observation(setting, measurement, problem.qps, asked=answer.setting)
+        optimizer.tell(observation)
         incumbent = optimizer.incumbent()
         chosen_in_s += perf_counter() - started
-        meets_slo = problem.slo.met_by(measurement[problem.slo.quantity])
-        trials.append(Trial(number, setting, measurement, meets_slo, incumbent, chosen_in_s))
+        trials.append(Trial(number, setting, measurement, observation.meets(problem.slo), incumbent, chosen_in_s))
         on_trial(trials[-1])
     return "budget"
+
+
+def _fall_back(target: Target, incumbent: Setting | None) -> None:
+    """Ends the harm of a trial that was cut short at once; the next one is chosen afterwards."""
+    if incumbent is None:
+        target.restore()
+    else:
+        target.apply(incumbent)

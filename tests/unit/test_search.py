@@ -185,3 +185,32 @@ def test_measurements_without_the_slo_quantity_end_the_search_with_the_default()
     with pytest.raises(InputError, match="the target measures no p99_us"):
         run_search(server, PROBLEM, Scripted([FAST]), max_trials=3)
     assert server.setting is None
+
+
+class Guarded(FakeServer):
+    """Cuts every window of a slow setting short."""
+
+    def __init__(self) -> None:
+        super().__init__(PROBLEM.space)
+
+    def measure(self) -> Measurement:
+        seen = super().measure()
+        slow = self.setting is not None and dict(self.setting) == dict(SLOW)
+        return Measurement(seen.quantities, censored=True) if slow else seen
+
+
+def test_a_trial_that_was_cut_short_gives_way_to_the_incumbent_before_the_next_is_chosen() -> None:
+    server = Guarded()
+    optimizer = Scripted([FAST, SLOW, FAST], holds=FAST)
+    result = run_search(server, make_problem(papers_space(), slo="p99<10s"), optimizer, max_trials=9)
+    assert [dict(s) for s in server.applied] == [dict(s) for s in (FAST, SLOW, FAST, FAST, FAST)]
+    assert [t.meets_slo for t in result.trials] == [True, False, True]
+    assert [o.measurement.censored for o in optimizer.told] == [False, True, False]
+
+
+def test_without_an_incumbent_the_default_ends_the_harm() -> None:
+    server = Guarded()
+    left: list[Setting | None] = []
+    optimizer = Scripted([SLOW], on_tell=lambda: left.append(server.setting))
+    run_search(server, PROBLEM, optimizer, max_trials=9)
+    assert left == [None]

@@ -79,8 +79,10 @@ class _AxSearch(MeasuredSearch):
         super().tell(observation)
         if self._client is None:
             return
-        outcomes = self.outcomes(observation.measurement)
-        usable = all(math.isfinite(value) for value in outcomes.values())
+        # Ax knows no bounds: of a censored trial it learns only, as of any trial, that it is over.
+        measurement = observation.measurement
+        outcomes = {} if measurement.censored else self.outcomes(measurement)
+        usable = bool(outcomes) and all(math.isfinite(value) for value in outcomes.values())
         with _quiet():
             if asked is not None and usable and dict(asked[1]) == dict(observation.setting):
                 self._client.complete_trial(asked[0], raw_data=dict(outcomes))

@@ -22,6 +22,8 @@ StopReason = Literal["converged", "infeasible", "exhausted"]
 class Observation:
     """One trial as the optimizer sees it.
 
+    A censored measurement is a miss: the setting has at least the latency that it shows, and more than the SLO allows.
+
     Attributes:
         setting: What was in effect (not what was asked, where a driver rounds).
         measurement: What the window showed.
@@ -33,6 +35,10 @@ class Observation:
     measurement: Measurement
     qps: float
     asked: Setting | None = None
+
+    def meets(self, slo: Slo) -> bool:
+        """Whether the window met an SLO; a censored one did not, whatever its short life has shown."""
+        return not self.measurement.censored and slo.met_by(self.measurement[slo.quantity])
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ def best_measured(observations: Sequence[Observation], problem: Problem) -> Sett
     """The setting with the least measured objective among those that met the SLO, or among all when unconstrained.
 
     A setting that was measured more than once counts with its mean, so that repeats make it more trustworthy
-    instead of giving it more chances to be lucky. A setting whose objective is no finite number is never the best.
+    instead of giving it more chances to be lucky. A setting that was ever censored, or whose objective is no finite
+    number, is never the best.
     """
     repeats: dict[Hashable, list[Observation]] = {}
     for observation in observations:
@@ -35,6 +36,8 @@ def best_measured(observations: Sequence[Observation], problem: Problem) -> Sett
     best: Setting | None = None
     least = math.inf
     for group in repeats.values():
+        if any(o.measurement.censored for o in group):
+            continue
         mean = _mean([o.measurement for o in group])
         if problem.objective.constrained and not problem.slo.met_by(mean[problem.slo.quantity]):
             continue

@@ -56,7 +56,7 @@ class Target(Server, Protocol):
         ...
 
     def measure(self) -> Measurement:
-        """One window of time with the setting in effect."""
+        """One window of time with the setting in effect; censored when it was cut short because of its harm."""
         ...
 
     def baseline(self) -> Measurement | None:

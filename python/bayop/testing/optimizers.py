@@ -205,6 +205,36 @@ class OptimizerContract(ABC):
         run(optimizer, problem, FakeServer(space), self.trials)
         assert problem.history == tuple(history), "the caller's history was changed"
 
+    def test_never_holds_what_was_censored(self) -> None:
+        """A window that was cut short shows a little power and a lower bound of the latency: neither is a promise."""
+        problem = make_problem(papers_space(), slo="p99<400us")
+        server, optimizer = FakeServer(problem.space), self.make(problem, seed=1)
+        told: list[Observation] = []
+        for left in range(2 * self.trials, 0, -1):
+            answer = optimizer.ask(left)
+            if isinstance(answer, Finished):
+                break
+            told.append(server.observe(answer.setting))
+            if float(answer.setting[RX_USECS]) > 100:
+                cut_short = Measurement({"power_w": 0.1, "energy_j": 0.1, "p99_us": 10.0}, censored=True)
+                told[-1] = replace(told[-1], measurement=cut_short)
+            optimizer.tell(told[-1])
+            held = optimizer.incumbent()
+            assert held is None or float(held[RX_USECS]) <= 100
+            check_prediction(optimizer, answer.setting)
+
+    def test_takes_a_search_of_which_every_trial_is_censored(self) -> None:
+        """Nothing is known but that nothing works."""
+        problem = make_problem(papers_space())
+        optimizer = self.make(problem, seed=1)
+        for left in range(self.trials, 0, -1):
+            answer = optimizer.ask(left)
+            if isinstance(answer, Finished):
+                break
+            seen = Measurement({"power_w": 9.0, "p99_us": 3000.0}, censored=True)
+            optimizer.tell(Observation(answer.setting, seen, problem.qps))
+            assert optimizer.incumbent() is None
+
     def test_accepts_a_budget_of_one_trial(self) -> None:
         """The least that a search may have."""
         problem = make_problem(papers_space(), slo="p99<400us")

@@ -43,6 +43,12 @@ def test_repeats_count_with_their_mean() -> None:
     assert best_measured(told, PROBLEM) == told[2].setting
 
 
+def test_a_setting_that_was_ever_cut_short_is_never_best() -> None:
+    cut_short = Observation({RX_USECS: 100, FREQ_MHZ: 2900}, Measurement({"power_w": 1}, censored=True), PROBLEM.qps)
+    told = [observe(2, 100, 50), observe(100, 80, 150), cut_short]
+    assert best_measured(told, PROBLEM) == told[0].setting
+
+
 def test_an_objective_that_is_no_number_is_never_best() -> None:
     problem = make_problem(papers_space(), objective="log(p99_us / 1us - 100) * 1W + power_w")
     told = [observe(2, 100, 50), observe(100, 80, 150)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +26,8 @@ _DERIVED: Final = frozenset({"energy_j", "duration_s", "qps"})
 # Relative sd of a measurement whose target does not know it.
 _DEFAULT_NOISE: Final = {"power_w": 0.01, "utilization": 0.01}
 _DEFAULT_LATENCY_NOISE: Final = 0.05
+# A bound is no measurement: the little that is left keeps the equations regular.
+_BOUND_NOISE: Final = 0.005
 
 # How far the analytic prior is off, as the sd of a logarithm: (utilization, latency, power).
 _RESIDUAL_SD: Final = (0.03, 0.08, 0.02)
@@ -64,14 +66,24 @@ class Outputs:
         known += [_UNEXPLAINED_SD * scale] * (len(self.names) - 3)
         return [ResidualKernel(sd, _UNEXPLAINED_SD * scale) for sd in known]
 
-    def data(self, observations: Sequence[Observation], inputs: Inputs) -> Data:
-        """The observations as entries of (point, output, logarithm, noise); what was not measured has none."""
+    def data(self, observations: Sequence[Observation], inputs: Inputs, bounds: Mapping[int, float]) -> Data:
+        """The observations as entries of (point, output, logarithm, noise); what was not measured has none.
+
+        Args:
+            observations: What was told, in order.
+            inputs: Their points.
+            bounds: For some censored observations, by their index, the logarithm of the least latency that they leave
+                possible; it is taken for the latency. Of other censored observations there is no entry.
+        """
         entries = [
             (i, o, math.log(value), noise_of(name, observation.measurement))
             for i, observation in enumerate(observations)
             for o, name in enumerate(self.names)
-            if (value := observation.measurement.get(name)) is not None and value > 0.0
+            if (value := observation.measurement.get(name)) is not None
+            and value > 0.0
+            and not observation.measurement.censored
         ]
+        entries += [(i, LATENCY, bound, _BOUND_NOISE) for i, bound in bounds.items()]
         points, outputs, values, sds = (list(column) for column in zip(*entries, strict=True))
         return Data(
             inputs,
@@ -103,7 +115,7 @@ class AnchoredMean:
         sd = np.ones(constants)
         if self._prior is not None:
             anchored_mean, anchored_sd = self._prior.anchored(
-                first[0], first[1], first[2], data.inputs.rows(np.array([0]))
+                first[0], first[1], first[2], data.inputs.rows(data.point[:1])
             )
             mean, sd = np.concatenate([anchored_mean, mean]), np.concatenate([anchored_sd, sd])
         self._mean, self._sd, self._constants = mean, sd, constants

@@ -15,7 +15,7 @@ from bayop.optimize.grey_box.acquisition import probability_below
 from bayop.optimize.grey_box.belief import Belief, Window, believe
 from bayop.optimize.grey_box.candidates import Candidates
 from bayop.optimize.grey_box.inputs import Encoder, Inputs
-from bayop.optimize.grey_box.model import Posterior
+from bayop.optimize.grey_box.model import Data, Posterior
 from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
 from bayop.optimize.rounding import Rounding
 from bayop.space import Setting, fastest_setting
@@ -142,8 +142,7 @@ class GreyBox:
         stable = belief.stable >= self._caution.overload
         if not self._constrained:
             return np.asarray(stable)
-        slo = self._problem.slo
-        misses = sum(not slo.met_by(o.measurement[slo.quantity]) for o in self._here())
+        misses = sum(not o.meets(self._problem.slo) for o in self._here())
         least = 1.0 - (1.0 - self._caution.trial) * self._caution.after_miss**misses
         if trials_left <= 2:
             least = max(least, self._caution.last_trials)
@@ -166,7 +165,9 @@ class GreyBox:
 
     def _hold(self) -> tuple[Setting, float] | None:
         """The incumbent and its expected objective."""
-        tried = list({tuple(o.setting.items()): o.setting for o in self._here()}.values())
+        censored = {tuple(o.setting.items()) for o in self._here() if o.measurement.censored}
+        whole = {key: o.setting for o in self._here() if (key := tuple(o.setting.items())) not in censored}
+        tried = list(whole.values())
         if self._held is None and tried:
             belief = self._believe(self._encode(tried))
             trusted = [i for i in range(len(tried)) if not self._constrained or belief.safe[i] >= self._caution.trust]
@@ -189,7 +190,8 @@ class GreyBox:
         return self._encode([self._rounding.of(s) for s in settings])
 
     def _believe(self, at: Inputs) -> Belief:
-        last = self._observations[-1].measurement
+        whole = [o.measurement for o in self._observations if not o.measurement.censored]
+        last = whole[-1] if whole else self._observations[-1].measurement
         window = Window(noise_of(self._problem.slo.quantity, last), last.get("duration_s") or 1.0)
         return believe(self._model(), self._outputs, self._problem, at, window, trust=self._caution.trust)
 
@@ -197,11 +199,38 @@ class GreyBox:
         if self._posterior is None:
             loads = np.log([o.qps / self._problem.qps for o in self._observations])
             inputs = self._encoder.encode([o.setting for o in self._observations], loads)
-            data = self._outputs.data(self._observations, inputs)
-            mean = AnchoredMean(self._outputs, data)
-            posteriors: list[Posterior] = []
-            for scale in _RESIDUAL_SCALES:
-                start = posteriors[-1].theta if posteriors else None
-                posteriors.append(Posterior(mean, self._outputs.kernels(scale), data, start=start))
-            self._posterior = max(posteriors, key=lambda p: p.log_evidence)
+            self._posterior = self._censored_fit(inputs)
         return self._posterior
+
+    def _censored_fit(self, inputs: Inputs) -> Posterior:
+        """The model that contradicts no censored observation.
+
+        "At least this latency" tells nothing where the model expects more anyway. Where it expects less, the bound is
+        taken for the latency: the most likely value of those that are possible (an active set, as in bounded least
+        squares). What was added stays, so that this ends.
+        """
+        slo, observations = self._problem.slo, self._observations
+        least = {
+            i: math.log(max(o.measurement[slo.quantity], slo.limit_us))
+            for i, o in enumerate(observations)
+            if o.measurement.censored
+        }
+        taken = least if len(least) == len(observations) else {}
+        while True:
+            posterior = self._fit(self._outputs.data(observations, inputs, taken))
+            open_ = [i for i in least if i not in taken]
+            if not open_:
+                return posterior
+            expected, _ = posterior.predict(inputs.rows(np.array(open_)), [LATENCY])
+            contradicted = {i: least[i] for i, mean in zip(open_, expected[0], strict=True) if mean < least[i]}
+            if not contradicted:
+                return posterior
+            taken = taken | contradicted
+
+    def _fit(self, data: Data) -> Posterior:
+        mean = AnchoredMean(self._outputs, data)
+        posteriors: list[Posterior] = []
+        for scale in _RESIDUAL_SCALES:
+            start = posteriors[-1].theta if posteriors else None
+            posteriors.append(Posterior(mean, self._outputs.kernels(scale), data, start=start))
+        return max(posteriors, key=lambda p: p.log_evidence)
