@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RELEASE = $(or $(CARGO_TARGET_DIR),target)/release
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
@@ -14,13 +15,14 @@ help:  ## Show this list
 demo: $(VENV)/.built  ## Tune a simulated day of memcached and write a report
 	$(BIN)/bayop demo --out build/demo
 
-lab: $(VENV)/.built  ## Boot an emulated server with memcached inside and give its console
+lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent inside and give its console
 	lab/install-packages
-	$(BIN)/python -m lab
+	cargo build --package bayop-agent --release --locked --quiet
+	$(BIN)/python -m lab --agent $(RELEASE)/bayop-agent
 
 test: $(VENV)/.built  ## Run every test, Rust and Python
 	cargo test --workspace --release --locked --quiet
-	$(BIN)/python -m pytest
+	BAYOP_AGENT=$(abspath $(RELEASE)/bayop-agent) $(BIN)/python -m pytest
 
 lint: $(VENV)/.built  ## Run every linter; a warning is an error
 	cargo fmt --all --check
@@ -52,7 +54,7 @@ lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requireme
 
 deb:  ## Pack the agent as build/bayop-agent_VERSION_ARCH.deb
 	cargo build --release --locked --quiet --package bayop-agent
-	packaging/build-deb $(or $(CARGO_TARGET_DIR),target)/release/bayop-agent build
+	packaging/build-deb $(RELEASE)/bayop-agent build
 
 clean:  ## Remove everything that was built
 	rm -rf $(VENV) build target python/bayop/_core*.so

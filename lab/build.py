@@ -33,6 +33,7 @@ _PROGRAMS = {
     "ethtool": "/usr/sbin/ethtool",
     "memcached": "/usr/bin/memcached",
     "qemu-ga": "/usr/sbin/qemu-ga",
+    "nc.openbsd": "/usr/bin/nc.openbsd",
 }
 _FOLDERS = ["/proc", "/sys", "/dev", "/run", "/tmp", "/root", "/var/lib", "/var/log"]  # noqa: S108 - the guest's
 

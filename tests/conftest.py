@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -43,15 +44,16 @@ def data(shared: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def agent_binary() -> Path:
-    """The real `bayop-agent`; BAYOP_AGENT names one that was built before."""
-    built = os.environ.get("BAYOP_AGENT")
-    if built:
-        return Path(built)
+def agent_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The real `bayop-agent` with its fault points; BAYOP_AGENT names one that was built before, as by `cargo test`."""
     root = Path(__file__).resolve().parent.parent
-    build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "bayop-agent"]
-    subprocess.run(build, cwd=root, check=True)
-    return Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release" / "bayop-agent"
+    built = os.environ.get("BAYOP_AGENT")
+    if built is None:
+        build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "bayop-agent"]
+        subprocess.run([*build, "--features", "fault-points"], cwd=root, check=True)
+        built = os.path.join(os.environ.get("CARGO_TARGET_DIR", root / "target"), "release", "bayop-agent")
+    # A copy: the test of the package builds another one in its place.
+    return Path(shutil.copy2(built, tmp_path_factory.mktemp("agent")))
 
 
 @pytest.fixture(scope="session")

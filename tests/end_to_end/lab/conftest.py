@@ -4,39 +4,65 @@ A test takes the fixture `machine` and finds the server up; it puts back what it
 tests before it. A boot costs six seconds, so a test that needs a fresh one cuts the power (`machine.power_cut()`)
 instead of starting a machine of its own.
 
-What the machine holds on top of the base system is decided in one place, the fixture `lab_files`: add a program with
-`Files.add_program`, its configuration with `Files.add`, and an executable `/etc/lab/start` that starts it.
+A test takes the fixture `agent` and finds BayOp's agent running in the machine, which may set every knob; the fixture
+fails when the test leaves any control other than it was.
+
+What the machine holds on top of the base system is decided in one place, the fixture `contents`: add a program with
+`Files.add_program` and its configuration with `Files.add`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from tests.conftest import require
+from tests.end_to_end.lab.lab_agent import JOURNAL, LabAgent, snapshot
 
 from lab import Files, Machine, missing
+from lab.agent import Access, add_agent
 
 
 @pytest.fixture(scope="session")
-def lab_files() -> Files:
-    """What the shared machine holds on top of the base system."""
-    return Files()
+def contents(agent_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Files, Access]:
+    """What the shared machine holds on top of the base system, and what a client needs to talk to its agent."""
+    require_lab()
+    files = Files()
+    return files, add_agent(files, agent_binary, tmp_path_factory.mktemp("certificates"))
 
 
 def new_machine(files: Files) -> Machine:
-    """A machine that is still off; skips the test where the lab can't run, or fails it where nothing may be skipped."""
-    reason = missing()
-    if reason is not None:
-        (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)(f"{reason}: run lab/install-packages")
+    """A machine that is still off."""
+    require_lab()
     return Machine(files=files)
 
 
+def require_lab() -> None:
+    """Skips the test where the lab can't run, or fails it where nothing may be skipped."""
+    reason = missing()
+    require(reason is None, f"{reason}: run lab/install-packages")
+
+
 @pytest.fixture(scope="session")
-def machine(lab_files: Files) -> Iterator[Machine]:
+def machine(contents: tuple[Files, Access]) -> Iterator[Machine]:
     """The booted server, shared by all tests."""
-    with new_machine(lab_files) as machine:
+    with new_machine(contents[0]) as machine:
         yield machine
+
+
+@pytest.fixture
+def agent(machine: Machine, contents: tuple[Files, Access]) -> Iterator[LabAgent]:
+    """The agent in the shared machine, started anew; afterwards it runs and every control is as it was."""
+    agent = LabAgent(machine, contents[1])
+    agent.end()
+    before = snapshot(machine)
+    agent.start()
+    yield agent
+    agent.end()
+    assert snapshot(machine) == before
+    assert machine.run(f"test -e {JOURNAL}", check=False).exit_code == 1, "something is still to be restored"
+    agent.start()
 
 
 @pytest.fixture

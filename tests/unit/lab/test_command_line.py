@@ -16,6 +16,7 @@ from lab.__main__ import _parser as parser
         ["--file", "nowhere", "build"],
         ["--file", "etc/x=README.md", "build"],
         ["--program", "/x=/no/such/file", "build"],
+        ["--agent", "/no/such/file", "run", "true"],
     ],
 )
 def test_a_file_that_makes_no_sense_is_bad_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,6 +36,6 @@ def test_a_host_without_the_packages_is_told_how_to_get_them(
 def test_every_example_is_understood() -> None:
     commands = EXAMPLES.replace("\\\n", "").splitlines()
     examples = [shlex.split(line.split("   ")[0]) for line in commands if line.startswith("  python -m lab")]
-    assert len(examples) == 4
+    assert len(examples) == 5
     for example in examples:
         parser().parse_args(example[3:])
