@@ -195,8 +195,9 @@ impl Instance {
     /// The writes that set `value`, in their order. Changes nothing.
     ///
     /// A plan may name controls that only make room for the last one: a governor, a limit, adaptive moderation. Whoever
-    /// writes saves what each control reads before the first write, and undoes by writing that back, **the last control
-    /// first**: `rx-usecs` before adaptive moderation takes it over again, a speed before its governor goes.
+    /// writes saves what each control reads before the first write, and what those read that it
+    /// [reaches](crate::control::Control::reaches), and undoes by writing that back, **the last control first**:
+    /// `rx-usecs` before adaptive moderation takes it over again, a speed before its governor goes.
     ///
     /// Two things follow from how the kernel ties controls together. A text that stands for "not in use" (`<unsupported>`
     /// in `scaling_setspeed`) is refused, and is right again once the governor is back; and a control that holds for all
