@@ -12,11 +12,16 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 LOAD = [sys.executable, "-m", "bayop", "load"]
+
+
+def absent(reason: str) -> NoReturn:
+    """Skips the test and says why; where everything must run, that is a failure."""
+    (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)(reason)
 
 
 def free_port() -> int:
@@ -47,7 +52,7 @@ def serving(command: Sequence[str], port: int) -> Iterator[subprocess.Popen[byte
     """A server while it runs; skips when it is not installed."""
     program = shutil.which(command[0], path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
-        pytest.skip(f"needs {command[0]}: apt-get install memcached redis-server nginx-light")
+        absent(f"{command[0]} is not installed: tests/install-packages")
     quiet = subprocess.DEVNULL
     with subprocess.Popen([program, *command[1:]], stdout=quiet, stderr=quiet) as server:  # noqa: S603 -- a test names it
         try:

@@ -137,7 +137,7 @@ def test_stalls_of_the_server_count_for_every_request_that_was_due() -> None:
     with memcached_on(port) as server:
         favour(server.pid)
         with subprocess.Popen([*LOAD, *flags, "-t", f"{periods}s"], stdout=subprocess.PIPE, text=True) as run:
-            favour(run.pid, 0)
+            favour(run.pid)
             assert run.stdout is not None
             run.stdout.readline()
             stalls_s = []

@@ -11,6 +11,7 @@ import pytest
 from bayop.errors import InputError
 from bayop.load.curve import LoadCurve
 from bayop.load.trace import is_raw, read_arrivals, read_raw_trace
+from bayop.testing.servers import absent
 
 
 def raw(tmp_path: Path, times: list[str]) -> Path:
@@ -28,7 +29,7 @@ def test_whole_hours_are_counted_from_the_first_request(tmp_path: Path) -> None:
 
 def test_a_compressed_trace_is_the_same(tmp_path: Path) -> None:
     if shutil.which("zstd") is None:
-        pytest.skip("needs zstd: apt-get install zstd")
+        absent("zstd is not installed: tests/install-packages")
     path = raw(tmp_path, [str(second) for second in range(0, 9000, 2)])
     subprocess.run(["zstd", "-q", str(path)], check=True)
     assert read_raw_trace(path.with_suffix(".csv.zst")) == read_raw_trace(path) == (0.5, 0.5)
