@@ -13,7 +13,8 @@ const INSIDE: &str = "BAYOP_TEST_IN_NAMESPACE";
 
 /// A veth pair polls only with GRO on; sysfs shows the namespace that mounted it.
 const NAMESPACE: &str = "mount -t sysfs sysfs /sys && ip link add veth0 type veth peer name veth1 \
-    && ip link set veth0 up && ip link set veth1 up && ethtool -K veth0 gro on && exec \"$@\"";
+    && ip link set veth0 up && ip link set veth1 up && ethtool -K veth0 gro on \
+    && ip tuntap add dev tap0 mode tap && exec \"$@\"";
 
 fn is_root() -> bool {
     let root =
@@ -98,6 +99,28 @@ fn deferral_is_set_on_a_veth_device_and_its_queue() {
             set_and_restore(&host, instance, value.into());
         }
     }
+}
+
+#[test]
+fn a_driver_that_clamps_shows_what_is_in_effect() {
+    if !is_in_namespace("a_driver_that_clamps_shows_what_is_in_effect") {
+        return;
+    }
+    let host = Host::live();
+    let instances = instances(&host, "nic.rx_frames");
+    let [instance] = &instances[..] else { panic!("{instances:?}") };
+    assert_eq!((instance.name(), instance.read(&host)), ("nic.rx_frames@tap0".to_owned(), Ok(0.0.into())));
+    set_and_restore(&host, instance, 8.0.into());
+    // A tap device holds back no more packets than a poll takes (drivers/net/tun.c, tun_set_coalesce).
+    for write in instance.plan(&host, &1000.0.into()).unwrap() {
+        write.control.write(&host, &write.text).unwrap();
+    }
+    assert_eq!(instance.read(&host), Ok(64.0.into()));
+    let tx_usecs = Control::Coalesce { device: "tap0".to_owned(), queue: None, parameter: CoalesceParameter::TxUsecs };
+    assert_eq!(tx_usecs.read(&host).unwrap_err().kind, Kind::Unsupported);
+    let error = tx_usecs.write(&host, "8").unwrap_err();
+    // The kernel's own words.
+    assert!(error.rule.contains("cannot modify an unsupported parameter"), "{error}");
 }
 
 #[test]

@@ -95,3 +95,50 @@ fn call<T>(device: &str, data: &mut T) -> io::Result<()> {
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, std::ptr::from_mut(&mut request)) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::network::{Live, Network};
+
+    /// Set in the process that runs inside its own network namespace.
+    const INSIDE: &str = "BAYOP_TEST_IN_NAMESPACE";
+    const TEST: &str = "network::ioctl::tests::the_call_and_netlink_tell_the_same";
+
+    /// On a tap device, whose driver takes rx-frames (drivers/net/tun.c).
+    #[test]
+    fn the_call_and_netlink_tell_the_same() {
+        if std::env::var_os(INSIDE).is_some() {
+            for (frames, shown) in [(8, 8), (1000, 64), (0, 0)] {
+                set_coalescing("tap0", None, CoalesceParameter::RxFrames, frames).unwrap();
+                let by_netlink = Live.coalescing("tap0", None).unwrap();
+                assert_eq!(by_netlink, Coalescing::from([(CoalesceParameter::RxFrames, shown)]));
+                assert_eq!(coalescing("tap0", None).unwrap()[&CoalesceParameter::RxFrames], shown);
+            }
+            return;
+        }
+        let create = "ip tuntap add dev tap0 mode tap && exec \"$@\"";
+        let this = std::env::current_exe().unwrap();
+        let mut inside = Command::new("unshare");
+        inside.args(["--net", "sh", "-c", create, "sh"]).arg(this).args(["--exact", TEST]).env(INSIDE, "1");
+        match inside.output() {
+            Ok(output) if output.status.success() => {
+                assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+            }
+            Ok(output) => {
+                let text = String::from_utf8_lossy(&output.stderr);
+                assert!(text.contains("not permitted"), "{text}{}", String::from_utf8_lossy(&output.stdout));
+                eprintln!("skipped: {text}");
+            }
+            Err(error) => eprintln!("skipped: unshare: {error}"),
+        }
+    }
+
+    #[test]
+    fn the_kernels_structures_have_their_sizes() {
+        // include/uapi/linux/ethtool.h: 23 words, and behind 130 words of a request for a queue.
+        assert_eq!((size_of::<Words>(), size_of::<PerQueue>()), (23 * 4, (130 + 23) * 4));
+    }
+}
