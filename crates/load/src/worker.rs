@@ -28,6 +28,10 @@ use crate::report::{Loss, Report};
 const TICK_NS: u64 = SECOND_NS / 1000;
 /// Most requests that one turn of the loop gives to the same connection, so that they share a write.
 const MOST_TOGETHER: usize = 16;
+/// Replies are looked for again after this share of what the last one took, which is too little to spoil a latency, ...
+const POLL_SHARE: u64 = 100;
+/// ... but after this time at the latest.
+const LONGEST_POLL_NS: u64 = 50_000;
 /// How long a handshake may take.
 const HANDSHAKE_NS: u64 = 3 * SECOND_NS;
 
@@ -50,6 +54,11 @@ pub struct Worker<'a, P> {
     /// Intended send times of requests that wait for room or for a connection.
     queue: VecDeque<u64>,
     depth: usize,
+    /// When replies are looked for next.
+    ///
+    /// A server that lags answers one request at a time to a client that never looks away, and many at once to one that
+    /// does; its throughput differs several times.
+    poll_ns: u64,
 }
 
 impl<'a, P: Protocol> Worker<'a, P> {
@@ -84,6 +93,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 Schedule::Closed => plan.depth.unwrap_or(1),
                 _ => plan.depth.unwrap_or(usize::MAX),
             },
+            poll_ns: 0,
         };
         worker.open_all()?;
         Ok(worker)
@@ -151,6 +161,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 if now >= recorder.end_ns() && self.is_drained() {
                     return recorder.finish();
                 }
+            }
+            if now < self.poll_ns {
+                continue;
             }
             let pause_ns = self.pause_ns(now, due);
             self.poller.wait(pause_ns, &mut self.ready);
@@ -292,6 +305,10 @@ impl<'a, P: Protocol> Worker<'a, P> {
         };
         let now = now_ns();
         recorder.received_bytes(bytes, now);
+        if let Some(oldest) = connection.under_way.front() {
+            let waited_ns = now.saturating_sub(oldest.sent_ns);
+            self.poll_ns = now + (waited_ns / POLL_SHARE).min(LONGEST_POLL_NS);
+        }
         match take_replies(connection, &self.protocol, now, recorder) {
             Ok(false) => {}
             Ok(true) => self.renew(index),
