@@ -19,18 +19,25 @@ class Measurement:
             measured is absent; there are no zeros or NaNs in its place.
         relative_sd: For some quantities, the relative standard deviation of this very number (from repeats or
             window statistics). The search weighs observations by it.
-        censored: Whether the window was cut short because its setting did harm. Its latencies are then lower bounds
-            of what the setting has, and its other quantities say nothing about it.
+        cut_short: Why the window ended early, for people; None when it did not.
     """
 
     quantities: Mapping[str, float]
     relative_sd: Mapping[str, float] = field(default_factory=dict)
-    censored: bool = False
+    cut_short: str | None = None
 
     def __post_init__(self) -> None:
         for name, value in self.quantities.items():
             if not math.isfinite(value):
                 raise InputError("a measured quantity is a finite number or absent", value=value, place=name)
+
+    @property
+    def censored(self) -> bool:
+        """Whether the window was cut short, because its setting did harm or the load was another.
+
+        Its latencies are then lower bounds of the setting's, and its other quantities say nothing.
+        """
+        return self.cut_short is not None
 
     def get(self, name: str) -> float | None:
         """The quantity, or None when the window did not show it."""

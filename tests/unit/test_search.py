@@ -196,7 +196,7 @@ class Guarded(FakeServer):
     def measure(self) -> Measurement:
         seen = super().measure()
         slow = self.setting is not None and dict(self.setting) == dict(SLOW)
-        return Measurement(seen.quantities, censored=True) if slow else seen
+        return Measurement(seen.quantities, cut_short="harm") if slow else seen
 
 
 def test_a_trial_that_was_cut_short_gives_way_to_the_incumbent_before_the_next_is_chosen() -> None:

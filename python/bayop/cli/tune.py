@@ -197,6 +197,7 @@ def _trial_event(trial: Trial, slo: Slo) -> dict[str, object]:
         "setting": dict(trial.setting),
         "measured": _summary(trial.measurement, slo),
         "meets_slo": trial.meets_slo,
+        "cut_short": trial.measurement.cut_short,
         "incumbent": _plain(trial.incumbent),
         "chosen_in_s": round_significant(trial.chosen_in_s, 3),
     }

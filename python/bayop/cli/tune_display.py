@@ -56,6 +56,9 @@ def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_t
     else:
         result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
         console.print(table)
+    for trial in shown:
+        if trial.measurement.cut_short is not None:
+            console.print(f"Trial {trial.number} was cut short: {trial.measurement.cut_short}.")
     return result
 
 
@@ -112,14 +115,20 @@ def _trial_row(trials: Sequence[Trial], problem: Problem, watts: str) -> list[st
     """The last trial; the incumbent is named by the trial that first tried it."""
     trial = trials[-1]
     held = next((t.number for t in trials if t.setting == trial.incumbent), None)
-    measurement, slo = trial.measurement, problem.slo
-    utilization = measurement.get("utilization")
+    power_w, latency_us, utilization = (
+        trial.measurement.get(name) for name in ("power_w", problem.slo.quantity, "utilization")
+    )
+    cut_short = trial.measurement.cut_short
     return [
         str(trial.number),
         *(format_value(knob_id, trial.setting[knob_id]) for knob_id in problem.space.ids),
-        f"{measurement['power_w']:.1f} {watts}",
-        f"{measurement[slo.quantity]:.0f} us",
+        "-" if power_w is None else f"{power_w:.1f} {watts}",
+        "-" if latency_us is None else f"{'' if cut_short is None else '>'}{latency_us:.0f} us",
         "-" if utilization is None else f"{utilization:.2f}",
-        "[green]met[/green]" if trial.meets_slo else "[red]broken[/red]",
+        "[green]met[/green]"
+        if trial.meets_slo
+        else "[red]broken[/red]"
+        if cut_short is None
+        else "[red]cut short[/red]",
         "default" if held is None else "this" if held == trial.number else f"trial {held}",
     ]

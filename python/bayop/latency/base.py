@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from bayop.errors import InputError
 from bayop.space import Setting
@@ -71,6 +71,19 @@ class LatencySource(Protocol):
 
         Raises:
             InputError: there is no latency, or not one that a search may use.
+        """
+        ...
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A source that also says, while a window runs, what clients see right now."""
+
+    def recent(self) -> Latency | None:
+        """What the last moments showed; None when nothing has been seen since the window began.
+
+        Raises:
+            BayopError: nothing more will be seen.
         """
         ...
 

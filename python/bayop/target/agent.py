@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from types import MappingProxyType, TracebackType
 from typing import Final, Self
 
@@ -12,10 +11,12 @@ from bayop.agent.lease import TTL_S, Lease
 from bayop.agent.messages import Applied, Restored
 from bayop.agent.transport import ConflictError
 from bayop.errors import DriftError, InputError, UnsupportedError
-from bayop.latency.base import LatencySource, Vantage, Window
+from bayop.latency.base import LatencySource
 from bayop.measurement import Measurement
 from bayop.space import AUTO, Setting, Space, Value, default_setting
-from bayop.target.agent_window import meter_of, window_quantities
+from bayop.target.agent_senses import Senses
+from bayop.target.precision import Precision
+from bayop.target.trial_guard import TrialGuard
 
 WINDOW_S: Final = 2.0
 """How long one measurement takes. A p99 needs some thousand requests, a power meter some updates."""
@@ -38,6 +39,9 @@ class AgentTarget:
         qps: Offered load, in requests/s; None to take it from the source of latency.
         window_s: How long one measurement takes.
         settle_s: How long a setting works before it is measured.
+        precision: When a trial's window is repeated; None for never.
+        guard: When a trial ends early; None for never. While a window runs it needs a source that is `Watched`;
+            of other sources it sees the load of every window that has ended.
         ttl_s: How long the machine may keep a setting after this process has died.
 
     Raises:
@@ -57,24 +61,25 @@ class AgentTarget:
         qps: float | None = None,
         window_s: float = WINDOW_S,
         settle_s: float = SETTLE_S,
+        precision: Precision | None = None,
+        guard: TrialGuard | None = None,
         ttl_s: float = TTL_S,
     ) -> None:
         self._client = client
         self._space = space
-        self._latency = latency
         self._holder = holder
-        self._window_s, self._settle_s, self._ttl_s = window_s, settle_s, ttl_s
+        self._settle_s, self._ttl_s = settle_s, ttl_s
         self._lease: Lease | None = None
         self._setting = default_setting(space)
         # What was asked when a setting came into effect: a driver may not take what it shows.
         self._asked: dict[frozenset[tuple[str, Value]], Setting] = {}
         check_applies(client)
-        self._meter = meter_of(client.sensors())
-        self._vantage: Vantage | None = None
-        self._baseline = self._window({}, time.sleep)
+        self._senses = Senses(client, latency, window_s=window_s, precision=precision, guard=guard)
+        self._baseline = self._senses.window({}, sleep=time.sleep)
         self._qps = self._offered(qps)
-        power = f"power {'estimated' if self.power_is_estimated else 'measured'} by {self._meter.source}"
-        self.description = f"the machine at {client.address} ({power}, latency seen by the {self._vantage})"
+        meter = self._senses.meter
+        power = f"power {'estimated' if meter.estimated else 'measured'} by {meter.source}"
+        self.description = f"the machine at {client.address} ({power}, latency seen by the {self._senses.vantage})"
 
     @property
     def space(self) -> Space:
@@ -94,12 +99,7 @@ class AgentTarget:
     @property
     def power_is_estimated(self) -> bool:
         """Whether a model of utilization stands in for a power meter."""
-        return self._meter.estimated
-
-    @property
-    def vantage(self) -> Vantage | None:
-        """Where the latency was measured."""
-        return self._vantage
+        return self._senses.meter.estimated
 
     def apply(self, setting: Setting) -> Setting:
         """Writes the knobs and returns what they read back as.
@@ -120,16 +120,16 @@ class AgentTarget:
         return self._setting
 
     def measure(self) -> Measurement:
-        """One window with the setting in effect, after it has settled.
+        """The windows of one trial with the setting in effect, after it has settled.
 
         Raises:
             DriftError: the lease was lost, or somebody else changed a knob meanwhile.
             InputError: the source of latency failed.
         """
         if self._lease is None:
-            return self._window({}, time.sleep)
+            return self._senses.window({}, sleep=time.sleep)
         self._lease.sleep(self._settle_s)
-        measurement = self._window(self._setting, self._lease.sleep)
+        measurement = self._senses.trial(self._setting, qps=self._qps, sleep=self._lease.sleep)
         self._check_held()
         return measurement
 
@@ -174,15 +174,6 @@ class AgentTarget:
             return
         self._setting = default_setting(self._space)
         check_restored(lease.release(keep=keep))
-
-    def _window(self, setting: Setting, sleep: Callable[[float], None]) -> Measurement:
-        started = time.monotonic()
-        before = self._client.sensors()
-        latency = self._latency.measure(Window(setting, self._window_s), sleep=sleep)
-        sleep(max(started + self._window_s - time.monotonic(), 0.0))
-        after = self._client.sensors()
-        self._vantage = latency.vantage
-        return Measurement(window_quantities(before, after) | dict(latency.quantities), relative_sd=latency.relative_sd)
 
     def _offered(self, qps: float | None) -> float:
         offered = self._baseline.get("qps") if qps is None else qps

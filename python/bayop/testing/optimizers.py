@@ -216,7 +216,7 @@ class OptimizerContract(ABC):
                 break
             told.append(server.observe(answer.setting))
             if float(answer.setting[RX_USECS]) > 100:
-                cut_short = Measurement({"power_w": 0.1, "energy_j": 0.1, "p99_us": 10.0}, censored=True)
+                cut_short = Measurement({"power_w": 0.1, "energy_j": 0.1, "p99_us": 10.0}, cut_short="harm")
                 told[-1] = replace(told[-1], measurement=cut_short)
             optimizer.tell(told[-1])
             held = optimizer.incumbent()
@@ -231,7 +231,7 @@ class OptimizerContract(ABC):
             answer = optimizer.ask(left)
             if isinstance(answer, Finished):
                 break
-            seen = Measurement({"power_w": 9.0, "p99_us": 3000.0}, censored=True)
+            seen = Measurement({"power_w": 9.0, "p99_us": 3000.0}, cut_short="harm")
             optimizer.tell(Observation(answer.setting, seen, problem.qps))
             assert optimizer.incumbent() is None
 

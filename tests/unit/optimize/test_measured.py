@@ -44,7 +44,7 @@ def test_repeats_count_with_their_mean() -> None:
 
 
 def test_a_setting_that_was_ever_cut_short_is_never_best() -> None:
-    cut_short = Observation({RX_USECS: 100, FREQ_MHZ: 2900}, Measurement({"power_w": 1}, censored=True), PROBLEM.qps)
+    cut_short = Observation({RX_USECS: 100, FREQ_MHZ: 2900}, Measurement({"power_w": 1}, cut_short="harm"), PROBLEM.qps)
     told = [observe(2, 100, 50), observe(100, 80, 150), cut_short]
     assert best_measured(told, PROBLEM) == told[0].setting
 

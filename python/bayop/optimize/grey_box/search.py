@@ -211,7 +211,7 @@ class GreyBox:
         """
         slo, observations = self._problem.slo, self._observations
         least = {
-            i: math.log(max(o.measurement[slo.quantity], slo.limit_us))
+            i: math.log(max(o.measurement.get(slo.quantity) or 0.0, slo.limit_us))
             for i, o in enumerate(observations)
             if o.measurement.censored
         }

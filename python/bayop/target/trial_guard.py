@@ -1,0 +1,59 @@
+"""The guard of a trial on a live machine: clients do not wait for a window to end when its setting hurts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bayop.errors import InputError
+from bayop.slo import Slo
+
+LATENCY_FACTOR: Final = 3.0
+"""A latency of so many times the SLO's limit ends a trial."""
+
+LOAD_BAND: Final = 0.2
+"""So far from the offered load, as a share of it, and a window is about something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialGuard:
+    """Says when a trial has to end.
+
+    Attributes:
+        slo: The latency objective that is guarded.
+        latency_factor: How many times the SLO's limit is too much.
+        load_band: How far the load may be from what the search is for, as a share of it.
+
+    Raises:
+        InputError: a factor below 1, or a band that is none.
+    """
+
+    slo: Slo
+    latency_factor: float = LATENCY_FACTOR
+    load_band: float = LOAD_BAND
+
+    def __post_init__(self) -> None:
+        if not 1.0 <= self.latency_factor < float("inf"):
+            raise InputError("a guard's factor is at least 1", value=self.latency_factor, place="latency_factor")
+        if not 0.0 < self.load_band < 1.0:
+            raise InputError("a guard's band is a share between 0 and 1", value=self.load_band, place="load_band")
+
+    def objection(self, seen: Mapping[str, float], qps: float) -> str | None:
+        """Why a trial has to end, for people; None when it may go on.
+
+        Args:
+            seen: Latency quantiles, and `qps` where the load is known.
+            qps: The load that the search is for.
+        """
+        latency_us, limit_us = seen.get(self.slo.quantity), self.latency_factor * self.slo.limit_us
+        if latency_us is not None and latency_us > limit_us:
+            return f"{self.slo.quantity.removesuffix('_us')} {latency_us:.0f} us, over {limit_us:.0f} us"
+        return self.load_objection(seen, qps)
+
+    def load_objection(self, seen: Mapping[str, float], qps: float) -> str | None:
+        """Why a window is not about the load of the search; None when it is, or nobody knows."""
+        load = seen.get("qps")
+        if load is None or abs(load - qps) <= self.load_band * qps:
+            return None
+        return f"load {load:.0f} requests/s, not {qps:.0f}"
