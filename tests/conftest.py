@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from bayop.testing.prometheus import Exporter, Prometheus
+from bayop.testing.veth import VethPair
+from bayop.testing.veth import missing as missing_for_veth
 
 # As the command line does: the matrices are small, and threads of two libraries only fight over the cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -65,6 +67,26 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         Prometheus(tmp_path_factory.mktemp("prometheus"), target=exporter.address) as server,
     ):
         yield server
+
+
+@pytest.fixture(scope="session")
+def probe_binary() -> Path:
+    """The real eBPF probe; BAYOP_PROBE names one that stands elsewhere. It is built by `make probe`, not by tests."""
+    root = Path(__file__).resolve().parent.parent
+    target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
+    binary = Path(os.environ.get("BAYOP_PROBE", target / "release" / "bayop-probe"))
+    require(binary.exists(), "the eBPF probe is not built: make probe")
+    return binary
+
+
+@pytest.fixture(scope="session")
+def veth_pair() -> Iterator[VethPair]:
+    """A memcached behind a device that defers its interrupts, and its clients' namespace."""
+    reason = missing_for_veth() or (None if shutil.which("memcached") else "memcached is not installed")
+    require(reason is None, str(reason))
+    with VethPair() as pair:
+        pair.memcached()
+        yield pair
 
 
 def require(there: bool, reason: str) -> None:  # noqa: FBT001 -- reads as an assertion

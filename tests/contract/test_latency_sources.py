@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
+import shutil
+import socket
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from bayop.latency.base import LatencySource
 from bayop.latency.command import LatencyCommand
+from bayop.latency.ebpf import EbpfProbe
+from bayop.latency.open_loop import OpenLoopProbe
 from bayop.latency.prometheus import PrometheusQuery
 from bayop.slo import Slo
 from bayop.testing.latencies import LatencySourceContract
 from bayop.testing.prometheus import Prometheus
+from bayop.testing.veth import SERVER_ADDRESS, VethPair
 
 QUERY = "histogram_quantile($quantile, sum by (le) (rate(request_duration_seconds_bucket[$window])))"
 
@@ -39,3 +50,56 @@ class TestPrometheus(LatencySourceContract):
 
     def make_broken(self) -> LatencySource:
         return PrometheusQuery.parse(f"http://127.0.0.1:9?query={QUERY}", slo=Slo(0.99, 500.0))
+
+
+class TestOpenLoopProbe(LatencySourceContract):
+    @pytest.fixture(autouse=True)
+    def _running(self, idle_memcached: str) -> None:
+        self.server = idle_memcached
+
+    def make(self) -> LatencySource:
+        return OpenLoopProbe(f"memcached://{self.server} --qps 500")
+
+    def make_broken(self) -> LatencySource:
+        return OpenLoopProbe("memcached://127.0.0.1:9")
+
+
+class TestEbpfProbe(LatencySourceContract):
+    @pytest.fixture(autouse=True)
+    def _running(self, probe_binary: Path, loaded_pair: VethPair) -> None:
+        self.command = f"{probe_binary} --netns {loaded_pair.server.path} --rx-usecs 10"
+
+    def make(self) -> LatencySource:
+        return EbpfProbe(f"{self.command} --port 11211")
+
+    def make_broken(self) -> LatencySource:
+        return EbpfProbe(f"{self.command} --port 9")
+
+
+@pytest.fixture
+def loaded_pair(veth_pair: VethPair) -> Iterator[VethPair]:
+    words = f"{sys.executable} -m bayop load -s {SERVER_ADDRESS} -q 2000 -c 4 --noload --time 60s --blocking".split()
+    load = subprocess.Popen(veth_pair.client.command(words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1.5)
+    yield veth_pair
+    load.kill()
+    load.wait()
+
+
+@pytest.fixture(scope="module")
+def idle_memcached() -> Iterator[str]:
+    """A memcached on a free port of loopback."""
+    if shutil.which("memcached") is None:
+        (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)("memcached is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(["memcached", "--user=nobody", "--listen=127.0.0.1", f"--port={port}"])
+    ends = time.monotonic() + 10.0
+    while time.monotonic() < ends:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+            break
+        time.sleep(0.02)
+    yield f"127.0.0.1:{port}"
+    process.terminate()
+    process.wait()

@@ -33,7 +33,7 @@ struct Arguments {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
     /// Length of a window, in s
-    #[arg(long, default_value_t = 1.0, value_parser = seconds)]
+    #[arg(long, default_value_t = 1.0, value_parser = seconds, allow_negative_numbers = true)]
     window_s: f64,
     /// Windows to print before it ends; without end if left out
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
@@ -47,14 +47,20 @@ struct Arguments {
     /// Count from the client's departure, which packets of this virtual device carry (veth)
     #[arg(long, value_name = "DEVICE", group = "added")]
     wait: Option<String>,
-    /// Add the wait that this ITR-delay causes, in us
-    #[arg(long, value_name = "US", group = "added", value_parser = microseconds)]
+    /// Add the wait that this ITR-delay causes, in us; given twice, the last counts, here and below
+    #[arg(long, value_name = "US", group = "added", value_parser = microseconds, allow_negative_numbers = true, overrides_with = "rx_usecs")]
     rx_usecs: Option<f64>,
     /// Add the wait that this deferral of the NAPI causes, in us
-    #[arg(long, value_name = "US", group = "added", value_parser = microseconds)]
+    #[arg(long, value_name = "US", group = "added", value_parser = microseconds, allow_negative_numbers = true, overrides_with = "gro_flush_timeout_us")]
     gro_flush_timeout_us: Option<f64>,
     /// Quiet timeouts after which the interrupt is enabled again: napi_defer_hard_irqs
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "gro_flush_timeout_us")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        requires = "gro_flush_timeout_us",
+        overrides_with = "defer_hard_irqs"
+    )]
     defer_hard_irqs: u32,
     /// Receive queues that share the packets, for a wait that is modelled
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]

@@ -25,6 +25,7 @@ VERBS: Final[dict[str, str]] = {
     "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
     "knobs": "list what BayOp can set, on any machine or on one",
     "load": "load a server in an open loop and measure the latency that its clients see",
+    "probe": "measure what a service's clients see, from a few requests beside the production traffic",
     "tune": "search for the setting that meets the SLO for the least power, and hold it",
 }
 

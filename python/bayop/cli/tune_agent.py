@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--latency",
         metavar="SOURCE",
-        help="agent: what clients see: prometheus:URL?query=PROMQL, ebpf:COMMAND (bayop-probe on the server), or a "
-        'command that prints {"vantage": "client", "p99_us": 310, "qps": 400000} for every window',
+        help="agent: what clients see: prometheus:URL?query=PROMQL, probe:URL (bayop probe), ebpf:COMMAND (bayop-probe "
+        'on the server), or a command that prints {"vantage": "client", "p99_us": 310, "qps": 400000} for every window',
     )
     for flag, default_s, meaning in (
         ("--window", WINDOW_S, "how long one measurement takes"),

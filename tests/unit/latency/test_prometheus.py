@@ -39,7 +39,7 @@ def test_the_quantile_is_the_slos(prometheus: Prometheus, slo: str, quantity: st
     assert set(latency.quantities) == {quantity, "qps"}
     # Within a bucket, Prometheus interpolates linearly.
     assert latency.quantities[quantity] == pytest.approx(latency_us, rel=0.02)
-    assert latency.quantities["qps"] == pytest.approx(2000.0, rel=0.05)
+    assert latency.quantities["qps"] == pytest.approx(2000.0, rel=0.25)
     assert latency.vantage is Vantage.CLIENT
 
 

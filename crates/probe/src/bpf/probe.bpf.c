@@ -253,12 +253,15 @@ int on_request(struct __sk_buff *skb)
 SEC("cgroup_skb/egress")
 int on_response(struct __sk_buff *skb)
 {
-	struct tcp_sock *tcp;
-	struct bpf_sock *sk = server_socket(skb, &tcp);
+	struct bpf_sock *sk = skb->sk;
 	struct segment segment;
 
+	if (!sk || sk->src_port != port)
+		return PASS;
+	sk = bpf_sk_fullsock(sk);
 	if (!sk)
 		return PASS;
+	/* Only a socket of the right namespace has one. */
 	struct connection *connection = bpf_sk_storage_get(&connections, sk, NULL, 0);
 
 	if (!connection || connection->head == connection->tail || !read_segment(skb, 0, &segment))
@@ -267,12 +270,14 @@ int on_response(struct __sk_buff *skb)
 		return PASS; /* sent again */
 	connection->sent = segment.end;
 	connection->sending = true;
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 	struct counters *own = own_counters();
+
+	if (!tcp || !own)
+		return PASS;
 	__u64 now_ns = bpf_ktime_get_ns();
 	__u32 read = tcp->copied_seq;
 
-	if (!own)
-		return PASS;
 	for (int i = 0; i < PIPELINE && connection->tail != connection->head; i++) {
 		struct request *request = &connection->waiting[connection->tail % PIPELINE];
 

@@ -1,0 +1,155 @@
+"""`bayop probe`: what clients of a service see, from a few requests beside the production traffic."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from bayop.cli import arguments
+from bayop.cli.output import console, new_table, print_json
+from bayop.errors import InputError
+from bayop.slo import quantile_name
+
+if TYPE_CHECKING:
+    from bayop.load.generator import Result
+    from bayop.load.plan import Plan
+
+EXAMPLE: Final = """\
+  bayop probe memcached://server
+  bayop probe redis://server:6380 --qps 500 --window 20s
+  bayop probe http://server/health --json
+  bayop tune --target agent:https://server:9617 --latency probe:memcached://server --load 200kqps
+"""
+
+QPS: Final = 200.0
+"""Requests/s. A p99 needs a thousand of them."""
+
+WINDOW_S: Final = 10.0
+"""How long one measurement takes."""
+
+_MOST_QPS: Final = 2000.0
+_CONNECTIONS: Final = 8
+_BEYOND: Final = 10
+_WARMUP_S: Final = 0.2
+_RECORDS: Final = 1000
+_QUANTILES: Final = (0.5, 0.9, 0.95, 0.99, 0.999)
+_URL: Final = re.compile(r"(?P<dialect>[a-z-]+)://(?P<server>[^/?#\s@]+)(?P<path>/\S*)?")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument("url", metavar="URL", help="memcached://HOST, redis://HOST or http://HOST/PATH, with a :PORT")
+    parser.add_argument(
+        "--qps",
+        type=arguments.reader(_light_qps, "--qps"),
+        default=QPS,
+        metavar="QPS",
+        help=f"requests/s beside the service's own (default: {QPS:g})",
+    )
+    parser.add_argument(
+        "--window",
+        type=arguments.reader(arguments.duration_s, "--window"),
+        default=WINDOW_S,
+        metavar="TIME",
+        help=f"how long to measure (default: {WINDOW_S:g}s)",
+    )
+    parser.add_argument(
+        "--connections",
+        type=arguments.reader(arguments.whole_number(1, 1000), "--connections"),
+        default=_CONNECTIONS,
+        metavar="N",
+        help=f"connections, which the NIC spreads over its queues (default: {_CONNECTIONS})",
+    )
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Sends the requests and prints what they saw."""
+    from bayop.load import generator
+
+    result = generator.run(_plan(args))
+    if result.report.interrupted:
+        raise KeyboardInterrupt
+    unanswered = result.lost + result.counts["refused"]
+    if unanswered or not result.counts["answered"]:
+        raise InputError(
+            "every request of the probe is answered",
+            value=f"{unanswered} of {result.counts['intended']} without an answer",
+            place=args.url,
+            hint="; ".join(result.troubles) or None,
+        )
+    window = seen(result)
+    if args.json:
+        print_json(window)
+    else:
+        _show(window)
+    return 0
+
+
+def seen(result: Result) -> dict[str, object]:
+    """The window for programs: every quantile that ten requests lie beyond, each with its relative sd.
+
+    A latency counts from the time when its request was sent, and not from when it should have been: so few requests
+    never wait for one another, and how late this process woke up tells nothing about the server.
+    """
+    import numpy as np
+
+    times_ns = np.frombuffer(result.report.samples(), dtype=np.uint64).reshape(-1, 3)
+    latencies_us = (times_ns[:, 2] - times_ns[:, 1]) / 1e3
+    event: dict[str, object] = {"vantage": "probe", "duration_s": result.duration_s, "requests": len(latencies_us)}
+    relative_sd: dict[str, float] = {}
+    for q in _QUANTILES:
+        if len(latencies_us) * (1.0 - q) >= _BEYOND:
+            # A quantile's rank has a binomial distribution.
+            sd = (q * (1.0 - q) / len(latencies_us)) ** 0.5
+            low_us, quantile_us, high_us = np.quantile(latencies_us, [q - sd, q, q + sd])
+            event[quantile_name(q)] = float(quantile_us)
+            relative_sd[quantile_name(q)] = float((high_us - low_us) / 2.0 / quantile_us)
+    return event | {"mean_us": float(latencies_us.mean()), "relative_sd": relative_sd}
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    from bayop.load.plan import PORTS, OpenLoop, Plan, Workload, with_ports
+
+    match = _URL.fullmatch(args.url)
+    if match is None or match["dialect"] not in PORTS:
+        raise InputError(
+            "a server is PROTOCOL://HOST:PORT", value=args.url, place="URL", hint=f"one of {', '.join(PORTS)}"
+        )
+    dialect = next(d for d in PORTS if d == match["dialect"])
+    if match["path"] not in (None, "/") and dialect != "http":
+        raise InputError("only http has a path", value=match["path"], place="URL")
+    return Plan(
+        servers=with_ports([match["server"]], dialect),
+        dialect=dialect,
+        # Nothing is stored in somebody's production: keys that are not there are asked for.
+        workload=Workload(records=_RECORDS, path=match["path"] or "/"),
+        schedule=OpenLoop.constant(args.qps),
+        connections=args.connections,
+        warmup_s=_WARMUP_S,
+        duration_s=args.window,
+        blocking=True,
+        save_samples=True,
+    )
+
+
+def _light_qps(text: str) -> float:
+    value = arguments.qps(text)
+    if value > _MOST_QPS:
+        raise InputError(
+            f"a probe sends at most {_MOST_QPS:g} requests/s", value=text, hint="bayop load is for loading a server"
+        )
+    return value
+
+
+def _show(window: dict[str, Any]) -> None:
+    table = new_table(f"{window['requests']:,} requests in {window['duration_s']:g} s")
+    for column in ("quantile", "latency", "standard deviation"):
+        table.add_column(column, justify="right")
+    for q in _QUANTILES:
+        name = quantile_name(q)
+        if name in window:
+            latency_us, sd = window[name], window["relative_sd"][name]
+            table.add_row(f"p{q * 100:g}", f"{latency_us:,.1f} us", f"{latency_us * sd:,.1f} us")
+    console().print(table)

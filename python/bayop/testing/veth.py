@@ -1,0 +1,151 @@
+"""A server and its clients on one machine: two network namespaces, joined by a pair of virtual devices.
+
+The server's device defers its interrupts as a NIC does: `gro_flush_timeout` and `napi_defer_hard_irqs` (Linux kernel,
+Documentation/networking/napi.rst, "Software IRQ coalescing"), so that its latency really depends on a knob.
+
+Namespaces and servers live as long as the process that made them, also when that is killed: the kernel ends what holds
+them with it. Needs root.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Final, Self
+
+SERVER_DEVICE: Final = "server0"
+CLIENT_DEVICE: Final = "client0"
+SERVER_ADDRESS: Final = "10.207.0.1"
+CLIENT_ADDRESS: Final = "10.207.0.2"
+
+_PROGRAMS: Final = ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt")
+_START_S: Final = 10.0
+
+
+def missing() -> str | None:
+    """Why no pair can be made here; None when it can."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    absent = [program for program in _PROGRAMS if shutil.which(program) is None]
+    return f"{', '.join(absent)} not installed: apt-get install iproute2 ethtool util-linux" if absent else None
+
+
+class Namespace:
+    """A network namespace, held by a process that sleeps in it."""
+
+    def __init__(self) -> None:
+        self._holder = _start(["unshare", "--net", "sleep", "infinity"])
+        own, ends = os.stat("/proc/self/ns/net").st_ino, time.monotonic() + _START_S  # noqa: PTH116 -- of a link's target
+        while os.stat(self.path).st_ino == own:  # noqa: PTH116
+            if time.monotonic() > ends or self._holder.poll() is not None:
+                raise RuntimeError("unshare made no network namespace")
+            time.sleep(0.005)
+
+    @property
+    def path(self) -> str:
+        """The file that stands for it."""
+        return f"/proc/{self._holder.pid}/ns/net"
+
+    @property
+    def holder_pid(self) -> int:
+        """A process in it."""
+        return self._holder.pid
+
+    def command(self, words: Sequence[str]) -> list[str]:
+        """The command that runs `words` inside."""
+        return ["nsenter", f"--net={self.path}", *words]
+
+    def run(self, *words: str) -> None:
+        """Runs a program inside and waits for it."""
+        run = subprocess.run(self.command(words), capture_output=True, text=True, check=False)  # noqa: S603 -- our words
+        if run.returncode != 0:
+            raise RuntimeError(f"{' '.join(words)}: {run.stderr.strip()}")
+
+    def close(self) -> None:
+        """Lets it go; its devices go with it."""
+        _end(self._holder)
+
+
+class VethPair:
+    """The pair, up and with addresses. TCP passes through NAPI on both sides: GRO is on, segmentation off."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        try:
+            self.server, self.client = self._namespace(), self._namespace()
+            self.server.run(
+                *f"ip link add {SERVER_DEVICE} type veth peer name {CLIENT_DEVICE} netns".split(),
+                str(self.client.holder_pid),
+            )
+            for namespace, device, address in (
+                (self.server, SERVER_DEVICE, SERVER_ADDRESS),
+                (self.client, CLIENT_DEVICE, CLIENT_ADDRESS),
+            ):
+                namespace.run("ip", "address", "add", f"{address}/24", "dev", device)
+                namespace.run("ip", "link", "set", device, "up")
+                namespace.run("ethtool", "-K", device, "gro", "on", "tso", "off", "gso", "off")
+        except BaseException:
+            self.close()
+            raise
+
+    def _namespace(self) -> Namespace:
+        namespace = Namespace()
+        self._stack.callback(namespace.close)
+        return namespace
+
+    def defer(self, *, gro_flush_timeout_us: int, defer_hard_irqs: int = 1) -> None:
+        """Sets how long packets for the server wait; a timeout of 0 defers nothing."""
+        folder = f"/sys/class/net/{SERVER_DEVICE}"
+        deferral = defer_hard_irqs if gro_flush_timeout_us else 0
+        # sysfs shows the devices of the namespace that it was mounted in.
+        script = (
+            "mount -t sysfs none /sys && "
+            f"echo {deferral} >{folder}/napi_defer_hard_irqs && "
+            f"echo {gro_flush_timeout_us * 1000} >{folder}/gro_flush_timeout"
+        )
+        self.server.run("unshare", "--mount", "sh", "-c", script)
+
+    def memcached(self, *, port: int = 11211) -> None:
+        """Starts a memcached with one thread in the server's namespace, ahead of whatever else this machine runs."""
+        words = f"chrt --fifo 1 memcached --user=nobody --threads=1 --listen={SERVER_ADDRESS} --port={port}".split()
+        process = _start(self.server.command(words))
+        self._stack.callback(_end, process)
+        ends = time.monotonic() + _START_S
+        probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{port}"])
+        while subprocess.run(probe, capture_output=True, check=False).returncode != 0:  # noqa: S603 -- our words
+            if time.monotonic() > ends or process.poll() is not None:
+                raise RuntimeError("memcached does not listen")
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        """Ends the servers and lets the namespaces go."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _start(words: Sequence[str]) -> subprocess.Popen[bytes]:
+    """A process that the kernel kills when its parent dies; prctl(2), PR_SET_PDEATHSIG."""
+    return subprocess.Popen(  # noqa: S603 -- our words
+        ["setpriv", "--pdeathsig", "KILL", *words],  # noqa: S607 -- the machine's own
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
