@@ -315,7 +315,7 @@ fn what_stands_for_a_number_is_read_as_it_is_meant() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
 
     #[test]
     fn any_sequence_of_settings_is_put_back(
@@ -339,7 +339,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2048) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1024) })]
 
     /// Whatever a file holds, a survey ends, and what it finds reads a value or says why not.
     #[test]

@@ -151,6 +151,25 @@ fn a_device_without_coalescing_is_told_from_one_that_is_not_there() {
 }
 
 #[test]
+fn a_queue_of_a_virtio_nic_tells_what_its_device_tells() {
+    let host = Host::live();
+    let driver = |device: &str| std::fs::read_link(format!("/sys/class/net/{device}/device/driver"));
+    let has_virtio = |device: &String| driver(device).is_ok_and(|driver| driver.ends_with("virtio_net"));
+    let devices: Vec<_> = host.names("sys/class/net").into_iter().filter(has_virtio).collect();
+    if !is_root() || devices.is_empty() {
+        eprintln!("skipped: no virtio NIC for this user");
+    }
+    for device in devices {
+        let frames =
+            |queue| Control::Coalesce { device: device.clone(), queue, parameter: CoalesceParameter::RxFrames };
+        let found = frames(Some(0)).read(&host);
+        assert_eq!(found, frames(None).read(&host));
+        frames(Some(0)).write(&host, &found.clone().unwrap()).unwrap();
+        assert_eq!(frames(Some(0)).read(&host), found);
+    }
+}
+
+#[test]
 fn the_latency_of_all_cpus_is_asked_for_as_long_as_it_is_held() {
     let host = Host::live();
     if !is_root() || !host.has("dev/cpu_dma_latency") {

@@ -13,6 +13,8 @@ use netlink_packet_core::{
 };
 use netlink_sys::{Socket, protocols::NETLINK_GENERIC};
 
+use super::attribute::{self, Attribute, malformed};
+
 /// The controller, which knows the numbers of all families (include/uapi/linux/genetlink.h).
 const CONTROLLER: u16 = 0x10;
 const CTRL_CMD_GETFAMILY: u8 = 3;
@@ -28,9 +30,6 @@ const HEADER_LENGTH: usize = 16;
 
 /// Command, version and two reserved bytes stand before the attributes.
 const GENERIC_HEADER_LENGTH: usize = 4;
-
-/// An attribute's type and its bytes.
-pub(super) type Attribute = (u16, Vec<u8>);
 
 /// A socket and what it counts.
 #[derive(Debug)]
@@ -62,7 +61,7 @@ impl Connection {
     /// # Errors
     /// NotFound when the kernel does not have it.
     pub(super) fn family(&mut self, name: &str) -> io::Result<u16> {
-        let attributes = [DefaultNla::new(CTRL_ATTR_FAMILY_NAME, zero_terminated(name))];
+        let attributes = [attribute::name(CTRL_ATTR_FAMILY_NAME, name)];
         let request = Request { command: CTRL_CMD_GETFAMILY, is_dump: false, attributes: &attributes };
         let replies = self.request(CONTROLLER, &request)?;
         let id = replies.iter().flatten().find(|(kind, _)| *kind == CTRL_ATTR_FAMILY_ID);
@@ -151,14 +150,6 @@ fn explanation(header: &[u8]) -> Option<String> {
     let attributes = attributes(header, HEADER_LENGTH).ok()?;
     let (_, text) = attributes.into_iter().find(|(kind, _)| *kind == NLMSGERR_ATTR_MSG)?;
     Some(String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned())
-}
-
-pub(super) fn zero_terminated(text: &str) -> Vec<u8> {
-    text.bytes().chain([0]).collect()
-}
-
-pub(super) fn malformed(rule: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("the kernel's netlink reply can be read: {rule}"))
 }
 
 /// An error number with the driver's own words.

@@ -1,9 +1,12 @@
 //! Interrupt coalescing and NAPI deferral of network devices: one seam, with the kernel behind it on a live machine
 //! and files on a recorded one.
 
+mod attribute;
+mod ethtool;
 mod genetlink;
 mod ioctl;
 mod live;
+mod netdev;
 mod recorded;
 
 use std::collections::BTreeMap;
