@@ -18,7 +18,7 @@ from lab.files import Files
 from lab.packages import require, tool
 from lab.qemu import Ports, command_line, parse_ports
 
-_BOOT_TIMEOUT_S = 120
+_BOOT_TIMEOUT_S = 90
 _DISK_MIB = 64
 _POLL_S = 0.01
 _SHOWN_LINES = 50  # a kernel's panic is shorter

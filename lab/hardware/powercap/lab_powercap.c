@@ -41,6 +41,10 @@ static ulong max_energy_range_uj = 262143328850UL;
 module_param(max_energy_range_uj, ulong, 0444);
 MODULE_PARM_DESC(max_energy_range_uj, "energy counters wrap to 0 at this value (default: as on a Xeon)");
 
+static ulong start_energy_uj;
+module_param(start_energy_uj, ulong, 0444);
+MODULE_PARM_DESC(start_energy_uj, "what energy counters start at, below max_energy_range_uj (default: 0)");
+
 enum domain_id { PACKAGE, CORE, DRAM, PSYS, NR_DOMAINS };
 
 /**
@@ -343,6 +347,7 @@ static int register_domains(void)
 
 static int __init lab_powercap_init(void)
 {
+	enum domain_id id;
 	unsigned int cpu;
 	int err;
 
@@ -350,6 +355,12 @@ static int __init lab_powercap_init(void)
 		pr_err("max_energy_range_uj must be above 0\n");
 		return -EINVAL;
 	}
+	if (start_energy_uj >= max_energy_range_uj) {
+		pr_err("start_energy_uj must be below max_energy_range_uj\n");
+		return -EINVAL;
+	}
+	for (id = 0; id < NR_DOMAINS; id++)
+		domains[id].energy_uj = start_energy_uj;
 
 	sampled_us = ktime_to_us(ktime_get());
 	for_each_online_cpu(cpu)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import require
-from tests.end_to_end.lab.lab_agent import JOURNAL, LabAgent, snapshot
+from tests.end_to_end.lab.lab_agent import LabAgent, snapshot
 
 from lab import Files, Machine, missing
 from lab.agent import Access, add_agent
@@ -53,16 +53,15 @@ def machine(contents: tuple[Files, Access]) -> Iterator[Machine]:
 
 @pytest.fixture
 def agent(machine: Machine, contents: tuple[Files, Access]) -> Iterator[LabAgent]:
-    """The agent in the shared machine, started anew; afterwards it runs and every control is as it was."""
+    """The agent in the shared machine, which runs and holds nothing; afterwards every control is as it was."""
     agent = LabAgent(machine, contents[1])
-    agent.end()
+    agent.ensure_running()
     before = snapshot(machine)
-    agent.start()
     yield agent
-    agent.end()
+    agent.ensure_running()
+    agent.post("/v1/restore", {})
     assert snapshot(machine) == before
-    assert machine.run(f"test -e {JOURNAL}", check=False).exit_code == 1, "something is still to be restored"
-    agent.start()
+    assert agent.status()["held"] == []
 
 
 @pytest.fixture

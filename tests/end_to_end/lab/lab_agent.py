@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayop.agent.address import Credentials
@@ -19,10 +20,9 @@ LOG = "/var/log/start.log"
 # Every control of every knob that the guest's kernel has, read by other means than the agent's. scaling_setspeed and
 # scaling_cur_freq mean nothing under a governor that chooses itself. Reading /dev/cpu_dma_latency asks for nothing.
 SNAPSHOT = r"""
-grep -H . /sys/devices/system/cpu/cpufreq/policy*/scaling_governor /sys/devices/system/cpu/cpufreq/policy*/scaling_m*_freq \
-    /sys/devices/system/cpu/cpufreq/policy*/scaling_setspeed \
-    /sys/devices/system/cpu/cpu*/cpuidle/state*/disable /sys/devices/system/cpu/cpuidle/current_governor \
-    /sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us \
+cd /sys/devices/system/cpu
+grep -H . cpufreq/policy*/scaling_governor cpufreq/policy*/scaling_m*_freq cpufreq/policy*/scaling_setspeed \
+    cpu*/cpuidle/state*/disable cpuidle/current_governor cpu*/power/pm_qos_resume_latency_us \
     /sys/class/powercap/*/enabled /sys/class/powercap/*/constraint_*_power_limit_uw \
     /sys/class/powercap/*/constraint_*_time_window_us \
     /sys/class/net/eth0/gro_flush_timeout /sys/class/net/eth0/napi_defer_hard_irqs
@@ -56,30 +56,58 @@ class LabAgent:
         """Starts it and returns once it listens."""
         self._machine.run(f"{START} start {shlex.join(environment)}")
 
-    def end(self, signal: str = "TERM") -> None:
-        """Ends it with a signal, and waits until it is gone; nothing when it is not there."""
-        self._machine.run(f"killall -{signal} bayop-agent 2>/dev/null; while pidof bayop-agent; do usleep 10000; done")
+    def ensure_running(self) -> None:
+        """Starts it unless it runs."""
+        self._machine.run(f"{START} pidof bayop-agent >/dev/null || start")
 
-    def post(self, path: str, body: object) -> dict[str, Any]:
+    def end(self, signal: str = "TERM") -> None:
+        """Ends it with a signal and waits until it is gone."""
+        self._machine.run(f"killall -{signal} bayop-agent; while pidof bayop-agent; do usleep 10000; done")
+
+    def request(self, method: str, path: str, body: object = None) -> dict[str, Any]:
         """A request from inside, over the Unix socket: it needs no network card. Returns what is answered."""
-        text = json.dumps(body)
-        request = (
-            f"POST {path} HTTP/1.1\r\nhost: agent\r\nconnection: close\r\ncontent-length: {len(text)}\r\n\r\n{text}"
-        )
-        answer = self._machine.run(f"nc.openbsd -U {SOCKET}", stdin=request).stdout
+        answer = self._machine.run(f"nc.openbsd -U {SOCKET}", stdin=_http(method, path, body)).stdout
         decoded: dict[str, Any] = json.loads(answer.partition("\r\n\r\n")[2])
         return decoded
 
-    def hold(self, setting: dict[str, float | str], *, ttl_s: float = 600) -> str:
+    def post(self, path: str, body: object) -> dict[str, Any]:
+        """A POST from inside."""
+        return self.request("POST", path, body)
+
+    def status(self) -> dict[str, Any]:
+        """GET /v1/status."""
+        return self.request("GET", "/v1/status")
+
+    def hold(self, setting: Mapping[str, float | str], *, ttl_s: float = 600) -> str:
         """Applies a setting under a new lease, which it returns."""
         lease = str(self.post("/v1/lease", {"holder": "test", "ttl_s": ttl_s})["lease"])
-        applied = self.post("/v1/apply", {"lease": lease, "setting": setting})
+        applied = self.apply(lease, setting)
         assert "error" not in applied, applied
         return lease
 
+    def apply(self, lease: str, setting: Mapping[str, float | str]) -> dict[str, Any]:
+        """Applies a setting under a lease, from inside; returns what is answered."""
+        return self.post("/v1/apply", {"lease": lease, "setting": setting})
+
+    def apply_forever(self, lease: str, settings: Sequence[Mapping[str, float | str]]) -> None:
+        """Goes on applying settings in turn, in the guest, as long as that has power."""
+        for number, setting in enumerate(settings):
+            self._machine.write(
+                f"/run/request{number}", _http("POST", "/v1/apply", {"lease": lease, "setting": setting})
+            )
+        requests = f"for request in /run/request*; do nc.openbsd -U {SOCKET} <$request; done"
+        self._machine.run(f"while :; do {requests}; done >/dev/null 2>&1 &")
+
     def log(self) -> str:
-        """What it has said."""
+        """What it has said since the machine was booted."""
         return self._machine.read(LOG)
+
+
+def _http(method: str, path: str, body: object) -> str:
+    """A request as it is sent; the agent hangs up after its answer."""
+    text = "" if body is None else json.dumps(body)
+    head = f"{method} {path} HTTP/1.1\r\nhost: agent\r\nconnection: close\r\ncontent-length: {len(text)}\r\n\r\n"
+    return head + text
 
 
 def snapshot(machine: Machine) -> list[str]:
