@@ -114,6 +114,8 @@ impl Recorder {
         }
         counts.answered += 1;
         self.batch(intended_ns).latency.record(now_ns - intended_ns);
+        let from_ns = if request.queued { intended_ns } else { request.sent_ns };
+        self.totals.punctual.record(now_ns - from_ns);
         if self.save_samples {
             let origin_ns = self.window.origin_ns;
             self.totals.samples.push(Sample {

@@ -135,6 +135,9 @@ pub struct Report {
     pub batches: Vec<Batch>,
     /// How late requests were sent because the generator was busy.
     pub lateness: Histogram,
+    /// What the latencies would be, had every request been sent in time: from the send time, but for requests that had
+    /// to wait for a reason that is not the generator's.
+    pub punctual: Histogram,
     /// How many of each.
     pub counts: Counts,
     /// Length of the measurement.
@@ -172,6 +175,7 @@ impl Report {
             batch.merge(more);
         }
         self.lateness.merge(&other.lateness);
+        self.punctual.merge(&other.punctual);
         self.counts += other.counts;
         self.duration_s = self.duration_s.max(other.duration_s);
         for (trouble, count) in &other.troubles {

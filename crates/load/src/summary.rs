@@ -6,9 +6,10 @@ use crate::interval::{Quantile, quantile};
 use crate::report::Report;
 
 const US: f64 = 1e3;
-/// A generator's lateness is significant when it is more than this share of the latency that it measured, ...
-const LATE_SHARE: f64 = 0.1;
-/// ... at one of these quantiles.
+/// A generator's lateness is significant when, without it, a quantile of the latency would be smaller by more than this
+/// share, ...
+const LATE_SHARE: f64 = 0.2;
+/// ... for one of these quantiles.
 const LATE_QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// A latency quantile in us with its 95 % confidence interval; nothing where it can't be told.
@@ -41,7 +42,7 @@ pub struct Lateness {
     pub p99_us: Option<f64>,
     /// The greatest.
     pub max_us: Option<f64>,
-    /// Whether it is too small to matter: at most a tenth of the latency at p50 and at p99.
+    /// Whether it is too small to matter: without it, p50 and p99 would be smaller by at most a fifth.
     pub is_on_time: bool,
 }
 
@@ -54,8 +55,8 @@ pub fn quantiles(report: &Report, wanted: &[f64]) -> Vec<QuantileUs> {
 pub fn lateness(report: &Report) -> Lateness {
     let late = &report.lateness;
     let latency = report.latency();
-    let is_small = |which: f64| match (late.quantile(which), latency.quantile(which)) {
-        (Some(late), Some(latency)) => late as f64 <= LATE_SHARE * latency as f64,
+    let is_small = |which: f64| match (report.punctual.quantile(which), latency.quantile(which)) {
+        (Some(punctual), Some(latency)) => punctual as f64 >= (1.0 - LATE_SHARE) * latency as f64,
         // Nothing was answered: there is no latency that lateness could spoil.
         _ => true,
     };

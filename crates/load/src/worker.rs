@@ -29,9 +29,9 @@ const TICK_NS: u64 = SECOND_NS / 1000;
 /// Most requests that one turn of the loop gives to the same connection, so that they share a write.
 const MOST_TOGETHER: usize = 16;
 /// Replies are looked for again after this share of what the last one took, which is too little to spoil a latency, ...
-const POLL_SHARE: u64 = 100;
+const POLL_SHARE: u64 = 50;
 /// ... but after this time at the latest.
-const LONGEST_POLL_NS: u64 = 50_000;
+const LONGEST_POLL_NS: u64 = 200_000;
 /// How long a handshake may take.
 const HANDSHAKE_NS: u64 = 3 * SECOND_NS;
 

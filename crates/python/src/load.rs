@@ -176,6 +176,12 @@ impl LoadReport {
         rows.into_iter().map(|row| (row.quantile, row.value_us, row.low_us, row.high_us)).collect()
     }
 
+    /// What the latency quantiles would be in us, had every request been sent in time.
+    fn punctual_quantiles(&self, wanted: Vec<f64>) -> Vec<Option<f64>> {
+        let value_us = |which| self.0.punctual.quantile(which).map(|value_ns| value_ns as f64 / 1e3);
+        wanted.into_iter().map(value_us).collect()
+    }
+
     /// How late the generator was.
     fn lateness<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let late = lateness(&self.0);

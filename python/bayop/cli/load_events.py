@@ -20,12 +20,19 @@ def result(plan: Plan, seen: Result) -> dict[str, object]:
 
 
 def _seen(seen: Result) -> dict[str, object]:
+    punctual_us = seen.punctual_us()
     return {
         "offered_qps": seen.offered_qps,
         "achieved_qps": seen.achieved_qps,
         "duration_s": seen.duration_s,
         "latency": [
-            {"quantile": q.quantile, "value_us": q.value_us, "low_us": q.low_us, "high_us": q.high_us}
+            {
+                "quantile": q.quantile,
+                "value_us": q.value_us,
+                "low_us": q.low_us,
+                "high_us": q.high_us,
+                "punctual_us": punctual_us[q.quantile],
+            }
             for q in seen.quantiles()
         ],
         "mean_us": seen.report.mean_us,

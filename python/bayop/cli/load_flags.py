@@ -354,7 +354,7 @@ def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
         return _curve(args, gaps)
     if args.replay:
         return _replay(args)
-    if args.closed_loop or args.qps == 0.0:
+    if args.closed_loop or args.loadonly or args.qps == 0.0:
         return ClosedLoop(), args.time
     if args.qps is None:
         raise InputError(

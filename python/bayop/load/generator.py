@@ -66,6 +66,10 @@ class Result:
         """Latency quantiles, counted from the intended send times."""
         return [Quantile(*row) for row in self.report.quantiles(list(wanted))]
 
+    def punctual_us(self, wanted: Sequence[float] = QUANTILES) -> dict[float, float | None]:
+        """What the quantiles would be, had every request been sent in time: what a kernel sees of these requests."""
+        return dict(zip(wanted, self.report.punctual_quantiles(list(wanted)), strict=True))
+
     @property
     def achieved_qps(self) -> float:
         """Answers per second of the measurement."""
@@ -103,7 +107,7 @@ class Result:
         if not self.lateness["is_on_time"]:
             found.append(
                 f"the generator was late (p50 {_us(self.lateness['p50_us'])}, p99 {_us(self.lateness['p99_us'])}): "
-                "these latencies are partly its own; give it more threads, machines or a quieter core"
+                "more than a fifth of these latencies is its own; give it more threads, machines or a quieter core"
             )
         return found
 

@@ -86,7 +86,7 @@ def test_records_are_stored_and_read_back(memcached: str) -> None:
 
 
 def test_depth_limits_what_is_under_way(memcached: str) -> None:
-    result = result_of(load("-s", memcached, "-d", "1", "-q", "20kqps", "-t", "1s", "-c", "1", "-r", "100", "--json"))
+    result = result_of(load("-s", memcached, "-d", "1", "--timeout", "20s", *BRIEF, "-c", "1"))
     assert result["counts"]["queued"] > 0
     assert result["counts"]["answered"] == result["counts"]["intended"]
 

@@ -24,6 +24,7 @@ def report(latencies_us: list[float], *, late_us: float = 0.0, failed: int = 0) 
         {
             "batches": [{"latency": pairs, "failed": failed}] * 10,
             "lateness": [[round(late_us * 1000), count]],
+            "punctual": [[round((latency - late_us) * 1000), 10] for latency in sorted(latencies_us)],
             "counts": {
                 **dict.fromkeys(_core.LoadReport.from_json(EMPTY).counts(), 0),
                 "intended": count,
@@ -48,6 +49,7 @@ EMPTY = json.dumps(
     {
         "batches": [],
         "lateness": [],
+        "punctual": [],
         "counts": dict.fromkeys(_COUNTS.split(), 0),
         "duration_s": 0.0,
         "troubles": {},
@@ -122,8 +124,8 @@ def test_lost_requests_are_the_slowest() -> None:
 
 
 def test_a_late_generator_spoils_its_result() -> None:
-    assert not result([100.0] * 10, late_us=9.0).problems
-    assert "the generator was late" in result([100.0] * 10, late_us=11.0).problems[0]
+    assert not result([100.0] * 10, late_us=19.0).problems
+    assert "the generator was late" in result([100.0] * 10, late_us=21.0).problems[0]
 
 
 def test_a_scan_runs_each_load() -> None:
