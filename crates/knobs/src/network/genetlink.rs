@@ -3,7 +3,7 @@
 //! `netlink-packet-core` and `netlink-sys` (the rust-netlink project: nmstate, netavark) encode and check messages and
 //! attributes; they are small, synchronous and without unsafe code of ours. Against `netlink-bindings`, which generates
 //! every family from the kernel's specifications: it brings 35,000 lines for the dozen attributes here, and its
-//! `netlink-socket2` panics on an overrun. Against `neli` 0.7: its socket starts a thread.
+//! `netlink-socket2` panics on an overrun. Against `neli` 0.7: its router starts a thread.
 
 use std::io;
 
