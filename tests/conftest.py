@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bayop.testing.prometheus import Exporter, Prometheus
-from bayop.testing.veth import VethPair
-from bayop.testing.veth import missing as missing_for_veth
+from bayop.live.veth import VethPair
+from bayop.live.veth import missing as missing_for_veth
 
 # As the command line does: the matrices are small, and threads of two libraries only fight over the cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

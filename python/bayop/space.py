@@ -83,6 +83,25 @@ class Range:
         return ":".join(f"{x:.10g}" for x in (self.low, self.high, self.step) if x is not None)
 
 
+def parse_range(knob_id: str, numbers: str) -> Range:
+    """Reads `LOW:HIGH` or `LOW:HIGH:STEP`, with units where people write them: `0:1ms:20us`.
+
+    Raises:
+        InputError: not of that form, or a number in the wrong unit.
+    """
+    parts = numbers.split(":")
+    if not 2 <= len(parts) <= 3:
+        raise InputError("a range is LOW:HIGH or LOW:HIGH:STEP", value=numbers, hint="such as 0:1000:20")
+    unit = unit_of(knob_id)
+    try:
+        low, high, *step = [parse_quantity(part, unit) if unit else float(part) for part in parts]
+    except ValueError:
+        raise InputError("a range is made of numbers", value=numbers) from None
+    if not low <= high or (step and not step[0] > 0):
+        raise InputError("a range has LOW <= HIGH and a positive STEP", value=numbers)
+    return Range(low, high, *step)
+
+
 @dataclass(frozen=True, slots=True)
 class Knob:
     """One controllable quantity.
@@ -277,7 +296,7 @@ def check_ranges(ranges: Mapping[str, Range], knob_ids: Sequence[str]) -> None:
     for knob_id in ranges:
         if knob_id not in knob_ids:
             hint = f"this search is over {', '.join(knob_ids)}"
-            raise InputError("a range is of a knob that is searched", value=knob_id, hint=hint)
+            raise InputError("a range is of a knob that is searched", place=f"range of {knob_id}", hint=hint)
 
 
 def nic_and_cpu_space(rx_usecs: Steps | Choices, freq_mhz: Steps | Choices, *, auto: bool) -> Space:

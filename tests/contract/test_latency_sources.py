@@ -23,7 +23,7 @@ from bayop.latency.prometheus import PrometheusQuery
 from bayop.slo import Slo
 from bayop.testing.latencies import LatencySourceContract
 from bayop.testing.prometheus import Prometheus
-from bayop.testing.veth import SERVER_ADDRESS, VethPair
+from bayop.live.veth import SERVER_ADDRESS, VethPair
 
 QUERY = "histogram_quantile($quantile, sum by (le) (rate(request_duration_seconds_bucket[$window])))"
 

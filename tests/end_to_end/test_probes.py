@@ -18,7 +18,7 @@ import pytest
 from bayop.errors import InputError
 from bayop.latency.base import Vantage, Window
 from bayop.latency.ebpf import EbpfProbe
-from bayop.testing.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
+from bayop.live.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
 
 ROOT = Path(__file__).resolve().parents[2]
 # From 500 us on, what the client itself takes (20 to 50 us, more on a busy machine) is within the allowed tenth:

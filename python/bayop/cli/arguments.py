@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 from bayop.errors import InputError
 from bayop.objective import OBJECTIVES, Objective
 from bayop.slo import Slo
-from bayop.space import Range
-from bayop.units import HOUR_S, parse_quantity, unit_of
+from bayop.space import Range, parse_range
+from bayop.units import HOUR_S, parse_quantity
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -77,18 +77,10 @@ def knob_range(text: str) -> tuple[str, Range]:
         InputError: not of that form, or a number in the wrong unit.
     """
     knob_id, _, numbers = text.partition("=")
-    parts = numbers.split(":")
-    if not knob_id or not 2 <= len(parts) <= 3:
+    if not knob_id or not 2 <= len(numbers.split(":")) <= 3:
         hint = "such as nic.rx_usecs=0:1000:20"
         raise InputError("a range is KNOB=LOW:HIGH or KNOB=LOW:HIGH:STEP", value=text, hint=hint)
-    unit = unit_of(knob_id)
-    try:
-        low, high, *step = [parse_quantity(part, unit) if unit else float(part) for part in parts]
-    except ValueError:
-        raise InputError("a range is made of numbers", value=text) from None
-    if not low <= high or (step and not step[0] > 0):
-        raise InputError("a range has LOW <= HIGH and a positive STEP", value=text)
-    return knob_id, Range(low, high, *step)
+    return knob_id, parse_range(knob_id, numbers)
 
 
 positive: Final = whole_number(1, 10**9)

@@ -6,8 +6,8 @@ import argparse
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from bayop.agent.address import PORT, SOCKET
-from bayop.cli import arguments, tune_agent
+from bayop.agent.address import PORT, SOCKET, parse_address
+from bayop.cli import arguments, tune_agent, tune_live
 from bayop.cli.output import print_json, round_significant
 from bayop.errors import InputError
 from bayop.measurement import Measurement
@@ -24,13 +24,15 @@ EXAMPLE: Final = """\
   bayop tune --profile ebbrt-silo --load 100kqps --objective edp --json
   bayop tune --target study --data study_memcached.csv --load 600kqps
   bayop tune --target agent:unix:/run/bayop/agent.sock --latency ./p99.sh --slo 'p99<500us'
+  bayop tune --target live.toml --slo 'p99<500us' --keep
 """
 
-# What only one kind of target can be told, and how that kind is asked for.
+# What only some kinds of targets can be told, and how they are asked for.
 _FLAGS_OF: Final = {
-    "a study": ("study", ("data", "os")),
-    "a twin": ("twin", ("profile",)),
-    "an agent": ("agent:ADDRESS", tune_agent.FLAGS),
+    "a study": (("study",), "study", ("data", "os")),
+    "a twin": (("twin",), "twin", ("profile",)),
+    "an agent": (("agent",), "agent:ADDRESS", tune_agent.FLAGS),
+    "a live machine": (("agent", "file"), "agent:ADDRESS", tune_agent.LIVE_FLAGS),
 }
 
 
@@ -40,9 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target",
         type=arguments.reader(_target, "--target"),
         default="twin",
-        metavar="study|twin|agent:ADDRESS",
+        metavar="study|twin|agent:ADDRESS|FILE.toml",
         help=f"what is tuned (default: twin); a live machine is {tune_agent.PREFIX}{SOCKET} or "
-        f"{tune_agent.PREFIX}https://HOST:{PORT}",
+        f"{tune_agent.PREFIX}https://HOST:{PORT}, or a file that says everything about it (docs/live.md)",
     )
     parser.add_argument(
         "--data", type=arguments.reader(arguments.path, "--data"), metavar="FILE", help="study: the CSV file of trials"
@@ -85,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     """Searches and leaves the best setting applied; 1 when no setting is trusted to meet the SLO."""
     _check_flags(args)
     if args.dry_run:
-        return tune_agent.show_dry_run(args)
+        return tune_live.show_dry_run(args) if _kind(args.target) == "file" else tune_agent.show_dry_run(args)
     with _open_target(args) as target:
         problem = Problem(_search_space(target, args), args.slo, arguments.objective_of(args), target.qps)
         check_problem(target, problem, args.max_trials)
@@ -143,25 +145,39 @@ def _is_estimated(target: Target) -> bool:
 
 
 def _target(text: str) -> str:
-    if text in ("study", "twin") or text.startswith(tune_agent.PREFIX):
+    if text.startswith(tune_agent.PREFIX):
+        parse_address(text.removeprefix(tune_agent.PREFIX))
+    if text in ("study", "twin") or text.startswith(tune_agent.PREFIX) or text.endswith(tune_live.SUFFIX):
         return text
-    raise InputError("a target is study, twin or agent:ADDRESS", value=text, hint=f"{tune_agent.PREFIX}{SOCKET}")
+    hint = f"{tune_agent.PREFIX}{SOCKET}"
+    raise InputError("a target is study, twin, agent:ADDRESS or FILE.toml", value=text, hint=hint)
+
+
+def _kind(target: str) -> str:
+    """`study`, `twin`, `agent`, or `file` for one that says everything about a live machine."""
+    return "file" if target.endswith(tune_live.SUFFIX) else target.partition(":")[0]
 
 
 def _check_flags(args: argparse.Namespace) -> None:
-    for kind, (target, flags) in _FLAGS_OF.items():
+    ranged = [knob_id for knob_id, _ in args.range or ()]
+    if len(set(ranged)) != len(ranged):
+        raise InputError("a knob has one range", value=", ".join(ranged), place="--range")
+    kind = _kind(args.target)
+    for name, (kinds, target, flags) in _FLAGS_OF.items():
         for flag in flags:
             value = getattr(args, flag)
-            if value not in (None, False) and args.target.partition(":")[0] != target.partition(":")[0]:
+            if value not in (None, False) and kind not in kinds:
                 shown = None if value is True else str(value)
                 place = f"--{flag.replace('_', '-')}"
-                raise InputError(f"only {kind} has this flag", value=shown, place=place, hint=f"add --target {target}")
-    if args.load is None and not args.target.startswith(tune_agent.PREFIX):
+                raise InputError(f"only {name} has this flag", value=shown, place=place, hint=f"add --target {target}")
+    if args.load is None and kind in ("study", "twin"):
         raise InputError(f"a {args.target} needs its offered load", place="--load", hint="such as --load 400kqps")
 
 
 def _open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
-    if args.target.startswith(tune_agent.PREFIX):
+    if _kind(args.target) == "file":
+        return tune_live.open_target(args)
+    if _kind(args.target) == "agent":
         return tune_agent.open_target(args)
     if args.target == "study":
         if args.data is None:

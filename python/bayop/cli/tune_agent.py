@@ -10,7 +10,7 @@ from bayop.agent.client import AgentClient
 from bayop.agent.messages import Change
 from bayop.cli import agent_flags, arguments
 from bayop.cli.output import console, new_table, print_json
-from bayop.errors import InputError
+from bayop.errors import BayopError, InputError
 from bayop.latency.sources import source_of
 from bayop.space import Space, Value, fastest_setting, format_value
 from bayop.target.agent import SETTLE_S, WINDOW_S, AgentTarget
@@ -19,8 +19,11 @@ from bayop.target.agent_space import agent_space
 PREFIX: Final = "agent:"
 """What an agent's address begins with in `--target`."""
 
-FLAGS: Final = ("latency", "window", "settle", "keep", "dry_run", *agent_flags.TLS_FLAGS)
+FLAGS: Final = ("latency", "window", "settle", *agent_flags.TLS_FLAGS)
 """What only an agent can be told."""
+
+LIVE_FLAGS: Final = ("keep", "dry_run")
+"""What any live machine can be told."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,10 +77,14 @@ def open_target(args: argparse.Namespace) -> AgentTarget:
 def show_dry_run(args: argparse.Namespace) -> int:
     """Prints the difference between what is in effect and a search's first trial, and what it would choose from."""
     client = _client(args)
-    space = _space(client, args).without_auto()
+    return preview(client, _space(client, args).without_auto(), json=args.json)
+
+
+def preview(client: AgentClient, space: Space, *, json: bool) -> int:
+    """The same of an agent and a space."""
     first = fastest_setting(space)
     changes = client.preview(first).changes
-    if args.json:
+    if json:
         print_json(
             {
                 "event": "dry-run",
@@ -90,7 +97,7 @@ def show_dry_run(args: argparse.Namespace) -> int:
     screen = console()
     table = new_table()
     for column in ("knob", "now", "first trial", "then one of"):
-        table.add_column(column, justify="right" if column in ("now", "first trial") else "left")
+        table.add_column(column, justify="right" if column in ("now", "first trial") else "left", overflow="fold")
     for change in changes:
         table.add_row(*_row(change, space))
     screen.print(f"A search on {client.address} would change, for its time only:")
@@ -113,4 +120,8 @@ def _client(args: argparse.Namespace) -> AgentClient:
 
 
 def _space(client: AgentClient, args: argparse.Namespace) -> Space:
-    return agent_space(client.knobs(), only=args.only or (), ranges=dict(args.range or ()))
+    machine = client.knobs()
+    try:
+        return agent_space(machine, only=args.only or (), ranges=dict(args.range or ()))
+    except BayopError as error:
+        raise (error.at("--only") if args.only else error) from error

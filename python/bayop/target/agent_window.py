@@ -35,7 +35,7 @@ def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> di
     """What the sensors showed between two samples.
 
     `power_w`, `energy_j` and `duration_s` always; `utilization` (0-1, of all CPUs), `interrupts_per_s` (of all NIC
-    queues) and the residency of each idle state (`residency_c1`, share of all CPUs' time, 0-1) where every counter
+    queues), `net_rx_per_s` (softirqs that poll NAPI instances, on all CPUs) and the residency of each idle state (`residency_c1`, share of all CPUs' time, 0-1) where every counter
     that they need was read twice and did not start anew in between: the kernel keeps some in 32 bits.
 
     Raises:
@@ -58,6 +58,9 @@ def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> di
         quantities["utilization"] = busy_s / (busy_s + idle_s)
     if "interrupts" in grown:
         quantities["interrupts_per_s"] = sum(grown["interrupts"].values()) / duration_s
+    net_rx = [n for at, n in grown.get("softirqs", {}).items() if at.startswith("NET_RX/")]
+    if net_rx:
+        quantities["net_rx_per_s"] = sum(net_rx) / duration_s
     return quantities | _residencies(grown.get("idle_time_s", {}), duration_s)
 
 

@@ -23,6 +23,9 @@ CLIENT_DEVICE: Final = "client0"
 SERVER_ADDRESS: Final = "10.207.0.1"
 CLIENT_ADDRESS: Final = "10.207.0.2"
 
+AHEAD: Final = ("chrt", "--fifo", "1")
+"""What starts a program ahead of whatever else this machine runs."""
+
 _PROGRAMS: Final = ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt")
 _START_S: Final = 10.0
 
@@ -110,10 +113,16 @@ class VethPair:
         )
         self.server.run("unshare", "--mount", "sh", "-c", script)
 
-    def memcached(self, *, port: int = 11211) -> None:
-        """Starts a memcached with one thread in the server's namespace, ahead of whatever else this machine runs."""
-        words = f"chrt --fifo 1 memcached --user=nobody --threads=1 --listen={SERVER_ADDRESS} --port={port}".split()
-        process = _start(self.server.command(words))
+    def memcached(self, *, port: int = 11211) -> int:
+        """Starts a memcached with one thread in the server's namespace, ahead of whatever else this machine runs.
+
+        Returns:
+            Its process id.
+        """
+        # The kernel forgets who is to die with whom when the user changes (commit_creds), so that is said afterwards.
+        user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--pdeathsig=KILL"]
+        words = f"memcached --threads=1 --listen={SERVER_ADDRESS} --port={port}".split()
+        process = _start(self.server.command([*AHEAD, *user, *words]))
         self._stack.callback(_end, process)
         ends = time.monotonic() + _START_S
         probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{port}"])
@@ -121,6 +130,7 @@ class VethPair:
             if time.monotonic() > ends or process.poll() is not None:
                 raise RuntimeError("memcached does not listen")
             time.sleep(0.02)
+        return process.pid
 
     def close(self) -> None:
         """Ends the servers and lets the namespaces go."""

@@ -1,0 +1,50 @@
+"""`bayop tune --target FILE.toml`: a live machine of which a file says everything."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bayop.cli import agent_flags, tune_agent
+from bayop.errors import InputError
+
+if TYPE_CHECKING:
+    from bayop.live.file import LiveFile
+    from bayop.target.agent import AgentTarget
+
+SUFFIX: Final = ".toml"
+"""What such a target ends with in `--target`."""
+
+# Flags of other targets whose meaning has a place in the file.
+_IN_FILE: Final = {"load": "qps in [load]", "only": "[knobs]", "range": "[knobs]"}
+
+
+def open_target(args: argparse.Namespace) -> AbstractContextManager[AgentTarget]:
+    """The live machine under its load, measured once as it is.
+
+    Raises:
+        BayopError: the file is wrong, or what it names can't do what a search needs.
+    """
+    from bayop.live.search import open_target as open_live
+
+    return open_live(_file(args), args.slo, holder=agent_flags.holder("tune"))
+
+
+def show_dry_run(args: argparse.Namespace) -> int:
+    """Prints what the search's first trial would change, and what it would choose from. Starts no load."""
+    from bayop.live.search import client_of, space_of
+
+    live = _file(args)
+    client = client_of(live)
+    return tune_agent.preview(client, space_of(live, client).without_auto(), json=args.json)
+
+
+def _file(args: argparse.Namespace) -> LiveFile:
+    from bayop.live.file import LiveFile
+
+    for flag, place in _IN_FILE.items():
+        if getattr(args, flag) is not None:
+            raise InputError(f"a target that is a file says this in {place}", place=f"--{flag}", hint=args.target)
+    return LiveFile.read(Path(args.target))

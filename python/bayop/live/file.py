@@ -1,0 +1,205 @@
+"""`live.toml`: one live search, as `bayop tune --target live.toml` reads it. `docs/live.md` has an example."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from bayop.agent.address import Credentials
+from bayop.errors import InputError
+from bayop.live.toml_file import Reader, TomlFile, flag, number, text, whole
+from bayop.load.plan import PRESETS, Dialect, OpenLoop, Plan, Workload, check_distribution, check_popularity, with_ports
+from bayop.space import Range, parse_range
+from bayop.target.agent import SETTLE_S, WINDOW_S
+from bayop.target.trial_guard import LATENCY_FACTOR, LOAD_BAND
+
+ALL: Final = "all"
+"""What stands for every value of a knob."""
+
+_LONGEST_S: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The load that BayOp keeps up.
+
+    Attributes:
+        plan: What is sent.
+        through: What brings the generator to where the clients are.
+    """
+
+    plan: Plan
+    through: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFile:
+    """What such a file says.
+
+    Attributes:
+        path: The file.
+        agent: Address of the agent.
+        credentials: For an https agent.
+        knobs: Ids of the knobs to search; none for those of the papers.
+        ranges: For some of them, the numbers to choose from.
+        load: The load that BayOp keeps up; None when the service has one of its own.
+        latency: The source of latency, as `--latency` names it; None for the load generator itself.
+        qps: The service's own load; None when BayOp makes it or the source of latency counts it.
+        window_s: How long one window is.
+        settle_s: How long a setting works before it is measured.
+        interval: Half of the width of the 95 % confidence interval that is narrow enough, as a share.
+        most_windows: No trial has more windows than this.
+        latency_factor: How many times the SLO's limit end a trial.
+        load_band: How far the load may be from its value, as a share of it.
+    """
+
+    path: Path
+    agent: str
+    credentials: Credentials | None
+    knobs: tuple[str, ...]
+    ranges: Mapping[str, Range]
+    load: Load | None
+    latency: str | None
+    qps: float | None
+    window_s: float
+    settle_s: float
+    interval: float
+    most_windows: int
+    latency_factor: float
+    load_band: float
+
+    @classmethod
+    def read(cls, path: Path) -> LiveFile:
+        """Reads and checks a file.
+
+        Raises:
+            InputError: it can't be read, has a key that is unknown, or a value that is not what it has to be.
+        """
+        file = TomlFile(path)
+        file.check_tables(_TABLES, _TOP)
+        top = file.read("", _TOP)
+        window, guard = file.read("window", _WINDOW), file.read("guard", _GUARD)
+        if "agent" not in top:
+            raise InputError("the file names the agent", place=str(path), hint='agent = "unix:/run/bayop/agent.sock"')
+        load = _load(file)
+        if load is None and "latency" not in top:
+            hint = 'add [load], or latency = "probe:memcached://HOST"; with both, the load is not what is measured'
+            raise InputError("the file names a source of latency", place=str(path), hint=hint)
+        if load is not None and "qps" in top:
+            raise InputError("the load that BayOp makes is in [load]", value=top["qps"], place=file.place("", "qps"))
+        ranges = _ranges(file)
+        return cls(
+            path=path,
+            agent=top["agent"],
+            credentials=_credentials(file),
+            knobs=tuple(file.table("knobs")),
+            ranges={k: r for k, r in ranges.items() if r is not None},
+            load=load,
+            latency=top.get("latency"),
+            qps=top.get("qps") if load is None else load.plan.schedule.pieces[0].qps,  # type: ignore[union-attr]
+            window_s=window.get("window_s", WINDOW_S),
+            settle_s=window.get("settle_s", SETTLE_S),
+            interval=window.get("interval", 0.1),
+            most_windows=window.get("most_windows", 3),
+            latency_factor=guard.get("latency_factor", LATENCY_FACTOR),
+            load_band=guard.get("load_band", LOAD_BAND),
+        )
+
+
+def _dialect(value: object) -> Dialect:
+    if value not in get_args(Dialect):
+        raise InputError("the protocol is known", value=value, hint=f"one of {', '.join(get_args(Dialect))}")
+    return value  # type: ignore[return-value]
+
+
+def _preset(value: object) -> str:
+    if value not in PRESETS:
+        raise InputError("the workload is known", value=value, hint=f"one of {', '.join(PRESETS)}")
+    return str(value)
+
+
+_qps = number(0.001, 1e9)
+_TABLES: Final = {"": None, "tls": None, "knobs": None, "load": None, "window": None, "guard": None}
+_TOP: Final[Mapping[str, Reader]] = {"agent": text, "latency": text, "qps": _qps}
+_TLS: Final[Mapping[str, Reader]] = {"certificate": text, "key": text, "ca": text}
+_WORKLOAD: Final[Mapping[str, Reader]] = {
+    "records": whole(1, 10**9),
+    "key_size": lambda value: check_distribution(text(value)),
+    "value_size": lambda value: check_distribution(text(value)),
+    "update": number(0.0, 1.0),
+    "popularity": lambda value: check_popularity(text(value)),
+    "path": text,
+}
+_LOAD: Final[Mapping[str, Reader]] = {
+    "server": text,
+    "qps": _qps,
+    "protocol": _dialect,
+    "workload": _preset,
+    "gaps": lambda value: check_distribution(text(value)),
+    "threads": whole(1, 256),
+    "connections": whole(1, 100_000),
+    "depth": whole(1, 10**6),
+    "timeout_s": number(0.001, _LONGEST_S),
+    "blocking": flag,
+    "seed": whole(0, 2**32 - 1),
+    "through": text,
+    **_WORKLOAD,
+}
+_WINDOW: Final[Mapping[str, Reader]] = {
+    "window_s": number(0.001, _LONGEST_S),
+    "settle_s": number(0.0, _LONGEST_S),
+    "interval": number(0.001, 10.0),
+    "most_windows": whole(1, 1000),
+}
+_GUARD: Final[Mapping[str, Reader]] = {"latency_factor": number(1.0, 1e6), "load_band": number(0.01, 0.99)}
+
+
+def _credentials(file: TomlFile) -> Credentials | None:
+    if not (files := file.read("tls", _TLS)):
+        return None
+    if missing := [key for key in _TLS if key not in files]:
+        place = file.place("tls")
+        raise InputError("mutual TLS takes certificate, key and ca", place=place, hint=f"add {', '.join(missing)}")
+    return Credentials(**{key: Path(name) for key, name in files.items()})
+
+
+def _ranges(file: TomlFile) -> dict[str, Range | None]:
+    """The numbers to search of each knob; None for all."""
+    knobs = file.table("knobs")
+    return {k: file.at("knobs", k, lambda k=k, v=v: _range(k, v)) for k, v in knobs.items()}  # type: ignore[misc]
+
+
+def _range(knob_id: str, value: object) -> Range | None:
+    return None if text(value) == ALL else parse_range(knob_id, text(value))
+
+
+def _load(file: TomlFile) -> Load | None:
+    said = file.read("load", _LOAD)
+    if not said:
+        return None
+    if missing := [key for key in ("server", "qps") if key not in said]:
+        raise InputError("a load has a server and qps", place=file.place("load"), hint=f"add {', '.join(missing)}")
+    preset = PRESETS.get(said.pop("workload", ""))
+    workload = preset.workload if preset else Workload()
+    gaps = said.pop("gaps", preset.gaps if preset else "exponential")
+    dialect: Dialect = said.pop("protocol", "memcached")
+    through = said.pop("through", "")
+    changed: dict[str, Any] = {key: said.pop(key) for key in _WORKLOAD if key in said}
+    plan = Plan(
+        servers=with_ports([said.pop("server")], dialect),
+        dialect=dialect,
+        workload=replace(workload, **changed),
+        schedule=OpenLoop.constant(said.pop("qps"), gaps),
+        **said,
+    )
+    return Load(plan, tuple(file.at("load", "through", lambda: _words(through))))
+
+
+def _words(through: str) -> list[str]:
+    try:
+        return shlex.split(through)
+    except ValueError as error:
+        raise InputError(f"the command can be split into words ({error})", value=through) from error

@@ -1,0 +1,71 @@
+"""From what a `live.toml` says to a target that can be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from bayop.agent.client import AgentClient
+from bayop.latency.base import LatencySource
+from bayop.latency.sources import source_of
+from bayop.live.file import LiveFile
+from bayop.load.steady import SteadyLoad
+from bayop.slo import Slo
+from bayop.space import Space
+from bayop.target.agent import AgentTarget
+from bayop.target.agent_space import agent_space
+from bayop.target.precision import Precision
+from bayop.target.trial_guard import TrialGuard
+
+
+def client_of(live: LiveFile) -> AgentClient:
+    """The agent that a file names.
+
+    Raises:
+        InputError: its address can't be read, or its credentials are unusable.
+    """
+    return AgentClient.at(live.agent, live.credentials)
+
+
+def space_of(live: LiveFile, client: AgentClient) -> Space:
+    """What a file lets be searched.
+
+    Raises:
+        BayopError: the machine or its agent does not have it.
+    """
+    return agent_space(client.knobs(), only=live.knobs, ranges=live.ranges)
+
+
+@contextmanager
+def open_target(live: LiveFile, slo: Slo, *, holder: str) -> Iterator[AgentTarget]:
+    """The live machine under its load; both end with the block, and the machine's own settings are back.
+
+    Args:
+        live: What the file says.
+        slo: The latency objective, which the guard and the confidence interval are about.
+        holder: Who we are, as the agent names us to others.
+
+    Raises:
+        BayopError: the agent, the load or the source of latency can't do what a search needs.
+    """
+    client = client_of(live)
+    space = space_of(live, client)
+    with ExitStack() as stack:
+        latency: LatencySource | None = None if live.latency is None else source_of(live.latency, slo=slo)
+        if live.load is not None:
+            load = stack.enter_context(SteadyLoad(live.load.plan, through=live.load.through))
+            latency = latency or load
+        if latency is None:
+            raise TypeError("a file without a load names a source of latency: that was checked when it was read")
+        target = AgentTarget(
+            client,
+            space,
+            latency,
+            holder=holder,
+            qps=live.qps,
+            window_s=live.window_s,
+            settle_s=live.settle_s,
+            precision=Precision(slo.quantity, live.interval, live.most_windows),
+            guard=TrialGuard(slo, live.latency_factor, live.load_band),
+        )
+        yield stack.enter_context(target)

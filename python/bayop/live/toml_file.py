@@ -1,0 +1,139 @@
+"""TOML in which every mistake has a file and a line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from bayop.errors import InputError
+
+Reader = Callable[[object], Any]
+"""Turns a value into what it means, or raises an InputError."""
+
+_TABLE: Final = re.compile(r"\s*\[\s*(?P<name>[A-Za-z0-9_.-]+)\s*\]\s*(#.*)?")
+_KEY: Final = re.compile(r"\s*(?P<quote>[\"']?)(?P<key>[^\"'=]+?)(?P=quote)\s*=")
+_POSITION: Final = re.compile(r"(?P<rule>.*) \(at line (?P<line>\d+), column \d+\)", re.DOTALL)
+
+
+class TomlFile:
+    """A file with one key a line.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: it can't be read, or is not TOML.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise InputError("the file can be read", value=str(path), hint=why) from error
+        try:
+            self._data: dict[str, Any] = tomllib.loads(self._text)
+        except tomllib.TOMLDecodeError as error:
+            match = _POSITION.fullmatch(str(error))
+            line = match["line"] if match else len(self._text.splitlines())
+            rule = match["rule"] if match else str(error)
+            raise InputError(f"the file is TOML ({rule})", place=f"{path}:{line}") from error
+
+    def place(self, table: str, key: str | None = None) -> str:
+        """Where a key stands, as `live.toml:7`; without a key, where its table begins."""
+        current = ""
+        for number, line in enumerate(self._text.splitlines(), start=1):
+            if header := _TABLE.fullmatch(line):
+                current = header["name"]
+                if key is None and current == table:
+                    return f"{self._path}:{number}"
+            elif current == table and (match := _KEY.match(line)) and match["key"].strip() == key:
+                return f"{self._path}:{number}"
+        return str(self._path)
+
+    def check_tables(self, known: Mapping[str, object], keys: Mapping[str, Reader]) -> None:
+        """Refuses tables, and keys outside of tables, that are unknown.
+
+        Raises:
+            InputError: there is one, or one that is a table is a value or the other way round.
+        """
+        for name, value in self._data.items():
+            is_table = isinstance(value, dict)
+            if name not in (known if is_table else keys):
+                place = self.place(name) if is_table else self.place("", name)
+                raise _unknown(name, [*known, *keys], place)
+
+    def read(self, table: str, keys: Mapping[str, Reader]) -> dict[str, Any]:
+        """The values of a table by their keys; the table "" is the file's own.
+
+        Raises:
+            InputError: a key is unknown, or its value is not what it has to be.
+        """
+        values = {k: v for k, v in self._data.items() if not isinstance(v, dict)} if not table else self.table(table)
+        found = {}
+        for key, value in values.items():
+            if key not in keys:
+                raise _unknown(key, list(keys), self.place(table, key))
+            found[key] = self.at(table, key, lambda key=key, value=value: keys[key](value))  # type: ignore[misc]
+        return found
+
+    def table(self, name: str) -> dict[str, Any]:
+        """A table as it is; empty when the file has none of that name."""
+        table: dict[str, Any] = self._data.get(name, {})
+        return table
+
+    def at(self, table: str, key: str | None, build: Callable[[], Any]) -> Any:  # noqa: ANN401 -- what `build` gives
+        """What `build` gives; its errors get a place in this file."""
+        try:
+            return build()
+        except InputError as error:
+            known = f", {error.place}" if error.place else ""
+            place = f"{self.place(table, key)}{known}"
+            raise InputError(error.rule, value=error.value, place=place, hint=error.hint) from error
+
+
+def _unknown(name: str, known: list[str], place: str) -> InputError:
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(k for k in known if k)}"
+    return InputError("the key is known", value=name, place=place, hint=hint)
+
+
+def text(value: object) -> str:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise InputError("a text is expected", value=value)
+    return value
+
+
+def flag(value: object) -> bool:
+    """`true` or `false`."""
+    if not isinstance(value, bool):
+        raise InputError("true or false is expected", value=value)
+    return value
+
+
+def number(low: float, high: float) -> Callable[[object], float]:
+    """Reads numbers from `low` to `high`."""
+
+    def read(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise InputError(f"a number from {low:g} to {high:g} is expected", value=value)
+        return float(value)
+
+    return read
+
+
+def whole(low: int, high: int) -> Callable[[object], int]:
+    """Reads whole numbers from `low` to `high`."""
+
+    def read(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise InputError(f"a whole number from {low} to {high} is expected", value=value)
+        return value
+
+    return read

@@ -1,0 +1,209 @@
+"""BayOp's own load on a server, kept up for as long as a search lasts, as a source of latency.
+
+The generator runs in a process of its own, where its clients are: in this network namespace, in another one, or on
+another machine. Its load comes in slices of a quarter of a second with some ms between them, and the histograms of the
+slices of a window merge exactly. A slice that began before the window does not count.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from tempfile import TemporaryFile
+from time import monotonic
+from types import TracebackType
+from typing import Any, Final, Self
+
+from bayop import _core
+from bayop.errors import BayopError, InputError, UnsupportedError
+from bayop.latency.base import Latency, Vantage, Window
+from bayop.load.generator import QUANTILES, Result, offered_qps
+from bayop.load.plan import OpenLoop, Plan, ServerError
+from bayop.slo import quantile_name
+
+SLICE_S: Final = 0.25
+"""How long a slice is: how late a guard sees what clients see."""
+
+_WARMUP_S: Final = 0.02
+_RECENT_SLICES: Final = 2
+_PATIENCE_S: Final = 10.0
+"""How long the next slice may be under way, beside the time that lost requests are waited for."""
+_POLL_S: Final = 0.02
+_Z_95: Final = 1.96
+_ERRORS: Final[dict[str, type[BayopError]]] = {e.__name__: e for e in (InputError, ServerError, UnsupportedError)}
+
+
+class LoadLostError(BayopError):
+    """The load generator has gone: exit code 1."""
+
+
+class SteadyLoad:
+    """A load that begins with `with` and ends with it.
+
+    Args:
+        plan: The load; an open loop. Its durations are replaced by those of slices.
+        through: What brings a command to where the clients are, such as `ip netns exec clients` or `ssh client`.
+
+    Raises:
+        InputError: the load of the plan is not an open loop.
+    """
+
+    def __init__(self, plan: Plan, *, through: Sequence[str] = ()) -> None:
+        if not isinstance(plan.schedule, OpenLoop):
+            raise InputError("a load that is kept up is an open loop", value=type(plan.schedule).__name__)
+        self._plan = replace(plan, warmup_s=_WARMUP_S, duration_s=SLICE_S)
+        self._words = [*through, sys.executable, "-m", "bayop.load.steady_worker"]
+        # Slices of the window, after those that had begun before it.
+        self._slices: list[_core.LoadReport] = []
+        self._begun_before = 0
+        self._lock = threading.Lock()
+        self._error: BayopError | None = None
+        self._process: subprocess.Popen[str] | None = None
+        self._stderr = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 -- `close` does it
+
+    def __enter__(self) -> Self:
+        """Starts the load and waits until the server answers.
+
+        Raises:
+            BayopError: the generator can't be started, or the server not be loaded.
+        """
+        try:
+            # A session of its own: Ctrl-C ends the search, and the load with it, not before it.
+            self._process = subprocess.Popen(  # noqa: S603 -- our own program, brought there by the user's words
+                self._words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                text=True,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise InputError("the load generator can be started", value=self._words[0], hint=error.strerror) from error
+        self._thread = threading.Thread(target=self._read, args=(self._process,), name="bayop-load", daemon=True)
+        self._thread.start()
+        try:
+            with suppress(BrokenPipeError):
+                self._stdin.write(f"{self._plan.to_json()}\n")
+                self._stdin.flush()
+            self._await(1, threading.Event().wait)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the load."""
+        if self._process is not None:
+            with suppress(BrokenPipeError):
+                self._stdin.close()
+            try:
+                self._process.wait(timeout=2.0)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._thread.join()
+        self._stderr.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The process of the generator; None before it was started."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def qps(self) -> float:
+        """The load that is asked for, in requests/s."""
+        return offered_qps(self._plan) or 0.0
+
+    def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
+        """What the slices that begin in the window have seen.
+
+        Raises:
+            LoadLostError: the generator has ended.
+            ServerError: the server is gone, or answers nothing.
+        """
+        with self._lock:
+            self._slices, self._begun_before = [], 1
+        count = max(round(window.duration_s / SLICE_S), 1)
+        self._await(count, sleep)
+        result = self._merged(self._slices[:count])
+        if not result.counts["answered"]:
+            raise ServerError(
+                "the server answers", value=", ".join(result.troubles) or None, place=", ".join(self._plan.servers)
+            )
+        return _latency(result)
+
+    def recent(self) -> Latency | None:
+        """The last slices of the window; None before its first has ended."""
+        slices = self._slices[-_RECENT_SLICES:]
+        return _latency(self._merged(slices)) if slices else None
+
+    def _await(self, count: int, sleep: Callable[[float], object]) -> None:
+        """Waits until there are so many slices."""
+        last, ends = len(self._slices), monotonic() + self._patience_s
+        while len(self._slices) < count:
+            if self._error is not None:
+                raise self._error
+            sleep(_POLL_S)
+            if len(self._slices) > last:
+                last, ends = len(self._slices), monotonic() + self._patience_s
+            if monotonic() > ends:
+                raise LoadLostError(f"the load generator reports every {SLICE_S:g} s", value="nothing", place="load")
+
+    @property
+    def _patience_s(self) -> float:
+        return _PATIENCE_S + self._plan.timeout_s
+
+    @property
+    def _stdin(self) -> Any:  # noqa: ANN401 -- IO[str]; there is one once the process was started
+        return None if self._process is None else self._process.stdin
+
+    def _merged(self, slices: Sequence[_core.LoadReport]) -> Result:
+        merged = _core.LoadReport.from_json(slices[0].to_json())
+        for later in slices[1:]:
+            merged.append(later)
+        return Result(merged, self.qps)
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        """Takes in what the generator prints, in a thread."""
+        for line in process.stdout or ():
+            word, _, text = line.partition(" ")
+            if word == "error":
+                said = json.loads(text)
+                self._error = _ERRORS[said.pop("kind")](said.pop("rule"), **said)
+                return
+            report = _core.LoadReport.from_json(text)
+            with self._lock:
+                if self._begun_before:
+                    self._begun_before -= 1
+                else:
+                    self._slices.append(report)
+        self._error = LoadLostError(
+            "the load generator runs until the search has ended", value=_death(process.wait()), hint=self._last_words()
+        )
+
+    def _last_words(self) -> str | None:
+        self._stderr.seek(0)
+        lines = self._stderr.read().strip().splitlines()
+        return lines[-1] if lines else None
+
+
+def _latency(result: Result) -> Latency:
+    known = [q for q in result.quantiles(QUANTILES) if q.value_us is not None]
+    quantities = {quantile_name(q.quantile): q.value_us for q in known if q.value_us is not None}
+    sd = {quantile_name(q.quantile): q.half_width / _Z_95 for q in known if q.half_width}
+    return Latency(quantities | {"qps": result.achieved_qps}, Vantage.CLIENT, sd)
+
+
+def _death(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

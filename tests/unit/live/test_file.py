@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bayop.errors import InputError
+from bayop.live.file import LiveFile
+from bayop.load.plan import OpenLoop
+from bayop.space import Range
+
+WHOLE = """\
+agent = "https://web1:9617"
+latency = "probe:memcached://web1"
+
+[tls]
+certificate = "me.pem"
+key = "me.key"
+ca = "ca.pem"
+
+[knobs]
+"nic.rx_usecs" = "0:1ms:20us"
+"cpu.freq_mhz" = "all"
+
+[load]
+server = "web1"
+qps = 200000
+workload = "etc"
+update = 0.1
+connections = 16
+through = "ssh 'client 1'"
+
+[window]
+window_s = 5
+settle_s = 1.5
+interval = 0.05
+most_windows = 4
+
+[guard]
+latency_factor = 2
+load_band = 0.1
+"""
+LEAST = 'agent = "unix:/run/bayop/agent.sock"\nlatency = "./p99.sh"\n'
+
+
+def read(tmp_path: Path, text: str) -> LiveFile:
+    path = tmp_path / "live.toml"
+    path.write_text(text, encoding="utf-8")
+    return LiveFile.read(path)
+
+
+def test_a_file_says_everything_about_a_live_search(tmp_path: Path) -> None:
+    live = read(tmp_path, WHOLE)
+    assert live.knobs == ("nic.rx_usecs", "cpu.freq_mhz")
+    assert live.ranges == {"nic.rx_usecs": Range(0, 1000, 20)}
+    assert live.credentials is not None
+    assert live.credentials.ca == Path("ca.pem")
+    assert live.load is not None
+    plan = live.load.plan
+    assert plan.servers == ("web1:11211",)
+    assert isinstance(plan.schedule, OpenLoop)
+    assert (plan.schedule.pieces[0].qps, plan.schedule.gaps) == (200_000, "fb_ia")
+    assert (plan.workload.key_size, plan.workload.update, plan.connections) == ("fb_key", 0.1, 16)
+    assert live.load.through == ("ssh", "client 1")
+    assert (live.qps, live.window_s, live.settle_s, live.interval, live.most_windows) == (200_000, 5, 1.5, 0.05, 4)
+    assert (live.latency_factor, live.load_band) == (2, 0.1)
+
+
+def test_what_is_left_out_has_the_defaults_of_a_search(tmp_path: Path) -> None:
+    live = read(tmp_path, LEAST)
+    assert (live.knobs, live.load, live.credentials, live.qps) == ((), None, None, None)
+    assert (live.window_s, live.most_windows, live.latency_factor, live.load_band) == (2.0, 3, 3.0, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        (LEAST + "lattency = 1\n", 3, "the key is known, but got 'lattency'"),
+        (LEAST + "[windows]\n", 3, "the key is known, but got 'windows'"),
+        (LEAST + "[window]\n# how long\nwindow = 2\n", 5, "the key is known, but got 'window'"),
+        (LEAST + "guard = 3\n", 3, "the key is known, but got 'guard'"),
+        (LEAST + "[agent]\n", 3, "TOML"),
+        (LEAST + "[window]\nwindow_s = '2s'\n", 4, "a number from 0.001 to 3600 is expected"),
+        (LEAST + "[window]\nmost_windows = 0\n", 4, "a whole number from 1"),
+        (LEAST + "[guard]\nlatency_factor = 0.5\n", 4, "a number from 1"),
+        (LEAST + "[guard]\nload_band = true\n", 4, "a number from"),
+        (LEAST + '[knobs]\n"nic.rx_usecs" = "0:400"\n"cpu.freq_mhz" = "1300"\n', 5, "a range is LOW:HIGH"),
+        (LEAST + '[knobs]\n"nic.rx_usecs" = 50\n', 4, "a text is expected"),
+        (LEAST + '[knobs]\n"nic.rx_usecs" = "0:1W"\n', 4, "a time is expected here"),
+        (LEAST + '[tls]\nkey = "k.pem"\n', 3, "mutual TLS takes certificate, key and ca"),
+        (LEAST + '[load]\nserver = "web1"\n', 3, "a load has a server and qps"),
+        (LEAST + '[load]\nserver = "web1"\nqps = 1\nprotocol = "smtp"\n', 6, "the protocol is known"),
+        (LEAST + '[load]\nserver = "web1"\nqps = 1\nworkload = "mine"\n', 6, "the workload is known"),
+        (LEAST + '[load]\nserver = "web1"\nqps = 1\nkey_size = "huge"\n', 6, "distribution"),
+        (LEAST + '[load]\nserver = "web1"\nqps = 1\nblocking = 1\n', 6, "true or false"),
+        (LEAST + '[load]\nserver = "web1"\nqps = 1\nthrough = "ssh \'client"\n', 6, "split into words"),
+        (LEAST + 'qps = 5\n[load]\nserver = "web1"\nqps = 1\n', 3, "the load that BayOp makes is in [load]"),
+        ("agent = 'unix:/a'\nlatency = \n", 2, "the file is TOML"),
+    ],
+)
+def test_a_mistake_has_a_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert f"live.toml:{line}" in caught.value.message
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file names the agent"),
+        ('agent = "unix:/a"\n', "the file names a source of latency"),
+    ],
+)
+def test_a_file_that_says_too_little_says_what_is_missing(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        read(tmp_path, text)
+    assert caught.value.hint
+
+
+def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the file can be read"):
+        LiveFile.read(tmp_path / "live.toml")
+    (tmp_path / "live.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="the file can be read"):
+        LiveFile.read(tmp_path / "live.toml")
