@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
@@ -116,8 +117,8 @@ def base_value(value: float, unit: str) -> float:
 
 
 def format_quantity(value: float, unit: str) -> str:
-    """`value` with its unit for people, without trailing zeros: `500us`, `2.1GHz` stays `2100MHz`."""
-    return f"{value:.10g}{unit}"
+    """`value` with its unit for people, without trailing zeros or an exponent: `500us`, `2100MHz`, `0.000001W`."""
+    return f"{Decimal(f'{value:.10g}'):f}{unit}"
 
 
 def _lookup(unit: str) -> tuple[str, float]:

@@ -214,7 +214,7 @@ def test_a_lost_connection_ends_the_search_and_the_next_start_restores(agent: Ag
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 3
     assert "the agent grants its lease until the work is done" in errors
-    assert "hint: nothing is left applied: the agent restores the machine when the lease ends" in errors
+    assert "hint: nothing stays applied: the agent restores the machine when the lease ends" in errors
     assert "Traceback" not in errors
     agent.start()
     assert machine.read(CAP) == FOUND
@@ -280,15 +280,20 @@ def test_a_latency_that_fails_later_restores_the_machine(agent: AgentProcess, ma
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [
-        (["--range", "power.cap_w=10:20:1"], 2, "power.cap_w takes 60W to 120W"),
-        (["--range", "nic.rx_usecs=0:10"], 2, "a range is of a knob that is searched"),
-        (["--only", "power.cap"], 2, "did you mean power.cap_w?"),
+        (["--range", "nic.rx_usecs=0:10"], 2, "range of nic.rx_usecs: a range is of a knob that is searched"),
+        (["--range", "power.cap_w=60:80:5"], 2, "--range: a knob has one range, but got 'power.cap_w, power.cap_w'"),
+        (
+            ["--only", "power.cap"],
+            2,
+            "--only: the knob is unknown, but got 'power.cap'\nhint: did you mean power.cap_w?",
+        ),
+        (["--only", "power.cap_w"], 2, "--only: a search has each knob once"),
         (["--slo", "p90<200us"], 2, "the target measures what the SLO names, but got 'p90_us'"),
         (["--objective", "p50_us"], 2, "the target measures what the objective names"),
         (["--os", "linux"], 2, "--os: only a study has this flag"),
         (["--agent-ca", "ca.pem"], 2, "mutual TLS takes all of"),
         (["--target", "agent:unix:/nowhere"], 4, "an agent listens at its address"),
-        (["--target", "agent:http://web1"], 2, "only with mutual TLS"),
+        (["--target", "agent:http://web1"], 2, "--target: an agent is reached over TCP only with mutual TLS"),
         (["--window", "2"], 0, ""),
         (["--window", "2h"], 2, "--window: a time lies between 1ms and 1h"),
         (["--window", "2W"], 2, "--window: a time is expected here"),

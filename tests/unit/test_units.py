@@ -98,3 +98,5 @@ def test_a_unit_has_a_dimension_and_a_size() -> None:
 def test_formats_without_trailing_zeros() -> None:
     assert format_quantity(500.0, "us") == "500us"
     assert format_quantity(0.5, "us") == "0.5us"
+    assert format_quantity(1e-06, "W") == "0.000001W"
+    assert format_quantity(-3e12, "Hz") == "-3000000000000Hz"

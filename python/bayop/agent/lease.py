@@ -92,7 +92,7 @@ class Lease:
 def lost(client: AgentClient, cause: BayopError) -> DriftError:
     """What a search says when it is cut off from the machine that it tunes."""
     return DriftError(
-        f"the agent grants its lease until the work is done ({cause.message})",
+        f"the agent grants its lease until the work is done ({cause.rule})",
         place=str(client.address),
-        hint="nothing is left applied: the agent restores the machine when the lease ends, or when it starts again",
+        hint="nothing stays applied: the agent restores the machine when the lease ends, or when it starts again",
     )

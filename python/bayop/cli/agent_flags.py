@@ -8,7 +8,7 @@ import os
 import socket
 from typing import Final
 
-from bayop.agent.address import SOCKET, Credentials
+from bayop.agent.address import PORT, SOCKET, Credentials, parse_address
 from bayop.agent.client import AgentClient
 from bayop.cli import arguments
 from bayop.errors import InputError
@@ -18,7 +18,12 @@ TLS_FLAGS: Final = ("agent_cert", "agent_key", "agent_ca")
 
 def add_agent(parser: argparse.ArgumentParser, meaning: str) -> None:
     """`--agent` with the flags of mutual TLS."""
-    parser.add_argument("--agent", metavar="ADDRESS", help=f"{meaning}, such as {SOCKET} or https://HOST:9617")
+    parser.add_argument(
+        "--agent",
+        type=arguments.reader(_address, "--agent"),
+        metavar="ADDRESS",
+        help=f"{meaning}, such as {SOCKET} or https://HOST:{PORT}",
+    )
     add_tls(parser)
 
 
@@ -63,6 +68,11 @@ def check_needs_agent(args: argparse.Namespace) -> None:
 def holder(verb: str) -> str:
     """How the agent names us to others who want the lease."""
     return f"bayop {verb} by {getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()})"
+
+
+def _address(text: str) -> str:
+    parse_address(text)
+    return text
 
 
 def _spelt(flag: str) -> str:

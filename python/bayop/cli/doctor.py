@@ -63,7 +63,7 @@ def _show(findings: Sequence[Finding]) -> None:
     table = new_table()
     table.add_column("", no_wrap=True)
     for column in ("check", "found", "what to do"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for finding in findings:
         advice = "" if finding.status == "ok" else finding.remedy or finding.why
         table.add_row(_LOOK[finding.status], literal(finding.check), literal(finding.found), literal(advice))

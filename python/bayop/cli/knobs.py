@@ -50,8 +50,8 @@ def _print_catalogue() -> None:
     table = new_table("the whole reference: bayop knobs --markdown; one machine's own: bayop knobs --agent ADDRESS")
     table.add_column("knob", no_wrap=True)
     table.add_column("unit", no_wrap=True)
-    table.add_column("what it does")
-    table.add_column("place")
+    table.add_column("what it does", overflow="fold")
+    table.add_column("place", overflow="fold")
     for entry in _core.knob_catalogue():
         table.add_row(*map(literal, (entry["id"], entry["unit"] or "", entry["summary"], entry["place"])))
     console().print(table)
@@ -70,18 +70,21 @@ def _print_machine(client: AgentClient, *, json: bool) -> None:
     table.add_column("knob", no_wrap=True)
     table.add_column("place", no_wrap=True)
     table.add_column("in effect", justify="right", no_wrap=True)
-    table.add_column("takes")
-    table.add_column("BayOp may write")
+    table.add_column("takes", overflow="fold")
+    table.add_column("BayOp may write", overflow="fold")
+    remarks = [f"no {knob_id}: {why}" for knob_id, why in machine.missing.items()]
     for knob in machine.knobs:
         for place in knob.places:
-            effective = place.error or "" if place.effective is None else format_value(knob.id, place.effective)
+            effective = "unknown" if place.effective is None else format_value(knob.id, place.effective)
+            if place.error is not None:
+                remarks.append(f"{knob.id}@{place.at}: {place.error}")
             allowed = "no" if place.allowed is None else _describe(knob.id, place.allowed)
             cells = (knob.id, place.at, effective, _describe(knob.id, place.domain), allowed)
             table.add_row(*map(literal, cells))
     screen = console()
     screen.print(table)
-    for knob_id, why in machine.missing.items():
-        screen.print(literal(f"no {knob_id}: {why}"), style="dim")
+    for remark in remarks:
+        screen.print(literal(remark), style="dim")
 
 
 def _describe(knob_id: str, domain: Domain) -> str:

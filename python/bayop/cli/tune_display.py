@@ -104,7 +104,7 @@ def _trial_table(problem: Problem) -> Table:
     table = new_table()
     table.add_column("trial", justify="right", no_wrap=True)
     for knob_id in problem.space.ids:
-        table.add_column(knob_id, justify="right", no_wrap=True)
+        table.add_column(knob_id, justify="right", overflow="fold")
     for column in ("power", problem.slo.quantity.removesuffix("_us"), "util.", "SLO"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("would hold", no_wrap=True)

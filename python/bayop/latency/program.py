@@ -69,6 +69,7 @@ def run_program(
                         place=place,
                         hint="BAYOP_WINDOW_S says how long to measure",
                     )
+                _check_length(out, err, place=place)
                 sleep(_POLL_S)
         finally:
             _end(process)
@@ -94,6 +95,14 @@ def _start(
         )
     except OSError as error:
         raise InputError("the command can be run", value=words[0], place="--latency", hint=error.strerror) from error
+
+
+def _check_length(*files: IO[bytes], place: str) -> None:
+    """Refuses a program that would fill the disk."""
+    if any(os.fstat(file.fileno()).st_size > _MOST_BYTES for file in files):
+        raise InputError(
+            f"the command prints at most {_MOST_BYTES // 1024} KiB", place=place, hint="its result is one line"
+        )
 
 
 def _head(file: IO[bytes]) -> str:

@@ -34,6 +34,8 @@ def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapp
     """
     ranges = ranges or {}
     by_id = {knob.id: knob for knob in machine.knobs}
+    if len(set(only)) != len(only):
+        raise InputError("a search has each knob once", value=", ".join(only), place="--only")
     if only:
         chosen = [_knob(_find(knob_id, by_id, machine)) for knob_id in only]
     else:
@@ -50,7 +52,7 @@ def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapp
 def _find(knob_id: str, by_id: Mapping[str, MachineKnob], machine: MachineKnobs) -> MachineKnob:
     knob = by_id.get(knob_id)
     if knob is None and knob_id in machine.missing:
-        raise UnsupportedError("the machine has the knob", value=knob_id, hint=machine.missing[knob_id])
+        raise UnsupportedError("the machine has the knob", value=knob_id, hint=f"missing: {machine.missing[knob_id]}")
     if knob is None:
         close = get_close_matches(knob_id, [*by_id, *machine.missing], n=1)
         hint = f"did you mean {close[0]}?" if close else "bayop knobs lists all"
@@ -87,7 +89,7 @@ def _common(first: Domain, second: Domain) -> Domain:
         low = next((v for v in (coarse.low, fine.low) if coarse.holds(v) and fine.holds(v)), None)
         if low is None:
             raise InputError("the two ranges overlap", value=(first, second))
-        return Steps(low, min(coarse.high, fine.high), coarse.step)
+        return Steps(low, min(coarse.high, fine.high), coarse.step, tuple({*coarse.reserved, *fine.reserved}))
     listed, other = (first, second) if isinstance(first, Choices) else (second, first)
     if not isinstance(listed, Choices):
         raise TypeError("one of the two is a list: both being steps was answered above")

@@ -35,6 +35,17 @@ def test_people_get_every_check_with_what_to_do(capsys: pytest.CaptureFixture[st
     assert "Nothing keeps BayOp from working here." in capsys.readouterr().out
 
 
+def test_a_narrow_terminal_loses_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    file = "/sys/devices/system/cpu/cpu0/cpuidle/state1/disable"
+    doctor._show([Finding("knob napi.irq_suspend_timeout_us", "missing", file, "", None)])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert "…" not in "".join(lines)
+    letters = "".join(lines)
+    assert all(letters.count(sign) == file.count(sign) for sign in "/0123456789")
+
+
 def test_a_recorded_machine_can_be_examined(tmp_path: Path) -> None:
     findings = _core.examine(root=tmp_path)
     assert [finding["status"] for finding in findings] == ["blocker"], "an empty folder is no Linux"

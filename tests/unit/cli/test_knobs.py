@@ -44,7 +44,7 @@ def test_the_committed_page_is_not_stale() -> None:
     [
         (["--markdown", "--json"], "--markdown: the reference page is about the catalogue alone"),
         (["--agent-ca", "x"], "--agent-ca: only an agent has this flag"),
-        (["--agent", "web1"], "an agent's address is a Unix socket or an https host, but got 'web1'"),
+        (["--agent", "web1"], "--agent: an agent's address is a Unix socket or an https host, but got 'web1'"),
         (["--agent", "https://web1"], "an https agent is reached with mutual TLS"),
         (["--agent", "https://web1", "--agent-ca", "x"], "mutual TLS takes all of"),
         (["--agent", "unix:/nowhere"], "unix:/nowhere: an agent listens at its address"),

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import pytest
+
+from bayop.cli import agent_flags
+from bayop.errors import InputError
+
+
+def parse(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    agent_flags.add_agent(parser, "an agent")
+    return parser.parse_args(words)
+
+
+def test_an_agent_on_this_machine_needs_no_credentials() -> None:
+    args = parse("--agent", "unix:/run/bayop/agent.sock")
+    agent_flags.check_needs_agent(args)
+    assert str(agent_flags.client_of(args.agent, args).address) == "unix:/run/bayop/agent.sock"
+
+
+@pytest.mark.parametrize("address", ["", "web1", "unix:relative.sock", "http://web1", "https://web1:99999"])
+def test_what_is_no_address_is_refused_by_the_flag(address: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse("--agent", address)
+    assert caught.value.place == "--agent"
+    assert caught.value.hint
+
+
+def test_the_file_that_is_missing_is_named() -> None:
+    args = parse("--agent", "https://web1", "--agent-cert", "brain.pem", "--agent-ca", "ca.pem")
+    with pytest.raises(InputError) as caught:
+        agent_flags.client_of(args.agent, args)
+    assert caught.value.hint == "add --agent-key"
+
+
+def test_credentials_without_an_agent_are_a_mistake() -> None:
+    with pytest.raises(InputError, match="--agent-ca: only an agent has this flag"):
+        agent_flags.check_needs_agent(parse("--agent-ca", "ca.pem"))
+    assert parse("--agent-ca", "ca.pem").agent_ca == Path("ca.pem")
+
+
+def test_others_read_who_holds_the_lease() -> None:
+    holder = agent_flags.holder("tune")
+    assert holder.startswith("bayop tune by ")
+    assert holder.endswith(f"(pid {os.getpid()})")
