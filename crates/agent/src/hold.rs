@@ -105,7 +105,7 @@ impl Hold {
             return Err(error);
         }
         fault::point("apply.after_journal");
-        match self.write(plans) {
+        match self.write(plans, &earlier) {
             Ok(()) => Ok(()),
             Err(error) => Err(self.roll_back(earlier, &texts, error)),
         }
@@ -267,13 +267,18 @@ impl Hold {
         Ok(entry)
     }
 
-    /// Restores the entries that nobody holds any more, writes the plans, reads back, and journals what is in effect.
-    fn write(&mut self, plans: &[Plan]) -> Result<()> {
+    /// Restores the entries that nobody holds any more, writes the plans that do not stand already, reads back, and
+    /// journals what is in effect.
+    fn write(&mut self, plans: &[Plan], earlier: &[Entry]) -> Result<()> {
         let abandoned: Vec<_> = self.entries.iter().filter(|entry| entry.holders.is_empty()).map(original).collect();
         if let Some((_, error)) = put_back(&self.host, &abandoned).into_iter().next() {
             return Err(error);
         }
         for plan in plans {
+            // A write may reset a link for seconds, so it is not repeated for nothing.
+            if plan.writes.iter().all(|write| self.stands(write, earlier)) {
+                continue;
+            }
             for write in &plan.writes {
                 fault::point("apply.before_write");
                 write.control.write(&self.host, &write.text).map_err(|error| error.at(&plan.knob))?;
@@ -284,6 +289,14 @@ impl Hold {
         self.read_back()?;
         fault::point("apply.after_read_back");
         self.journal.store(&self.boot_id, &self.entries)
+    }
+
+    /// Whether BayOp wrote that very text before, and the control still reads what it read then.
+    fn stands(&self, write: &Write, earlier: &[Entry]) -> bool {
+        let entry = earlier.iter().find(|entry| entry.control == write.control);
+        let written = entry.filter(|entry| entry.intended.as_ref() == Some(&write.text));
+        let effective = written.and_then(|entry| entry.effective.as_ref());
+        effective.is_some_and(|effective| write.control.read(&self.host).as_ref() == Ok(effective))
     }
 
     fn read_back(&mut self) -> Result<()> {

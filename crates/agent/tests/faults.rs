@@ -336,6 +336,28 @@ fn a_killed_agent_s_machine_is_restored_on_a_full_disk() {
 }
 
 #[test]
+fn a_knob_that_stands_is_not_written_again() {
+    let machine = Machine::new();
+    let log = machine.path("steps");
+    let agent = machine.serve_with(&[("BAYOP_FAULT_LOG", log.to_str().unwrap())]).unwrap();
+    let lease = agent.lease();
+    let writes = |setting: Value| {
+        let count = || fs::read_to_string(&log).unwrap_or_default().matches("apply.before_write").count();
+        let before = count();
+        agent.post("/v1/apply", json!({"lease": lease, "setting": setting}));
+        count() - before
+    };
+    let nic = writes(json!({"nic.rx_usecs": 100}));
+    assert!(nic > 0);
+    assert_eq!(writes(json!({"nic.rx_usecs": 100, (CAPS[0]): 90})), 1);
+    assert_eq!(writes(json!({"nic.rx_usecs": 100, (CAPS[0]): 90})), 0);
+    assert_eq!(writes(json!({"nic.rx_usecs": 200, (CAPS[0]): 90})), nic);
+    // Handed back and asked for anew: what is in effect then is not BayOp's.
+    assert_eq!(writes(json!({"nic.rx_usecs": "auto"})), 0);
+    assert_eq!(writes(json!({"nic.rx_usecs": 200})), nic);
+}
+
+#[test]
 fn an_observer_refuses_and_an_adviser_writes_nothing() {
     let allow = "[allow.\"power.cap_w\"]\nplaces = [\"*\"]\n";
     for (mode, status) in [("observe", 403), ("advise", 200)] {
