@@ -58,13 +58,13 @@ class AgentClient:
         answer = self._transport.request("POST", "/v1/lease", {"holder": holder, "ttl_s": ttl_s})
         return messages.decode("/v1/lease", lambda a: str(a["lease"]), answer)
 
-    def renew(self, lease: str) -> None:
-        """Another `ttl_s` for a lease.
+    def renew(self, lease: str, *, timeout_s: float) -> None:
+        """Another `ttl_s` for a lease; it ends meanwhile, so this waits no longer than `timeout_s` for an answer.
 
         Raises:
             ConflictError: it has ended.
         """
-        self._transport.request("POST", "/v1/lease/renew", {"lease": lease})
+        self._transport.request("POST", "/v1/lease/renew", {"lease": lease}, timeout_s=timeout_s)
 
     def apply(self, setting: Setting, *, lease: str) -> messages.Applied:
         """Writes a setting, all of it or nothing, and reads back what is in effect."""

@@ -75,7 +75,8 @@ class Lease:
         while not self._over.wait(self._ttl_s / 3):
             asked = monotonic()
             try:
-                self._client.renew(self.token)
+                # What was lost while a network card reset its link is asked anew, and not waited for.
+                self._client.renew(self.token, timeout_s=self._ttl_s / 3)
             except UnreachableError as error:
                 # A restart of the network may be shorter than the lease.
                 if monotonic() < ends:

@@ -64,14 +64,16 @@ class Transport:
                 hint="leave --agent-cert, --agent-key and --agent-ca out",
             )
 
-    def request(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 -- JSON is anything
+    def request(  # JSON is anything
+        self, method: str, path: str, body: object = None, *, timeout_s: float = TIMEOUT_S
+    ) -> Any:  # noqa: ANN401
         """The decoded answer.
 
         Raises:
             UnreachableError: no agent answers.
             BayopError: the agent's own error, as the class of ours that its kind stands for.
         """
-        connection = self._connection()
+        connection = self._connection(timeout_s)
         try:
             payload = None if body is None else json.dumps(body, allow_nan=False)
             headers = {"Connection": "close"} | ({"Content-Type": "application/json"} if payload is not None else {})
@@ -79,7 +81,7 @@ class Transport:
             response = connection.getresponse()
             text = response.read(_MOST_BYTES)
         except (OSError, HTTPException) as error:
-            raise _unreachable(self.address, error) from error
+            raise _unreachable(self.address, error, timeout_s) from error
         finally:
             connection.close()
         try:
@@ -90,22 +92,22 @@ class Transport:
             return answer
         raise _refusal(self.address, answer, text)
 
-    def _connection(self) -> HTTPConnection:
+    def _connection(self, timeout_s: float) -> HTTPConnection:
         if isinstance(self.address, UnixAddress):
-            return _UnixConnection(self.address.path)
-        return HTTPSConnection(self.address.host, self.address.port, timeout=TIMEOUT_S, context=self._tls)
+            return _UnixConnection(self.address.path, timeout_s)
+        return HTTPSConnection(self.address.host, self.address.port, timeout=timeout_s, context=self._tls)
 
 
 class _UnixConnection(HTTPConnection):
     """HTTP over a Unix socket."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=TIMEOUT_S)
+    def __init__(self, path: str, timeout_s: float) -> None:
+        super().__init__("localhost", timeout=timeout_s)
         self._path = path
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(TIMEOUT_S)
+        self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
 
 
@@ -145,7 +147,7 @@ def _no_password() -> str:
     raise ValueError("the key is encrypted: decrypt it first, and let only its owner read it")
 
 
-def _unreachable(address: Address, error: Exception) -> UnreachableError:
+def _unreachable(address: Address, error: Exception, timeout_s: float) -> UnreachableError:
     place, start = str(address), "start it on the server: systemctl start bayop-agent"
     if isinstance(error, PermissionError):
         rule, hint = (
@@ -161,7 +163,7 @@ def _unreachable(address: Address, error: Exception) -> UnreachableError:
     elif isinstance(error, socket.gaierror):
         rule, hint = "the agent's host has an address", f"{error.strerror}: check the name"
     elif isinstance(error, TimeoutError):
-        rule, hint = f"the agent answers within {TIMEOUT_S:g} s", "check the network, and the agent's log on the server"
+        rule, hint = f"the agent answers within {timeout_s:g} s", "check the network, and the agent's log on the server"
     elif _is_hang_up(error):
         rule, hint = "the agent stays up while it answers", "see its log: journalctl -u bayop-agent"
     else:

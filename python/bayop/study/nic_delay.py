@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Final
 
 from bayop.agent.client import AgentClient
@@ -29,6 +30,9 @@ none is there with probability e^-n, and the NIC waits on for 1/n of a delay mor
 """
 
 _BUSY_SHARE: Final = 0.05
+
+_RESET_S: Final = 10.0
+"""How long a driver that resets its link on a write may take to get it back (e1000e: two to three seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +73,23 @@ def measure_delays(
     try:
         for value_us in values_us:
             client.apply({knob_id: value_us}, lease=lease.token)
-            lease.sleep(settle_s)
+            _wait_for_traffic(client, device, lease, settle_s)
             before = client.sensors()
             lease.sleep(window_s)
             yield _delay(device, value_us, before, client.sensors())
     finally:
         check_restored(lease.release(keep=False))
+
+
+def _wait_for_traffic(client: AgentClient, device: str, lease: Lease, settle_s: float) -> None:
+    """Returns once packets come in again, or `_RESET_S` have passed; a write may have reset the link."""
+    ends = monotonic() + _RESET_S
+    _, packets = _counters(client.sensors(), device)
+    while True:
+        lease.sleep(settle_s)
+        _, now = _counters(client.sensors(), device)
+        if now > packets or monotonic() > ends:
+            return
 
 
 def _check_values(client: AgentClient, device: str, values_us: Sequence[float]) -> None:

@@ -28,7 +28,8 @@ class Agent(AgentClient):
     def acquire(self, holder: str, ttl_s: float) -> str:
         return f"lease of {holder}, {ttl_s:g} s"
 
-    def renew(self, lease: str) -> None:
+    def renew(self, lease: str, *, timeout_s: float) -> None:
+        assert 0 < timeout_s < 1
         self.renewed.append(lease)
         error = self._answer(len(self.renewed))
         if error is not None:

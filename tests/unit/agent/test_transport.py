@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from bayop.agent import transport
 from bayop.agent.address import Credentials, HttpsAddress, UnixAddress
 from bayop.agent.transport import ConflictError, Transport, UnreachableError
 from bayop.errors import BayopError, DriftError, InputError, UnsupportedError
@@ -92,10 +91,9 @@ def test_what_is_no_agent_is_told_apart(tmp_path: Path, reply: bytes, said: str)
     assert caught.value.exit_code == 4
 
 
-def test_silence_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "TIMEOUT_S", 0.2)
+def test_silence_ends(tmp_path: Path) -> None:
     with answering(tmp_path / "s", None) as agent, pytest.raises(UnreachableError, match=r"within 0\.2 s"):
-        agent.request("GET", "/v1/status")
+        agent.request("GET", "/v1/status", timeout_s=0.2)
 
 
 def test_no_socket_and_nobody_behind_it(tmp_path: Path) -> None:
