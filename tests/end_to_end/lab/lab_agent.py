@@ -57,8 +57,10 @@ class LabAgent:
         self._machine.run(f"{START} start {shlex.join(environment)}")
 
     def ensure_running(self) -> None:
-        """Starts it unless it runs."""
-        self._machine.run(f"{START} pidof bayop-agent >/dev/null || start")
+        """Starts it unless it runs, and returns once it listens."""
+        self._machine.run(
+            f"{START} pidof bayop-agent >/dev/null || start; until [ -S {SOCKET} ]; do usleep 10000; done"
+        )
 
     def end(self, signal: str = "TERM") -> None:
         """Ends it with a signal and waits until it is gone."""
