@@ -7,7 +7,7 @@ from typing import Final
 
 from bayop.cli import arguments, twin_flags
 from bayop.cli.output import console, print_json
-from bayop.cli.twin_fit import add_problem, calibrate, cells_to_fit
+from bayop.cli.twin_fit import add_problem, calibrate, cells_to_fit, parameters_to_fit
 from bayop.errors import InputError
 
 EXAMPLE: Final = """\
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fits and predicts once for every load, and prints the errors of the predictions."""
-    from bayop.study.calibrate import named_parameters, scattered
+    from bayop.study.calibrate import scattered
     from bayop.study.validate import compare, errors_by_load
     from bayop.target.twin import load_profile
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     loads = sorted({cell.qps for cell in cells})
     if len(loads) < 2:
         raise InputError("a cross-validation needs cells at two loads or more", value=f"{len(loads)} load")
-    parameters = named_parameters(profile, args.parameters)
+    parameters = parameters_to_fit(args, profile)
     results = []
     with twin_flags.progress("sweeps", args.sweeps * len(loads)) as bar:
         for number, held_out in enumerate(loads):

@@ -6,6 +6,7 @@ import argparse
 import errno
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -64,13 +65,24 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
     arguments.add_json(parser)
 
 
-def cells_to_fit(args: argparse.Namespace, loads: Sequence[float] = ()) -> list[Cell]:
-    """The measured cells that `add_problem`'s flags name, at some loads (or all).
+def cells_to_fit(args: argparse.Namespace) -> list[Cell]:
+    """The measured cells that `add_problem`'s flags name, at all loads.
 
     Raises:
-        InputError: the file is no study, or it has no such operating system or load.
+        InputError: the file is no study, or it has no such operating system.
     """
-    return twin_flags.cells_of(args.data, os=args.os or args.profile.partition("-")[0], qps=loads)
+    return twin_flags.cells_of(args.data, os=args.os or args.profile.partition("-")[0])
+
+
+def parameters_to_fit(args: argparse.Namespace, profile: _core.Profile) -> list[str]:
+    """The keys that `--parameters` names.
+
+    Raises:
+        InputError: a name is neither a group nor the key of a number that can be fitted.
+    """
+    from bayop.study.calibrate import named_parameters
+
+    return arguments.reader(partial(named_parameters, profile), "--parameters")(args.parameters)
 
 
 def calibrate(
@@ -96,7 +108,6 @@ def calibrate(
 
 def run(args: argparse.Namespace) -> int:
     """Fits, writes the profile, and prints what changed and how well it fits at every load."""
-    from bayop.study.calibrate import named_parameters
     from bayop.study.validate import compare, errors_by_load
     from bayop.target.profile_text import with_numbers
     from bayop.target.twin import parse_profile, read_profile
@@ -105,8 +116,8 @@ def run(args: argparse.Namespace) -> int:
     text, source = read_profile(args.profile)
     profile = parse_profile(text, source=source)
     cells = cells_to_fit(args)
-    fitted = cells_to_fit(args, args.loads)
-    parameters = named_parameters(profile, args.parameters)
+    fitted = twin_flags.cells_at(cells, args.loads)
+    parameters = parameters_to_fit(args, profile)
 
     def errors(server: _core.Profile) -> list[Errors]:
         return errors_by_load(

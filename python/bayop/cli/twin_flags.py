@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -68,23 +69,31 @@ def add_loads(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def cells_of(path: Path, *, os: str | None, qps: Sequence[float]) -> list[Cell]:
+def cells_of(path: Path, *, os: str | None, qps: Sequence[float] = ()) -> list[Cell]:
     """The cells of a study on one operating system (or all) at some loads (or all).
 
     Raises:
         InputError: the file is no study, or it has no such operating system or load.
     """
-    from bayop.study.validate import read_cells, select_loads
+    from bayop.study.validate import read_cells
 
     cells = read_cells(path)
     systems = sorted({cell.os for cell in cells})
     if os is not None and os not in systems:
         hint = f"it has {', '.join(systems)}"
         raise InputError("the study has trials of this operating system", value=os, place="--os", hint=hint)
-    try:
-        return select_loads([cell for cell in cells if os in (None, cell.os)], qps)
-    except InputError as error:
-        raise error.at("--loads") from error
+    return cells_at([cell for cell in cells if os in (None, cell.os)], qps)
+
+
+def cells_at(cells: Sequence[Cell], qps: Sequence[float]) -> list[Cell]:
+    """Those of the cells that were measured at some loads (or all).
+
+    Raises:
+        InputError: nothing was measured at one of the loads.
+    """
+    from bayop.study.validate import select_loads
+
+    return arguments.reader(partial(select_loads, cells), "--loads")(qps)
 
 
 def app_of(path: Path) -> str:

@@ -8,9 +8,10 @@ soft loss keeps single odd cells from bending everything else.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,7 +196,7 @@ def checked_parameters(profile: _core.Profile, parameters: Sequence[str]) -> dic
     """Present values of parameters.
 
     Raises:
-        InputError: a parameter is no number of the profile, or comes twice.
+        InputError: a parameter is no number of the profile, a whole one, or comes twice.
     """
     from difflib import get_close_matches
 
@@ -210,6 +211,12 @@ def checked_parameters(profile: _core.Profile, parameters: Sequence[str]) -> dic
             )
             raise InputError(
                 "a parameter is the dotted key of a number in the profile, or a group", value=key, hint=hint
+            )
+        if _is_count(profile, key):
+            raise InputError(
+                "a fit moves numbers in small steps, and this one is a count",
+                value=key,
+                hint="try its values one by one, each in a copy of the profile",
             )
     if not parameters or len(set(parameters)) != len(parameters):
         raise InputError("a fit has at least one parameter, each once", value=", ".join(parameters))
@@ -228,6 +235,14 @@ def named_parameters(profile: _core.Profile, names: Sequence[str]) -> list[str]:
         group = GROUPS.get(name)
         keys |= dict.fromkeys([name] if group is None else [key for key in group if values.get(key, 0.0) > 0.0])
     return list(checked_parameters(profile, list(keys)))
+
+
+def _is_count(profile: _core.Profile, key: str) -> bool:
+    """Whether the profile has a whole number at a dotted key, such as `machine.cores`."""
+    slot: Any = tomllib.loads(profile.to_toml())
+    for part in key.split("."):
+        slot = slot[int(part) if isinstance(slot, list) else part]
+    return isinstance(slot, int)
 
 
 def scattered(profile: _core.Profile, parameters: Sequence[str], *, relative_sd: float, seed: int) -> _core.Profile:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +205,20 @@ class TestFit:
         ]
         assert errors[3]["mape_pct"]["utilization"] < errors[1]["mape_pct"]["utilization"]
 
+    def test_reads_its_data_once(self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """So that the data can come from a pipe."""
+        pipe = tmp_path / "pipe.csv"
+        os.mkfifo(pipe)
+
+        def write() -> None:
+            pipe.write_text(study.read_text(encoding="utf-8"), encoding="utf-8")
+            pipe.unlink()
+
+        threading.Thread(target=write, daemon=True).start()
+        argv = ["twin", "fit", "--data", str(pipe), "--profile", "ebbrt-memcached", "--loads", "500000"]
+        argv += ["--parameters", "app.network_us", "--sweeps", "2", "--out", str(tmp_path / "p.toml")]
+        assert main([*argv, *SMALL]) == 0, capsys.readouterr().err
+
     def test_people_get_tables(self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         argv = ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--parameters", "app.network_us"]
         assert main([*argv, "--sweeps", "2", "--out", str(tmp_path / "p.toml"), *SMALL]) == 0
@@ -213,7 +229,12 @@ class TestFit:
     @pytest.mark.parametrize(
         ("more", "said", "hint"),
         [
-            (["--parameters", "app.request_kcycle"], "the dotted key of a number", "did you mean app.request_kcycles?"),
+            (
+                ["--parameters", "app.request_kcycle"],
+                "--parameters: a parameter is the dotted key of a number",
+                "did you mean app.request_kcycles?",
+            ),
+            (["--parameters", "machine.cores"], "--parameters: a fit moves numbers in small steps", "one by one"),
             (["--parameters", "application,"], "the dotted key of a number", None),
             (["--loads", "1"], "--loads: a load is one that was measured", "200000"),
             (["--sweeps", "0"], "--sweeps: a whole number from 1 to 1000000000 is expected", None),

@@ -85,6 +85,7 @@ def test_names_may_mix_keys_and_groups_and_overlap() -> None:
         (["zzz"], "dotted key", "groups: application, system, power"),
         ([], "at least one parameter", None),
         (["app.network_us", "app.network_us"], "each once", None),
+        (["machine.cores"], "this one is a count, but got 'machine.cores'", "one by one"),
     ],
 )
 def test_parameters_that_do_not_exist(parameters: list[str], rule: str, hint: str | None) -> None:

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import numpy as np
+import pytest
+
+from bayop.objective import Objective
+from bayop.optimize.base import Problem
+from bayop.optimize.grey_box.belief import Belief, Window, believe
+from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs
+from bayop.optimize.grey_box.model import Posterior
+from bayop.optimize.grey_box.outputs import Outputs
+from bayop.slo import Slo
+from bayop.space import RX_USECS, Knob, Space, Steps
+
+SLO = Slo.parse("p99<500us")
+SPACE = Space((Knob(RX_USECS, Steps(0, 400, 2)),))
+WINDOW = Window(latency_sd=0.02, duration_s=2.0)
+
+
+class Known:
+    """A posterior that is what a test says: for each output its mean in its own unit, and one relative sd for all."""
+
+    def __init__(self, *means: float, sd: float, utilization: bool = True) -> None:
+        self._means, self._sd, self._utilization = means, sd, utilization
+
+    def predict(self, at: Inputs, outputs: list[int]) -> tuple[Array, Array]:
+        mean = np.log([[self._means[o]] * len(at) for o in outputs])
+        return mean, np.full_like(mean, self._sd)
+
+    def has_seen(self, output: int) -> bool:
+        return self._utilization or output != 0
+
+
+def belief_of(known: Known, objective: str = "power") -> Belief:
+    problem = Problem(SPACE, SLO, Objective.parse(objective, SLO), 1000.0)
+    at = Encoder(SPACE).encode([{RX_USECS: 50}], np.zeros(1))
+    outputs = Outputs.of(problem, explained=True)
+    return believe(cast("Posterior", known), outputs, problem, at, WINDOW, trust=0.9)
+
+
+def test_a_latency_at_the_limit_is_safe_in_half_of_all_cases() -> None:
+    assert belief_of(Known(0.4, 500.0, 100.0, sd=0.1)).safe[0] == pytest.approx(0.5)
+    far_below, far_above = (belief_of(Known(0.4, us, 100.0, sd=0.1)).safe[0] for us in (250.0, 1000.0))
+    assert far_below > 0.999
+    assert far_above < 0.001
+
+
+def test_a_model_that_knows_nothing_of_a_hopeless_latency_finds_it_implausible() -> None:
+    hopeless = belief_of(Known(0.4, 2000.0, 100.0, sd=2.0))
+    assert hopeless.safe[0] > 0.2
+    assert hopeless.plausible[0] < 1e-6
+
+
+def test_cores_that_can_not_keep_up_are_unstable_where_utilization_is_measured() -> None:
+    assert belief_of(Known(0.5, 200.0, 100.0, sd=0.05)).stable[0] > 0.999
+    assert belief_of(Known(0.95, 200.0, 100.0, sd=0.05)).stable[0] < 0.05
+    assert belief_of(Known(0.95, 200.0, 100.0, sd=0.05, utilization=False)).stable[0] == 1.0
+
+
+@pytest.mark.parametrize(("objective", "value", "sd"), [("power", 100.0, 5.0), ("power_w^2", 1e4, 1e3)])
+def test_the_objective_carries_the_uncertainty_of_what_it_is_made_of(objective: str, value: float, sd: float) -> None:
+    belief = belief_of(Known(0.4, 200.0, 100.0, sd=0.05), objective)
+    assert belief.objective[0] == pytest.approx(value)
+    assert belief.objective_sd[0] == pytest.approx(sd, rel=0.01)
+
+
+def test_energy_is_that_of_one_window() -> None:
+    assert belief_of(Known(0.4, 200.0, 100.0, sd=0.05), "energy_j").objective[0] == pytest.approx(200.0)
+
+
+def test_an_expression_without_a_value_is_worth_no_trial() -> None:
+    belief = belief_of(Known(0.4, 200.0, 100.0, sd=0.05), "power_w / (p99_us - p99_us)")
+    assert belief.objective[0] > 1e99
+    assert math.isfinite(belief.objective[0])
+
+
+def test_a_promise_counts_only_as_far_as_it_can_be_trusted() -> None:
+    belief = belief_of(Known(0.4, 500.0, 100.0, sd=0.1))
+    free, constrained = (belief.promise(120.0, constrained=c)[0] for c in (False, True))
+    assert free == pytest.approx(20.0, rel=0.05)
+    assert constrained == pytest.approx(free * belief.trusted[0])
+    assert 0.0 < belief.trusted[0] < 1.0
