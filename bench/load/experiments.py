@@ -1,0 +1,269 @@
+"""The experiments: the peak, the truth of a p99, a server that stalls, and the arrivals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from bench.load.generators import REPLY_BYTES, REQUEST_BYTES, Bayop, Generator, Shape
+from bench.load.processes import RunError, Stalls, memcached
+from bench.load.truth import Requests, TruthError, Watch
+
+QUANTILE: Final = 0.99
+STALL_S: Final = 0.05
+_PERIOD_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """One run at the peak.
+
+    Attributes:
+        round: Runs of the same round were neighbours in time; 0 is the choice of the shape.
+        generator: Its name.
+        shape: Connections x requests under way on each.
+        blocking: It slept between events, if it has that choice.
+        qps: Answers/s.
+        busy: Share of its core that the generator used.
+    """
+
+    round: int
+    generator: str
+    shape: str
+    blocking: bool
+    qps: float
+    busy: float
+
+    @property
+    def capacity_qps(self) -> float:
+        """What a core that did nothing else would reach with a server that is never the limit."""
+        return self.qps / self.busy
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """A reported p99 beside the truth.
+
+    Attributes:
+        round: As above.
+        generator: Its name.
+        offered_qps: What it was told.
+        achieved_qps: What was answered.
+        reported_us: Its p99.
+        wire_us: p99 from leaving to arriving, seen by eBPF below the client's sockets.
+        due_us: The same from the intended send time, where the generator tells it.
+        lateness_us: p99 of the time from the intended time to leaving, likewise.
+    """
+
+    round: int
+    generator: str
+    offered_qps: float
+    achieved_qps: float
+    reported_us: float
+    wire_us: float
+    due_us: float | None = None
+    lateness_us: float | None = None
+
+    @property
+    def off(self) -> float:
+        """Relative error of the reported p99 to the truth of what it says it is."""
+        return self.reported_us / (self.due_us or self.wire_us) - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stalled:
+    """A reported p99 of a server that stalls, beside the analytic one."""
+
+    round: int
+    generator: str
+    offered_qps: float
+    achieved_qps: float
+    reported_us: float
+    analytic_us: float
+
+    @property
+    def off(self) -> float:
+        """Relative error."""
+        return self.reported_us / self.analytic_us - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Kolmogorov-Smirnov distances from a Poisson process at the offered load.
+
+    Gaps are compared with the exponential distribution. Times are compared with the uniform distribution, which they
+    have given their number (Cox and Lewis, "The Statistical Analysis of Series of Events", section 6.2).
+
+    Attributes:
+        round: As above.
+        offered_qps: The load.
+        requests: How many; chance alone gives a distance of up to 1.36 / sqrt(requests), in 95 % of all runs.
+        intended_gaps: Of the gaps between intended send times.
+        sent_times: Of the times at which requests left, as the kernel saw it.
+        sent_gaps: Of the gaps between these.
+        together: Share of requests that left in one segment with the one before.
+        lateness_p50_us: Median of the time from the intended time to leaving.
+    """
+
+    round: int
+    offered_qps: float
+    requests: int
+    intended_gaps: float
+    sent_times: float
+    sent_gaps: float
+    together: float
+    lateness_p50_us: float
+
+
+class Bench:
+    """Generators on one core and a server on another; a new server for each run, with the records stored."""
+
+    def __init__(self, *, server_cpu: int, duration_s: float, build: Path) -> None:
+        self._server_cpu, self._duration_s, self._build = server_cpu, duration_s, build
+
+    def peak(self, round_: int, generator: Generator, shape: Shape, *, blocking: bool = False) -> Peak:
+        """Runs at the peak.
+
+        Raises:
+            RunError: the run was too short to see what the generator used.
+        """
+        with memcached(cpu=self._server_cpu) as (_, port):
+            generator.store(port)
+            seen = generator.load(port, shape, duration_s=self._duration_s, qps=None, blocking=blocking)
+        if seen.busy is None:
+            raise RunError(f"{generator.name} ended before {self._duration_s:g} s")
+        return Peak(round_, generator.name, str(shape), blocking, seen.qps, seen.busy)
+
+    def accuracy(self, round_: int, generator: Generator, shape: Shape, qps: float) -> Accuracy:
+        """Runs at a load with the kernel's log beside it."""
+        if isinstance(generator, Bayop):
+            return self._own(round_, generator, shape, qps)[0]
+        with memcached(cpu=self._server_cpu) as (_, port):
+            generator.store(port)
+            with Watch(port, self._build) as watch:
+                seen = generator.load(port, shape, duration_s=self._duration_s, qps=qps)
+                true = watch.requests(REQUEST_BYTES, REPLY_BYTES)
+        return Accuracy(round_, generator.name, qps, seen.qps, seen.p99_us, true.latency_us(QUANTILE))
+
+    def arrivals(self, round_: int, generator: Bayop, shape: Shape, qps: float) -> Arrival:
+        """Runs at a load and compares its gaps with those that were asked for."""
+        return self._own(round_, generator, shape, qps)[1]
+
+    def _own(self, round_: int, generator: Bayop, shape: Shape, qps: float) -> tuple[Accuracy, Arrival]:
+        with memcached(cpu=self._server_cpu) as (_, port):
+            generator.store(port)
+            with Watch(port, self._build) as watch:
+                seen = generator.load(port, shape, duration_s=self._duration_s, qps=qps, save_samples=True)
+                true = watch.requests(REQUEST_BYTES, REPLY_BYTES)
+        intended_ns = _intended(generator.samples, true)
+        due_us = float(np.quantile(true.received_ns - intended_ns, QUANTILE)) / 1e3
+        late_us = (true.sent_ns - intended_ns) / 1e3
+        accuracy = Accuracy(
+            round_,
+            generator.name,
+            qps,
+            seen.qps,
+            seen.p99_us,
+            true.latency_us(QUANTILE),
+            due_us,
+            float(np.quantile(late_us, QUANTILE)),
+        )
+        gaps_ns = _gaps(true.sent_ns)
+        arrival = Arrival(
+            round_,
+            qps,
+            len(intended_ns),
+            exponential_distance(_gaps(np.sort(intended_ns)), 1e9 / qps),
+            uniform_distance(true.sent_ns),
+            exponential_distance(gaps_ns, 1e9 / qps),
+            float(np.mean(gaps_ns == 0)),
+            float(np.median(late_us)),
+        )
+        return accuracy, arrival
+
+    def stalled(self, round_: int, generator: Generator, shape: Shape, qps: float) -> Stalled:
+        """Runs at a load while the server is stopped again and again."""
+        with memcached(cpu=self._server_cpu) as (server, port):
+            generator.store(port)
+            with Stalls(server, stall_s=STALL_S, period_s=_PERIOD_S) as stalls:
+                seen = generator.load(port, shape, duration_s=self._duration_s, qps=qps)
+        # Those before and after the load are like those within it, of which there is one in every period.
+        spans_s = [end - start for start, end in stalls.spans_s]
+        analytic_us = 1e6 * stalled_latency_s(spans_s, len(spans_s) * _PERIOD_S, QUANTILE)
+        return Stalled(round_, generator.name, qps, seen.qps, seen.p99_us, analytic_us)
+
+
+def best_shapes(peaks: Sequence[Peak]) -> dict[str, str]:
+    """The shape with the greatest median of each generator."""
+    best: dict[str, tuple[float, str]] = {}
+    for name, shape in {(p.generator, p.shape) for p in peaks}:
+        qps = median(p.qps for p in peaks if (p.generator, p.shape) == (name, shape))
+        best[name] = max(best.get(name, (0.0, "")), (qps, shape))
+    return {name: shape for name, (_, shape) in best.items()}
+
+
+def stalled_latency_s(stalls_s: Sequence[float], duration_s: float, quantile: float) -> float:
+    """A quantile of the latency when a server answers at once, except while it is stopped.
+
+    A request that is due when `x` is left of a stall waits for `x`; requests are due at any time with the same
+    probability. So the share that waits longer than `w` is the sum of max(stall - w, 0) / duration over all stalls,
+    which falls in `w`.
+
+    Raises:
+        ValueError: less than 1 - quantile of the time is spent in stalls.
+    """
+    share, longest_first = 1.0 - quantile, sorted(stalls_s, reverse=True)
+    total_s = 0.0
+    for count, stall_s in enumerate(longest_first, start=1):
+        total_s += stall_s
+        wait_s = (total_s - share * duration_s) / count
+        shorter_s = longest_first[count] if count < len(longest_first) else 0.0
+        if shorter_s <= wait_s <= stall_s:
+            return wait_s
+    raise ValueError(f"stalls of {sum(stalls_s):g} s in {duration_s:g} s do not reach the quantile {quantile:g}")
+
+
+def exponential_distance(gaps_ns: npt.NDArray[np.int64], mean_ns: float) -> float:
+    """Kolmogorov-Smirnov distance between gaps and an exponential distribution of this mean."""
+    values, counts = np.unique(gaps_ns, return_counts=True)
+    return _distance(counts, -np.expm1(-values / mean_ns))
+
+
+def uniform_distance(times_ns: npt.NDArray[np.int64]) -> float:
+    """Kolmogorov-Smirnov distance between times and a uniform distribution from the first to the last."""
+    values, counts = np.unique(times_ns, return_counts=True)
+    return _distance(counts, (values - values[0]) / (values[-1] - values[0]))
+
+
+def _distance(counts: npt.NDArray[np.intp], expected: npt.NDArray[np.float64]) -> float:
+    """Between the steps of an empirical distribution and a continuous one; equal values are one step."""
+    after = np.cumsum(counts) / counts.sum()
+    before = after - counts / counts.sum()
+    return float(np.max(np.maximum(np.abs(after - expected), np.abs(before - expected))))
+
+
+def _gaps(times_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return times_ns[1:] - times_ns[:-1]
+
+
+def _intended(samples: Path, true: Requests) -> npt.NDArray[np.int64]:
+    """Intended send times of the requests that the kernel saw, on its clock.
+
+    The generator has one thread, which stamps requests right before it writes them, so its order of sending is the
+    kernel's; times in its file count from an origin that is not told. It is taken to be such that the quickest write
+    reached the kernel at once, which errs by that write's time, a microsecond or two.
+
+    Raises:
+        TruthError: the two do not have the same requests.
+    """
+    rows = np.loadtxt(samples, delimiter=",", skiprows=1, dtype=np.int64)
+    if len(rows) != len(true.sent_ns):
+        raise TruthError(f"the generator saved {len(rows)} requests, and the kernel saw {len(true.sent_ns)}")
+    in_order = rows[np.lexsort((rows[:, 0], rows[:, 1]))]
+    origin_ns = int(np.min(true.sent_ns - in_order[:, 1]))
+    return np.asarray(in_order[:, 0] + origin_ns, np.int64)

@@ -1,0 +1,172 @@
+"""Programs on a core of their own, ahead of whatever else this machine runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+_START_S: Final = 10.0
+
+
+class RunError(RuntimeError):
+    """A program did not do its work; the message holds what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A program that ended.
+
+    Attributes:
+        stdout: What it printed.
+        stderr: What it said beside.
+        busy: Share of the watched time in which it had the processor, in its own code or in the kernel; None when it
+            ended before.
+    """
+
+    stdout: str
+    stderr: str
+    busy: float | None
+
+
+def _first_on(cpu: int) -> Callable[[], None]:
+    """Before a program starts: binds it to a core, and puts it first there as far as this is allowed.
+
+    Not in a real-time class: the kernel stops a real-time process that polls for 50 ms of every second. A session is a
+    scheduling group of its own with its own niceness (sched(7), "The autogroup feature").
+    """
+
+    def bind() -> None:
+        os.sched_setaffinity(0, {cpu})
+        if os.geteuid() == 0:
+            os.setpriority(os.PRIO_PROCESS, 0, -20)
+            group = Path("/proc/self/autogroup")
+            if group.exists():
+                group.write_text("-20")
+
+    return bind
+
+
+def run(
+    words: Sequence[str],
+    *,
+    cpu: int,
+    timeout_s: float,
+    good: Sequence[int] = (0,),
+    watched_s: tuple[float, float] = (0, 0),
+) -> Run:
+    """Runs a program on a core to its end.
+
+    Args:
+        words: Program and arguments.
+        cpu: The core.
+        timeout_s: The longest that it may last.
+        good: Exit codes of success.
+        watched_s: From when to when its use of the processor is watched, in s since its start.
+
+    Raises:
+        RunError: it fails or lasts too long.
+    """
+    process = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_first_on(cpu),  # noqa: PLW1509 -- no thread of this process holds a lock that it needs
+    )
+    with process:
+        try:
+            busy = _busy(process, *watched_s)
+            stdout, stderr = process.communicate(timeout=timeout_s)
+        except BaseException as error:
+            process.kill()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise RunError(f"{words[0]} did not end within {timeout_s:g} s") from error
+            raise
+    if process.returncode not in good:
+        raise RunError(f"{' '.join(words)} ended with {process.returncode}: {stderr.strip() or stdout.strip()}")
+    return Run(stdout, stderr, busy)
+
+
+def _busy(process: subprocess.Popen[str], from_s: float, to_s: float) -> float | None:
+    """Share of a core that a process uses from one time after now to another; None when it has ended by then."""
+
+    def used_s() -> float | None:
+        fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        ended = fields[0] in "ZX"
+        return None if ended else (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    if to_s <= from_s:
+        return None
+    time.sleep(from_s)
+    before_s, start_s = used_s(), time.monotonic()
+    time.sleep(to_s - from_s)
+    after_s, end_s = used_s(), time.monotonic()
+    return None if before_s is None or after_s is None else (after_s - before_s) / (end_s - start_s)
+
+
+@contextmanager
+def memcached(*, cpu: int) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A memcached with one thread on a core, and its port of the loopback interface."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    user = ["-u", "root"] if os.geteuid() == 0 else []
+    words = ["memcached", *user, "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1", "-m", "256"]
+    with subprocess.Popen(words, start_new_session=True, preexec_fn=_first_on(cpu)) as server:  # noqa: PLW1509
+        try:
+            _await_port(port)
+            yield server, port
+        finally:
+            server.send_signal(signal.SIGCONT)
+            server.kill()
+
+
+def _await_port(port: int) -> None:
+    deadline_s = time.monotonic() + _START_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError as error:
+            if time.monotonic() > deadline_s:
+                raise RunError("memcached does not listen") from error
+            time.sleep(0.02)
+        else:
+            return
+
+
+class Stalls:
+    """Stops a process for a while in every period, and notes when it was stopped. A context."""
+
+    def __init__(self, process: subprocess.Popen[bytes], *, stall_s: float, period_s: float) -> None:
+        self._process, self._stall_s, self._period_s = process, stall_s, period_s
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._stall)
+        self.spans_s: list[tuple[float, float]] = []
+        """From when to when it was stopped, on CLOCK_MONOTONIC."""
+
+    def _stall(self) -> None:
+        due_s = time.monotonic() + self._period_s / 2
+        while not self._over.wait(due_s - time.monotonic()):
+            self._process.send_signal(signal.SIGSTOP)
+            stopped_s = time.monotonic()
+            time.sleep(self._stall_s)
+            self._process.send_signal(signal.SIGCONT)
+            self.spans_s.append((stopped_s, time.monotonic()))
+            due_s += self._period_s
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()

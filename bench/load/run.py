@@ -1,0 +1,142 @@
+"""`bayop load` beside mutilate and memtier_benchmark: its peak, and whether what it reports is true.
+
+A generator on one core, a memcached of one thread on another. Rounds are interleaved, so that a disturbance hits all
+generators alike; compare ratios. What the kernel saw comes from eBPF: root, clang and libbpf are needed.
+
+The peers are built from their public sources and found by their paths; docs/benchmarks.md names the versions.
+
+Example:
+  python -m bench.load.run --peers mutilate=../mutilate/mutilate,memtier=../memtier_benchmark/memtier_benchmark
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Final
+
+from bench import environment
+from bench.load.experiments import Accuracy, Arrival, Bench, Peak, Stalled, best_shapes
+from bench.load.generators import Bayop, Generator, Memtier, Mutilate, Shape
+from bench.load.summary import peaks_of, summary
+
+_SHAPES: Final = "16x1,4x32,16x16,16x128,64x16"
+_PEERS: Final = {"mutilate": Mutilate, "memtier": Memtier}
+_STALLED_QPS: Final = 2000.0
+_EVEN_SHAPE: Final = Shape(4, 1)
+"""For the server that stalls: each generator as its user would run it at a low load, with its default depth."""
+_SPARSE_QPS: Final = (5000.0, 20_000.0)
+
+
+@dataclass(slots=True)
+class Rows:
+    """What was measured, by experiment."""
+
+    peak: list[Peak] = field(default_factory=list)
+    accuracy: list[Accuracy] = field(default_factory=list)
+    stalled: list[Stalled] = field(default_factory=list)
+    arrivals: list[Arrival] = field(default_factory=list)
+
+
+def main() -> None:
+    """Runs everything, prints the summary and writes it beside the raw rows."""
+    args = _arguments()
+    rows = Rows()
+    with tempfile.TemporaryDirectory() as folder:
+        bayop = Bayop(cpu=args.client_cpu, scratch=Path(folder))
+        peers = [_PEERS[name](path, cpu=args.client_cpu, scratch=Path(folder)) for name, path in args.peers.items()]
+        measure(rows, bayop, peers, args)
+    text = summary(rows.peak, rows.accuracy, rows.stalled, rows.arrivals)
+    out = args.out or Path(__file__).parent / "results" / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}"
+    out.mkdir(parents=True, exist_ok=True)
+    for name in (f.name for f in fields(rows)):
+        _write_csv(out / f"{name}.csv", getattr(rows, name))
+    env = environment.describe("bench.load.run", sys.argv[1:])
+    (out / "env.json").write_text(json.dumps({**env, "loadavg": _loadavg()}, indent=2) + "\n")
+    (out / "summary.md").write_text(text)
+    sys.stdout.write(text)
+
+
+def measure(rows: Rows, bayop: Bayop, peers: Sequence[Generator], args: argparse.Namespace) -> None:
+    """Fills the rows."""
+    bench = Bench(server_cpu=args.server_cpu, duration_s=args.duration, build=args.build)
+    generators: list[Generator] = [bayop, *peers]
+    for shape in args.shapes:
+        rows.peak += [bench.peak(0, generator, shape) for generator in generators]
+        _say(rows.peak[-len(generators) :])
+    shapes = {name: _shape(text) for name, text in best_shapes(rows.peak).items()}
+    rounds = range(1, args.rounds + 1)
+    for round_ in rounds:
+        for blocking in (False, True):
+            rows.peak += [bench.peak(round_, g, shapes[g.name], blocking=blocking) for g in generators]
+            _say(rows.peak[-len(generators) :])
+    half = {name: peak_qps / 2.0 for name, peak_qps in peaks_of(rows.peak).items()}
+    for round_ in rounds:
+        rows.accuracy += [bench.accuracy(round_, g, shapes[g.name], half[g.name]) for g in generators]
+        rows.stalled += [bench.stalled(round_, g, _EVEN_SHAPE, _STALLED_QPS) for g in generators]
+        loads = (half[bayop.name], *_SPARSE_QPS)
+        rows.arrivals += [bench.arrivals(round_, bayop, shapes[bayop.name], qps) for qps in loads]
+    _say([*rows.accuracy, *rows.stalled, *rows.arrivals])
+
+
+def _say(rows: Sequence[object]) -> None:
+    for row in rows:
+        print(row, file=sys.stderr)
+
+
+def _loadavg() -> str:
+    return Path("/proc/loadavg").read_text(encoding="utf-8").strip()
+
+
+def _shape(text: str) -> Shape:
+    connections, _, depth = text.partition("x")
+    return Shape(int(connections), int(depth))
+
+
+def _peer_paths(text: str) -> dict[str, Path]:
+    paths = {name: Path(path) for name, _, path in (pair.partition("=") for pair in text.split(","))}
+    for name, path in paths.items():
+        if name not in _PEERS:
+            raise argparse.ArgumentTypeError(f"a peer is one of {', '.join(_PEERS)}, but got {name!r}")
+        if not path.is_file():
+            raise argparse.ArgumentTypeError(f"{name}=PATH names its program, but got {str(path)!r}")
+    return paths
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", type=_peer_paths, default={}, metavar="NAME=PATH,...", help="mutilate, memtier")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--duration", type=float, default=5.0, metavar="SECONDS", help="of a run; whole seconds")
+    parser.add_argument(
+        "--shapes",
+        type=lambda text: [_shape(shape) for shape in text.split(",")],
+        default=_SHAPES,
+        metavar="CONNECTIONSxDEPTH,...",
+        help=f"what is tried to find each generator's best (default: {_SHAPES})",
+    )
+    parser.add_argument("--client-cpu", type=int, default=0)
+    parser.add_argument("--server-cpu", type=int, default=1)
+    parser.add_argument("--build", type=Path, default=Path("build/bench"), help="folder for the compiled eBPF program")
+    parser.add_argument("--out", type=Path, help="folder of the results (default: bench/load/results/...)")
+    return parser.parse_args()
+
+
+def _write_csv(path: Path, rows: Sequence[object]) -> None:
+    if not rows:
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [f.name for f in fields(rows[0])])  # type: ignore[arg-type]
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)  # type: ignore[call-overload]
+
+
+if __name__ == "__main__":
+    main()
