@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Final
 
 from bayop import _core
@@ -18,6 +20,9 @@ EXAMPLE: Final = """\
   bayop knobs --agent unix:/run/bayop/agent.sock
   bayop knobs --markdown
 """
+
+_MOST_NAMES: Final = 4
+"""How many places are named where more are alike."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,23 +73,45 @@ def _print_machine(client: AgentClient, *, json: bool) -> None:
         return
     table = new_table()
     table.add_column("knob", no_wrap=True)
-    table.add_column("place", no_wrap=True)
-    table.add_column("in effect", justify="right", no_wrap=True)
+    table.add_column("place", overflow="fold")
+    table.add_column("in effect", justify="right", overflow="fold")
     table.add_column("takes", overflow="fold")
-    table.add_column("BayOp may write", overflow="fold")
+    table.add_column("allowed", overflow="fold")
     remarks = [f"no {knob_id}: {why}" for knob_id, why in machine.missing.items()]
     for knob in machine.knobs:
-        for place in knob.places:
+        for place, where in _alike(knob.places):
             effective = "unknown" if place.effective is None else format_value(knob.id, place.effective)
             if place.error is not None:
-                remarks.append(f"{knob.id}@{place.at}: {place.error}")
-            allowed = "no" if place.allowed is None else _describe(knob.id, place.allowed)
-            cells = (knob.id, place.at, effective, _describe(knob.id, place.domain), allowed)
+                remarks.append(f"{knob.id} of {where}: {place.error}")
+            cells = (knob.id, where, effective, _describe(knob.id, place.domain), _allowed(knob.id, place))
             table.add_row(*map(literal, cells))
     screen = console()
     screen.print(table)
     for remark in remarks:
         screen.print(literal(remark), style="dim")
+
+
+def _alike(places: Sequence[Place]) -> list[tuple[Place, str]]:
+    """One of all places that are alike, and the names of them all: CPUs and queues come by the dozen."""
+    names: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    first: dict[tuple[object, ...], Place] = {}
+    for place in places:
+        key = (place.domain, place.allowed, place.effective, place.error)
+        names[key].append(place.at)
+        first.setdefault(key, place)
+    return [(place, _enumerate(names[key])) for key, place in first.items()]
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[: _MOST_NAMES - 1])} and {len(names) - _MOST_NAMES + 1} more"
+
+
+def _allowed(knob_id: str, place: Place) -> str:
+    if place.allowed is None:
+        return "none"
+    return "all" if place.allowed == place.domain else _describe(knob_id, place.allowed)
 
 
 def _describe(knob_id: str, domain: Domain) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bayop import _core
-from bayop.cli import main
+from bayop.agent.messages import Place
+from bayop.cli import knobs, main
 from bayop.cli.knobs_page import page
+from bayop.space import Steps
 
 
 def test_people_get_a_table_with_every_knob(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,6 +41,30 @@ def test_the_committed_page_is_not_stale() -> None:
     file = Path(__file__).resolve().parents[3] / "docs" / "reference" / "knobs.md"
     printed = page(_core.knob_catalogue(), _core.driver_rules())
     assert file.read_text(encoding="utf-8") == printed, f"bayop knobs --markdown > {file}"
+
+
+def test_places_that_are_alike_share_a_line() -> None:
+    def place(at: str, **changes: Any) -> Place:
+        return replace(Place(at, Steps(0, 100, 1), None, 50.0, None), **changes)
+
+    queues = [place(f"eth0/rx-{n}") for n in range(6)]
+    allowed = place("eth1", allowed=Steps(0, 50, 1))
+    unreadable = place("eth2", effective=None, error="the link is down")
+    rows = [(first, where) for first, where in knobs._alike([queues[0], allowed, *queues[1:], unreadable])]
+    assert rows == [
+        (queues[0], "eth0/rx-0, eth0/rx-1, eth0/rx-2 and 3 more"),
+        (allowed, "eth1"),
+        (unreadable, "eth2"),
+    ]
+    assert knobs._alike(queues[:4])[0][1] == "eth0/rx-0, eth0/rx-1, eth0/rx-2, eth0/rx-3"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "said"),
+    [(None, "none"), (Steps(0, 100, 2), "all"), (Steps(0, 50, 2), "0us to 50us in steps of 2us")],
+)
+def test_what_is_allowed_is_said_in_short(allowed: Steps | None, said: str) -> None:
+    assert knobs._allowed("nic.rx_usecs", Place("eth0", Steps(0, 100, 2), allowed, 50.0, None)) == said
 
 
 @pytest.mark.parametrize(
