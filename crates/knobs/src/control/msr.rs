@@ -4,11 +4,14 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 
 use crate::error::{Error, Result};
-use crate::host::{Host, refusal};
+use crate::host::{Host, in_the_service, refusal};
 
-/// What lets a register be written at all.
-const HINT: &str =
-    "modprobe msr, with msr.allow_writes=on on the kernel's command line; under Secure Boot the kernel refuses";
+/// What lets a register be read and written at all.
+fn hint() -> String {
+    let kernel =
+        "modprobe msr, with msr.allow_writes=on on the kernel's command line; under Secure Boot the kernel refuses";
+    format!("{kernel}; {}", in_the_service("msr.conf"))
+}
 
 pub(super) fn read(host: &Host, cpu: u32, register: u32) -> Result<u64> {
     let path = path(cpu);
@@ -17,7 +20,7 @@ pub(super) fn read(host: &Host, cpu: u32, register: u32) -> Result<u64> {
         .read(true)
         .open(host.path(&path))
         .and_then(|file| file.read_exact_at(&mut bytes, u64::from(register)))
-        .map_err(|error| refusal(&format!("{path}, register {register:#x}"), "read", &error).hint(HINT))?;
+        .map_err(|error| refusal(&format!("{path}, register {register:#x}"), "read", &error).hint(hint()))?;
     Ok(u64::from_le_bytes(bytes))
 }
 
@@ -30,7 +33,7 @@ pub(super) fn write(host: &Host, cpu: u32, register: u32, value: u64) -> Result<
         .map_err(|error| {
             refusal(&format!("{path}, register {register:#x}"), "written", &error)
                 .value(format!("{value:#x}"))
-                .hint(HINT)
+                .hint(hint())
         })
 }
 
@@ -65,6 +68,16 @@ mod tests {
             prop_assume!(!text.starts_with("0x"));
             prop_assert!(parse(&text).is_err());
         }
+    }
+
+    #[test]
+    fn a_refusal_names_the_drop_in_of_the_hardened_unit() {
+        let absent = tempfile::tempdir().unwrap();
+        let hint = read(&Host::recorded(absent.path()), 0, 0x199).unwrap_err().hint.unwrap();
+        assert!(hint.contains("msr.conf (docs/install.md)"), "{hint}");
+        assert!(
+            std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/drop-ins/msr.conf")).exists()
+        );
     }
 
     #[test]
