@@ -29,11 +29,19 @@ Setting: TypeAlias = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Evenly spaced numbers from `low` to `high`, both included, as hardware steps are."""
+    """Evenly spaced numbers from `low` to `high`, both included, as hardware steps are.
+
+    Attributes:
+        low: The least.
+        high: The greatest.
+        step: Their distance.
+        reserved: Ranges in between, ends included, that a driver keeps for itself: they are no values here.
+    """
 
     low: float
     high: float
     step: float
+    reserved: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not (self.step > 0 and self.low <= self.high and math.isfinite(self.high - self.low)):
@@ -42,12 +50,16 @@ class Steps:
     def values(self) -> tuple[float, ...]:
         """All numbers of the domain, ascending."""
         count = math.floor((self.high - self.low) / self.step + 1e-9) + 1
-        return tuple(_tidy(self.low + i * self.step) for i in range(count))
+        steps = (_tidy(self.low + i * self.step) for i in range(count))
+        return tuple(step for step in steps if not self._is_reserved(step))
 
     def holds(self, value: float) -> bool:
         """Whether the value is one of the domain's, as far as floating point can tell."""
         inside = self.low <= value <= self.high or math.isclose(value, self.low) or math.isclose(value, self.high)
-        return inside and _is_multiple(value - self.low, self.step)
+        return inside and _is_multiple(value - self.low, self.step) and not self._is_reserved(value)
+
+    def _is_reserved(self, value: float) -> bool:
+        return any(low <= value <= high for low, high in self.reserved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +179,7 @@ class Knob:
                 format_quantity(x, self.unit) for x in (self.domain.low, self.domain.high, self.domain.step)
             )
             text = f"{low} to {high} in steps of {step}" if self.domain.low < self.domain.high else f"only {low}"
+            text += self._without(self.domain.reserved)
         else:
             text = "one of " + ", ".join(format_value(self.id, v) for v in self.domain.options)
         return text + (", or auto" if self.auto else "")
@@ -185,10 +198,17 @@ class Knob:
                 raise InputError(rule, value=str(chosen), place=place)
             return replace(self, domain=Choices(inside))
         own = self.domain
-        steps = Steps(chosen.low, chosen.high, own.step if chosen.step is None else chosen.step)
+        steps = Steps(chosen.low, chosen.high, own.step if chosen.step is None else chosen.step, own.reserved)
         if not (own.holds(steps.low) and steps.high <= own.high and _is_multiple(steps.step, own.step)):
             raise InputError(f"{self.id} takes {self.describe()}", value=str(chosen), place=place)
         return replace(self, domain=steps)
+
+    def _without(self, reserved: tuple[tuple[float, float], ...]) -> str:
+        def shown(low: float, high: float) -> str:
+            ends = [format_quantity(end, self.unit) for end in (low, high)]
+            return ends[0] if low == high else " to ".join(ends)
+
+        return " without " + ", ".join(shown(low, high) for low, high in reserved) if reserved else ""
 
     def _nearest(self, value: Value) -> str | None:
         numbers = self.numbers()
@@ -339,6 +359,8 @@ def _describe_domain(knob: Knob) -> dict[str, object]:
     domain: dict[str, object]
     if isinstance(knob.domain, Steps):
         domain = {"low": knob.domain.low, "high": knob.domain.high, "step": knob.domain.step}
+        if knob.domain.reserved:
+            domain["reserved"] = [{"low": low, "high": high} for low, high in knob.domain.reserved]
     else:
         domain = {"choices": list(knob.domain.options)}
     return domain | {"unit": knob.unit, "auto": knob.auto}

@@ -15,8 +15,8 @@ use crate::calibration::{Calibration, Map};
 use crate::config::{Config, Mode};
 use crate::error::{Error, Kind, Result};
 use crate::hold::{Held, Hold, Outcome, Plan};
-use crate::journal::{Journal, State};
-use crate::knobs;
+use crate::journal::{Asked, Journal, State};
+use crate::knobs::{self, id};
 use crate::lease;
 use crate::log;
 use crate::metrics::{self, Snapshot, Tally, Written};
@@ -200,7 +200,7 @@ impl Agent {
         if let Some(holder) = &holder {
             let returned = wanted.iter().filter(|wanted| wanted.value.is_none());
             let returned = returned.map(|wanted| wanted.instance.name()).collect();
-            let plans = self.plans(&wanted, &changes)?;
+            let plans = self.with_disturbed(&returned, self.plans(&wanted, &changes)?)?;
             self.hold.apply(&returned, &plans)?;
             self.kept = false;
             for (wanted, change) in wanted.iter().zip(&mut changes) {
@@ -241,7 +241,8 @@ impl Agent {
         Ok(all)
     }
 
-    /// The places that one key of a setting is about: those allowed, and for `auto` those held.
+    /// The places that one key of a setting is about: those allowed, and for `auto` those held. A device stands for its
+    /// queues where both are allowed: a queue is set apart only by its own name.
     fn places(&self, key: &str, value: Option<&Value>) -> Result<Vec<Instance>> {
         if let Some((id, _)) = key.split_once('@') {
             known_knob(id)?;
@@ -265,7 +266,11 @@ impl Agent {
             Some(_) => self.config.allow.domain(instance).is_some(),
             None => held.contains(&instance.name()),
         });
-        let concerned: Vec<_> = concerned.cloned().collect();
+        let mut concerned: Vec<_> = concerned.cloned().collect();
+        if value.is_some() {
+            let all: BTreeSet<_> = concerned.iter().map(|instance| instance.at.clone()).collect();
+            concerned.retain(|instance| instance.at.rsplit_once('/').is_none_or(|(whole, _)| !all.contains(whole)));
+        }
         if concerned.is_empty() && value.is_some() {
             return Err(Error::forbidden("the allow-list has every knob that is written")
                 .at(key)
@@ -300,6 +305,25 @@ impl Agent {
             }))
         };
         wanted.iter().zip(changes).filter_map(plan).collect()
+    }
+
+    /// The plans with those that set again what they and the knobs handed back disturb: the parts after their whole, which
+    /// their names sort by, so that a queue that is set apart stays so whatever becomes of its device.
+    fn with_disturbed(&self, returned: &BTreeSet<String>, mut plans: Vec<Plan>) -> Result<Vec<Plan>> {
+        loop {
+            let disturbed = self.hold.disturbed(returned, &plans);
+            if disturbed.is_empty() {
+                plans.sort_by(|one, other| one.knob.cmp(&other.knob));
+                return Ok(plans);
+            }
+            for (knob, Asked { found, requested }) in disturbed {
+                let [instance] = &self.places(&knob, Some(&requested))?[..] else {
+                    unreachable!("the name of an instance is one place")
+                };
+                let writes = instance.plan(&self.host, &requested)?;
+                plans.push(Plan { knob, found, requested, writes });
+            }
+        }
     }
 
     /// Ends a lease and restores what it applied, or keeps it.
@@ -396,11 +420,6 @@ pub fn boot_id(host: &Host) -> Result<String> {
         return Ok("recorded".to_owned());
     }
     Ok(host.read(PATH)?)
-}
-
-/// The knob of a setting's key: `nic.rx_usecs` of `nic.rx_usecs@eth0`.
-fn id(key: &str) -> &str {
-    key.split_once('@').map_or(key, |(id, _)| id)
 }
 
 fn known_knob(id: &str) -> Result<()> {

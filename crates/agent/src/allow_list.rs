@@ -64,10 +64,19 @@ impl Rule {
         };
         let listed = |value: &Value| self.choices.as_ref().is_none_or(|choices| choices.contains(value));
         match (domain, &self.choices) {
-            (Domain::Steps { low: least, high: greatest, step }, None) => {
-                let low = least + ((low - least) / step).ceil().max(0.0) * step;
-                let high = greatest.min(least + ((high - least) / step).floor() * step);
-                (low <= high).then_some(Domain::Steps { low, high, step: *step })
+            (Domain::Steps { low: least, high: greatest, step, reserved }, None) => {
+                let mut low = least + ((low - least) / step).ceil().max(0.0) * step;
+                let mut high = greatest.min(least + ((high - least) / step).floor() * step);
+                // A bound on a value that the driver keeps for itself moves to the next that may be written.
+                while low <= high && domain.reserved(low).is_some() {
+                    low += step;
+                }
+                while low <= high && domain.reserved(high).is_some() {
+                    high -= step;
+                }
+                let reserved = reserved.iter().filter(|kept| (low..=high).contains(&f64::from(kept.low)));
+                let reserved = reserved.cloned().collect();
+                (low <= high).then_some(Domain::Steps { low, high, step: *step, reserved })
             }
             (Domain::Steps { .. }, Some(choices)) => {
                 chosen(choices.iter().filter(|value| within(value) && domain.check(value).is_ok()))
@@ -113,22 +122,41 @@ impl AllowList {
 
 #[cfg(test)]
 mod tests {
+    use bayop_knobs::catalogue::Reserved;
+
     use super::*;
 
     fn rule(low: Option<f64>, high: Option<f64>, choices: Option<Vec<Value>>) -> Rule {
         Rule { places: vec!["eth0".to_owned()], low, high, choices }
     }
 
-    const STEPS: Domain = Domain::Steps { low: 0.0, high: 1000.0, step: 2.0 };
+    const STEPS: Domain = Domain::Steps { low: 0.0, high: 1000.0, step: 2.0, reserved: Vec::new() };
 
     #[test]
     fn bounds_fall_on_steps_inside_both() {
         let narrowed = |low, high| rule(low, high, None).narrow(&STEPS);
         assert_eq!(narrowed(None, None), Some(STEPS));
-        assert_eq!(narrowed(Some(3.0), Some(9.0)), Some(Domain::Steps { low: 4.0, high: 8.0, step: 2.0 }));
+        assert_eq!(
+            narrowed(Some(3.0), Some(9.0)),
+            Some(Domain::Steps { low: 4.0, high: 8.0, step: 2.0, reserved: Vec::new() })
+        );
         assert_eq!(narrowed(Some(-5.0), Some(2000.0)), Some(STEPS));
         assert_eq!(narrowed(Some(2000.0), None), None);
         assert_eq!(narrowed(None, Some(-1.0)), None);
+    }
+
+    #[test]
+    fn bounds_step_over_what_the_driver_keeps() {
+        let kept = |low, high| Reserved { low, high, meaning: "the driver's own".to_owned() };
+        let steps = |low, high, reserved| Domain::Steps { low, high, step: 1.0, reserved };
+        let igb = steps(0.0, 10_000.0, vec![kept(1, 1), kept(2, 9)]);
+        let narrowed = |low, high| rule(low, high, None).narrow(&igb);
+        assert_eq!(narrowed(None, Some(500.0)), Some(steps(0.0, 500.0, vec![kept(1, 1), kept(2, 9)])));
+        assert_eq!(narrowed(Some(1.0), Some(500.0)), Some(steps(10.0, 500.0, vec![])));
+        assert_eq!(narrowed(None, Some(5.0)), Some(steps(0.0, 0.0, vec![])));
+        assert_eq!(narrowed(Some(3.0), Some(5.0)), None);
+        let listed = rule(None, None, Some(vec![3.0.into(), 10.0.into()])).narrow(&igb);
+        assert_eq!(listed, Some(Domain::Choices(vec![10.0.into()])));
     }
 
     #[test]

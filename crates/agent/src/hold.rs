@@ -7,6 +7,7 @@ use bayop_knobs::{Host, Value, control::Control, control::Write};
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::journal::{Asked, Entry, Journal, State};
+use crate::knobs::id;
 use crate::undo::{Target, put_back};
 
 /// A knob to set: its instance's name, what it was, what was asked and the writes that do it.
@@ -182,6 +183,31 @@ impl Hold {
         held.into_values().collect()
     }
 
+    /// The held knobs, with what was asked of them, that have to be set again when `returned` are handed back and `plans`
+    /// applied: both have to do with one control. So are a device and its queues, or all CPUs and one policy; different
+    /// knobs that share a control, such as the switch of adaptive moderation, want the same of it.
+    pub fn disturbed(&self, returned: &BTreeSet<String>, plans: &[Plan]) -> BTreeMap<String, Asked> {
+        let reached: Vec<(&String, Control)> = plans
+            .iter()
+            .flat_map(|plan| plan.writes.iter().map(move |write| (&plan.knob, write)))
+            .flat_map(|(knob, write)| write.control.reaches(&self.host).into_iter().map(move |control| (knob, control)))
+            .collect();
+        let mut disturbed = BTreeMap::new();
+        for entry in &self.entries {
+            let returned = returned.iter().filter(|knob| entry.holders.contains_key(*knob));
+            let written = reached.iter().filter(|(_, control)| entry.intended.is_some() && *control == entry.control);
+            let by: Vec<_> = returned.chain(written.map(|(knob, _)| *knob)).collect();
+            let is_disturbed = |knob: &String| by.iter().any(|other| *other != knob && id(other) == id(knob));
+            let holders = entry.holders.iter().filter(|(knob, _)| is_disturbed(knob));
+            disturbed.extend(holders.map(|(knob, asked)| (knob.clone(), asked.clone())));
+        }
+        let held = self.held();
+        let is_held = |knob: &String| held.iter().any(|held| held.knob == *knob && held.state == State::Held);
+        let is_asked = |knob: &String| returned.contains(knob) || plans.iter().any(|plan| plan.knob == *knob);
+        disturbed.retain(|knob, _| is_held(knob) && !is_asked(knob));
+        disturbed
+    }
+
     /// Why nothing may be applied, when a damaged journal waits for a person.
     pub fn damage(&self) -> Option<String> {
         self.journal.is_damaged().then(|| {
@@ -276,7 +302,7 @@ impl Hold {
         }
         for plan in plans {
             // A write may reset a link for seconds, so it is not repeated for nothing.
-            if plan.writes.iter().all(|write| self.stands(write, earlier)) {
+            if plan.writes.iter().all(|write| self.stands(write, earlier)) && !self.lost_a_part(plan, earlier) {
                 continue;
             }
             for write in &plan.writes {
@@ -297,6 +323,18 @@ impl Hold {
         let written = entry.filter(|entry| entry.intended.as_ref() == Some(&write.text));
         let effective = written.and_then(|entry| entry.effective.as_ref());
         effective.is_some_and(|effective| write.control.read(&self.host).as_ref() == Ok(effective))
+    }
+
+    /// Whether a part of the plan's knob, such as a queue of its device, was just handed back: it has what was asked of
+    /// the part, although the whole may read as it should.
+    fn lost_a_part(&self, plan: &Plan, earlier: &[Entry]) -> bool {
+        let shared = earlier.iter().filter(|entry| entry.holders.contains_key(&plan.knob));
+        shared.flat_map(|before| before.holders.keys().map(move |knob| (&before.control, knob))).any(
+            |(control, knob)| {
+                let is_held = |entry: &Entry| entry.control == *control && entry.holders.contains_key(knob);
+                id(knob) == id(&plan.knob) && !self.entries.iter().any(is_held)
+            },
+        )
     }
 
     fn read_back(&mut self) -> Result<()> {

@@ -9,6 +9,11 @@ use crate::allow_list::AllowList;
 use crate::api::{Knob, Knobs, MissingKnob, Place};
 use crate::error::Result;
 
+/// The knob of an instance's name: `nic.rx_usecs` of `nic.rx_usecs@eth0`.
+pub fn id(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(id, _)| id)
+}
+
 /// The knobs of a survey in the catalogue's order; `effective` reads the value in effect.
 pub fn view(survey: &Survey, allow: &AllowList, effective: impl Fn(&Instance) -> Result<Value>) -> Knobs {
     let mut places: BTreeMap<&str, Vec<Place>> = BTreeMap::new();
@@ -19,8 +24,8 @@ pub fn view(survey: &Survey, allow: &AllowList, effective: impl Fn(&Instance) ->
         };
         places.entry(&instance.knob.id).or_default().push(Place {
             at: instance.at.clone(),
-            domain: (&instance.domain).into(),
-            allowed: allow.domain(instance).as_ref().map(Into::into),
+            domain: instance.domain.clone(),
+            allowed: allow.domain(instance),
             effective,
             error,
         });

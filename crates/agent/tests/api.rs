@@ -110,6 +110,13 @@ fn what_is_refused_says_why_and_where() {
         (setting(json!({"power.cap_w@intel-rapl:9/0": 60})), 404, "not_found", "intel-rapl:0/0"),
         (setting(json!({"power.cap_w@../../etc/passwd": 60})), 404, "not_found", "passwd"),
         (setting(json!({"power.cap_w": 60, (CAPS[0]): 70})), 400, "input", "once"),
+        (
+            format!(r#"{{"lease":{lease},"setting":{{"power.cap_w":60,"power.cap_w":70}}}}"#),
+            400,
+            "input",
+            "comes twice",
+        ),
+        (format!(r#"{{"lease":{lease},"lease":{lease},"setting":{{}}}}"#), 400, "input", "duplicate field"),
         (setting(json!({"power.cap_w": null})), 400, "input", "JSON"),
         (setting(json!([60])), 400, "input", "JSON"),
         (format!(r#"{{"lease":{lease},"setting":{{"power.cap_w":1e999}}}}"#), 400, "input", "out of range"),

@@ -93,8 +93,8 @@ pub enum Rounding {
     Rate,
 }
 
-/// Values that a driver does not take as microseconds.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// Values that a driver keeps for itself: they mean something else to it than their number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reserved {
     /// The least of them.
@@ -103,6 +103,14 @@ pub struct Reserved {
     pub high: u32,
     /// What they mean to the driver.
     pub meaning: String,
+}
+
+impl std::fmt::Display for Reserved {
+    /// The values: `1`, `4 to 9`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { low, high, .. } = self;
+        if low == high { write!(f, "{low}") } else { write!(f, "{low} to {high}") }
+    }
 }
 
 #[derive(Deserialize)]

@@ -242,7 +242,8 @@ def _place(place: Json) -> Place:
 def _domain(domain: Json) -> Domain:
     if "steps" in domain:
         steps = domain["steps"]
-        return Steps(steps["low"], steps["high"], steps["step"])
+        reserved = tuple((kept["low"], kept["high"]) for kept in steps["reserved"])
+        return Steps(steps["low"], steps["high"], steps["step"], reserved)
     return Choices(tuple(domain["choices"]))
 
 

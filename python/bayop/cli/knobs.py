@@ -131,5 +131,6 @@ def _event(knob: MachineKnob, place: Place) -> dict[str, object]:
 
 def _plain(domain: Domain) -> dict[str, object]:
     if isinstance(domain, Steps):
-        return {"low": domain.low, "high": domain.high, "step": domain.step}
+        reserved = [{"low": low, "high": high} for low, high in domain.reserved]
+        return {"low": domain.low, "high": domain.high, "step": domain.step, "reserved": reserved}
     return {"choices": list(domain.options)}

@@ -89,7 +89,8 @@ def _common(first: Domain, second: Domain) -> Domain:
         low = next((v for v in (coarse.low, fine.low) if coarse.holds(v) and fine.holds(v)), None)
         if low is None:
             raise InputError("the two ranges overlap", value=(first, second))
-        return Steps(low, min(coarse.high, fine.high), coarse.step)
+        reserved = tuple(sorted({*coarse.reserved, *fine.reserved}))
+        return Steps(low, min(coarse.high, fine.high), coarse.step, reserved)
     listed, other = (first, second) if isinstance(first, Choices) else (second, first)
     if not isinstance(listed, Choices):
         raise TypeError("one of the two is a list: both being steps was answered above")

@@ -11,7 +11,8 @@ from bayop.space import Choices, Steps
 
 def test_a_place_tells_what_it_takes_and_why_it_is_silent() -> None:
     error = {"rule": "the file can be read", "place": "/sys/x", "value": None, "hint": None, "kind": "unsupported"}
-    steps = {"steps": {"low": 0, "high": 1000, "step": 1}}
+    reserved = [{"low": 1, "high": 9, "meaning": "the driver moderates adaptively"}]
+    steps = {"steps": {"low": 0, "high": 1000, "step": 1, "reserved": reserved}}
     places = [
         {"at": "eth0", "domain": steps, "allowed": None, "effective": 3, "error": None},
         {"at": "eth1", "domain": steps, "allowed": {"choices": [1, 2]}, "effective": None, "error": error},
@@ -22,7 +23,7 @@ def test_a_place_tells_what_it_takes_and_why_it_is_silent() -> None:
     }
     machine = messages.decode("/v1/knobs", messages.knobs, answer)
     first, second = machine.knobs[0].places
-    assert (first.domain, first.allowed, first.effective) == (Steps(0, 1000, 1), None, 3)
+    assert (first.domain, first.allowed, first.effective) == (Steps(0, 1000, 1, ((1, 9),)), None, 3)
     assert (second.allowed, second.error) == (Choices((1, 2)), "the file can be read (/sys/x)")
     assert machine.missing == {"power.cap_w": "the file can be read (/sys/x)", "cpu.epp": "the file can be read"}
 

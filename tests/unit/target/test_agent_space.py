@@ -53,6 +53,8 @@ def test_other_knobs_are_searched_when_they_are_named() -> None:
         (Steps(0, 1000, 1), Steps(10, 500, 2), Steps(10, 500, 2)),
         (Steps(0, 1000, 2), Steps(0, 300, 2), Steps(0, 300, 2)),
         (Steps(0, 100, 10), Choices((5, 10, 30)), Choices((10, 30))),
+        (Steps(0, 100, 1, ((1, 9),)), Steps(0, 50, 2), Steps(0, 50, 2, ((1, 9),))),
+        (Steps(0, 100, 1, ((1, 9),)), Choices((0, 5, 10)), Choices((0, 10))),
         (Choices(("off", "on")), Choices(("on",)), Choices(("on",))),
     ],
 )
@@ -95,6 +97,18 @@ def test_a_knob_that_can_not_be_searched_says_why(only: str, error: type[InputEr
 def test_a_knob_that_is_named_twice_is_a_mistake() -> None:
     with pytest.raises(InputError, match="each knob once"):
         agent_space(LAPTOP, only=[RX_USECS, RX_USECS])
+
+
+def test_what_a_driver_keeps_for_itself_is_never_searched() -> None:
+    igb = machine(knob(RX_USECS, Steps(0, 10_000, 1, ((1, 1), (2, 9)))))
+    chosen = agent_space(igb, ranges={RX_USECS: Range(0, 20)})[RX_USECS]
+    assert chosen.numbers() == (0, *range(10, 21))
+    assert chosen.describe() == "0us to 20us in steps of 1us without 1us, 2us to 9us, or auto"
+    for typed in ("3us", "9"):
+        with pytest.raises(InputError, match="without 1us"):
+            chosen.parse(typed)
+    with pytest.raises(InputError, match="without 1us"):
+        agent_space(igb, ranges={RX_USECS: Range(5, 20)})
 
 
 def test_a_range_of_another_knob_is_refused() -> None:

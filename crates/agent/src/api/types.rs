@@ -1,11 +1,14 @@
 //! What requests and answers look like.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use bayop_knobs::catalogue::End;
+use bayop_knobs::knob::Domain;
 use bayop_knobs::sensor::{self, Reading};
 use bayop_knobs::{Host, Value, doctor};
-use serde::{Deserialize, Serialize};
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::Ref;
 use utoipa::openapi::schema::{Object, ObjectBuilder, OneOfBuilder, Schema, Type};
@@ -25,6 +28,30 @@ pub enum ValueSchema {
     Word(String),
 }
 
+/// Reads a setting in which no name comes twice: JSON leaves open which of the two would count (RFC 8259, section 4).
+fn each_once<'a, D: Deserializer<'a>>(deserializer: D) -> Result<BTreeMap<String, Value>, D::Error> {
+    struct Names;
+    impl<'a> Visitor<'a> for Names {
+        type Value = BTreeMap<String, Value>;
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("values by knob")
+        }
+
+        fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+            let mut setting = BTreeMap::new();
+            while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                if setting.contains_key(&name) {
+                    return Err(de::Error::custom(format_args!("{name:?} comes twice")));
+                }
+                setting.insert(name, value);
+            }
+            Ok(setting)
+        }
+    }
+    deserializer.deserialize_map(Names)
+}
+
 /// The schema of a map to values and nulls, which utoipa does not derive.
 fn values_or_null() -> Object {
     let value =
@@ -33,9 +60,11 @@ fn values_or_null() -> Object {
 }
 
 /// The values that a knob takes.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(ToSchema)]
+#[schema(as = Domain)]
 #[serde(rename_all = "snake_case")]
-pub enum Domain {
+#[allow(dead_code, reason = "the schema of bayop_knobs::knob::Domain, which is what is serialised")]
+pub enum DomainSchema {
     /// Numbers from `low` to `high`, both included, in steps.
     Steps {
         /// The least value, in the knob's unit.
@@ -44,29 +73,25 @@ pub enum Domain {
         high: f64,
         /// The distance of two values.
         step: f64,
+        /// Those in between that the driver keeps for itself.
+        reserved: Vec<ReservedSchema>,
     },
     /// The values listed.
     #[schema(value_type = Vec<ValueSchema>)]
     Choices(Vec<Value>),
 }
 
-impl From<&bayop_knobs::knob::Domain> for Domain {
-    fn from(domain: &bayop_knobs::knob::Domain) -> Self {
-        match domain {
-            bayop_knobs::knob::Domain::Steps { low, high, step } => Self::Steps { low: *low, high: *high, step: *step },
-            bayop_knobs::knob::Domain::Choices(choices) => Self::Choices(choices.clone()),
-        }
-    }
-}
-
-impl std::fmt::Display for Domain {
-    /// As the kernel's domain is printed.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Steps { low, high, step } => write!(f, "{low} to {high} in steps of {step}"),
-            Self::Choices(choices) => f.write_str(&choices.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")),
-        }
-    }
+/// Values that a driver keeps for itself: they mean something else to it than their number, and are refused.
+#[derive(ToSchema)]
+#[schema(as = Reserved)]
+#[allow(dead_code, reason = "the schema of bayop_knobs::catalogue::Reserved, which is what is serialised")]
+pub struct ReservedSchema {
+    /// The least of them.
+    pub low: u32,
+    /// The greatest of them.
+    pub high: u32,
+    /// What they mean to the driver.
+    pub meaning: String,
 }
 
 /// The agent and what it holds.
@@ -174,9 +199,10 @@ pub struct Place {
     /// Such as `eth0`.
     pub at: String,
     /// What the kernel takes.
+    #[schema(value_type = DomainSchema)]
     pub domain: Domain,
     /// What of it the allow-list lets be written; null when nothing.
-    #[schema(required)]
+    #[schema(value_type = Option<DomainSchema>, required)]
     pub allowed: Option<Domain>,
     /// Its value in effect; null when it can't be read.
     #[schema(value_type = Option<ValueSchema>, required)]
@@ -294,8 +320,10 @@ pub struct Renewed {
 pub struct ApplyRequest {
     /// The secret that proves the lease; a dry run needs none.
     pub lease: Option<String>,
-    /// Values by knob (`nic.rx_usecs`: every allowed place) or by place (`nic.rx_usecs@eth0`).
+    /// Values by knob (`nic.rx_usecs`: every allowed place, a device for its queues) or by place
+    /// (`nic.rx_usecs@eth0/rx-3`). A place that is set apart stays so when its whole is set or handed back.
     #[schema(value_type = BTreeMap<String, ValueSchema>)]
+    #[serde(deserialize_with = "each_once")]
     pub setting: BTreeMap<String, Value>,
     /// Whether to say what would change and write nothing.
     #[serde(default)]

@@ -78,14 +78,6 @@ impl Kind for Coalesce {
             return Ok(vec![write(self.parameter, as_word(value)?)]);
         }
         let number = as_number(value)? as u32;
-        if let Some(reserved) = self.rule(host, device).and_then(|rule| rule.reserved(number)) {
-            return Err(Error::input(format!(
-                "a value that the driver takes for itself is asked for as such: {}",
-                reserved.meaning
-            ))
-            .value(number)
-            .hint("auto hands the choice back to the driver"));
-        }
         let mut writes = Vec::new();
         if host.network().coalescing(device, None)?.contains_key(&self.adaptive) {
             writes.push(write(self.adaptive, "off"));
@@ -113,7 +105,8 @@ impl Coalesce {
         catalogue::driver(&host.driver(device)?, self.parameter)
     }
 
-    /// The driver's bound and step where they are known, else all that the interface can say.
+    /// The driver's bound and step where they are known, less what it keeps for itself; else all that the interface
+    /// can say.
     fn domain(&self, host: &Host, device: &str) -> Domain {
         if self.parameter == self.adaptive {
             return Domain::Choices(vec!["off".into(), "on".into()]);
@@ -121,7 +114,9 @@ impl Coalesce {
         let rule = self.rule(host, device);
         let high = rule.and_then(|rule| rule.greatest).unwrap_or(u32::MAX);
         let step = rule.map_or(1, Driver::step);
-        Domain::Steps { low: 0.0, high: f64::from(high - high % step), step: f64::from(step) }
+        let kept = rule.map_or(&[][..], |rule| &rule.reserved);
+        let reserved = kept.iter().filter(|kept| kept.high - kept.high % step >= kept.low).cloned().collect();
+        Domain::Steps { low: 0.0, high: f64::from(high - high % step), step: f64::from(step), reserved }
     }
 
     fn split<'a>(&self, at: &'a str) -> Result<(&'a str, Option<u32>)> {

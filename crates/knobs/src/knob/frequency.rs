@@ -98,7 +98,7 @@ fn domain(host: &Host, policy: &str) -> Result<Domain> {
             .value(format!("{low} MHz, {high} MHz"))
             .at(format!("/{CPU}/cpufreq/{policy}")));
     }
-    Ok(Domain::Steps { low, high, step })
+    Ok(Domain::steps(low, high, step))
 }
 
 /// Steps when the table is even, else its entries. The entry that stands for turbo is no frequency that can be held.
@@ -113,7 +113,7 @@ fn from_table(entries: &[String]) -> Result<Domain> {
     let mhz: Vec<f64> = khz.iter().map(|&khz| khz as f64 / KHZ_PER_MHZ).collect();
     let is_even = khz.windows(3).all(|three| three[1] - three[0] == three[2] - three[1]);
     Ok(match mhz[..] {
-        [low, second, .., high] if is_even => Domain::Steps { low, high, step: second - low },
+        [low, second, .., high] if is_even => Domain::steps(low, high, second - low),
         _ => Domain::Choices(mhz.into_iter().map(Value::Number).collect()),
     })
 }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_table_gives_steps_or_choices_without_the_turbo_mark() {
-        let even = Domain::Steps { low: 1200.0, high: 1400.0, step: 100.0 };
+        let even = Domain::steps(1200.0, 1400.0, 100.0);
         assert_eq!(table("1401000 1400000 1300000 1200000"), Ok(even.clone()));
         assert_eq!(table("1400000 1300000 1200000"), Ok(even));
         let uneven = [1300.0, 2100.0, 2900.0, 3000.0].map(Value::Number).to_vec();

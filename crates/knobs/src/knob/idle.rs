@@ -122,7 +122,7 @@ impl Kind for ResumeLatency {
     fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>> {
         let high = deepest_us(host)?;
         let cpus = numbered(host, CPU, "cpu").into_iter().filter(|cpu| host.has(&resume_latency(cpu)));
-        Ok(cpus.map(|cpu| (cpu, Domain::Steps { low: 0.0, high, step: 1.0 })).collect())
+        Ok(cpus.map(|cpu| (cpu, Domain::steps(0.0, high, 1.0))).collect())
     }
 
     /// The kernel writes no limit as 0 and a limit of 0 us as `n/a` (Documentation/ABI/testing/sysfs-devices-power).
@@ -164,7 +164,7 @@ impl Kind for CpuDmaLatency {
 
     fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>> {
         self.read(host, ALL)?;
-        Ok(vec![(ALL.to_owned(), Domain::Steps { low: 0.0, high: deepest_us(host)?, step: 1.0 })])
+        Ok(vec![(ALL.to_owned(), Domain::steps(0.0, deepest_us(host)?, 1.0))])
     }
 
     /// The least of the limits that all processes hold.

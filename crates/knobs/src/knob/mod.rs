@@ -13,7 +13,7 @@ mod powercap;
 
 use serde::Serialize;
 
-use crate::catalogue::{Entry, entry};
+use crate::catalogue::{Entry, Reserved, entry};
 use crate::control::Write;
 use crate::error::{Error, Result};
 use crate::host::Host;
@@ -36,6 +36,8 @@ pub enum Domain {
         high: f64,
         /// The distance of two values.
         step: f64,
+        /// Those in between that the driver keeps for itself.
+        reserved: Vec<Reserved>,
     },
     /// The values listed.
     Choices(Vec<Value>),
@@ -218,14 +220,30 @@ impl Instance {
 const TOLERANCE: f64 = 1e-3;
 
 impl Domain {
+    /// Every step from `low` to `high`.
+    pub(crate) fn steps(low: f64, high: f64, step: f64) -> Self {
+        Self::Steps { low, high, step, reserved: Vec::new() }
+    }
+
+    /// What `number` means to the driver that keeps it for itself.
+    pub fn reserved(&self, number: f64) -> Option<&Reserved> {
+        let Self::Steps { reserved, .. } = self else { return None };
+        reserved.iter().find(|reserved| (f64::from(reserved.low)..=f64::from(reserved.high)).contains(&number))
+    }
+
     /// Refuses a value that the knob does not take.
     ///
     /// # Errors
-    /// The value is outside the domain or between two steps.
+    /// The value is outside the domain, between two steps, or one that the driver keeps for itself.
     pub fn check(&self, value: &Value) -> Result<()> {
         let known = match (self, value) {
             (Self::Choices(choices), value) => choices.contains(value),
-            (Self::Steps { low, high, step }, Value::Number(number)) => {
+            (Self::Steps { low, high, step, .. }, Value::Number(number)) => {
+                if let Some(reserved) = self.reserved(*number) {
+                    return Err(Error::input(format!("the value is {self}; {}", reserved.meaning))
+                        .value(value)
+                        .hint("auto hands the choice back to the driver"));
+                }
                 let steps = (number - low) / step;
                 (low..=high).contains(&number) && (steps - steps.round()).abs() < TOLERANCE
             }
@@ -238,7 +256,11 @@ impl Domain {
 impl std::fmt::Display for Domain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Steps { low, high, step } => write!(f, "{low} to {high} in steps of {step}"),
+            Self::Steps { low, high, step, reserved } => {
+                write!(f, "{low} to {high} in steps of {step}")?;
+                let kept = reserved.iter().map(Reserved::to_string).collect::<Vec<_>>();
+                if kept.is_empty() { Ok(()) } else { write!(f, " without {}", kept.join(", ")) }
+            }
             Self::Choices(choices) => {
                 write!(f, "one of {}", choices.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
             }

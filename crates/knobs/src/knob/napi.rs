@@ -35,7 +35,7 @@ impl Kind for Deferral {
 
     /// A device where the kernel has a file for it, and after it the receive queues with a NAPI instance.
     fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>> {
-        let domain = Domain::Steps { low: 0.0, high: self.high, step: 1.0 };
+        let domain = Domain::steps(0.0, self.high, 1.0);
         let mut places = Vec::new();
         for device in host.names(CLASS) {
             if host.read(&format!("{CLASS}/{device}/type")).is_ok_and(|kind| kind == LOOPBACK) {

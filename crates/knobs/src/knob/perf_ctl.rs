@@ -74,5 +74,5 @@ fn domain(host: &Host, cpu: &str) -> Result<Domain> {
             .at(format!("/dev/cpu/{cpu}/msr, register {MSR_PLATFORM_INFO:#x}"))
             .hint("a hypervisor may hide it"));
     }
-    Ok(Domain::Steps { low, high, step: MHZ_PER_RATIO })
+    Ok(Domain::steps(low, high, MHZ_PER_RATIO))
 }

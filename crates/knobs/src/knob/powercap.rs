@@ -73,7 +73,7 @@ impl Constraint {
         };
         let low = self.low.map(bound).transpose()?.flatten().unwrap_or(self.least);
         let high = bound(self.high)?.unwrap_or(UNBOUNDED).max(low);
-        Ok(Domain::Steps { low: low as f64 * self.scale, high: high as f64 * self.scale, step: self.scale })
+        Ok(Domain::steps(low as f64 * self.scale, high as f64 * self.scale, self.scale))
     }
 }
 
