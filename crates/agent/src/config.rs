@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use bayop_knobs::{catalogue, sensor};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
+use toml::de::DeTable;
 use utoipa::ToSchema;
 
 use crate::allow_list::{AllowList, Rule};
@@ -17,6 +18,9 @@ use crate::error::{Error, Result};
 
 /// Where the configuration is unless `--config` says otherwise.
 pub const DEFAULT_PATH: &str = "/etc/bayop/agent.toml";
+
+/// Where the journal is unless the configuration says otherwise.
+const DEFAULT_STATE_DIR: &str = "/var/lib/bayop";
 
 /// How far the agent goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -82,7 +86,7 @@ impl Default for File {
             mode: Mode::default(),
             socket: "/run/bayop/agent.sock".into(),
             group: "bayop".to_owned(),
-            state_dir: "/var/lib/bayop".into(),
+            state_dir: DEFAULT_STATE_DIR.into(),
             tls: None,
             allow: BTreeMap::new(),
             power: Spanned::new(0..0, sensor::Options::default()),
@@ -115,12 +119,7 @@ impl Config {
     }
 
     fn read(path: &Path) -> Result<Self> {
-        let unreadable = |error| {
-            let error = Error::file("the configuration can be read", path, &error);
-            Error { kind: crate::error::Kind::Input, ..error }
-        };
-        owned(path, &fs::metadata(path).map_err(unreadable)?)?;
-        Self::parse(&fs::read_to_string(path).map_err(unreadable)?, path)
+        Self::parse(&text(path)?, path)
     }
 
     /// Checks a configuration's text; `path` is where messages say it came from.
@@ -162,6 +161,38 @@ impl Config {
         }
         Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules), power: power.into_inner() })
     }
+}
+
+/// The folder of the journal, whatever else is wrong with the configuration: undoing depends on nothing but this. With
+/// it, why the rest or all of the file was passed over.
+pub fn state_dir(path: Option<&Path>) -> (PathBuf, Option<Error>) {
+    let default = Path::new(DEFAULT_PATH);
+    if path.is_none() && !default.exists() {
+        return (DEFAULT_STATE_DIR.into(), None);
+    }
+    let path = path.unwrap_or(default);
+    match text(path).map(|text| (stated(&text), Config::parse(&text, path))) {
+        Ok((Some(state_dir), parsed)) => (state_dir, parsed.err()),
+        Ok((None, parsed)) => (DEFAULT_STATE_DIR.into(), parsed.err()),
+        Err(unreadable) => (DEFAULT_STATE_DIR.into(), Some(unreadable)),
+    }
+}
+
+/// What a text says of `state_dir`, however broken it is elsewhere.
+fn stated(text: &str) -> Option<PathBuf> {
+    let (table, _errors) = DeTable::parse_recoverable(text);
+    let state_dir = PathBuf::from(table.get_ref().get("state_dir")?.get_ref().as_str()?);
+    state_dir.is_absolute().then_some(state_dir)
+}
+
+/// The text of a configuration that nobody else could have changed.
+fn text(path: &Path) -> Result<String> {
+    let unreadable = |error| {
+        let error = Error::file("the configuration can be read", path, &error);
+        Error { kind: crate::error::Kind::Input, ..error }
+    };
+    owned(path, &fs::metadata(path).map_err(unreadable)?)?;
+    fs::read_to_string(path).map_err(unreadable)
 }
 
 /// Refuses a file or folder that somebody else than its owner, and root or this user, could have changed.
@@ -232,6 +263,24 @@ mod tests {
         };
         assert!(load(0o600).is_ok() && load(0o644).is_ok());
         assert!(load(0o664).is_err() && load(0o646).is_err());
+    }
+
+    #[test]
+    fn the_state_folder_is_found_in_a_broken_file() {
+        for broken in [
+            "mode = 'nonsense'\nstate_dir = '/a'",
+            "moed = 1\nstate_dir = '/a'",
+            "state_dir = '/a'\n[allow.\"power.cap\"]\nplaces = ['*']",
+            "state_dir = '/a'\n[tls]\nlisten = 3",
+            "mode = \nstate_dir = '/a'\n[allow",
+            "state_dir = '/a'\nstate_dir = '/b'",
+        ] {
+            assert!(parse(broken).is_err());
+            assert_eq!(stated(broken), Some("/a".into()), "{broken}");
+        }
+        for silent in ["", "state_dir = 3", "state_dir = 'relative'", "[state_dir]", "\0\u{ff}"] {
+            assert_eq!(stated(silent), None, "{silent}");
+        }
     }
 
     #[test]

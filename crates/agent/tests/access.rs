@@ -133,6 +133,40 @@ fn tcp_is_for_holders_of_a_certificate() {
 }
 
 #[test]
+fn a_key_that_the_service_can_not_use_is_found_by_check_config() {
+    let tls = "certificate = \"FOLDER/agent.pem\"\nkey = \"FOLDER/agent.key\"\nclient_ca = \"FOLDER/clients.pem\"\n";
+    let machine = Machine::with_config(&format!("[tls]\nlisten = \"127.0.0.1:0\"\n{tls}"));
+    let authority = Authority::new();
+    let (certificate, key) = authority.sign("agent.test");
+    fs::write(machine.path("agent.pem"), certificate.pem()).unwrap();
+    fs::write(machine.path("clients.pem"), authority.certificate.pem()).unwrap();
+    let said = || {
+        let checked = machine.run("check-config", &[]);
+        (checked.status.code(), String::from_utf8(checked.stderr).unwrap())
+    };
+    let refused = |words: &[&str]| {
+        let (code, message) = said();
+        assert_eq!(code, Some(2), "{message}");
+        assert!(words.iter().all(|word| message.contains(word)), "{words:?}: {message}");
+    };
+    refused(&["agent.key", "tls.key is a file that the agent can read", "No such file"]);
+    fs::write(machine.path("agent.key"), "not a key").unwrap();
+    refused(&["agent.key", "tls.key is a PEM file"]);
+    fs::write(machine.path("agent.key"), authority.sign("other.test").1.serialize_pem()).unwrap();
+    refused(&["agent.key", "tls.key is the key of tls.certificate"]);
+    fs::write(machine.path("agent.key"), key.serialize_pem()).unwrap();
+    assert_eq!(said().0, Some(0), "{}", said().1);
+    // The hardened service is a root whom a file's mode binds.
+    fs::set_permissions(machine.path("agent.key"), fs::Permissions::from_mode(0o000)).unwrap();
+    refused(&["agent.key", "mode 0000", "chmod 0600"]);
+    if nix::unistd::geteuid().is_root() {
+        std::os::unix::fs::chown(machine.path("agent.key"), Some(65_533), None).unwrap();
+        fs::set_permissions(machine.path("agent.key"), fs::Permissions::from_mode(0o600)).unwrap();
+        refused(&["mode 0600 of user 65533", "chown root"]);
+    }
+}
+
+#[test]
 fn tcp_without_its_files_is_refused() {
     let tls = "[tls]\nlisten = \"127.0.0.1:0\"\ncertificate = \"/absent/a.pem\"\nkey = \"/absent/a.key\"\n";
     for (config, word) in

@@ -78,6 +78,40 @@ fn one_writer_and_one_agent_at_a_time() {
 }
 
 #[test]
+fn a_queue_that_is_set_apart_stays_so_whatever_becomes_of_its_device() {
+    let machine = Machine::with_config("mode = \"apply\"\n[allow.\"nic.rx_usecs\"]\nplaces = [\"eth0\", \"eth0/*\"]\n");
+    let found = machine.tree();
+    let agent = machine.serve();
+    let lease = agent.lease();
+    let apply =
+        |setting: Value| agent.post("/v1/apply", json!({"lease": lease, "setting": setting}))["changes"].clone();
+    let queues = || {
+        let text = fs::read_to_string(machine.root().join("ethtool/eth0.toml")).unwrap();
+        let queue = text.parse::<toml::Table>().unwrap()["queue"].as_array().unwrap().clone();
+        let rx_usecs = |index: usize| queue[index]["rx_usecs"].as_integer().unwrap();
+        (rx_usecs(0), rx_usecs(1))
+    };
+    let (device, queue) = ("nic.rx_usecs@eth0", "nic.rx_usecs@eth0/rx-1");
+    assert_eq!(queues(), (10, 25));
+    apply(json!({(queue): 50}));
+    assert_eq!(queues(), (10, 50));
+    let changes = apply(json!({"nic.rx_usecs": 100}));
+    assert_eq!(changes.as_array().unwrap().len(), 1, "a device stands for its queues: {changes}");
+    assert_eq!((&changes[0]["knob"], queues()), (&json!(device), (100, 50)));
+    apply(json!({(device): "auto"}));
+    assert_eq!(queues(), (10, 50));
+    assert_eq!(agent.held(queue).unwrap()["effective"], 50.0);
+    apply(json!({(device): 200}));
+    apply(json!({(queue): "auto"}));
+    assert_eq!(queues(), (200, 200), "the device still has it");
+    apply(json!({(device): 300, (queue): 60}));
+    assert_eq!(queues(), (300, 60));
+    apply(json!({"nic.rx_usecs": "auto"}));
+    assert_eq!(agent.get("/v1/status")["held"], json!([]));
+    assert_eq!(machine.tree(), found);
+}
+
+#[test]
 fn a_setting_is_applied_as_a_whole_or_not_at_all() {
     let machine = Machine::new();
     let (agent, lease) = holding(&machine);
@@ -88,6 +122,46 @@ fn a_setting_is_applied_as_a_whole_or_not_at_all() {
     assert!(error["place"].as_str().unwrap().contains("intel-rapl:1/constraint_0"), "{error}");
     assert_eq!(machine.tree(), held);
     assert!(agent.get("/v1/status")["held"].as_array().unwrap().iter().all(|held| held["state"] == "held"));
+}
+
+#[test]
+fn a_broken_configuration_keeps_nobody_from_restoring() {
+    for broken in [
+        "mode = \"nonsense\"",
+        "moed = 1",
+        "[allow.\"power.cap\"]\nplaces = [\"*\"]",
+        "[tls]\nlisten = \"127.0.0.1:0\"\ncertificate = \"/absent\"\nkey = \"/absent\"",
+        "mode =",
+        "[allow",
+    ] {
+        let machine = Machine::new();
+        let found = machine.tree();
+        holding(&machine).0.kill();
+        assert_ne!(machine.tree(), found);
+        let state = format!("state_dir = {:?}\n", machine.path("state"));
+        fs::write(machine.path("agent.toml"), format!("{state}{broken}\n")).unwrap();
+        assert_eq!(machine.run("serve", &[]).status.code(), Some(2), "{broken}");
+        let printed = machine.run("restore", &["--print"]);
+        assert_eq!(
+            String::from_utf8(printed.stdout).unwrap().matches("echo 125000000 > /sys/class").count(),
+            2,
+            "{broken}"
+        );
+        let restored = machine.run("restore", &[]);
+        let warned = String::from_utf8(restored.stderr).unwrap();
+        assert_eq!(restored.status.code(), Some(0), "{broken}: {warned}");
+        assert!(warned.contains("warning: ") && warned.contains("agent.toml:"), "{broken}: {warned}");
+        assert_eq!(machine.tree(), found, "{broken}");
+    }
+    // Nor an absent one, whose folder somebody still knows.
+    let machine = Machine::new();
+    let found = machine.tree();
+    holding(&machine).0.kill();
+    fs::remove_file(machine.path("agent.toml")).unwrap();
+    let state = machine.path("state");
+    let restored = machine.run("restore", &["--state-dir", state.to_str().unwrap()]);
+    assert_eq!((restored.status.code(), String::from_utf8(restored.stderr).unwrap()), (Some(0), String::new()));
+    assert_eq!(machine.tree(), found);
 }
 
 #[test]

@@ -51,6 +51,9 @@ enum Verb {
     Restore {
         #[command(flatten)]
         machine: Machine,
+        /// Where the journal is; without it, the configuration's state_dir, which is all that is read of it
+        #[arg(long, value_name = "DIR")]
+        state_dir: Option<PathBuf>,
         /// Print the shell commands that restore the machine and change nothing
         #[arg(long)]
         print: bool,
@@ -110,8 +113,10 @@ type Done = Result<(String, ExitCode)>;
 pub fn run() -> ExitCode {
     let done = match Cli::parse().verb {
         Verb::Serve(machine) => serve(&machine),
-        Verb::Restore { machine, print: true, .. } => restore::print(&machine),
-        Verb::Restore { machine, discard_damaged, .. } => restore::restore(&machine, discard_damaged),
+        Verb::Restore { machine, state_dir, print: true, .. } => restore::print(&restore::folder(&machine, state_dir)),
+        Verb::Restore { machine, state_dir, discard_damaged, .. } => {
+            restore::restore(&restore::folder(&machine, state_dir), machine.host(), discard_damaged)
+        }
         Verb::Knobs { machine, json } => show::knobs(&machine, json),
         Verb::Sensors { machine, json } => show::sensors(&machine, json),
         Verb::Doctor { machine, json } => show::doctor(&machine, json),

@@ -1,19 +1,33 @@
-//! `bayop-agent restore`: from the journal, without the agent.
+//! `bayop-agent restore`: from the journal, without the agent, and whatever its configuration has come to.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bayop_agent::agent::boot_id;
+use bayop_agent::config;
 use bayop_agent::hold::Hold;
 use bayop_agent::journal::Journal;
 use bayop_agent::lock::Lock;
+use bayop_knobs::Host;
 
 use super::{Done, Machine};
 
+/// The folder of the journal. A configuration that the agent would refuse is warned of, and keeps nobody from undoing.
+pub fn folder(machine: &Machine, state_dir: Option<PathBuf>) -> PathBuf {
+    state_dir.unwrap_or_else(|| {
+        let (folder, wrong) = config::state_dir(machine.config.as_deref());
+        if let Some(error) = wrong {
+            eprintln!("bayop-agent: warning: {error}");
+            eprintln!("restoring from {}; --state-dir names another folder", folder.display());
+        }
+        folder
+    })
+}
+
 /// Restores the machine and says what became of it. Exits with 3 when it is not as it was found.
-pub fn restore(machine: &Machine, discard_damaged: bool) -> Done {
-    let (config, host) = (machine.config()?, machine.host());
-    let _lock = Lock::take(&config.state_dir)?;
-    let journal = Journal::new(&config.state_dir);
+pub fn restore(folder: &Path, host: Host, discard_damaged: bool) -> Done {
+    let _lock = Lock::take(folder)?;
+    let journal = Journal::new(folder);
     let mut hold = Hold::new(host.clone(), boot_id(&host)?, journal.clone());
     let outcome = hold.recover()?;
     let mut text = String::new();
@@ -40,9 +54,8 @@ pub fn restore(machine: &Machine, discard_damaged: bool) -> Done {
 }
 
 /// Prints the commands that restore the machine. Changes nothing, so that it works while the agent runs.
-pub fn print(machine: &Machine) -> Done {
-    let journal = Journal::new(machine.config()?.state_dir);
-    let loaded = journal.read()?;
+pub fn print(folder: &Path) -> Done {
+    let loaded = Journal::new(folder).read()?;
     let mut text = String::new();
     if let Some(damage) = &loaded.damage {
         outln!(text, "# the journal is damaged, so this is not all: {damage}");

@@ -1,5 +1,8 @@
 //! TCP with mutual TLS: a client without a certificate of the configured authority gets nothing.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::RootCertStore;
@@ -12,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::Tls;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 
 /// TLS 1.3 with the configured certificate, for clients that the configured authority signed.
 ///
@@ -27,13 +30,19 @@ pub fn acceptor(files: &Tls) -> Result<TlsAcceptor> {
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), provider.clone())
         .build()
         .map_err(|error| refused("tls.client_ca", &files.client_ca, &error))?;
+    readable(&files.key, "tls.key")?;
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| refused("tls.key", &files.key, &error))?;
     let config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])
         .expect("the provider has TLS 1.3")
         .with_client_cert_verifier(verifier)
         .with_single_cert(certificates(&files.certificate, "tls.certificate")?, key)
-        .map_err(|error| refused("tls.certificate", &files.certificate, &error))?;
+        .map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => Error::input("tls.key is the key of tls.certificate")
+                .at(files.key.display())
+                .hint("openssl pkey -pubout and openssl x509 -pubkey print the same for a pair"),
+            error => refused("tls.certificate", &files.certificate, &error),
+        })?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
@@ -47,7 +56,26 @@ pub async fn listen(files: &Tls) -> Result<TcpListener> {
     })
 }
 
-fn certificates(path: &std::path::Path, key: &str) -> Result<Vec<CertificateDer<'static>>> {
+/// Refuses a file that the service can't read. It is root without CAP_DAC_OVERRIDE: a file's mode binds it, also where
+/// it does not bind the root who runs `check-config`.
+fn readable(path: &Path, key: &str) -> Result<()> {
+    let unreadable = |error| Error {
+        kind: Kind::Input,
+        ..Error::file(&format!("{key} is a file that the agent can read"), path, &error)
+    };
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    let is_own = metadata.uid() == nix::unistd::geteuid().as_raw();
+    if !(metadata.mode() & 0o004 != 0 || is_own && metadata.mode() & 0o400 != 0) {
+        return Err(Error::input(format!("{key} is a file that the agent can read, also without root's privileges"))
+            .value(format!("mode {:04o} of user {}", metadata.mode() & 0o7777, metadata.uid()))
+            .at(path.display())
+            .hint(format!("chown root {0}; chmod 0600 {0}", path.display())));
+    }
+    fs::File::open(path).map(drop).map_err(unreadable)
+}
+
+fn certificates(path: &Path, key: &str) -> Result<Vec<CertificateDer<'static>>> {
+    readable(path, key)?;
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
     let certificates = read.map_err(|error| refused(key, path, &error))?;
     if certificates.is_empty() {
@@ -56,6 +84,6 @@ fn certificates(path: &std::path::Path, key: &str) -> Result<Vec<CertificateDer<
     Ok(certificates)
 }
 
-fn refused(key: &str, path: &std::path::Path, error: &dyn std::fmt::Display) -> Error {
+fn refused(key: &str, path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::input(format!("{key} is a PEM file that can be used ({error})")).at(path.display())
 }
