@@ -175,9 +175,9 @@ def test_an_agent_that_only_looks_says_how_to_let_it_apply(
     assert machine.read(CAP) == FOUND
 
 
-def searching(agent: AgentProcess) -> subprocess.Popen[str]:
+def searching(agent: AgentProcess, *flags: str) -> subprocess.Popen[str]:
     """A search that goes on, in the middle of its third trial."""
-    more = ["--optimizer", "random", "--seed", "1", "--max-trials", "500", "--range", "power.cap_w=60:119:0.1"]
+    more = [*flags, "--optimizer", "random", "--seed", "1", "--max-trials", "500", "--range", "power.cap_w=60:119:0.1"]
     words = [w for w in command(agent) if w not in ("--range", "power.cap_w=60:120:5")]
     process = subprocess.Popen([*words, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     read(process.stdout, 3)
@@ -197,6 +197,18 @@ def test_ctrl_c_restores_the_machine(agent: AgentProcess, machine: Machine) -> N
     result = events(output)[-1]
     assert (result["stopped"], result["held"], errors) == ("interrupted", False, "")
     assert machine.read(CAP) == FOUND
+
+
+@pytest.mark.parametrize("more", [[], ["--keep"]])
+def test_sigterm_restores_the_machine_at_once(agent: AgentProcess, machine: Machine, more: list[str]) -> None:
+    with searching(agent, *more) as process:
+        assert machine.cap_w < 120
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (128 + signal.SIGTERM, "")
+    assert machine.read(CAP) == FOUND
+    assert "reason=release" in agent.log(), "by the brain, not by the end of its lease"
+    assert "lease_expired" not in agent.log()
 
 
 def test_a_brain_that_is_killed_leaves_a_machine_that_its_lease_restores(agent: AgentProcess, machine: Machine) -> None:

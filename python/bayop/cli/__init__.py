@@ -3,15 +3,18 @@
 A verb module has `add_arguments(parser)`, `run(args) -> int` (the exit code) and `EXAMPLE`, which `--help` shows.
 Only the module of the verb that was asked for is imported.
 
-Exit codes are those that `bayop --help` lists, and 130 for Ctrl-C where there is nothing to hold.
+Exit codes are those that `bayop --help` lists, 130 for Ctrl-C where there is nothing to hold, and 143 for SIGTERM,
+which takes down whatever a verb has set up: a machine that is tuned is restored.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final, NoReturn
@@ -24,6 +27,7 @@ VERBS: Final[dict[str, str]] = {
     "twin": "run the digital twin, compare it with measurements, and fit it to them",
     "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
     "knobs": "list what BayOp can set, on any machine or on one",
+    "live": "sweep and search NAPI deferral under a real memcached, in namespaces of this machine",
     "load": "load a server in an open loop and measure the latency that its clients see",
     "probe": "measure what a service's clients see, from a few requests beside the production traffic",
     "tune": "search for the setting that meets the SLO for the least power, and hold it",
@@ -52,8 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        args = build_parser(arguments).parse_args(arguments)
-        return int(args.run(args))
+        with _sigterm_unwinds():
+            args = build_parser(arguments).parse_args(arguments)
+            return int(args.run(args))
     except BayopError as error:
         report_error(error)
         return error.exit_code
@@ -64,6 +69,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output (head, less) has gone; nobody is left to tell.
         sys.stderr.close()
         return 1
+
+
+@contextmanager
+def _sigterm_unwinds() -> Iterator[None]:
+    """Makes SIGTERM an exception, so that a verb restores what it has changed; a second one does not interrupt that."""
+
+    def unwind(number: int, _frame: object) -> NoReturn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, unwind)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
