@@ -7,13 +7,18 @@ RELEASE = $(or $(CARGO_TARGET_DIR),target)/release
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lab test lint format lock ax probe deb clean
+.PHONY: help demo live lab test lint format lock ax probe deb clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
 demo: $(VENV)/.built  ## Tune a simulated day of memcached and write a report
 	$(BIN)/bayop demo --out build/demo
+
+live: $(VENV)/.built  ## Tune a real memcached on this machine, in namespaces of its own (needs root)
+	requirements/install-live
+	cargo build --release --locked --quiet --package bayop-agent
+	$(BIN)/bayop live --agent-program $(RELEASE)/bayop-agent --out build/live
 
 lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent inside and give its console
 	lab/install-packages

@@ -42,6 +42,7 @@ _QUANTITY_UNITS: Final[dict[str, str]] = {
     "qps": "qps",
     "utilization": "",
     "interrupts_per_s": "Hz",
+    "net_rx_per_s": "Hz",
     "slo_us": "us",
 }
 _QUANTILE: Final = re.compile(r"p\d{1,5}_us")

@@ -70,7 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plays the day and writes the report; 1 when BayOp on Linux found nothing that meets the SLO at some load."""
-    from bayop.report.day import make_folder, write_report
+    from bayop.report.day import write_report
+    from bayop.report.files import make_folder
     from bayop.search import check_measured
     from bayop.study.day import SYSTEMS, play_day
     from bayop.study.twin_machine import TwinMachine

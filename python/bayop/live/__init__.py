@@ -1,1 +1,1 @@
-"""A live search as one piece: the file that describes it, and a whole testbed on this machine to try it on."""
+"""A live search as one piece: the file that describes it, and a whole rig on this machine to try it on."""

@@ -30,12 +30,14 @@ _PROGRAMS: Final = ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt")
 _START_S: Final = 10.0
 
 
-def missing() -> str | None:
-    """Why no pair can be made here; None when it can."""
+def missing(programs: Sequence[str] = ()) -> str | None:
+    """Why no pair can be made here, or some more programs not be run; None when all can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
-    absent = [program for program in _PROGRAMS if shutil.which(program) is None]
-    return f"{', '.join(absent)} not installed: apt-get install iproute2 ethtool util-linux" if absent else None
+    absent = [program for program in (*_PROGRAMS, *programs) if shutil.which(program) is None]
+    return (
+        f"{', '.join(absent)} not installed: apt-get install iproute2 ethtool util-linux memcached" if absent else None
+    )
 
 
 class Namespace:

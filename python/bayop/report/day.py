@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bayop.errors import InputError
 from bayop.report import day_text as text
 from bayop.report.day_figures import draw_energy, draw_latency, draw_load, draw_power, draw_settings
+from bayop.report.files import make_folder, unwritable
 from bayop.report.page import render_page
 from bayop.report.search_maps import draw_first_search, draw_searches
 from bayop.report.style import bayop_style
@@ -44,26 +42,8 @@ def write_report(
         page = folder / REPORT
         page.write_text(render_page(record, drawings, searches, svgs, version), encoding="utf-8")
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise unwritable(folder, error) from error
     return page
-
-
-def make_folder(folder: Path) -> None:
-    """Makes the folder that a report will be written into.
-
-    Raises:
-        InputError: it can't be made, or not be written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-
-
-def _unwritable(folder: Path, error: OSError) -> InputError:
-    return InputError("the report's folder can be written", value=str(folder), place="--out", hint=error.strerror)
 
 
 def draw_day(record: DayRecord) -> Iterator[Drawing]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
 
 from bayop.report.day_text import about_method, headline, kept, worth
+from bayop.report.document import document, section, tiles
 from bayop.report.style import COLOURS, OTHER_COLOUR
 from bayop.report.svg import Drawing, inline
 from bayop.study.day_record import DayRecord
@@ -28,7 +28,6 @@ def render_page(
         svgs: The SVG document of every figure, by its name.
         version: BayOp's.
     """
-    css = (files("bayop.report") / "page.css").read_text(encoding="utf-8")
     hours = len(record.hourly_qps)
     title = f"{'A day' if hours == 24 else f'{hours} hours'} of {record.app} under {record.slo}"
     parts = [
@@ -38,20 +37,14 @@ def render_page(
         _tiles(record),
         "<h2>The result</h2>",
         _table(record),
-        *(_figure(d, svgs[d.name]) for d in drawings),
+        *(section(d, svgs[d.name]) for d in drawings),
         "<h2>Every search</h2>",
         *(_folded(d, svgs[d.name], unfold=i == 0) for i, d in enumerate(searches)),
         "<footer>",
         *(f"<p>{escape(p)}</p>" for p in about_method(record, version)),
         "</footer>",
     ]
-    body = "\n".join(parts)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{css}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
+    return document(title, parts)
 
 
 def _lead(record: DayRecord) -> list[str]:
@@ -63,19 +56,18 @@ def _lead(record: DayRecord) -> list[str]:
 
 
 def _tiles(record: DayRecord) -> str:
-    tiles = []
+    numbers = []
     for run_id in ("bayop-linux", "bayop-ebbrt"):
         row = _row(record, run_id)
         if row is not None:
             what = "less energy than Linux left alone" if row.saving >= 0 else "more energy than Linux left alone"
-            tiles.append((f"{abs(row.saving):.1%}", f"{what}, {row.label}"))
+            numbers.append((f"{abs(row.saving):.1%}", f"{what}, {row.label}"))
     row = _row(record, "bayop-linux")
     if row is not None:
         if row.bound_share is not None:
-            tiles.append((f"{row.bound_share:.0%}", "of what the best setting of every hour would have saved"))
-        tiles.append((f"{row.trials / max(row.searches, 1):.1f}", f"trials a search, {row.searches} searches"))
-    items = "".join(f"<li><b>{escape(number)}</b> {escape(text)}</li>" for number, text in tiles)
-    return f'<ul class="tiles">{items}</ul>'
+            numbers.append((f"{row.bound_share:.0%}", "of what the best setting of every hour would have saved"))
+        numbers.append((f"{row.trials / max(row.searches, 1):.1f}", f"trials a search, {row.searches} searches"))
+    return tiles(numbers)
 
 
 def _table(record: DayRecord) -> str:
@@ -108,13 +100,6 @@ def table_cells(row: Row, kind: str) -> list[str]:
         str(row.trials) if searched else "",
         "" if row.bound_share is None or not searched else f"{row.bound_share:.0%}",
     ]
-
-
-def _figure(drawing: Drawing, svg: str) -> str:
-    return (
-        f"<section>\n<h2>{escape(drawing.title)}</h2>\n<figure>{inline(svg, drawing)}"
-        f"<figcaption>{drawing.caption}</figcaption></figure>\n</section>"
-    )
 
 
 def _folded(drawing: Drawing, svg: str, *, unfold: bool) -> str:

@@ -35,8 +35,9 @@ def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> di
     """What the sensors showed between two samples.
 
     `power_w`, `energy_j` and `duration_s` always; `utilization` (0-1, of all CPUs), `interrupts_per_s` (of all NIC
-    queues), `net_rx_per_s` (softirqs that poll NAPI instances, on all CPUs) and the residency of each idle state (`residency_c1`, share of all CPUs' time, 0-1) where every counter
-    that they need was read twice and did not start anew in between: the kernel keeps some in 32 bits.
+    queues), `net_rx_per_s` (softirqs that poll NAPI instances, on all CPUs) and the residency of each idle state
+    (`residency_c1`, share of all CPUs' time, 0-1) where every counter that they need was read twice and did not start
+    anew in between: the kernel keeps some in 32 bits.
 
     Raises:
         UnsupportedError: the energy meter failed.

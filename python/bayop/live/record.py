@@ -1,0 +1,119 @@
+"""What a live experiment has measured, as data: reports read nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from bayop.errors import InputError
+from bayop.measurement import Measurement
+from bayop.slo import Slo
+from bayop.space import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One setting, applied and measured.
+
+    Attributes:
+        setting: What was in effect; empty for the default.
+        quantities: What the windows showed.
+        relative_sd: How exact some of that is.
+        cut_short: Why the windows ended early; None when they did not.
+        service_cpu: Processors that the service itself kept busy meanwhile, as the kernel accounts for it.
+    """
+
+    setting: Mapping[str, float | str]
+    quantities: Mapping[str, float]
+    relative_sd: Mapping[str, float]
+    cut_short: str | None
+    service_cpu: float | None = None
+
+    @classmethod
+    def of(cls, setting: Setting, seen: Measurement, service_cpu: float | None = None) -> Self:
+        """The point of a measurement."""
+        return cls(dict(setting), dict(seen.quantities), dict(seen.relative_sd), seen.cut_short, service_cpu)
+
+    def per_request(self, name: str) -> float | None:
+        """A rate (`net_rx_per_s`), or what the service took (`service_cpu`, in us), for each request."""
+        qps = self.quantities.get("qps")
+        amount = self.service_cpu if name == "service_cpu" else self.quantities.get(name)
+        if qps is None or amount is None or self.cut_short is not None:
+            return None
+        return amount / qps * (1e6 if name == "service_cpu" else 1.0)
+
+    def meets(self, slo: Slo) -> bool:
+        """Whether the SLO was met."""
+        return self.cut_short is None and slo.met_by(self.quantities[slo.quantity])
+
+
+@dataclass(slots=True)
+class LiveRecord:
+    """A sweep and a search of one live machine; it grows while they run.
+
+    Attributes:
+        machine: What it is, for people.
+        slo: The latency objective.
+        objective: What is minimised.
+        qps: The load, in requests/s.
+        seed: Of everything random.
+        estimated: Whether a model of utilization says the power, and no meter.
+        busy_before: Utilization of the machine before the load began: other work than ours.
+        default: The default under load.
+        sweep: Every setting of the grid.
+        search: Every trial of the search, in order.
+        stopped: Why the search ended; None while it has not.
+        held: The setting that the search found.
+        best: The best setting of the sweep that meets the SLO.
+        again: `held` and `best`, measured again in turns after both were done.
+        duration_s: How long everything took.
+        failure: What ended the experiment before its end; None when nothing did.
+    """
+
+    machine: str
+    slo: str
+    objective: str
+    qps: float
+    seed: int
+    estimated: bool
+    busy_before: float | None
+    default: Point
+    sweep: list[Point] = field(default_factory=list)
+    search: list[Point] = field(default_factory=list)
+    stopped: str | None = None
+    held: Mapping[str, float | str] | None = None
+    best: Mapping[str, float | str] | None = None
+    again: dict[str, list[Point]] = field(default_factory=dict)
+    duration_s: float = 0.0
+    failure: str | None = None
+
+    @property
+    def knobs(self) -> Sequence[str]:
+        """Ids of the knobs."""
+        points = [*self.sweep, *self.search]
+        return list(points[0].setting) if points else []
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON-ready data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> LiveRecord:
+        """Reads what `to_json` gave.
+
+        Raises:
+            InputError: it is something else.
+        """
+        try:
+            return cls(
+                **{
+                    **data,
+                    "default": Point(**data["default"]),
+                    "sweep": [Point(**p) for p in data["sweep"]],
+                    "search": [Point(**p) for p in data["search"]],
+                    "again": {name: [Point(**p) for p in points] for name, points in data["again"].items()},
+                }
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError("the record is one of this version of bayop", value=str(error)) from error

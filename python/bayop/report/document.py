@@ -1,0 +1,35 @@
+"""An HTML document in one file, in the reader's light or dark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+
+from bayop.report.svg import Drawing, inline
+
+
+def document(title: str, parts: Sequence[str]) -> str:
+    """The whole document: its style, and the parts of its body."""
+    css = (files("bayop.report") / "page.css").read_text(encoding="utf-8")
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{css}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def section(drawing: Drawing, svg: str) -> str:
+    """A figure with its title and its caption."""
+    return (
+        f"<section>\n<h2>{escape(drawing.title)}</h2>\n<figure>{inline(svg, drawing)}"
+        f"<figcaption>{drawing.caption}</figcaption></figure>\n</section>"
+    )
+
+
+def tiles(numbers: Sequence[tuple[str, str]]) -> str:
+    """Numbers that stand out, each with what it is."""
+    items = "".join(f"<li><b>{escape(number)}</b> {escape(text)}</li>" for number, text in numbers)
+    return f'<ul class="tiles">{items}</ul>'
