@@ -12,6 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from bayop.cli import main
+from bayop.study.nic_delay import measure_delays
 from bayop.testing.agents import LEAST_DELAY_US, NIC, AgentProcess, Machine
 
 Allow: TypeAlias = Mapping[str, str] | None
@@ -48,12 +49,13 @@ def test_a_calibration_finds_what_the_driver_hides_and_the_agent_uses_it(
 ) -> None:
     with serving(agent_binary, tmp_path, packets_per_s=500_000.0) as (agent, machine):
         found = tomllib.loads(machine.read(NIC))
-        assert calibrate(agent, "--values", "0,10us,50,100", "--window", "500ms") == 0
+        assert calibrate(agent, "--values", "0,10us,50,100", "--window", "1s") == 0
         assert tomllib.loads(machine.read(NIC)) == found, "the NIC has its own setting back"
         rows = {row["requested_us"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
         assert rows[0]["effective_us"] is None, "without a delay it is the traffic that spaces interrupts"
         for requested_us, effective_us in {10: LEAST_DELAY_US, 50: 50, 100: 100}.items():
-            assert rows[requested_us]["effective_us"] == pytest.approx(effective_us, rel=0.1)
+            # A busy host lets the machine's counters lag behind the clock; 10 us and 20 us stay apart all the same.
+            assert rows[requested_us]["effective_us"] == pytest.approx(effective_us, rel=0.25)
         lease = agent.client.acquire("test", 5.0)
         effective = agent.client.apply({"nic.rx_usecs": 10}, lease=lease).setting["nic.rx_usecs"]
         assert effective == rows[10]["effective_us"]
@@ -70,12 +72,22 @@ def test_thin_traffic_is_told_and_nothing_is_stored(agent_binary: Path, tmp_path
     assert "Nothing was stored" in printed
 
 
+def test_whoever_stops_listening_early_leaves_the_nic_as_it_was(agent_binary: Path, tmp_path: Path) -> None:
+    with serving(agent_binary, tmp_path) as (agent, machine):
+        delays = measure_delays(agent.client, "eth0", (100.0, 200.0), window_s=0.1, settle_s=0.05, holder="a test")
+        assert next(delays).requested_us == 100.0
+        assert "rx_usecs = 100\n" in machine.read(NIC)
+        delays.close()
+        assert "rx_usecs = 30\n" in machine.read(NIC)
+        assert agent.client.status().lease_holder is None
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (["--device", "eth7"], "the machine has this NIC, but got 'eth7'"),
         (["--values", "2000"], "--values: eth0 takes 0us to 1000us"),
-        (["--send", "nowhere.invalid:9"], "the receiver has an address"),
+        (["--send", "nowhere.invalid:9"], "--send: the receiver has an address"),
     ],
 )
 def test_bad_usage(agent_binary: Path, tmp_path: Path, capsys: Capture, more: list[str], said: str) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Final
 
 from bayop.cli import agent_flags, arguments
-from bayop.cli.output import console, new_table, print_json, round_significant
+from bayop.cli.output import console, new_table, print_json, progress, round_significant
 from bayop.errors import InputError
 from bayop.load.datagrams import DatagramSender
 from bayop.study.nic_delay import VALUES_US, Delay, measure_delays
@@ -75,24 +75,26 @@ def check_flags(args: argparse.Namespace) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measures every delay, prints the map and stores it; 1 when the traffic was too thin for all of them."""
     client = agent_flags.client_of(args.agent, args)
-    with _traffic(args):
-        delays = list(
-            measure_delays(
-                client,
-                args.device,
-                args.values or VALUES_US,
-                window_s=args.window or WINDOW_S,
-                settle_s=SETTLE_S,
-                holder=agent_flags.holder("doctor"),
-            )
-        )
+    values_us = args.values or VALUES_US
+    measured = measure_delays(
+        client,
+        args.device,
+        values_us,
+        window_s=args.window or WINDOW_S,
+        settle_s=SETTLE_S,
+        holder=agent_flags.holder("doctor"),
+    )
+    delays = []
+    with _traffic(args), progress("delays", len(values_us)) as bar, closing(measured):
+        for delay in measured:
+            delays.append(delay)
+            bar.advance()
+            if args.json:
+                print_json(_event(delay))
     points = [(d.requested_us, round_significant(e, 4)) for d in delays if (e := d.effective_us) is not None]
     if points:
         client.store_calibration(args.device, points)
-    if args.json:
-        for delay in delays:
-            print_json(_event(delay))
-    else:
+    if not args.json:
         _show(args.device, delays, stored=len(points))
     return 0 if points else 1
 
@@ -101,7 +103,10 @@ def _traffic(args: argparse.Namespace) -> AbstractContextManager[object]:
     if args.send is None:
         return nullcontext()
     host, port = args.send
-    return DatagramSender(host, port, args.packets_per_s or PACKETS_PER_S)
+    try:
+        return DatagramSender(host, port, args.packets_per_s or PACKETS_PER_S)
+    except InputError as error:
+        raise error.at("--send") from error
 
 
 def _show(device: str, delays: list[Delay], *, stored: int) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
     from rich.table import Table
     from rich.text import Text
 
@@ -44,3 +46,31 @@ def literal(text: str) -> Text:
 def round_significant(value: float, digits: int = 6) -> float:
     """A measured number without the digits that mean nothing."""
     return float(f"{value:.{digits}g}")
+
+
+class Bar:
+    """A progress bar of one task."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=total)
+
+    def advance(self, steps: int = 1) -> None:
+        """Moves on by some steps."""
+        self._progress.advance(self._task, steps)
+
+    def reach(self, step: int) -> None:
+        """Moves on to a step."""
+        self._progress.update(self._task, completed=step)
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Bar]:
+    """A progress bar on stderr, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        yield Bar(bars, total)

@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from bayop.cli import arguments, twin_flags
-from bayop.cli.output import console, print_json
+from bayop.cli.output import console, print_json, progress
 from bayop.cli.twin_fit import add_problem, calibrate, cells_to_fit, parameters_to_fit
 from bayop.errors import InputError
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("a cross-validation needs cells at two loads or more", value=f"{len(loads)} load")
     parameters = parameters_to_fit(args, profile)
     results = []
-    with twin_flags.progress("sweeps", args.sweeps * len(loads)) as bar:
+    with progress("sweeps", args.sweeps * len(loads)) as bar:
         for number, held_out in enumerate(loads):
             start = scattered(profile, parameters, relative_sd=args.scatter, seed=args.seed + number)
             seen = [cell for cell in cells if cell.qps != held_out]

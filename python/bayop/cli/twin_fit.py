@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli import arguments, twin_flags
-from bayop.cli.output import console, new_table, print_json, round_significant
+from bayop.cli.output import Bar, console, new_table, print_json, progress, round_significant
 from bayop.errors import InputError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def calibrate(
     start: _core.Profile,
     cells: Sequence[Cell],
     parameters: Sequence[str],
-    bar: twin_flags.Bar,
+    bar: Bar,
 ) -> Fit:
     """Fits parameters to the settings among `cells`, as `add_problem`'s flags say; the default policy is not fitted."""
     from bayop.study.calibrate import Calibration
@@ -125,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
         )
 
     before = errors(profile)
-    with twin_flags.progress("sweeps", args.sweeps) as bar:
+    with progress("sweeps", args.sweeps) as bar:
         fit = calibrate(args, profile, fitted, parameters, bar)
     try:
         args.out.write_text(with_numbers(text, fit.after), encoding="utf-8")

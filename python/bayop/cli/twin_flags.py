@@ -1,11 +1,10 @@
-"""Flags, progress and error tables that the actions of `bayop twin` share."""
+"""Flags and error tables that the actions of `bayop twin` share."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +14,6 @@ from bayop.cli.output import new_table, round_significant
 from bayop.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
     from rich.table import Table
 
     from bayop.study.validate import Cell, Errors
@@ -110,34 +108,6 @@ def app_of(path: Path) -> str:
         hint = f"say --app ({', '.join(known)}) or --profile"
         raise InputError("the file's name says which application was measured", value=path.name, hint=hint)
     return named[0]
-
-
-class Bar:
-    """A progress bar of one task."""
-
-    def __init__(self, progress: Progress, total: int) -> None:
-        self._progress = progress
-        self._task = progress.add_task("", total=total)
-
-    def advance(self, steps: int = 1) -> None:
-        """Moves on by some steps."""
-        self._progress.advance(self._task, steps)
-
-    def reach(self, step: int) -> None:
-        """Moves on to a step."""
-        self._progress.update(self._task, completed=step)
-
-
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Bar]:
-    """A progress bar on stderr, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        yield Bar(bars, total)
 
 
 def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli import arguments, twin_flags
-from bayop.cli.output import console, print_json
+from bayop.cli.output import console, print_json, progress
 from bayop.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     systems = sorted({cell.os for cell in cells})
     app, profiles = _profiles(args, systems)
     comparisons = []
-    with twin_flags.progress("cells", len(cells)) as bar:
+    with progress("cells", len(cells)) as bar:
         for system in systems:
             comparisons += compare(
                 profiles[system],

@@ -7,7 +7,7 @@ enough to wait for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final
@@ -57,8 +57,10 @@ class Delay:
 
 def measure_delays(
     client: AgentClient, device: str, values_us: Sequence[float], *, window_s: float, settle_s: float, holder: str
-) -> Iterator[Delay]:
+) -> Generator[Delay, None, None]:
     """Sets one delay after the other on a live NIC; the NIC has its own setting back at the end, whatever happens.
+
+    Whoever stops listening early closes the generator, which ends the lease.
 
     Raises:
         InputError: the machine or its allow-list does not have the NIC, or a value lies outside its range.

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from bayop.cli.output import console, new_table, print_json, round_significant
+from bayop.cli.output import console, new_table, print_json, progress, round_significant
 
 
 def test_a_program_gets_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,6 +32,21 @@ def test_a_table_fits_the_width(capsys: pytest.CaptureFixture[str], monkeypatch:
     table.add_row("word " * 30)
     console().print(table)
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 40
+
+
+def test_progress_is_for_terminals_and_never_on_stdout(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with progress("delays", 3) as bar:
+        bar.advance()
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress("delays", 3) as bar:
+        bar.advance()
+        bar.reach(3)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "delays" in captured.err
 
 
 @pytest.mark.parametrize(("value", "digits", "rounded"), [(133.123456789, 6, 133.123), (0.00123456, 3, 0.00123)])
