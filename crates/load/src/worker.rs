@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::Duration;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -163,6 +165,10 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 }
             }
             if now < self.poll_ns {
+                if self.plan.blocking {
+                    let until_ns = due.map_or(self.poll_ns, |due| due.min(self.poll_ns));
+                    thread::sleep(Duration::from_nanos(until_ns.saturating_sub(now)));
+                }
                 continue;
             }
             let pause_ns = self.pause_ns(now, due);
