@@ -6,13 +6,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.conftest import require
 
 from bayop.latency.base import Latency, Vantage, Window
+from bayop.live.file import LiveFile
+from bayop.live.rig import Rig
+from bayop.live.search import space_of
+from bayop.live.veth import missing
+from bayop.load.steady import SteadyLoad
+from bayop.slo import Slo
 from bayop.space import Choices, Knob, Range, Space, Steps
 from bayop.target.agent import AgentTarget
 from bayop.target.agent_space import agent_space
 from bayop.target.base import Target
+from bayop.target.precision import Precision
 from bayop.target.study import StudyTarget
+from bayop.target.trial_guard import TrialGuard
 from bayop.target.twin import TwinTarget, load_profile
 from bayop.testing.agents import AgentProcess, Machine
 from bayop.testing.fakes import FakeServer
@@ -76,6 +85,44 @@ class FixedLatency:
     def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
         sleep(window.duration_s)
         return Latency({"p99_us": 200.0, "qps": 1000.0}, Vantage.CLIENT)
+
+
+@pytest.fixture(scope="class")
+def loaded(agent_binary: Path) -> Iterator[tuple[Rig, SteadyLoad]]:
+    """A rig and the load on it; one for all tests, because only the target has a state that they could change."""
+    reason = missing(["memcached"])
+    require(reason is None, reason or "")
+    with Rig(agent_binary, qps=2000.0, window_s=0.25) as rig:
+        load = LiveFile.read(rig.file).load
+        assert load is not None
+        with SteadyLoad(load.plan, through=load.through) as steady:
+            yield rig, steady
+
+
+class TestLive(TargetContract):
+    """The real agent, memcached, load and kernel, with a guard and repeated windows."""
+
+    repeatable = False
+
+    @pytest.fixture(autouse=True)
+    def _serve(self, loaded: tuple[Rig, SteadyLoad]) -> None:
+        self.rig, self.load = loaded
+
+    def make(self, *, seed: int) -> Target:
+        del seed
+        slo = Slo.parse("p90<10s")
+        return AgentTarget(
+            self.rig.client,
+            space_of(LiveFile.read(self.rig.file), self.rig.client),
+            self.load,
+            holder="contract",
+            qps=self.load.qps,
+            window_s=0.25,
+            settle_s=0.05,
+            precision=Precision(slo.quantity, 0.1, 2),
+            # The load of a slice is a Poisson process: in a quarter of a second it varies.
+            guard=TrialGuard(slo, load_band=0.9),
+        )
 
 
 class TestAgent(TargetContract):

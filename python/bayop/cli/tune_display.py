@@ -54,8 +54,11 @@ def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_t
         with Live(Group(table, progress), console=console, refresh_per_second=8):
             result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
     else:
-        result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
-        console.print(table)
+        try:
+            result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
+        finally:
+            # Whatever ends the search: what was measured is not lost.
+            console.print(table)
     for trial in shown:
         if trial.measurement.cut_short is not None:
             console.print(f"Trial {trial.number} was cut short: {trial.measurement.cut_short}.")
