@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -29,7 +32,9 @@ def test_every_package_is_in_a_layer() -> None:
     assert not unlisted
 
 
-def test_only_one_crate_depends_on_pyo3() -> None:
+@pytest.fixture(scope="module")
+def dependencies() -> dict[str, set[str]]:
+    """What each crate depends on, but for its tests."""
     run = subprocess.run(
         ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"],
         cwd=ROOT,
@@ -38,8 +43,55 @@ def test_only_one_crate_depends_on_pyo3() -> None:
         check=True,
     )
     packages = json.loads(run.stdout)["packages"]
-    users = {p["name"] for p in packages if any(d["name"] == "pyo3" for d in p["dependencies"])}
-    assert users == {"bayop-python"}
+    return {p["name"]: {d["name"] for d in p["dependencies"] if d["kind"] != "dev"} for p in packages}
+
+
+def test_crates_depend_in_one_direction(dependencies: dict[str, set[str]]) -> None:
+    own = {name: {d for d in names if d.startswith("bayop-")} for name, names in dependencies.items()}
+    assert own == {
+        "bayop-twin": set(),
+        "bayop-knobs": set(),
+        "bayop-load": set(),
+        "bayop-agent": {"bayop-knobs"},
+        "bayop-probe": {"bayop-knobs"},
+        "bayop-python": {"bayop-knobs", "bayop-load", "bayop-twin"},
+    }
+
+
+def test_only_one_crate_depends_on_pyo3(dependencies: dict[str, set[str]]) -> None:
+    assert {name for name, names in dependencies.items() if "pyo3" in names} == {"bayop-python"}
+
+
+def test_only_one_crate_speaks_netlink(dependencies: dict[str, set[str]]) -> None:
+    speakers = {name for name, names in dependencies.items() if any("netlink" in n or n == "neli" for n in names)}
+    assert speakers == {"bayop-knobs"}
+
+
+KERNEL = re.compile(r"""(?<!\.at\()["']/(?:sys|proc|dev)/|AF_NETLINK|\bioctl\(|\bSIOC[A-Z]""")
+"""An interface of the kernel in a source: a path, unless it is an error's place; netlink; an ioctl."""
+
+MAY_TOUCH = {
+    "crates/knobs": "it is what all others use",
+    "crates/probe": "it reads the kernel's own description and the namespaces of the server that it looks at",
+    "python/bayop/live": "it makes network namespaces of its own to try a search in",
+    "python/bayop/testing": "it stands in for a kernel",
+}
+
+
+def test_only_knobs_touches_the_kernel() -> None:
+    sources = [*(ROOT / "crates").glob("*/src/**/*.rs"), *(ROOT / "python" / "bayop").rglob("*.py")]
+    seen = dict.fromkeys(MAY_TOUCH, 0)
+    for source in sources:
+        text = source.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
+        lines = [line for line in text.splitlines() if not line.lstrip().startswith(("//", "#"))]
+        found = [line.strip() for line in lines if KERNEL.search(line)]
+        path = source.relative_to(ROOT).as_posix()
+        exempt = next((part for part in MAY_TOUCH if path.startswith(f"{part}/")), None)
+        if exempt is None:
+            assert not found, f"{path} touches the kernel; crates/knobs does that: {found}"
+        else:
+            seen[exempt] += len(found)
+    assert all(seen.values()), f"an exemption is not needed any more: {seen}"
 
 
 def test_the_twin_is_pure() -> None:
