@@ -110,8 +110,8 @@ def test_a_search_ends_on_the_best_setting_and_leaves_the_machine_as_it_was(
 def test_keep_leaves_the_result_applied_until_a_restore(agent: AgentProcess, machine: Machine) -> None:
     run = tune(agent, "--keep")
     result = events(run.stdout)[-1]
-    assert (run.returncode, result["held"], cap_of(result)) == (0, True, 90)
-    assert machine.cap_w == 90
+    assert (run.returncode, result["held"]) == (0, True)
+    assert machine.cap_w == cap_of(result) < 120
     assert agent.client.restore().restored == ("power.cap_w@intel-rapl:0/0",)
     assert machine.read(CAP) == FOUND
 
