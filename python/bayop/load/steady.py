@@ -65,7 +65,6 @@ class SteadyLoad:
         self._lock = threading.Lock()
         self._error: BayopError | None = None
         self._process: subprocess.Popen[str] | None = None
-        self._stderr = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 -- `close` does it
 
     def __enter__(self) -> Self:
         """Starts the load and waits until the server answers.
@@ -73,6 +72,7 @@ class SteadyLoad:
         Raises:
             BayopError: the generator can't be started, or the server not be loaded.
         """
+        self._stderr = TemporaryFile("w+", encoding="utf-8", errors="replace")
         try:
             # A session of its own: Ctrl-C ends the search, and the load with it, not before it.
             self._process = subprocess.Popen(  # noqa: S603 -- our own program, brought there by the user's words
@@ -84,6 +84,7 @@ class SteadyLoad:
                 start_new_session=True,
             )
         except OSError as error:
+            self.close()
             raise InputError("the load generator can be started", value=self._words[0], hint=error.strerror) from error
         self._thread = threading.Thread(target=self._read, args=(self._process,), name="bayop-load", daemon=True)
         self._thread.start()
@@ -113,6 +114,8 @@ class SteadyLoad:
                 self._process.kill()
                 self._process.wait()
             self._thread.join()
+            if self._process.stdout is not None:
+                self._process.stdout.close()
         self._stderr.close()
 
     @property
