@@ -268,6 +268,20 @@ def test_it_is_not_removed_while_something_may_be_left_changed(installed: Machin
     installed.apt("remove", "bayop-agent")
 
 
+def test_a_build_for_tests_is_never_packed(agent_binary: Path, tmp_path: Path) -> None:
+    version = subprocess.run([agent_binary, "--version"], capture_output=True, text=True, check=True).stdout
+    assert version == f"bayop-agent {VERSION}+fault-points\n"
+    packed = subprocess.run(
+        [PACKAGING / "build-deb", agent_binary, tmp_path], capture_output=True, text=True, check=False
+    )
+    assert (packed.returncode, [*tmp_path.iterdir()]) == (2, [])
+    assert "was built for tests" in packed.stderr
+
+
+def test_the_package_has_no_fault_points(installed: Machine) -> None:
+    assert installed.run("bayop-agent", "--version").stdout == f"bayop-agent {VERSION}\n"
+
+
 def test_the_changelog_has_the_version_that_cargo_has() -> None:
     changelog = (PACKAGING / "debian" / "changelog").read_text(encoding="utf-8")
     assert changelog.startswith(f"bayop ({VERSION}) ")
