@@ -72,20 +72,22 @@ class Lease:
 
     def _renew(self) -> None:
         ends = monotonic() + self._ttl_s
-        while not self._over.wait(self._ttl_s / 3):
+        pause_s = self._ttl_s / 3
+        while not self._over.wait(pause_s):
             asked = monotonic()
             try:
                 # What was lost while a network card reset its link is asked anew, and not waited for.
-                self._client.renew(self.token, timeout_s=self._ttl_s / 3)
+                self._client.renew(self.token, timeout_s=self._ttl_s / 4)
             except UnreachableError as error:
                 # A restart of the network may be shorter than the lease.
                 if monotonic() < ends:
+                    pause_s = self._ttl_s / 20
                     continue
                 self._lost = error
             except BayopError as error:
                 self._lost = error
             else:
-                ends = asked + self._ttl_s
+                ends, pause_s = asked + self._ttl_s, self._ttl_s / 3
                 continue
             self._over.set()
 
