@@ -121,23 +121,30 @@ class Arrival:
 
 
 class Bench:
-    """Generators on one core and a server on another; a new server for each run, with the records stored."""
+    """Generators on one core and a server with the records stored on another."""
 
     def __init__(self, *, server_cpu: int, duration_s: float, build: Path) -> None:
         self._server_cpu, self._duration_s, self._build = server_cpu, duration_s, build
 
-    def peak(self, round_: int, generator: Generator, shape: Shape, *, blocking: bool = False) -> Peak:
-        """Runs at the peak.
+    def peaks(
+        self, round_: int, generators: Sequence[tuple[Generator, Shape]], *, blocking: Sequence[bool] = (False,)
+    ) -> list[Peak]:
+        """Runs every generator at its peak against the same server: the peaks of two servers differ by a quarter.
 
         Raises:
-            RunError: the run was too short to see what the generator used.
+            RunError: a run was too short to see what its generator used.
         """
+        rows = []
         with memcached(cpu=self._server_cpu) as (_, port):
-            generator.store(port)
-            seen = generator.load(port, shape, duration_s=self._duration_s, qps=None, blocking=blocking)
-        if seen.busy is None:
-            raise RunError(f"{generator.name} ended before {self._duration_s:g} s")
-        return Peak(round_, generator.name, str(shape), blocking, seen.qps, seen.busy)
+            for generator, _ in generators:
+                generator.store(port)
+            for sleeps in blocking:
+                for generator, shape in generators:
+                    seen = generator.load(port, shape, duration_s=self._duration_s, qps=None, blocking=sleeps)
+                    if seen.busy is None:
+                        raise RunError(f"{generator.name} ended before {self._duration_s:g} s")
+                    rows.append(Peak(round_, generator.name, str(shape), sleeps, seen.qps, seen.busy))
+        return rows
 
     def accuracy(self, round_: int, generator: Generator, shape: Shape, qps: float) -> Accuracy:
         """Runs at a load with the kernel's log beside it."""

@@ -69,14 +69,12 @@ def measure(rows: Rows, bayop: Bayop, peers: Sequence[Generator], args: argparse
     bench = Bench(server_cpu=args.server_cpu, duration_s=args.duration, build=args.build)
     generators: list[Generator] = [bayop, *peers]
     for shape in args.shapes:
-        rows.peak += [bench.peak(0, generator, shape) for generator in generators]
-        _say(rows.peak[-len(generators) :])
+        rows.peak += bench.peaks(0, [(g, shape) for g in generators])
     shapes = {name: _shape(text) for name, text in best_shapes(rows.peak).items()}
     rounds = range(1, args.rounds + 1)
     for round_ in rounds:
-        for blocking in (False, True):
-            rows.peak += [bench.peak(round_, g, shapes[g.name], blocking=blocking) for g in generators]
-            _say(rows.peak[-len(generators) :])
+        rows.peak += bench.peaks(round_, [(g, shapes[g.name]) for g in generators], blocking=(False, True))
+    _say(rows.peak)
     half = {name: peak_qps / 2.0 for name, peak_qps in peaks_of(rows.peak).items()}
     for round_ in rounds:
         rows.accuracy += [bench.accuracy(round_, g, shapes[g.name], half[g.name]) for g in generators]
