@@ -27,7 +27,7 @@ from bench.load.experiments import Accuracy, Arrival, Bench, Peak, Stalled, best
 from bench.load.generators import Bayop, Generator, Memtier, Mutilate, Shape
 from bench.load.summary import peaks_of, summary
 
-_SHAPES: Final = "16x1,4x32,16x16,16x128,64x16"
+_SHAPES: Final = "16x16,16x128,4x256"
 _PEERS: Final = {"mutilate": Mutilate, "memtier": Memtier}
 _STALLED_QPS: Final = 2000.0
 _EVEN_SHAPE: Final = Shape(4, 1)
@@ -68,7 +68,7 @@ def measure(rows: Rows, bayop: Bayop, peers: Sequence[Generator], args: argparse
     """Fills the rows."""
     bench = Bench(server_cpu=args.server_cpu, duration_s=args.duration, build=args.build)
     generators: list[Generator] = [bayop, *peers]
-    for shape in args.shapes:
+    for shape in args.shapes * args.tries:
         rows.peak += bench.peaks(0, [(g, shape) for g in generators])
     shapes = {name: _shape(text) for name, text in best_shapes(rows.peak).items()}
     rounds = range(1, args.rounds + 1)
@@ -116,10 +116,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--shapes",
         type=lambda text: [_shape(shape) for shape in text.split(",")],
-        default=_SHAPES,
+        default=[_shape(shape) for shape in _SHAPES.split(",")],
         metavar="CONNECTIONSxDEPTH,...",
         help=f"what is tried to find each generator's best (default: {_SHAPES})",
     )
+    parser.add_argument("--tries", type=int, default=3, help="how often each is tried")
     parser.add_argument("--client-cpu", type=int, default=0)
     parser.add_argument("--server-cpu", type=int, default=1)
     parser.add_argument("--build", type=Path, default=Path("build/bench"), help="folder for the compiled eBPF program")
