@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bayop.testing.prometheus import Exporter, Prometheus
 from bayop.live.veth import VethPair
 from bayop.live.veth import missing as missing_for_veth
+from bayop.testing.prometheus import Exporter, Prometheus
 
 # As the command line does: the matrices are small, and threads of two libraries only fight over the cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -53,7 +53,7 @@ def agent_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if built is None:
         build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "bayop-agent"]
         subprocess.run([*build, "--features", "fault-points"], cwd=root, check=True)
-        built = os.path.join(os.environ.get("CARGO_TARGET_DIR", root / "target"), "release", "bayop-agent")
+        built = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release" / "bayop-agent"
     # A copy: the test of the package builds another one in its place.
     return Path(shutil.copy2(built, tmp_path_factory.mktemp("agent")))
 

@@ -20,10 +20,10 @@ from bayop.latency.command import LatencyCommand
 from bayop.latency.ebpf import EbpfProbe
 from bayop.latency.open_loop import OpenLoopProbe
 from bayop.latency.prometheus import PrometheusQuery
+from bayop.live.veth import SERVER_ADDRESS, VethPair
 from bayop.slo import Slo
 from bayop.testing.latencies import LatencySourceContract
 from bayop.testing.prometheus import Prometheus
-from bayop.live.veth import SERVER_ADDRESS, VethPair
 
 QUERY = "histogram_quantile($quantile, sum by (le) (rate(request_duration_seconds_bucket[$window])))"
 
