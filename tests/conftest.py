@@ -49,11 +49,11 @@ def data(shared: Path) -> Path:
 def agent_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The real `bayop-agent` with its fault points; BAYOP_AGENT names one that was built before, as by `cargo test`."""
     root = Path(__file__).resolve().parent.parent
-    built = os.environ.get("BAYOP_AGENT")
-    if built is None:
+    release = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release"
+    built = Path(os.environ.get("BAYOP_AGENT", release / "bayop-agent"))
+    if "BAYOP_AGENT" not in os.environ:
         build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "bayop-agent"]
         subprocess.run([*build, "--features", "fault-points"], cwd=root, check=True)
-        built = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release" / "bayop-agent"
     # A copy: the test of the package builds another one in its place.
     return Path(shutil.copy2(built, tmp_path_factory.mktemp("agent")))
 
