@@ -278,10 +278,6 @@ def test_a_build_for_tests_is_never_packed(agent_binary: Path, tmp_path: Path) -
     assert "was built for tests" in packed.stderr
 
 
-def test_the_package_has_no_fault_points(installed: Machine) -> None:
-    assert installed.run("bayop-agent", "--version").stdout == f"bayop-agent {VERSION}\n"
-
-
 def test_the_changelog_has_the_version_that_cargo_has() -> None:
     changelog = (PACKAGING / "debian" / "changelog").read_text(encoding="utf-8")
     assert changelog.startswith(f"bayop ({VERSION}) ")
