@@ -25,6 +25,10 @@ class ChannelClosedError(LabError):
     """The other end is gone: QEMU ended."""
 
 
+class NoAnswerError(LabError):
+    """The other end did not answer in time."""
+
+
 class Channel:
     """One connection; threads may share it."""
 
@@ -49,7 +53,8 @@ class Channel:
         """Sends a command and returns what it returned.
 
         Raises:
-            LabError: The other end refused the command, or did not answer in time.
+            LabError: The other end refused the command.
+            NoAnswerError: It did not answer in time.
             ChannelClosedError: There is no other end any more.
         """
         deadline = time.monotonic() + timeout_s
@@ -76,7 +81,7 @@ class Channel:
             try:
                 received = self._socket.recv(1 << 16)
             except TimeoutError:
-                raise LabError(f"the machine answers {command} in time") from None
+                raise NoAnswerError(f"the machine answers {command} in time") from None
             except OSError as error:
                 raise ChannelClosedError("the machine runs and its command channel is open") from error
             if not received:

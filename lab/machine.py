@@ -10,15 +10,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from lab.build import build
-from lab.channel import Channel, ChannelClosedError
+from lab.build import Images, build
+from lab.channel import Channel, ChannelClosedError, NoAnswerError
 from lab.commands import CommandResult, run
 from lab.errors import CommandError, LabError
 from lab.files import Files
 from lab.packages import require, tool
 from lab.qemu import Ports, command_line, parse_ports
 
-_BOOT_TIMEOUT_S = 90
+_BOOT_TIMEOUT_S = 45
+_BOOT_TRIES = 2
+"""Under emulation a kernel was seen to hang early in its boot, once in a long while; the next one does not."""
 _DISK_MIB = 64
 _POLL_S = 0.01
 _SHOWN_LINES = 50  # a kernel's panic is shorter
@@ -73,16 +75,26 @@ class Machine:
         extra = self._folder / "extra.cpio"
         self._files.write_archive(extra)
         (self._folder / "initrd.cpio").write_bytes(images.base.read_bytes() + extra.read_bytes())
+        for tries_left in reversed(range(_BOOT_TRIES)):
+            try:
+                self._wait_until_up(self._switch_on(images))
+            except NoAnswerError as error:
+                if not tries_left:
+                    raise self._with_console(error) from None
+                self._switch_off()
+            except LabError as error:
+                raise self._with_console(error) from None
+            else:
+                return
+
+    def _switch_on(self, images: Images) -> subprocess.Popen[bytes]:
         with (self._folder / "qemu.log").open("wb") as log:
             self._qemu = subprocess.Popen(
                 command_line(images, self._folder, self.ports, terminal=self._terminal),
                 stdin=None if self._terminal else subprocess.DEVNULL,
                 stderr=log,
             )
-        try:
-            self._wait_until_up(self._qemu)
-        except LabError as error:
-            raise self._with_console(error) from None
+        return self._qemu
 
     def power_cut(self) -> None:
         """Takes the power away and boots again: the disk (/var/lib) and the ports stay, all else starts anew.
