@@ -67,8 +67,9 @@ def test_a_calibration_measures_what_the_card_makes_of_rx_usecs(machine: Machine
     print("effective by requested us:", effective_us)
     assert effective_us.pop(100) is None, "four packets in 100 us are more than were sent"
     for requested_us, measured_us in effective_us.items():
-        # QEMU's timers are never early; a busy host makes them late.
-        assert 0.9 * requested_us < measured_us < 2 * requested_us
+        # QEMU's model of the card lets a part of the interrupts through early, and a busy host makes the others late.
+        assert 0.6 * requested_us < measured_us < 2 * requested_us
+    assert effective_us[2000] < effective_us[4000]
     assert snapshot(machine) == found
     until_link(machine)
     (stored,) = uncalibrated.request("GET", "/v1/calibration")["calibrations"]
