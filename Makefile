@@ -7,10 +7,10 @@ RELEASE = $(or $(CARGO_TARGET_DIR),target)/release
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live lab test lint format lock ax probe deb clean
+.PHONY: help demo live lab test test-all lint format lock ax probe deb clean
 
 help:  ## Show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
 
 demo: $(VENV)/.built  ## Tune a simulated day of memcached and write a report
 	$(BIN)/bayop demo --out build/demo
@@ -25,9 +25,12 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 	cargo build --package bayop-agent --release --locked --quiet
 	$(BIN)/python -m lab --agent $(RELEASE)/bayop-agent
 
-test: $(VENV)/.built  ## Run every test, Rust and Python
+test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked slow
 	cargo test --workspace --release --locked --quiet
-	BAYOP_AGENT=$(abspath $(RELEASE)/bayop-agent) $(BIN)/python -m pytest
+	BAYOP_AGENT=$(abspath $(RELEASE)/bayop-agent) $(BIN)/python -m pytest -m "not slow"
+
+test-all: test  ## Run every test
+	BAYOP_AGENT=$(abspath $(RELEASE)/bayop-agent) $(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/.built  ## Run every linter; a warning is an error
 	cargo fmt --all --check

@@ -38,7 +38,7 @@ def commands_of(page: Path) -> list[list[str]]:
 def check(command: list[str]) -> None:
     program, *arguments = command
     if program == "make":
-        targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
         assert set(arguments) <= set(targets)
     elif program.endswith("bayop"):
         build_parser(arguments).parse_args(arguments)

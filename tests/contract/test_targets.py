@@ -99,6 +99,7 @@ def loaded(agent_binary: Path) -> Iterator[tuple[Rig, SteadyLoad]]:
             yield rig, steady
 
 
+@pytest.mark.slow
 class TestLive(TargetContract):
     """The real agent, memcached, load and kernel, with a guard and repeated windows."""
 

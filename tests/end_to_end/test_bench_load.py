@@ -16,6 +16,8 @@ from bench.load.experiments import exponential_distance, stalled_latency_s, unif
 
 from bayop.testing.servers import absent
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

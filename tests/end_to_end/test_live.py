@@ -20,6 +20,8 @@ from bayop.live.record import LiveRecord
 from bayop.live.rig import DEFERRAL, TIMEOUT, Rig
 from bayop.live.veth import missing
 
+pytestmark = pytest.mark.slow
+
 DEFAULT = (0, 0)
 """What the kernel has before and after: no timeout, no deferral."""
 

@@ -35,7 +35,7 @@ OTHERS = (
     "/var/log/",
 )
 
-pytestmark = pytest.mark.timeout(600)  # the first run builds the agent and downloads a Debian
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the first run builds the agent and downloads a Debian
 
 
 def require(there: bool, reason: str) -> None:  # noqa: FBT001 -- reads as an assertion

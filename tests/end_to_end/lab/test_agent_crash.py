@@ -7,6 +7,8 @@ from tests.end_to_end.lab.lab_agent import JOURNAL, SNAPSHOT, SOCKET, START, Lab
 
 from lab import Machine
 
+pytestmark = pytest.mark.slow
+
 STEPS = "/run/steps"
 PATIENCE_S = 120
 

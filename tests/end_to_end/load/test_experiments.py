@@ -15,6 +15,8 @@ import pytest
 
 from bayop.testing.servers import LOAD, free_port, load, result_of
 
+pytestmark = pytest.mark.slow
+
 BRIEF = ["-w", "0.1s", "-c", "2", "-r", "100", "--json"]
 
 

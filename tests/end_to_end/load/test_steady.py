@@ -17,6 +17,8 @@ from bayop.load.plan import ClosedLoop, OpenLoop, Plan, ServerError
 from bayop.load.steady import SLICE_S, LoadLostError, SteadyLoad
 from bayop.testing.servers import free_port, memcached_on
 
+pytestmark = pytest.mark.slow
+
 QPS = 1000.0
 
 
