@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -39,6 +40,11 @@ class Exporter:
         exporter = self
 
         class Handler(BaseHTTPRequestHandler):
+            def handle(self) -> None:
+                # Prometheus hangs up on a scrape that a busy machine makes too late.
+                with suppress(ConnectionError):
+                    super().handle()
+
             def do_GET(self) -> None:
                 body = exporter.text().encode()
                 self.send_response(200)
