@@ -133,6 +133,28 @@ def add_load(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     )
 
 
+def add_max_trials(parser: argparse.ArgumentParser) -> None:
+    """`--max-trials`."""
+    parser.add_argument(
+        "--max-trials",
+        type=reader(positive, "--max-trials"),
+        default=15,
+        metavar="N",
+        help="trial budget of the search (default: 15)",
+    )
+
+
+def add_report_folder(parser: argparse.ArgumentParser, *, default: str) -> None:
+    """`--out`, for a report."""
+    parser.add_argument(
+        "--out",
+        type=reader(path, "--out"),
+        default=Path(default),
+        metavar="DIR",
+        help=f"where the report goes (default: {default})",
+    )
+
+
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """`--seed`."""
     parser.add_argument(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop import __version__
@@ -57,13 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what starts a search: clock (every hour), load (a change), breach (of the SLO), or several "
         "(default: clock,breach)",
     )
-    parser.add_argument(
-        "--out",
-        type=arguments.reader(arguments.path, "--out"),
-        default=Path("bayop-demo"),
-        metavar="DIR",
-        help="where the report goes (default: bayop-demo)",
-    )
+    arguments.add_report_folder(parser, default="bayop-demo")
     arguments.add_seed(parser)
     arguments.add_json(parser)
 

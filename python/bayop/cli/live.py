@@ -58,13 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="US,...",
         help=f"values of gro_flush_timeout that are swept (default: {','.join(map(str, _TIMEOUTS_US))})",
     )
-    parser.add_argument(
-        "--max-trials",
-        type=arguments.reader(arguments.positive, "--max-trials"),
-        default=15,
-        metavar="N",
-        help="trial budget of the search (default: 15)",
-    )
+    arguments.add_max_trials(parser)
     parser.add_argument(
         "--agent-program",
         type=arguments.reader(arguments.path, "--agent-program"),
@@ -72,13 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the agent (default: bayop-agent on the path)",
     )
-    parser.add_argument(
-        "--out",
-        type=arguments.reader(arguments.path, "--out"),
-        default=Path("bayop-live"),
-        metavar="DIR",
-        help="where the report goes (default: bayop-live)",
-    )
+    arguments.add_report_folder(parser, default="bayop-live")
     arguments.add_seed(parser)
     arguments.add_json(parser)
 

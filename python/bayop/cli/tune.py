@@ -72,13 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--optimizer", choices=tuple(OPTIMIZERS), default="grey-box", help="what chooses trials (default: grey-box)"
     )
-    parser.add_argument(
-        "--max-trials",
-        type=arguments.reader(arguments.positive, "--max-trials"),
-        default=15,
-        metavar="N",
-        help="trial budget (default: 15)",
-    )
+    arguments.add_max_trials(parser)
     arguments.add_seed(parser)
     arguments.add_json(parser)
 

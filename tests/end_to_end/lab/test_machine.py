@@ -29,8 +29,8 @@ def test_a_command_that_a_signal_ends_has_a_shells_exit_code(machine: Machine) -
 
 def test_bytes_arrive_as_they_were(machine: Machine) -> None:
     content = bytes(range(256)) * 4096
-    machine.write("/tmp/bytes", content)  # noqa: S108 - the guest's
-    assert machine.run("cat /tmp/bytes").stdout_bytes == content
+    machine.write("/run/bytes", content)
+    assert machine.run("cat /run/bytes").stdout_bytes == content
 
 
 def test_a_command_that_takes_too_long_is_killed_with_its_children(machine: Machine) -> None:
