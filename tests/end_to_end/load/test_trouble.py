@@ -9,6 +9,7 @@ import socket
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -82,18 +83,22 @@ def test_a_server_that_dies_and_comes_back() -> None:
 
 def test_a_server_that_resets_connections() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        running = True
 
         def reset() -> None:
-            while running:
-                client, _ = listener.accept()
-                client.recv(100)
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-                client.close()
+            with suppress(OSError):  # what the end of the test brings
+                while True:
+                    client, _ = listener.accept()
+                    with suppress(ConnectionError):
+                        client.recv(100)
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                    client.close()
 
-        threading.Thread(target=reset, daemon=True).start()
+        thread = threading.Thread(target=reset)
+        thread.start()
         run = load("-s", f"127.0.0.1:{listener.getsockname()[1]}", "--noload", *BRIEF)
-        running = False
+        # Closing alone would leave the thread waiting on a number that another file gets.
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
     result = result_of(run)
     assert run.returncode == 1
     assert result["counts"]["lost_closed"] > 0
