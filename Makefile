@@ -7,7 +7,7 @@ RELEASE = $(or $(CARGO_TARGET_DIR),target)/release
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live lab test test-all lint format lock ax probe deb clean
+.PHONY: help demo live lab test test-all lint format lock extras probe deb clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -46,8 +46,8 @@ format: $(VENV)/.installed  ## Rewrite the sources in the project's format
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-ax: $(VENV)/.built  ## Add the papers' optimizer (brings PyTorch)
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/ax.txt
+extras: $(VENV)/.built  ## Add the papers' optimizer (brings PyTorch) and Ray
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/extras.txt
 
 probe:  ## Build the eBPF latency probe, target/release/bayop-probe (needs clang)
 	@./requirements/check-ebpf-toolchain
@@ -58,7 +58,7 @@ lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requireme
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
 		--python-version 3.11 --group dev pyproject.toml --output-file requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
-		--python-version 3.11 --extra ax --constraint requirements/dev.txt pyproject.toml --output-file requirements/ax.txt
+		--python-version 3.11 --all-extras --constraint requirements/dev.txt pyproject.toml --output-file requirements/extras.txt
 
 deb:  ## Pack the agent as build/bayop-agent_VERSION_ARCH.deb
 	cargo build --profile dist --locked --quiet --package bayop-agent

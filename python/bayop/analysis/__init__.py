@@ -1,0 +1,1 @@
+"""What a study shows: fronts, savings, shapes. Pure functions over study tables."""

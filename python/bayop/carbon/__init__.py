@@ -1,0 +1,1 @@
+"""Computational carbon intensity: embodied, operational and network carbon of a server's work."""

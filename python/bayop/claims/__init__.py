@@ -1,0 +1,1 @@
+"""Every quantitative claim of the papers, recomputed."""

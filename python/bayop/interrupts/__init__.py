@@ -1,0 +1,1 @@
+"""Per-interrupt logs: reading and summarising them in constant memory."""
