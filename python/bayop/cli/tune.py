@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from bayop.agent.address import PORT, SOCKET, parse_address
-from bayop.cli import arguments, tune_agent, tune_live
+from bayop.cli import arguments, target_flags, tune_agent, tune_live
 from bayop.cli.output import print_json, round_significant
 from bayop.errors import InputError
 from bayop.measurement import Measurement
@@ -27,30 +25,10 @@ EXAMPLE: Final = """\
   bayop tune --target live.toml --slo 'p99<500us' --keep
 """
 
-# What only some kinds of targets can be told, and how they are asked for.
-_FLAGS_OF: Final = {
-    "a study": (("study",), "study", ("data", "os")),
-    "a twin": (("twin",), "twin", ("profile",)),
-    "an agent": (("agent",), "agent:ADDRESS", tune_agent.FLAGS),
-    "a live machine": (("agent", "file"), "agent:ADDRESS", tune_agent.LIVE_FLAGS),
-}
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    parser.add_argument(
-        "--target",
-        type=arguments.reader(_target, "--target"),
-        default="twin",
-        metavar="study|twin|agent:ADDRESS|FILE.toml",
-        help=f"what is tuned (default: twin); a live machine is {tune_agent.PREFIX}{SOCKET} or "
-        f"{tune_agent.PREFIX}https://HOST:{PORT}, or a file that says everything about it (docs/live.md)",
-    )
-    parser.add_argument(
-        "--data", type=arguments.reader(arguments.path, "--data"), metavar="FILE", help="study: the CSV file of trials"
-    )
-    parser.add_argument("--os", help="study: the operating system, such as linux or ebbrt (default: linux)")
-    parser.add_argument("--profile", metavar="NAME|FILE", help="twin: the server (default: linux-memcached)")
+    target_flags.add_target(parser)
     tune_agent.add_arguments(parser)
     arguments.add_load(parser, required=False)
     arguments.add_slo(parser)
@@ -81,8 +59,9 @@ def run(args: argparse.Namespace) -> int:
     """Searches and leaves the best setting applied; 1 when no setting is trusted to meet the SLO."""
     _check_flags(args)
     if args.dry_run:
-        return tune_live.show_dry_run(args) if _kind(args.target) == "file" else tune_agent.show_dry_run(args)
-    with _open_target(args) as target:
+        is_file = target_flags.kind(args.target) == "file"
+        return tune_live.show_dry_run(args) if is_file else tune_agent.show_dry_run(args)
+    with target_flags.open_target(args) as target:
         problem = Problem(_search_space(target, args), args.slo, arguments.objective_of(args), target.qps)
         check_problem(target, problem, args.max_trials)
         return _search(target, problem, args)
@@ -138,50 +117,11 @@ def _is_estimated(target: Target) -> bool:
     return isinstance(target, AgentTarget) and target.power_is_estimated
 
 
-def _target(text: str) -> str:
-    if text.startswith(tune_agent.PREFIX):
-        parse_address(text.removeprefix(tune_agent.PREFIX))
-    if text in ("study", "twin") or text.startswith(tune_agent.PREFIX) or text.endswith(tune_live.SUFFIX):
-        return text
-    hint = f"{tune_agent.PREFIX}{SOCKET}"
-    raise InputError("a target is study, twin, agent:ADDRESS or FILE.toml", value=text, hint=hint)
-
-
-def _kind(target: str) -> str:
-    """`study`, `twin`, `agent`, or `file` for one that says everything about a live machine."""
-    return "file" if target.endswith(tune_live.SUFFIX) else target.partition(":")[0]
-
-
 def _check_flags(args: argparse.Namespace) -> None:
     ranged = [knob_id for knob_id, _ in args.range or ()]
     if len(set(ranged)) != len(ranged):
         raise InputError("a knob has one range", value=", ".join(ranged), place="--range")
-    kind = _kind(args.target)
-    for name, (kinds, target, flags) in _FLAGS_OF.items():
-        for flag in flags:
-            value = getattr(args, flag)
-            if value not in (None, False) and kind not in kinds:
-                shown = None if value is True else str(value)
-                place = f"--{flag.replace('_', '-')}"
-                raise InputError(f"only {name} has this flag", value=shown, place=place, hint=f"add --target {target}")
-    if args.load is None and kind in ("study", "twin"):
-        raise InputError(f"a {args.target} needs its offered load", place="--load", hint="such as --load 400kqps")
-
-
-def _open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
-    if _kind(args.target) == "file":
-        return tune_live.open_target(args)
-    if _kind(args.target) == "agent":
-        return tune_agent.open_target(args)
-    if args.target == "study":
-        if args.data is None:
-            raise InputError("a study target needs its file", place="--data", hint="--data FILE, a CSV of trials")
-        from bayop.target.study import StudyTarget
-
-        return nullcontext(StudyTarget(args.data, os=args.os or "linux", qps=args.load, seed=args.seed))
-    from bayop.target.twin import TwinTarget
-
-    return nullcontext(TwinTarget.from_profile(args.profile or "linux-memcached", qps=args.load, seed=args.seed))
+    target_flags.check_flags(args)
 
 
 def _search_space(target: Target, args: argparse.Namespace) -> Space:

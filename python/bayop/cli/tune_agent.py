@@ -28,25 +28,30 @@ LIVE_FLAGS: Final = ("keep", "dry_run")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
+    add_senses(parser, windows_of="agent")
+    parser.add_argument("--keep", action="store_true", help="agent: leave the result applied instead of restoring")
+    parser.add_argument("--dry-run", action="store_true", help="agent: show what would be changed, and change nothing")
+    agent_flags.add_tls(parser)
+
+
+def add_senses(parser: argparse.ArgumentParser, *, windows_of: str) -> None:
+    """`--latency`, `--window` and `--settle`; other targets than an agent may have windows of a given length, too."""
     parser.add_argument(
         "--latency",
         metavar="SOURCE",
         help="agent: what clients see: prometheus:URL?query=PROMQL, probe:URL (bayop probe), ebpf:COMMAND (bayop-probe "
         'on the server), or a command that prints {"vantage": "client", "p99_us": 310, "qps": 400000} for every window',
     )
-    for flag, default_s, meaning in (
-        ("--window", WINDOW_S, "how long one measurement takes"),
-        ("--settle", SETTLE_S, "how long a setting works before it is measured"),
+    for flag, whose, default_s, meaning in (
+        ("--window", windows_of, WINDOW_S, "how long one measurement takes"),
+        ("--settle", "agent", SETTLE_S, "how long a setting works before it is measured"),
     ):
         parser.add_argument(
             flag,
             type=arguments.reader(arguments.duration_s, flag),
             metavar="TIME",
-            help=f"agent: {meaning} (default: {default_s:g}s)",
+            help=f"{whose}: {meaning} (default: {default_s:g}s)",
         )
-    parser.add_argument("--keep", action="store_true", help="agent: leave the result applied instead of restoring")
-    parser.add_argument("--dry-run", action="store_true", help="agent: show what would be changed, and change nothing")
-    agent_flags.add_tls(parser)
 
 
 def open_target(args: argparse.Namespace) -> AgentTarget:
@@ -67,7 +72,7 @@ def open_target(args: argparse.Namespace) -> AgentTarget:
         client,
         _space(client, args),
         latency,
-        holder=agent_flags.holder("tune"),
+        holder=agent_flags.holder(args.verb),
         qps=args.load,
         window_s=WINDOW_S if args.window is None else args.window,
         settle_s=SETTLE_S if args.settle is None else args.settle,

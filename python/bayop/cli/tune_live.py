@@ -29,7 +29,7 @@ def open_target(args: argparse.Namespace) -> AbstractContextManager[AgentTarget]
     """
     from bayop.live.search import open_target as open_live
 
-    return open_live(_file(args), args.slo, holder=agent_flags.holder("tune"))
+    return open_live(_file(args), args.slo, holder=agent_flags.holder(args.verb))
 
 
 def show_dry_run(args: argparse.Namespace) -> int:

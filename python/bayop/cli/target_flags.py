@@ -1,0 +1,92 @@
+"""The flags with which several verbs name the target that they work on, and how it is opened."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
+
+from bayop.agent.address import PORT, SOCKET, parse_address
+from bayop.cli import arguments, tune_agent, tune_live
+from bayop.errors import InputError
+from bayop.target.base import Target
+
+FLAGS_OF: Final[Mapping[str, tuple[Sequence[str], str, Sequence[str]]]] = {
+    "a study": (("study",), "study", ("data", "os")),
+    "a twin": (("twin",), "twin", ("profile",)),
+    "an agent": (("agent",), "agent:ADDRESS", tune_agent.FLAGS),
+    "a live machine": (("agent", "file"), "agent:ADDRESS", tune_agent.LIVE_FLAGS),
+}
+"""What only some kinds of targets can be told: the kinds, how they are asked for, and the flags."""
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """`--target` and what names a study or a twin."""
+    parser.add_argument(
+        "--target",
+        type=arguments.reader(_target, "--target"),
+        default="twin",
+        metavar="study|twin|agent:ADDRESS|FILE.toml",
+        help=f"what is measured (default: twin); a live machine is {tune_agent.PREFIX}{SOCKET} or "
+        f"{tune_agent.PREFIX}https://HOST:{PORT}, or a file that says everything about it (docs/live.md)",
+    )
+    parser.add_argument(
+        "--data", type=arguments.reader(arguments.path, "--data"), metavar="FILE", help="study: the CSV file of trials"
+    )
+    parser.add_argument("--os", help="study: the operating system, such as linux or ebbrt (default: linux)")
+    parser.add_argument("--profile", metavar="NAME|FILE", help="twin: the server (default: linux-memcached)")
+
+
+def kind(target: str) -> str:
+    """`study`, `twin`, `agent`, or `file` for one that says everything about a live machine."""
+    return "file" if target.endswith(tune_live.SUFFIX) else target.partition(":")[0]
+
+
+def check_flags(
+    args: argparse.Namespace, flags_of: Mapping[str, tuple[Sequence[str], str, Sequence[str]]] = FLAGS_OF
+) -> None:
+    """Refuses flags that the target has no use for, and misses those that it needs.
+
+    Raises:
+        InputError: there is one.
+    """
+    for name, (kinds, target, flags) in flags_of.items():
+        for flag in flags:
+            value = getattr(args, flag)
+            if value not in (None, False) and kind(args.target) not in kinds:
+                shown = None if value is True else str(value)
+                place = f"--{flag.replace('_', '-')}"
+                raise InputError(f"only {name} has this flag", value=shown, place=place, hint=f"add --target {target}")
+    if args.load is None and args.target in ("study", "twin"):
+        raise InputError(f"a {args.target} needs its offered load", place="--load", hint="such as --load 400kqps")
+    if args.target == "study" and args.data is None:
+        raise InputError("a study target needs its file", place="--data", hint="--data FILE, a CSV of trials")
+
+
+def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
+    """The target that the flags name; a live one has its own settings back when the block ends.
+
+    Raises:
+        BayopError: it can't be opened, or can't do what a search needs.
+    """
+    if kind(args.target) == "file":
+        return tune_live.open_target(args)
+    if kind(args.target) == "agent":
+        return tune_agent.open_target(args)
+    if args.target == "study":
+        from bayop.target.study import StudyTarget
+
+        return nullcontext(StudyTarget(args.data, os=args.os or "linux", qps=args.load, seed=args.seed))
+    from bayop.target.twin import TwinTarget
+
+    return nullcontext(TwinTarget.from_profile(args.profile or "linux-memcached", qps=args.load, seed=args.seed))
+
+
+def _target(text: str) -> str:
+    if text.startswith(tune_agent.PREFIX):
+        parse_address(text.removeprefix(tune_agent.PREFIX))
+    if text in ("study", "twin") or text.startswith(tune_agent.PREFIX) or text.endswith(tune_live.SUFFIX):
+        return text
+    hint = f"{tune_agent.PREFIX}{SOCKET}"
+    raise InputError("a target is study, twin, agent:ADDRESS or FILE.toml", value=text, hint=hint)
