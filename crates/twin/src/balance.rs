@@ -58,7 +58,7 @@ fn scrambling_stride(cores: usize) -> usize {
 
 /// Inverse of the standard normal distribution (Shore's approximation by Tukey's lambda,
 /// absolute error below 0.02 inside three standard deviations).
-fn normal_quantile(p: f64) -> f64 {
+pub fn normal_quantile(p: f64) -> f64 {
     (p.powf(0.1349) - (1.0 - p).powf(0.1349)) / 0.1975
 }
 

@@ -2,8 +2,8 @@
 
 /// Bins per octave; quantiles interpolate inside a bin, so errors stay well below 1 %.
 const BINS_PER_OCTAVE: u32 = 64;
-/// Octaves above [`LEAST_US`]: up to 4.2 million us.
-const OCTAVES: u32 = 28;
+/// Octaves above [`LEAST_US`]: up to 268 s, for services that take seconds and are overloaded.
+const OCTAVES: u32 = 34;
 /// Values below this count in the first bin.
 const LEAST_US: f32 = 1.0 / 64.0;
 /// Mantissa bits of an `f32` that do not select a bin.

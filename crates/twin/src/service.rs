@@ -1,5 +1,6 @@
 //! How service times vary from request to request.
 
+use crate::balance::normal_quantile;
 use crate::profile::App;
 
 /// Service times tabulated; a power of two.
@@ -7,8 +8,9 @@ const TABLE: usize = 1024;
 
 /// Service times relative to their mean, at equally likely quantiles.
 ///
-/// Most requests take a constant time plus an exponential one; a share of long requests (the
-/// delivery and stock-level transactions of TPC-C) take a multiple of that.
+/// Most requests take a log-normal time (a constant one when [`App::service_log_sd`] is 0) plus an
+/// exponential one that grows with it; a share of long requests (the delivery and stock-level
+/// transactions of TPC-C) take a multiple of that.
 #[derive(Clone, Debug)]
 pub struct ServiceTimes {
     factors: Box<[f32; TABLE]>,
@@ -20,8 +22,9 @@ impl ServiceTimes {
         let long = (app.long_request_share * TABLE as f64).round() as usize;
         let exponential = app.service_exponential_share;
         let quantile = |i: usize, n: usize| {
-            let unit = -(1.0 - (i as f64 + 0.5) / n as f64).ln();
-            1.0 - exponential + exponential * unit
+            let share = (i as f64 + 0.5) / n as f64;
+            let log_normal = (app.service_log_sd * (normal_quantile(share) - app.service_log_sd / 2.0)).exp();
+            (1.0 - exponential) * log_normal - exponential * (1.0 - share).ln()
         };
         let factor = |i: usize| {
             if i < long { app.long_request_factor * quantile(i, long) } else { quantile(i - long, TABLE - long) }
@@ -58,5 +61,21 @@ mod tests {
         app.long_request_share = 0.05;
         app.long_request_factor = 5.0;
         assert!(spread(&app) > 2.0 * without);
+    }
+
+    #[test]
+    fn log_normal_times_have_the_quantiles_of_a_log_normal() {
+        let text = include_str!("../../../python/bayop/target/profiles/linux_memcached.toml");
+        let mut app = Profile::parse(text, "linux_memcached.toml").unwrap().app;
+        app.service_exponential_share = 0.0;
+        for sd in [0.0, 0.05, 0.4, 0.8] {
+            app.service_log_sd = sd;
+            let factors = ServiceTimes::new(&app).factors;
+            for (share, normal) in [(0.5, 0.0), (0.95, 1.645), (0.99, 2.326)] {
+                let expected = (sd * (normal - sd / 2.0)).exp();
+                let found = f64::from(factors[(share * TABLE as f64) as usize]);
+                assert!((found / expected - 1.0).abs() < 0.03, "sd {sd}, quantile {share}: {found}, not {expected}");
+            }
+        }
     }
 }

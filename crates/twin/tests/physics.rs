@@ -162,6 +162,20 @@ fn without_overheads_threads_are_md1_and_mm1_queues() {
 }
 
 #[test]
+fn a_shared_queue_comes_close_to_one_queue_for_all_threads() {
+    let (service_us, load) = (50.0, 0.8);
+    let separate = bare_queue(service_us, 1.0);
+    let mut shared = separate.clone();
+    shared.app.shared_queue = true;
+    let long = Run { length: Length::Requests(500_000), ..run(16.0 * load * 1e6 / service_us, 0.0, 2900.0) };
+    let wait_us = |profile: &Profile| measure(profile, &long).mean_us.unwrap() - service_us;
+    // Erlang's C formula: with 16 servers at 0.8 a request waits 0.097 service times on average.
+    let ideal_us = 0.097 * service_us;
+    assert_close(wait_us(&separate), service_us * load / (1.0 - load), 0.05, "wait in queues of their own");
+    assert!((ideal_us..4.0 * ideal_us).contains(&wait_us(&shared)), "{} us", wait_us(&shared));
+}
+
+#[test]
 fn servers_of_all_sizes_work() {
     for cores in [4.0, 7.0, 64.0, 128.0] {
         for profile in [linux(), ebbrt()] {

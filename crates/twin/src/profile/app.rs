@@ -50,8 +50,11 @@ pub struct App {
     pub after_response_kcycles: f64,
     /// The same, frequency-independent.
     pub after_response_us: f64,
-    /// Part of the service time that is exponentially distributed; the rest is constant.
+    /// Part of the service time that is exponentially distributed; the rest is log-normal.
     pub service_exponential_share: f64,
+    /// Standard deviation of the logarithm of that rest; 0 makes it constant.
+    #[serde(default)]
+    pub service_log_sd: f64,
     /// Part of requests that are long.
     pub long_request_share: f64,
     /// How many times as long they take.
@@ -61,6 +64,11 @@ pub struct App {
     pub hold_responses: bool,
     /// Most requests waiting per core; more are dropped (clients' pipelining depth).
     pub queue_limit: usize,
+    /// Whether all threads take their requests from one queue, as under Tailbench's harness; the
+    /// twin hands a request to the thread that has the fewest. Otherwise each thread serves
+    /// connections of its own (steered dispatch only).
+    #[serde(default)]
+    pub shared_queue: bool,
     /// Relative standard deviation of load between receive queues (RSS hashing).
     pub queue_imbalance_share: f64,
     /// Relative standard deviation of load between the cores' application threads when the

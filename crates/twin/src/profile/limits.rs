@@ -25,6 +25,7 @@ pub struct Range {
 /// Keys with a range of their own: key, least, greatest.
 const BY_KEY: &[(&str, f64, f64)] = &[
     ("arrival_shape", 0.0, 0.45),
+    ("service_log_sd", 0.0, 2.0),
     ("memory_us_per_kcycle", 0.0, 10.0),
     ("rx_usecs_step", 0.001, 1e4),
     ("rx_usecs_tick_factor", 0.1, 10.0),
@@ -32,6 +33,9 @@ const BY_KEY: &[(&str, f64, f64)] = &[
     ("idle_loop_tau_us", 0.001, 1e7),
     ("idle_timer_period_us", 1.0, 1e9),
     ("ack_rx_usecs", 0.001, 1e9),
+    ("copy_kcycles_per_kib", 0.0, 1000.0),
+    ("kinstructions_per_kib", 0.0, 1000.0),
+    ("wire_mbit_s", 1.0, 1e7),
 ];
 
 /// Keys that count things: key, least, greatest.
@@ -50,8 +54,8 @@ const BY_SUFFIX: &[(&str, f64, f64, &str)] = &[
     ("_usecs", 0.0, 1e6, "us"),
     ("_mhz", 10.0, 20_000.0, "MHz"),
     ("_w", 0.0, 10_000.0, "W"),
-    ("_kcycles", 0.0, 1e6, "kilocycles"),
-    ("_kinstructions", 0.0, 1e6, "thousand instructions"),
+    ("_kcycles", 0.0, 1e8, "kilocycles"),
+    ("_kinstructions", 0.0, 1e8, "thousand instructions"),
     ("_bytes", 1.0, 1e6, "bytes"),
     ("_share", 0.0, 1.0, ""),
     ("_exponent", 0.0, 6.0, ""),

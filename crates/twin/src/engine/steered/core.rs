@@ -82,6 +82,12 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
         self.queue.insert(request).then(|| max(request.ready_us, self.available_us))
     }
 
+    /// Requests of this thread: waiting and in service.
+    #[inline(always)]
+    pub fn backlog(&self) -> usize {
+        self.queue.len() + usize::from(self.service_end_us < NEVER_US)
+    }
+
     /// Handles one event at `now_us` and returns when the next is due.
     #[inline(always)]
     pub fn step(&mut self, now_us: f64, costs: &Costs, shared: &Shared, outbox: &mut Outbox, tally: &mut Tally) -> f64 {

@@ -44,6 +44,8 @@ pub struct Steered<M, I> {
     outbox: Outbox,
     /// Equally likely cores for a request.
     targets: [u8; CHOICES],
+    /// Whether a request goes to the thread with the fewest instead.
+    shared_queue: bool,
     /// Cores with events in the current stretch.
     active: Vec<usize>,
     tally: Tally,
@@ -76,6 +78,7 @@ impl<M: Moderation, I: IdleGovernor> Steered<M, I> {
                 steer_us: profile.os.steer_us,
             },
             targets: [0; CHOICES],
+            shared_queue: app.shared_queue,
             outbox: Outbox::new(),
         }
     }
@@ -104,11 +107,18 @@ impl<M: Moderation, I: IdleGovernor> Steered<M, I> {
         found
     }
 
+    /// The thread with the fewest requests; the first such one from `start` on.
+    fn least_busy_from(&self, start: usize) -> usize {
+        let cores = self.cores.len();
+        (start..start + cores).map(|core| core % cores).min_by_key(|&core| self.cores[core].backlog()).unwrap_or(start)
+    }
+
     /// Hands over what the cores sent during the stretch that ends at `end_us`.
     #[inline(always)]
     fn deliver(&mut self, end_us: f64) {
         for (packet, ready_us) in self.outbox.requests() {
-            let target = usize::from(self.targets[packet.choice as usize % CHOICES]);
+            let drawn = usize::from(self.targets[packet.choice as usize % CHOICES]);
+            let target = if self.shared_queue { self.least_busy_from(drawn) } else { drawn };
             let request = Waiting { ready_us: max(ready_us, end_us), arrived_us: packet.arrived_us };
             match self.cores[target].accept(request) {
                 Some(next_us) => self.next_us[target] = min(self.next_us[target], next_us),
