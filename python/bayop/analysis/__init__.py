@@ -1,1 +1,1 @@
-"""What a study shows: fronts, savings, shapes. Pure functions over study tables."""
+"""What a study says: fronts, best settings, savings, shapes. Pure: tables in, tables out, one question a module."""
