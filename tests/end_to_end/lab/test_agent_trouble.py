@@ -49,9 +49,9 @@ def read_only(machine: Machine, path: str) -> Iterator[None]:
 
 def test_a_silent_brain_s_lease_ends_and_the_machine_is_as_found(machine: Machine, agent: LabAgent) -> None:
     found = snapshot(machine)
-    agent.hold(SETTING, ttl_s=2)
+    agent.hold(SETTING, ttl_s=6)
     assert snapshot(machine) != found
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 30
     while agent.status()["held"] and time.monotonic() < deadline:
         time.sleep(0.2)
     assert snapshot(machine) == found

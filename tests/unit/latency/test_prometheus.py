@@ -17,7 +17,7 @@ from bayop.testing.prometheus import Prometheus
 
 BUCKETS = "sum by (le) (rate(request_duration_seconds_bucket[$window]))"
 QUERY = f"histogram_quantile($quantile, {BUCKETS})"
-WINDOW = Window({"nic.rx_usecs": 50}, 1.0)
+WINDOW = Window({"nic.rx_usecs": 50}, 2.0)
 
 
 def source(text: str, *, slo: str = "p99<500us") -> PrometheusQuery:
