@@ -1,0 +1,132 @@
+"""How a trial gets its target: made anew for each, so that no trial depends on another, or held for all of them.
+
+What makes targets travels to other processes and machines, so it carries what it needs with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+from bayop import _core
+from bayop.errors import InputError
+from bayop.space import Space
+from bayop.target.base import Target
+from bayop.target.study import StudyTarget
+from bayop.target.twin import TwinTarget, parse_profile, profile_space, read_profile
+
+
+class Maker(Protocol):
+    """Gives every trial its target."""
+
+    def make(self, *, qps: float | None, seed: int) -> Target:
+        """The target of one trial, in its default."""
+        ...
+
+    def describe(self) -> Mapping[str, object]:
+        """What it makes, as JSON-ready data: makers of different targets say different things."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TwinMaker:
+    """Makes simulated servers.
+
+    Attributes:
+        profile: The text of the profile.
+        source: What to call it in messages.
+        window_s: Simulated time of one measurement.
+    """
+
+    profile: str
+    source: str
+    window_s: float
+
+    @classmethod
+    def of(cls, name_or_file: str, *, window_s: float) -> TwinMaker:
+        """The maker of a built-in profile's server, or of a profile file's.
+
+        Raises:
+            InputError: there is no such profile, or its text breaks a rule.
+        """
+        text, source = read_profile(name_or_file)
+        _parsed(text, source)
+        return cls(text, source, window_s)
+
+    @property
+    def space(self) -> Space:
+        """The server's knobs."""
+        return profile_space(_parsed(self.profile, self.source))
+
+    def make(self, *, qps: float | None, seed: int) -> TwinTarget:
+        """A server with the load and the arrivals of one trial."""
+        if qps is None:
+            raise InputError("a twin needs its offered load", place="load")
+        requests = max(1, round(qps * self.window_s))
+        return TwinTarget(_parsed(self.profile, self.source), qps=qps, seed=seed, requests=requests)
+
+    def describe(self) -> Mapping[str, object]:
+        """The profile's content, not where it is."""
+        return {"kind": "twin", "profile": _sha256(self.profile.encode()), "window_s": self.window_s}
+
+
+@dataclass(frozen=True, slots=True)
+class StudyMaker:
+    """Makes targets that answer from a study.
+
+    Attributes:
+        path: The study file.
+        os: The operating system whose trials answer.
+    """
+
+    path: Path
+    os: str
+
+    def make(self, *, qps: float | None, seed: int) -> StudyTarget:
+        """The study at one load, with the noise of one trial.
+
+        Raises:
+            InputError: the file is no study, or has no such operating system or load.
+        """
+        if qps is None:
+            raise InputError("a study needs its offered load", place="load")
+        return StudyTarget(self.path, os=self.os, qps=qps, seed=seed)
+
+    def describe(self) -> Mapping[str, object]:
+        """The file's content, not where it is."""
+        return {"kind": "study", "data": _sha256(self.path.read_bytes()), "os": self.os}
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMaker:
+    """Gives every trial the same live machine, which stays in this process and under its own load.
+
+    Attributes:
+        target: The machine.
+        identity: What tells it from other machines and other ways to measure it.
+    """
+
+    target: Target
+    identity: Mapping[str, object]
+
+    def make(self, *, qps: float | None, seed: int) -> Target:  # noqa: ARG002 -- a machine is as it is
+        """The machine."""
+        return self.target
+
+    def describe(self) -> Mapping[str, object]:
+        """Its identity."""
+        return {"kind": "live", **self.identity}
+
+
+@lru_cache(maxsize=1)
+def _parsed(text: str, source: str) -> _core.Profile:
+    """The profile; a process reads it once and not for every trial."""
+    return parse_profile(text, source=source)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
