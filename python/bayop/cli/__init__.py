@@ -23,10 +23,12 @@ from bayop import __version__
 from bayop.errors import BayopError, InputError
 
 VERBS: Final[dict[str, str]] = {
+    "claims": "recompute every quantitative claim of the papers from their raw data and the twin",
     "demo": "play a day of changing load on the digital twin and write a report about it",
     "twin": "run the digital twin, compare it with measurements, and fit it to them",
     "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
     "knobs": "list what BayOp can set, on any machine or on one",
+    "fit": "fit the published model of latency and energy, and BayOp's own, to a study",
     "live": "sweep and search NAPI deferral under a real memcached, in namespaces of this machine",
     "load": "load a server in an open loop and measure the latency that its clients see",
     "probe": "measure what a service's clients see, from a few requests beside the production traffic",

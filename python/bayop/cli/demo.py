@@ -24,10 +24,6 @@ EXAMPLE: Final = """\
 
 _APPS: Final = ("memcached", "silo")
 _MOST_HOURS: Final = 24 * 366
-# Modelled requests in a window: of a controller, of a sweep's grid, of a sweep's finalists.
-_REQUESTS: Final = 400_000
-_GRID_REQUESTS: Final = 30_000
-_FINAL_REQUESTS: Final = 120_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace) -> DayPlan:
     from bayop.control.triggers import parse_trigger
     from bayop.load.curve import LoadCurve
-    from bayop.study.day import PEAK_QPS, DayPlan
+    from bayop.study.day import PEAK_QPS, WINDOW_REQUESTS, DayPlan
     from bayop.study.day_sweep import Effort
 
     curve = arguments.reader(LoadCurve.load, "--load-curve")(args.load_curve)
@@ -103,8 +99,8 @@ def _plan(args: argparse.Namespace) -> DayPlan:
         trigger=arguments.reader(parse_trigger, "--trigger")(args.trigger),
         trigger_name=args.trigger,
         seed=args.seed,
-        requests=_REQUESTS,
-        effort=Effort(_GRID_REQUESTS, _FINAL_REQUESTS, threads=os.cpu_count() or 1),
+        requests=WINDOW_REQUESTS,
+        effort=Effort.usual(os.cpu_count() or 1),
     )
 
 

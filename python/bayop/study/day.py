@@ -28,6 +28,9 @@ T = TypeVar("T")
 PEAK_QPS: Final[Mapping[str, float]] = {"memcached": 750_000.0, "silo": 250_000.0}
 """The services of [D] and the load at the peak of their day."""
 
+WINDOW_REQUESTS: Final = 400_000
+"""Modelled requests in a controller's window."""
+
 SYSTEMS: Final = ("linux", "ebbrt")
 """The operating systems that the day is played on."""
 

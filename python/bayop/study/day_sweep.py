@@ -21,6 +21,8 @@ from bayop.units import HOUR_S
 
 Array = NDArray[np.float64]
 
+_GRID_REQUESTS: Final = 30_000
+_FINAL_REQUESTS: Final = 120_000
 _DELAYS: Final = 11
 _LONGEST_DELAY: Final = 1.1
 # The finalists, measured with longer windows: at each of the most promising frequencies some delays from the one with
@@ -44,6 +46,11 @@ class Effort:
     requests: int
     final_requests: int
     threads: int
+
+    @classmethod
+    def usual(cls, threads: int) -> Effort:
+        """What resolves the twin's settings to less than a search is judged by."""
+        return cls(_GRID_REQUESTS, _FINAL_REQUESTS, threads)
 
 
 def sweep_day(

@@ -1,0 +1,17 @@
+"""All claims, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bayop.claims import closed_loop, days, idle_governor, old_carbon, open_loop
+from bayop.claims.claim import Claim
+
+CLAIMS: Final[tuple[Claim, ...]] = (
+    *open_loop.CLAIMS,
+    *closed_loop.CLAIMS,
+    *days.CLAIMS,
+    *old_carbon.CLAIMS,
+    *idle_governor.CLAIMS,
+)
+"""Every claim; ids are unique."""

@@ -1,0 +1,90 @@
+"""Claims about NetPIPE, one message bouncing between two machines, against the measured cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bayop.claims.cells import LEFT_ALONE, default_cell, fixed_cells, least
+from bayop.claims.claim import Claim, Finding, Numbers
+from bayop.claims.judge import as_ratio, judge_number, judge_saving, reduction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bayop.claims.evidence import Evidence
+
+MESSAGE_BYTES: Final = 65_536
+"""The message that the papers print numbers for: 64 KB."""
+
+_REPORT: Final = "bayop report ../shared/data/study_netpipe.csv --out build/netpipe"
+_MULTI_MODAL: Final = "The default policy is multi-modal at this size (0.98 to 2.17 s in ten runs); its median is used."
+
+
+def _saving(quantity: str, os: str, printed: float) -> Callable[[Evidence], Finding]:
+    def examine(evidence: Evidence) -> Finding:
+        best = least(evidence.netpipe, os, MESSAGE_BYTES, quantity)
+        saved = reduction(best[quantity], default_cell(evidence.netpipe, MESSAGE_BYTES)[quantity])
+        data = {"reduction_share": saved, "as_ratio_share": as_ratio(saved)}
+        return Finding(judge_saving(printed, saved), _MULTI_MODAL, data)
+
+    return examine
+
+
+def _goodput(evidence: Evidence) -> Finding:
+    cells = evidence.netpipe
+    default = default_cell(cells, MESSAGE_BYTES)["goodput_mibit_s"]
+
+    def gain(os: str) -> float:
+        greatest: float = max(fixed_cells(cells, os, MESSAGE_BYTES)["goodput_mibit_s"].to_list())
+        return greatest / default - 1.0
+
+    data: Numbers = {"linux_share": gain(LEFT_ALONE), "ebbrt_share": gain("ebbrt")}
+    verdict = judge_number(0.74, data["linux_share"])
+    return Finding(verdict, _MULTI_MODAL, data)
+
+
+def _claim(id_: str, statement: str, printed: str, examine: Callable[[Evidence], Finding]) -> Claim:
+    return Claim(
+        id=id_,
+        paper="D",
+        place="study of NetPIPE",
+        statement=statement,
+        printed=printed,
+        command=_REPORT,
+        figure="v-shape",
+        examine=examine,
+    )
+
+
+CLAIMS: Final = (
+    _claim(
+        "netpipe-64k-energy-linux",
+        "NetPIPE, 64 KB: energy of the best fixed setting on Linux against Linux left alone",
+        "60 % less",
+        _saving("energy_j", LEFT_ALONE, 0.6),
+    ),
+    _claim(
+        "netpipe-64k-energy-ebbrt",
+        "The same on EbbRT against Linux left alone",
+        "60 % less",
+        _saving("energy_j", "ebbrt", 0.6),
+    ),
+    _claim(
+        "netpipe-64k-time-linux",
+        "NetPIPE, 64 KB: time of the fastest fixed setting on Linux against Linux left alone",
+        "50 % less",
+        _saving("roundtrip_us", LEFT_ALONE, 0.5),
+    ),
+    _claim(
+        "netpipe-64k-time-ebbrt",
+        "The same on EbbRT against Linux left alone",
+        "50 % less",
+        _saving("roundtrip_us", "ebbrt", 0.5),
+    ),
+    _claim(
+        "netpipe-64k-goodput",
+        "NetPIPE, 64 KB: goodput of the fastest fixed setting on Linux against Linux left alone",
+        "74 % more",
+        _goodput,
+    ),
+)

@@ -1,0 +1,114 @@
+"""`bayop claims`: every quantitative claim of the papers, recomputed from their raw data and the twin."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bayop.cli import arguments
+from bayop.cli.output import console, literal, new_table, print_json, progress
+from bayop.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayop.claims.claim import Claim
+    from bayop.claims.record import Row
+
+EXAMPLE: Final = """\
+  bayop claims --data ../shared/data
+  bayop claims --only open-loop-saving,netpipe-64k-energy --json
+  bayop claims --page docs/claims.md --record docs/claims.jsonl
+"""
+
+_SEED: Final = 0
+_COLOURS: Final = {
+    "reproduced": "green", "as a ratio only": "yellow", "partly": "yellow", "not": "red", "not testable": "dim"
+}  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument(
+        "--data",
+        type=arguments.reader(arguments.path, "--data"),
+        default=Path("../shared/data"),
+        metavar="FOLDER",
+        help="folder of the published measurements (default: ../shared/data)",
+    )
+    parser.add_argument("--only", metavar="ID,...", help="only these claims (default: all, which takes some minutes)")
+    parser.add_argument(
+        "--page",
+        type=arguments.reader(arguments.path, "--page"),
+        metavar="FILE",
+        help="write the page of the documentation as well",
+    )
+    parser.add_argument(
+        "--record",
+        type=arguments.reader(arguments.path, "--record"),
+        metavar="FILE",
+        help="write the findings as JSON lines as well",
+    )
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Examines the claims and prints a row for each."""
+    from bayop.claims.catalogue import CLAIMS
+    from bayop.claims.evidence import Evidence
+    from bayop.claims.page import render_page
+    from bayop.claims.record import Row, to_lines
+
+    claims = _chosen(CLAIMS, args.only)
+    evidence = Evidence(args.data, seed=_SEED, threads=os.cpu_count() or 1)
+    rows = []
+    with progress("claims", len(claims)) as bar:
+        for claim in claims:
+            rows.append(Row.of(claim, claim.examine(evidence)))
+            bar.advance()
+            if args.json:
+                print_json(rows[-1].to_json())
+    for path, text in ((args.page, render_page), (args.record, to_lines)):
+        if path is not None:
+            _write(path, text(rows))
+    if not args.json:
+        _print(rows)
+    return 0
+
+
+def _chosen(claims: Sequence[Claim], only: str | None) -> list[Claim]:
+    known = {claim.id: claim for claim in claims}
+    if only is None:
+        return list(claims)
+    wanted = [part.strip() for part in only.split(",")]
+    for id_ in wanted:
+        if id_ not in known:
+            raise InputError("the claim is unknown", value=id_, place="--only", hint=f"claims: {', '.join(known)}")
+    return [known[id_] for id_ in dict.fromkeys(wanted)]
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError("the file can be written", value=str(path), hint=error.strerror) from error
+
+
+def _print(rows: Sequence[Row]) -> None:
+    from bayop.claims.page import say_numbers
+
+    table = new_table("Savings are true reductions; docs/claims.md says how verdicts are given.")
+    for column in ("claim", "printed", "data", "twin", "verdict"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        verdict = row.verdict.value
+        table.add_row(
+            literal(f"[{row.paper}] {row.statement}"),
+            literal(row.printed),
+            literal(say_numbers(row.data)),
+            literal(say_numbers(row.twin)),
+            f"[{_COLOURS[verdict]}]{verdict}[/]",
+        )
+    console().print(table)
