@@ -51,7 +51,7 @@ def write_study(frame: pl.DataFrame, path: Path) -> None:
     Raises:
         InputError: the table is no study, the suffix is another, or the file can't be written.
     """
-    write = _writer_of(path)
+    write = writer_of(path)
     checked = check_study(frame, at_rows(path))
     _write_atomically(path, lambda file: write(checked.select(in_order(checked.columns)), file))
 
@@ -60,6 +60,27 @@ def trusted(frame: pl.DataFrame) -> pl.DataFrame:
     """The trials that count: neither marked as suspect nor cut short."""
     doubts = [name for name in ("suspect", "cut_short") if name in frame.columns]
     return frame.filter(pl.all_horizontal(pl.col(doubts).is_null())) if doubts else frame
+
+
+def writer_of(path: Path) -> Callable[[pl.DataFrame, IO[bytes]], None]:
+    """What writes a file of that name.
+
+    Raises:
+        InputError: the suffix is none of a study's.
+    """
+    for suffix, write in ((".parquet", _write_parquet), (".csv", _write_csv), (".csv.gz", _write_csv_gz)):
+        if path.name.endswith(suffix):
+            return write
+    raise InputError("a study is written as .parquet, .csv or .csv.gz", value=str(path))
+
+
+def sync_folder(folder: Path) -> None:
+    """Has the folder's own entries on disk: the names of files that were made or replaced."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _open_csv(text: CsvText) -> pl.DataFrame:
@@ -95,19 +116,6 @@ def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-_Write = Callable[[pl.DataFrame, IO[bytes]], None]
-
-
-def _writer_of(path: Path) -> _Write:
-    if path.name.endswith(".csv"):
-        return _write_csv
-    if path.name.endswith(".csv.gz"):
-        return _write_csv_gz
-    if path.name.endswith(".parquet"):
-        return _write_parquet
-    raise InputError("a study is written as .parquet, .csv or .csv.gz", value=str(path))
-
-
 def _write_csv(frame: pl.DataFrame, file: IO[bytes]) -> None:
     frame.write_csv(file, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
 
@@ -131,11 +139,7 @@ def _write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(path.parent)
     except (OSError, ValueError) as error:
         hint = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError("the study can be written", value=str(path), hint=hint) from error

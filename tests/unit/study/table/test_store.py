@@ -97,8 +97,8 @@ def refused(frame: pl.DataFrame, path: Path) -> InputError:
             None,
         ),
         (
-            {"p99_us": pl.lit(1e8)},
-            "{path}, row 1, column p99_us: p99_us is in us and lies between 0.01 and 6e+07",
+            {"p99_us": pl.lit(1e10)},
+            "{path}, row 1, column p99_us: p99_us is in us and lies between 0.01 and 3.6e+09",
             "unit",
         ),
         (
