@@ -27,11 +27,13 @@ VERBS: Final[dict[str, str]] = {
     "demo": "play a day of changing load on the digital twin and write a report about it",
     "twin": "run the digital twin, compare it with measurements, and fit it to them",
     "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
+    "interrupts": "show what logs with one record per interrupt hold, and convert them",
     "knobs": "list what BayOp can set, on any machine or on one",
     "fit": "fit the published model of latency and energy, and BayOp's own, to a study",
     "live": "sweep and search NAPI deferral under a real memcached, in namespaces of this machine",
     "load": "load a server in an open loop and measure the latency that its clients see",
     "probe": "measure what a service's clients see, from a few requests beside the production traffic",
+    "sweep": "measure every setting of a design, in several processes or on a Ray cluster, into a study",
     "tune": "search for the setting that meets the SLO for the least power, and hold it",
 }
 

@@ -1,1 +1,1 @@
-"""Per-interrupt logs: reading and summarising them in constant memory."""
+"""Logs with one record per interrupt, as intlog writes them: read in constant memory, summarised exactly, mergeable."""

@@ -1,0 +1,192 @@
+"""A log of any kind: what it is, where it can be cut, its records by the batch, and the line of a record."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Final, Literal
+
+from bayop.errors import InputError
+from bayop.interrupts import intlog, parquet, published
+from bayop.interrupts.batch import BadRecordError, Batch
+from bayop.interrupts.layout import Layout
+from bayop.interrupts.text import not_a_log
+
+BLOCK_BYTES: Final = 8 * 2**20
+"""Text is read by the block; a block and what is made of it is all that memory holds of a log."""
+PIECE_BYTES: Final = 256 * 2**20
+"""Text is cut into pieces of about this size for a cluster."""
+
+_LONGEST_LINE: Final = 4096
+_GZIP: Final = b"\x1f\x8b"
+_TORN: Final = (EOFError, zlib.error, gzip.BadGzipFile)
+_PARQUET: Final = b"PAR1"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a log that can be summarised by itself: bytes of a text, rows of a Parquet file.
+
+    Attributes:
+        start: Where it starts.
+        stop: Where it stops; None at the end.
+    """
+
+    start: int
+    stop: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log that was looked into; small enough to be sent to another machine that sees the same files.
+
+    Attributes:
+        path: The file.
+        kind: How it is written.
+        layout: What its numbers mean.
+        header: The columns of a published log, in their order.
+    """
+
+    path: Path
+    kind: Literal["intlog", "published", "parquet"]
+    layout: Layout
+    header: tuple[str, ...] = field(default=())
+
+    def pieces(self) -> list[Piece]:
+        """The parts that the log falls into; a compressed file is read from its start to its end, and so is one.
+
+        Raises:
+            InputError: the file can't be read.
+        """
+        if self.kind == "parquet":
+            return [Piece(start, stop) for start, stop in parquet.pieces(self.path)]
+        with _open(self.path) as stream:
+            start = len(stream.readline()) if self.header else 0
+            if isinstance(stream, gzip.GzipFile):
+                return [Piece(start, None)]
+            cuts = [start]
+            size = stream.seek(0, 2)
+            for wanted in range(start + PIECE_BYTES, size, PIECE_BYTES):
+                stream.seek(wanted)
+                stream.readline()
+                cuts.append(stream.tell())
+        ends = [cut for cut in dict.fromkeys(cuts) if cut < size]
+        return [Piece(a, b) for a, b in zip(ends, [*ends[1:], None], strict=True)] or [Piece(start, None)]
+
+    def batches(self, piece: Piece) -> Iterator[Batch]:
+        """The records of a piece.
+
+        Raises:
+            InputError: the file can't be read, or ends in the middle of its compressed stream.
+            BadRecordError: something in it is no record.
+        """
+        if self.kind == "parquet":
+            yield from parquet.read(self.path, self.layout, piece.start, piece.stop)
+            return
+        row = 0
+        for block in self._blocks(piece):
+            batch = (
+                published.read_batch(block, self.layout, self.header, row)
+                if self.header
+                else intlog.read_batch(block, self.layout, row)
+            )
+            yield batch
+            row += batch.interrupts.height
+
+    def refusal(self, piece: Piece, error: BadRecordError) -> InputError:
+        """What is said of a record that breaks a rule: with its line, or its row, and its column."""
+        if self.kind == "parquet":
+            place = f"{self.path}, row {piece.start + error.row + 1}"
+            column = error.column
+        else:
+            place = f"{self.path}, line {self._lines_before(piece) + error.row + 1}"
+            naming = published if self.header else intlog
+            column = error.column and naming.name_of(error.column)
+        if column is not None:
+            place += f", column {column}"
+        return InputError(error.rule, value=error.value, place=place, hint=error.hint)
+
+    def _blocks(self, piece: Piece) -> Iterator[bytes]:
+        with _open(self.path) as stream:
+            stream.seek(piece.start)
+            left = math.inf if piece.stop is None else piece.stop - piece.start
+            while block := stream.read(int(min(BLOCK_BYTES, left))):
+                if not block.endswith(b"\n"):
+                    block += stream.readline(_LONGEST_LINE)
+                left -= len(block)
+                yield block
+
+    def _lines_before(self, piece: Piece) -> int:
+        """Lines of the file that stand before a piece; counted only when something is wrong."""
+        lines = 0
+        with _open(self.path) as stream:
+            left = piece.start
+            while left > 0 and (read := stream.read(min(BLOCK_BYTES, left))):
+                lines += read.count(b"\n")
+                left -= len(read)
+        return lines
+
+
+def open_log(path: Path, *, tsc_hz: int | None = None, energy_unit_j: float | None = None) -> Log:
+    """Finds out what kind of log a file is, from what it holds and not from its name.
+
+    Args:
+        path: The file; text may be compressed with gzip.
+        tsc_hz: Rate of the time stamp counter of the machine of an intlog text (default: that of the papers' server).
+        energy_unit_j: Unit of its energy counter, likewise.
+
+    Raises:
+        InputError: it can't be read, is no log, or holds its rates itself.
+    """
+    with _open(path) as stream:
+        line = stream.readline(_LONGEST_LINE)
+    place = f"{path}, line 1"
+    is_parquet = line.startswith(_PARQUET)
+    line = line.partition(b"\n")[0]
+    if not line:
+        raise InputError("a log has at least one record", place=place)
+    if not is_parquet and published.SEPARATOR.encode() not in line:
+        fields = line.split(intlog.SEPARATOR.encode())
+        if len(fields) not in intlog.FIELD_COUNTS:
+            counts = ", ".join(map(str, intlog.FIELD_COUNTS))
+            raise not_a_log(place, line, f"a line of intlog has {counts} fields, this one {len(fields)}")
+        return Log(path, "intlog", intlog.layout_of(len(fields), tsc_hz=tsc_hz, energy_unit_j=energy_unit_j))
+    if tsc_hz is not None or energy_unit_j is not None:
+        raise InputError("only intlog's text needs to be told the rates of its machine", value=str(path))
+    if is_parquet:
+        return Log(path, "parquet", parquet.read_layout(path))
+    layout, header = published.read_header(line, place)
+    return Log(path, "published", layout, header)
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        with path.open("rb") as file:
+            is_gzip = file.read(len(_GZIP)) == _GZIP
+            file.seek(0)
+            if is_gzip:
+                with gzip.open(file, "rb") as stream:
+                    yield stream
+            else:
+                yield file
+    except _TORN as error:
+        place = f"{path}, line {_whole_lines(path) + 1}"
+        raise InputError("a compressed log is whole", place=place, hint=str(error)) from error
+    except OSError as error:
+        raise InputError("the log can be read", value=str(path), hint=error.strerror) from error
+
+
+def _whole_lines(path: Path) -> int:
+    """How many lines of a damaged compressed file can be read."""
+    lines = 0
+    with gzip.open(path, "rb") as stream, suppress(*_TORN):
+        # One step of the decompressor at a time: what it gave before it failed counts.
+        while text := stream.read1():
+            lines += text.count(b"\n")
+    return lines

@@ -1,0 +1,153 @@
+"""The numbers of a summary in the units that people read, JSON-ready: what `bayop interrupts show` prints.
+
+Spacing is how long after the one before an interrupt came; its coefficient of variation says how much a moderation
+policy lets the delay wander ([D] Fig. 2, [Q] Fig. 2). Rates and shares are over the time between the first and the last
+sample, because that is what the counters cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from bayop.errors import InputError
+from bayop.interrupts.episodes import SHARES
+from bayop.interrupts.histogram import RELATIVE_ERROR, Histogram
+from bayop.interrupts.layout import Layout
+from bayop.interrupts.summary import TRAFFIC, Summary
+
+QUANTILES: Final = {"p1": 0.01, "p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+
+
+def describe(summary: Summary) -> dict[str, object]:
+    """Everything about one log; None where the log has nothing to say, for example without samples."""
+    layout = summary.layout
+    first, last = summary.ends.times
+    return {
+        "layout": layout.name,
+        "records": summary.records,
+        "first_entry": summary.ends.entries[0],
+        "span_s": (last - first) / layout.tick_hz,
+        "one_record_per_sample": summary.samples == summary.records > 1,
+        "empty_interrupts": summary.empty,
+        "spacing": spacing(summary.spacing, layout),
+        "per_interrupt": {name: _traffic(summary.traffic[name]) for name in TRAFFIC},
+        "totals": {name: summary.traffic[name].sum for name in TRAFFIC},
+        "counters": _counters(summary),
+        "idle_states": _idle_states(summary),
+        "episodes": _episodes(summary),
+        "quantile_relative_error": RELATIVE_ERROR,
+    }
+
+
+def describe_all(summaries: Sequence[Summary]) -> dict[str, object]:
+    """All logs together: interrupts, spacing and traffic, as if of one core. Energy is left out: a package's is in the
+    log of each of its cores.
+
+    Raises:
+        InputError: their clocks differ.
+    """
+    layouts = {s.layout.tick_hz: s.layout for s in summaries}
+    if len(layouts) > 1:
+        raise InputError("logs are added up when their clocks tick alike", value=sorted(layouts))
+    (layout,) = layouts.values()
+    gaps = pooled([s.spacing for s in summaries])
+    traffic = {name: pooled([s.traffic[name] for s in summaries]) for name in TRAFFIC}
+    return {
+        "logs": len(summaries),
+        "records": sum(s.records for s in summaries),
+        "empty_interrupts": sum(s.empty for s in summaries),
+        "spacing": spacing(gaps, layout),
+        "per_interrupt": {name: _traffic(histogram) for name, histogram in traffic.items()},
+        "totals": {name: histogram.sum for name, histogram in traffic.items()},
+        "quantile_relative_error": RELATIVE_ERROR,
+    }
+
+
+def pooled(histograms: Sequence[Histogram]) -> Histogram:
+    """One histogram of what several have counted."""
+    whole = Histogram()
+    for histogram in histograms:
+        whole.merge(histogram)
+    return whole
+
+
+def spacing(gaps: Histogram, layout: Layout) -> Mapping[str, float | None]:
+    """The distribution of the spacing in us, with its coefficient of variation and its p99 / p1."""
+    us = 1e6 / layout.tick_hz
+    low, high = gaps.quantile(0.01), gaps.quantile(0.99)
+    return {
+        "mean_us": _times(gaps.mean, us),
+        "variation": gaps.variation,
+        "least_us": _times(gaps.least, us),
+        **{f"{name}_us": _times(gaps.quantile(share), us) for name, share in QUANTILES.items()},
+        "greatest_us": _times(gaps.greatest, us),
+        "p99_to_p1": high / low if high and low else None,
+    }
+
+
+def _traffic(histogram: Histogram) -> Mapping[str, float | None]:
+    return {
+        "mean": histogram.mean,
+        "p50": histogram.quantile(0.5),
+        "p99": histogram.quantile(0.99),
+        "greatest": histogram.greatest,
+        "share_with_any": 1.0 - int(histogram.counts[0]) / histogram.count,
+    }
+
+
+def _counters(summary: Summary) -> Mapping[str, float | int | None]:
+    layout, totals = summary.layout, summary.totals
+    sampled_s = summary.sampled_ticks / layout.tick_hz
+    energy_j = totals["energy_units"] * layout.energy_unit_j
+    interrupts_per_s = _share(summary.spacing.count * layout.tick_hz, summary.spacing.sum)
+    return {
+        "samples": summary.samples,
+        "sampled_s": sampled_s,
+        "energy_j": energy_j,
+        "power_w": _share(energy_j, sampled_s),
+        **{name: totals[name] for name in ("instructions", "cycles", "ref_cycles", "llc_misses")},
+        "utilization": _share(totals["ref_cycles"] / layout.tsc_hz, sampled_s),
+        "mean_freq_mhz": _share(totals["cycles"] * layout.tsc_hz / 1e6, totals["ref_cycles"]),
+        "instructions_per_cycle": _share(totals["instructions"], totals["cycles"]),
+        "interrupts_per_s": interrupts_per_s,
+        "instructions_per_interrupt": _share(totals["instructions"], (interrupts_per_s or 0.0) * sampled_s),
+        "energy_per_interrupt_uj": _share(energy_j * 1e6, (interrupts_per_s or 0.0) * sampled_s),
+    }
+
+
+def _idle_states(summary: Summary) -> Mapping[str, Mapping[str, float | int | None]]:
+    """Residency or entries by state. The driver's author says of the residency counters that they seem unreliable."""
+    layout = summary.layout
+    sampled_s = summary.sampled_ticks / layout.tick_hz
+    if layout.idle_meaning == "residency":
+        return {
+            state: {"residency": _share(summary.totals[state] / layout.tsc_hz, sampled_s)}
+            for state in layout.idle_states
+        }
+    return {
+        state: {"entries": summary.totals[state], "entries_per_s": _share(summary.totals[state], sampled_s)}
+        for state in layout.idle_states
+    }
+
+
+def _episodes(summary: Summary) -> Mapping[str, object]:
+    tick_hz = summary.layout.tick_hz
+    found: dict[str, object] = {}
+    for name, busy in (("busy", True), ("idle", False)):
+        every = summary.episodes.all(busy=busy)
+        found[name] = {
+            "count": every.count,
+            "share": _share(every.ticks, summary.sampled_ticks),
+            "mean_ms": _share(every.ticks * 1e3, every.count * tick_hz),
+            "longest_ms": every.longest_ticks * 1e3 / tick_hz,
+        }
+    return found | {"intervals_by_busy_share": summary.episodes.shares.tolist(), "busy_share_step": 1 / SHARES}
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

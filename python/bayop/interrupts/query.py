@@ -1,0 +1,89 @@
+"""Summaries of logs: a fold over batches, and over pieces that may have been summarised anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from bayop.errors import InputError
+from bayop.interrupts.batch import BadRecordError, Batch
+from bayop.interrupts.log import Log, Piece
+from bayop.interrupts.summary import Summary
+
+
+def summarise(log: Log, on_piece: Callable[[], None] = lambda: None) -> Summary:
+    """The summary of a whole log.
+
+    Args:
+        log: What to read.
+        on_piece: Called after each piece.
+
+    Raises:
+        InputError: with file, line and column: something in it is no record, or it has none.
+    """
+
+    def pieces() -> Iterator[Piece]:
+        for piece in log.pieces():
+            yield piece
+            on_piece()
+
+    return _some(log, _last(follow(log, pieces())))
+
+
+def summarise_piece(log: Log, piece: Piece) -> Summary | None:
+    """The summary of a part of a log; None without records.
+
+    Raises:
+        InputError: as `summarise`.
+    """
+    return _last(follow(log, [piece]))
+
+
+def join(log: Log, parts: Iterable[tuple[Piece, Summary | None]]) -> Summary:
+    """The summary of a log, from those of its pieces in their order.
+
+    Raises:
+        InputError: the pieces do not follow each other, or there is no record.
+    """
+    whole: Summary | None = None
+    for piece, part in parts:
+        try:
+            if whole is None:
+                whole = part
+            elif part is not None:
+                whole.merge(part)
+        except BadRecordError as error:
+            raise log.refusal(piece, error) from error
+    return _some(log, whole)
+
+
+def follow(log: Log, pieces: Iterable[Piece]) -> Iterator[tuple[Batch, Summary]]:
+    """Every batch of some pieces that follow each other, with the summary of everything up to its end.
+
+    Raises:
+        InputError: as `summarise`.
+    """
+    whole: Summary | None = None
+    for piece in pieces:
+        try:
+            for batch in log.batches(piece):
+                part = Summary(batch)
+                if whole is None:
+                    whole = part
+                else:
+                    whole.merge(part)
+                yield batch, whole
+        except BadRecordError as error:
+            raise log.refusal(piece, error) from error
+
+
+def _last(steps: Iterable[tuple[Batch, Summary]]) -> Summary | None:
+    whole = None
+    for _, whole in steps:
+        pass
+    return whole
+
+
+def _some(log: Log, whole: Summary | None) -> Summary:
+    if whole is None:
+        raise InputError("a log has at least one record", place=f"{log.path}, line 1")
+    return whole
