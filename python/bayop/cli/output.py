@@ -59,9 +59,9 @@ class Bar:
         """Moves on by some steps."""
         self._progress.advance(self._task, steps)
 
-    def reach(self, step: int) -> None:
-        """Moves on to a step."""
-        self._progress.update(self._task, completed=step)
+    def reach(self, step: int, *, of: int | None = None) -> None:
+        """Moves on to a step; what was unknown before may have made the way longer."""
+        self._progress.update(self._task, completed=step, total=of)
 
 
 @contextmanager

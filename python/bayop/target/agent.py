@@ -97,6 +97,11 @@ class AgentTarget:
         return self._qps
 
     @property
+    def vantage(self) -> str:
+        """Where its latency is measured."""
+        return str(self._senses.vantage)
+
+    @property
     def power_is_estimated(self) -> bool:
         """Whether a model of utilization stands in for a power meter."""
         return self._senses.meter.estimated

@@ -10,14 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bayop import _core
 from bayop.errors import InputError
-from bayop.space import Space
 from bayop.target.base import Target
 from bayop.target.study import StudyTarget
-from bayop.target.twin import TwinTarget, parse_profile, profile_space, read_profile
+from bayop.target.twin import TwinTarget, parse_profile, read_profile
+
+if TYPE_CHECKING:
+    from bayop.study.table.trial import Origin
 
 
 class Maker(Protocol):
@@ -29,6 +31,10 @@ class Maker(Protocol):
 
     def describe(self) -> Mapping[str, object]:
         """What it makes, as JSON-ready data: makers of different targets say different things."""
+        ...
+
+    def origin(self, study: str) -> Origin:
+        """What the rows of a study of that name say of the target."""
         ...
 
 
@@ -57,11 +63,6 @@ class TwinMaker:
         _parsed(text, source)
         return cls(text, source, window_s)
 
-    @property
-    def space(self) -> Space:
-        """The server's knobs."""
-        return profile_space(_parsed(self.profile, self.source))
-
     def make(self, *, qps: float | None, seed: int) -> TwinTarget:
         """A server with the load and the arrivals of one trial."""
         if qps is None:
@@ -72,6 +73,12 @@ class TwinMaker:
     def describe(self) -> Mapping[str, object]:
         """The profile's content, not where it is."""
         return {"kind": "twin", "profile": _sha256(self.profile.encode()), "window_s": self.window_s}
+
+    def origin(self, study: str) -> Origin:
+        """The server as its profile names it."""
+        from bayop.study.table.trial import Origin
+
+        return Origin.of_twin(study, profile=self.profile, source=self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,12 @@ class StudyMaker:
         """The file's content, not where it is."""
         return {"kind": "study", "data": _sha256(self.path.read_bytes()), "os": self.os}
 
+    def origin(self, study: str) -> Origin:
+        """The file that answers for the machine that it was recorded on."""
+        from bayop.study.table.trial import Origin
+
+        return Origin(study, target="study", machine=self.path.name, os=self.os)
+
 
 @dataclass(frozen=True, slots=True)
 class HeldMaker:
@@ -108,10 +121,16 @@ class HeldMaker:
     Attributes:
         target: The machine.
         identity: What tells it from other machines and other ways to measure it.
+        kind: `agent`, or `live` for one that a file says everything about.
+        machine: Its agent's address, or that file.
+        vantage: Where its latency is measured.
     """
 
     target: Target
     identity: Mapping[str, object]
+    kind: str
+    machine: str
+    vantage: str
 
     def make(self, *, qps: float | None, seed: int) -> Target:  # noqa: ARG002 -- a machine is as it is
         """The machine."""
@@ -119,7 +138,13 @@ class HeldMaker:
 
     def describe(self) -> Mapping[str, object]:
         """Its identity."""
-        return {"kind": "live", **self.identity}
+        return {"kind": self.kind, "machine": self.machine, **self.identity}
+
+    def origin(self, study: str) -> Origin:
+        """As it was given."""
+        from bayop.study.table.trial import Origin
+
+        return Origin(study, target=self.kind, machine=self.machine, vantage=self.vantage)
 
 
 @lru_cache(maxsize=1)

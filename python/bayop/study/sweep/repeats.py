@@ -56,8 +56,14 @@ class Repeats:
         """
         if len(shown) < self.least:
             return False
-        if self.half_width is None or len(shown) >= self.most or any(m.censored for m in shown):
+        return len(shown) >= self.most or any(m.censored for m in shown) or self.precise(shown)
+
+    def precise(self, shown: Sequence[Measurement]) -> bool:
+        """Whether the mean is known as well as is asked for; by a window that was cut short it never is."""
+        if self.half_width is None:
             return True
+        if any(m.censored for m in shown):
+            return False
         return relative_half_width([m[self.quantity] for m in shown]) <= self.half_width
 
     def describe(self) -> dict[str, object]:
@@ -66,16 +72,16 @@ class Repeats:
 
 
 def relative_half_width(values: Sequence[float]) -> float:
-    """Half of the width of the confidence interval of a mean, as a share of the mean; infinite for one value.
+    """Half of the width of the confidence interval of a mean, as a share of the mean; infinite below two values.
 
     Student's t: the values are taken to be independent and about normal.
     """
     from scipy.special import stdtrit
 
-    count, mean = len(values), fmean(values)
+    count = len(values)
     if count < 2:
         return math.inf
-    deviation = stdev(values)
+    mean, deviation = fmean(values), stdev(values)
     if deviation == 0.0:
         return 0.0
     quantile = float(stdtrit(count - 1, 0.5 + CONFIDENCE / 2))

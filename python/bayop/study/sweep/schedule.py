@@ -38,6 +38,12 @@ class Schedule:
                     self._push(cell, repeat)
             self._repeat(cell)
 
+    @property
+    def imprecise(self) -> int:
+        """How many cells are not known as well as was asked for, as far as they were measured."""
+        repeats = self._plan.repeats
+        return sum(not repeats.precise(list(shown.values())) for shown in self._shown.values())
+
     def next(self) -> Trial | None:
         """A trial to run now; None when there is none, or none until one that runs was seen."""
         if not self._queue:

@@ -20,14 +20,12 @@ class Outcome:
     """What a trial showed.
 
     Attributes:
-        target: The kind of target: `twin`, `study`, `agent`.
         qps: Offered load, in requests/s.
         effective: The setting as it was in effect.
         measurement: What its window showed.
         started_at: When it began; None where nothing but the seed decides what is measured.
     """
 
-    target: str
     qps: float
     effective: Mapping[str, Value]
     measurement: Measurement
@@ -58,7 +56,7 @@ def run_trial(maker: Maker, trial: Trial, version: str) -> Outcome:
     measurement = target.measure()
     if measurement.censored:
         target.restore()
-    return Outcome(target.name, target.qps, dict(effective), measurement, started_at)
+    return Outcome(target.qps, dict(effective), measurement, started_at)
 
 
 def _apply(target: Target, cell: Cell) -> Mapping[str, Value]:
