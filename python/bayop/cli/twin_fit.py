@@ -109,8 +109,9 @@ def calibrate(
 def run(args: argparse.Namespace) -> int:
     """Fits, writes the profile, and prints what changed and how well it fits at every load."""
     from bayop.study.validate import compare, errors_by_load
+    from bayop.target.profile_library import read_profile
     from bayop.target.profile_text import with_numbers
-    from bayop.target.twin import parse_profile, read_profile
+    from bayop.target.twin import parse_profile
 
     _check_writable(args.out)
     text, source = read_profile(args.profile)

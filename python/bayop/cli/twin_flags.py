@@ -100,7 +100,7 @@ def app_of(path: Path) -> str:
     Raises:
         InputError: the name says none, or several.
     """
-    from bayop.target.twin import profile_names
+    from bayop.target.profile_library import profile_names
 
     known = sorted({name.partition("-")[2] for name in profile_names()})
     named = [app for app in known if app in path.stem.lower()]

@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _profiles(args: argparse.Namespace, systems: list[str]) -> tuple[str, dict[str, _core.Profile]]:
     """What to call the application, and the profile of every operating system in the data."""
-    from bayop.target.twin import load_profile, profile_names
+    from bayop.target.profile_library import profile_names
+    from bayop.target.twin import load_profile
 
     if args.profile is not None:
         if len(systems) > 1:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from itertools import pairwise
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -17,6 +15,7 @@ from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.slo import quantile_name
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Setting, Space, Steps, default_setting, nic_and_cpu_space
+from bayop.target.profile_library import read_profile
 
 REQUESTS_PER_WINDOW: Final = 200_000
 """Simulated requests in one measurement window; more make the window longer and the quantiles sharper."""
@@ -131,39 +130,13 @@ class TwinTarget:
 
 
 def load_profile(name_or_file: str) -> _core.Profile:
-    """A built-in profile by its name (`linux-memcached`), or a profile from a TOML file.
+    """A built-in profile (`linux-memcached`) or a TOML file, on its own machine or another (`linux-xapian@epyc-ena`).
 
     Raises:
         InputError: there is no such profile, or its text breaks a rule.
     """
     text, source = read_profile(name_or_file)
     return parse_profile(text, source=source)
-
-
-def read_profile(name_or_file: str) -> tuple[str, str]:
-    """The text of a profile as `load_profile` finds it, and what to call it in messages.
-
-    Raises:
-        InputError: there is no such profile.
-    """
-    built_in = profile_names()
-    if name_or_file in built_in:
-        file = resources.files("bayop.target.profiles") / f"{name_or_file.replace('-', '_')}.toml"
-        return file.read_text(encoding="utf-8"), file.name
-    path = Path(name_or_file)
-    if path.suffix != ".toml":
-        hint = f"built-in profiles: {', '.join(built_in)}; a file's name ends in .toml"
-        raise InputError("the profile is unknown", value=name_or_file, hint=hint)
-    try:
-        return path.read_text(encoding="utf-8"), str(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("the profile can be read as UTF-8 text", value=name_or_file, hint=str(error)) from error
-
-
-def profile_names() -> tuple[str, ...]:
-    """Names of the built-in profiles."""
-    files = resources.files("bayop.target.profiles").iterdir()
-    return tuple(sorted(f.name.removesuffix(".toml").replace("_", "-") for f in files if f.name.endswith(".toml")))
 
 
 def parse_profile(text: str, *, source: str) -> _core.Profile:

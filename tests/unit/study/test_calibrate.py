@@ -5,7 +5,8 @@ import pytest
 from bayop.errors import InputError
 from bayop.study.calibrate import GROUPS, Calibration, checked_parameters, named_parameters, scattered
 from bayop.study.validate import Cell, read_cells
-from bayop.target.twin import load_profile, profile_names
+from bayop.target.profile_library import profile_names
+from bayop.target.twin import load_profile
 from bayop.testing.twin_studies import write_twin_study
 
 TRUTH = load_profile("ebbrt-memcached")

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from bayop.errors import InputError
+from bayop.target.profile_library import profile_names, read_profile
 from bayop.target.profile_text import with_numbers
-from bayop.target.twin import parse_profile, profile_names, read_profile
+from bayop.target.twin import parse_profile
 
 
 @pytest.mark.parametrize("name", profile_names())

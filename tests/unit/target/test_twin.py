@@ -7,14 +7,13 @@ import pytest
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Steps, default_setting
+from bayop.target.profile_library import read_profile
 from bayop.target.twin import (
     TwinTarget,
     combine_batches,
     load_profile,
     parse_profile,
-    profile_names,
     profile_space,
-    read_profile,
     simulate,
     simulation_run,
 )
@@ -25,14 +24,6 @@ SLOW = {RX_USECS: 400.0, FREQ_MHZ: 1300.0}
 
 def twin(seed: int = 0) -> TwinTarget:
     return TwinTarget(load_profile("ebbrt-memcached"), qps=100_000.0, seed=seed, requests=20_000)
-
-
-def test_the_built_in_profiles() -> None:
-    assert profile_names() == ("ebbrt-memcached", "ebbrt-silo", "linux-memcached", "linux-silo")
-    for name in profile_names():
-        profile = load_profile(name)
-        assert profile.name == f"{name.partition('-')[2]} on {'Linux' if name.startswith('linux') else 'EbbRT'}"
-        assert parse_profile(profile.to_toml(), source="again") == profile
 
 
 def test_the_space_is_the_machines() -> None:
