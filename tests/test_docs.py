@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from bayop.cli import VERBS, build_parser
-from bayop.cli.twin import ACTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -19,7 +18,8 @@ PAGES = [
     ROOT / "lab" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-EXAMPLES = ["", *VERBS, *(f"twin_{action}" for action in ACTIONS)]
+ACTIONS = {verb: getattr(import_module(f"bayop.cli.{verb}"), "ACTIONS", ()) for verb in VERBS}
+EXAMPLES = ["", *VERBS, *(f"{verb}_{action}" for verb, actions in ACTIONS.items() for action in actions)]
 
 
 def commands_in(text: str) -> list[list[str]]:

@@ -33,6 +33,7 @@ VERBS: Final[dict[str, str]] = {
     "live": "sweep and search NAPI deferral under a real memcached, in namespaces of this machine",
     "load": "load a server in an open loop and measure the latency that its clients see",
     "probe": "measure what a service's clients see, from a few requests beside the production traffic",
+    "study": "look at tables of trials, join them, and bring them into another format",
     "sweep": "measure every setting of a design, in several processes or on a Ray cluster, into a study",
     "tune": "search for the setting that meets the SLO for the least power, and hold it",
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from bayop.errors import InputError
-from bayop.study.table.schema import column_of, in_order
+from bayop.study.table.schema import in_order
 
 _IDENTITY = ("study", "trial")
 
@@ -35,8 +35,7 @@ def merge_studies(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
                 study, trial = differing.select(_IDENTITY).row(0)
                 raise InputError(
                     "studies that are merged agree on the trials that they share",
-                    value=f"trial {trial} of {study}",
-                    place=f"column {column_of(name).name}",
+                    value=f"different {name} in trial {trial} of {study}",
                     hint="give one of the campaigns another name in its column study",
                 )
     agreed = told.agg(pl.col(others).drop_nulls().first())

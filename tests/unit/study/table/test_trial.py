@@ -10,7 +10,8 @@ from bayop.measurement import Measurement
 from bayop.space import AUTO, Setting
 from bayop.study.table.check import at_rows, check_study
 from bayop.study.table.trial import Origin, fingerprint, frame_of, trial_row
-from bayop.target.twin import TwinTarget, read_profile
+from bayop.target.profile_library import read_profile
+from bayop.target.twin import TwinTarget
 
 PLACE = at_rows("table")
 ORIGIN = Origin("night", "agent", "web7", os="linux", vantage="client")
