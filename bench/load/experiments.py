@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from bench.load.generators import REPLY_BYTES, REQUEST_BYTES, Bayop, Generator, Shape
-from bench.load.processes import RunError, Stalls, memcached
+from bench.load.generators import Bayop, Generator, Report, Setup, Shape
+from bench.load.processes import Answers, RunError, Stalls, memcached
 from bench.load.truth import Requests, TruthError, Watch
 
 QUANTILE: Final = 0.99
 STALL_S: Final = 0.05
 _PERIOD_S: Final = 1.0
+_START_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +27,20 @@ class Peak:
     """One run at the peak.
 
     Attributes:
+        setup: Of the server.
         round: Runs of the same round were neighbours in time; 0 is the choice of the shape.
         generator: Its name.
         shape: Connections x requests under way on each.
-        blocking: It slept between events, if it has that choice.
-        qps: Answers/s.
-        busy: Share of its core that the generator used.
+        qps: Answers/s by the server's count.
+        reported_qps: Answers/s by the generator's.
     """
 
+    setup: str
     round: int
     generator: str
     shape: str
-    blocking: bool
     qps: float
-    busy: float
-
-    @property
-    def capacity_qps(self) -> float:
-        """What a core that did nothing else would reach with a server that is never the limit."""
-        return self.qps / self.busy
+    reported_qps: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Accuracy:
         round: As above.
         generator: Its name.
         offered_qps: What it was told.
-        achieved_qps: What was answered.
+        achieved_qps: What was answered, seen by eBPF.
         reported_us: Its p99.
         wire_us: p99 from leaving to arriving, seen by eBPF below the client's sockets.
         due_us: The same from the intended send time, where the generator tells it.
@@ -76,7 +75,16 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Stalled:
-    """A reported p99 of a server that stalls, beside the analytic one."""
+    """A reported p99 of a server that stalls, beside the analytic one.
+
+    Attributes:
+        round: As above.
+        generator: Its name.
+        offered_qps: What it was told.
+        achieved_qps: What was answered, by the server's count.
+        reported_us: Its p99.
+        analytic_us: What follows from the stalls as they were.
+    """
 
     round: int
     generator: str
@@ -122,50 +130,58 @@ class Arrival:
 class Bench:
     """Generators on one core and a server with the records stored on another."""
 
-    def __init__(self, *, server_cpu: int, duration_s: float, build: Path) -> None:
-        self._server_cpu, self._duration_s, self._build = server_cpu, duration_s, build
+    def __init__(self, setup: Setup, *, server_cpu: int, duration_s: float, build: Path) -> None:
+        self._setup, self._server_cpu, self._duration_s, self._build = setup, server_cpu, duration_s, build
 
-    def peaks(
-        self, round_: int, generators: Sequence[tuple[Generator, Shape]], *, blocking: Sequence[bool] = (False,)
-    ) -> list[Peak]:
+    def peaks(self, round_: int, generators: Sequence[tuple[Generator, Shape]]) -> list[Peak]:
         """Runs every generator at its peak against the same server: the peaks of two servers differ by a quarter.
 
         Raises:
-            RunError: a run was too short to see what its generator used.
+            RunError: a run was too short to count its answers.
         """
         rows = []
-        with memcached(cpu=self._server_cpu) as (_, port):
+        with self._server() as (_, port):
             for generator, _ in generators:
                 generator.store(port)
-            for sleeps in blocking:
-                for generator, shape in generators:
-                    seen = generator.load(port, shape, duration_s=self._duration_s, qps=None, blocking=sleeps)
-                    if seen.busy is None:
-                        raise RunError(f"{generator.name} ended before {self._duration_s:g} s")
-                    rows.append(Peak(round_, generator.name, str(shape), sleeps, seen.qps, seen.busy))
+            for generator, shape in generators:
+                run = partial(generator.load, port, shape, duration_s=self._duration_s, qps=None)
+                seen, qps = self._counted(port, run)
+                rows.append(Peak(str(self._setup), round_, generator.name, str(shape), qps, seen.qps))
         return rows
+
+    def _server(self) -> AbstractContextManager[tuple[subprocess.Popen[bytes], int]]:
+        return memcached(cpu=self._server_cpu, requests_per_event=self._setup.requests_per_event)
+
+    def _counted(self, port: int, run: Callable[[], Report]) -> tuple[Report, float]:
+        """What a run reports, and its answers/s by the server's count in the part in which it surely loads it."""
+        from_s, to_s = min(_START_S, self._duration_s / 2), 0.9 * self._duration_s
+        with Answers(port, from_s=from_s, to_s=to_s) as answers:
+            seen = run()
+        if not answers.per_s:
+            raise RunError(f"nothing was answered between {from_s:g} s and {to_s:g} s")
+        return seen, answers.per_s
 
     def accuracy(self, round_: int, generator: Generator, shape: Shape, qps: float) -> Accuracy:
         """Runs at a load with the kernel's log beside it."""
         if isinstance(generator, Bayop):
             return self._own(round_, generator, shape, qps)[0]
-        with memcached(cpu=self._server_cpu) as (_, port):
+        with self._server() as (_, port):
             generator.store(port)
             with Watch(port, self._build) as watch:
                 seen = generator.load(port, shape, duration_s=self._duration_s, qps=qps)
-                true = watch.requests(REQUEST_BYTES, REPLY_BYTES)
-        return Accuracy(round_, generator.name, qps, seen.qps, seen.p99_us, true.latency_us(QUANTILE))
+                true = watch.requests(self._setup.request_bytes, self._setup.reply_bytes)
+        return Accuracy(round_, generator.name, qps, true.qps, seen.p99_us, true.latency_us(QUANTILE))
 
     def arrivals(self, round_: int, generator: Bayop, shape: Shape, qps: float) -> Arrival:
         """Runs at a load and compares its gaps with those that were asked for."""
         return self._own(round_, generator, shape, qps)[1]
 
     def _own(self, round_: int, generator: Bayop, shape: Shape, qps: float) -> tuple[Accuracy, Arrival]:
-        with memcached(cpu=self._server_cpu) as (_, port):
+        with self._server() as (_, port):
             generator.store(port)
             with Watch(port, self._build) as watch:
                 seen = generator.load(port, shape, duration_s=self._duration_s, qps=qps, save_samples=True)
-                true = watch.requests(REQUEST_BYTES, REPLY_BYTES)
+                true = watch.requests(self._setup.request_bytes, self._setup.reply_bytes)
         intended_ns = _intended(generator.samples, true)
         due_us = float(np.quantile(true.received_ns - intended_ns, QUANTILE)) / 1e3
         late_us = (true.sent_ns - intended_ns) / 1e3
@@ -173,7 +189,7 @@ class Bench:
             round_,
             generator.name,
             qps,
-            seen.qps,
+            true.qps,
             seen.p99_us,
             true.latency_us(QUANTILE),
             due_us,
@@ -194,21 +210,19 @@ class Bench:
 
     def stalled(self, round_: int, generator: Generator, shape: Shape, qps: float) -> Stalled:
         """Runs at a load while the server is stopped again and again."""
-        with memcached(cpu=self._server_cpu) as (server, port):
+        with self._server() as (server, port):
             generator.store(port)
             with Stalls(server, stall_s=STALL_S, period_s=_PERIOD_S) as stalls:
-                seen = generator.load(port, shape, duration_s=self._duration_s, qps=qps)
+                run = partial(generator.load, port, shape, duration_s=self._duration_s, qps=qps)
+                seen, achieved_qps = self._counted(port, run)
         # Those before and after the load are like those within it, of which there is one in every period.
         spans_s = [end - start for start, end in stalls.spans_s]
         analytic_us = 1e6 * stalled_latency_s(spans_s, len(spans_s) * _PERIOD_S, QUANTILE)
-        return Stalled(round_, generator.name, qps, seen.qps, seen.p99_us, analytic_us)
+        return Stalled(round_, generator.name, qps, achieved_qps, seen.p99_us, analytic_us)
 
 
 def best_shapes(peaks: Sequence[Peak]) -> dict[str, str]:
-    """The shape with which each generator has its greatest peak.
-
-    Not the greatest median: memtier has two speeds with the same shape, of which one run may show the slower.
-    """
+    """The shape with which each generator has its greatest peak."""
     ascending = sorted(peaks, key=lambda p: p.qps)
     return {p.generator: p.shape for p in ascending}
 

@@ -1,6 +1,6 @@
 """The load generators side by side: how each is told the same work, and where each prints the same numbers.
 
-The work: GETs of memcached's text protocol for 10,000 keys of 30 bytes with values of 200 bytes, all of them there.
+The work: GETs for 10,000 keys of 30 bytes with values of 200 bytes, all of them there.
 """
 
 from __future__ import annotations
@@ -17,10 +17,36 @@ from bench.load.processes import RunError, run
 KEY_BYTES: Final = 30
 VALUE_BYTES: Final = 200
 RECORDS: Final = 10_000
-REQUEST_BYTES: Final = len("get ") + KEY_BYTES + len("\r\n")
-REPLY_BYTES: Final = len("VALUE ") + KEY_BYTES + len(f" 0 {VALUE_BYTES}\r\n") + VALUE_BYTES + len("\r\nEND\r\n")
+_BINARY_HEADER_BYTES: Final = 24
 _PATIENCE_S: Final = 30.0
-_START_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How memcached is run, and how it is spoken to.
+
+    Attributes:
+        binary: In its binary protocol, not in its text protocol.
+        requests_per_event: Most requests of a connection before it is another's turn, memcached's `-R`.
+    """
+
+    binary: bool
+    requests_per_event: int
+
+    def __str__(self) -> str:
+        return f"{'binary' if self.binary else 'text'}, -R {self.requests_per_event}"
+
+    @property
+    def request_bytes(self) -> int:
+        """Length of a GET."""
+        return _BINARY_HEADER_BYTES + KEY_BYTES if self.binary else len("get ") + KEY_BYTES + len("\r\n")
+
+    @property
+    def reply_bytes(self) -> int:
+        """Length of the reply that has the value."""
+        if self.binary:
+            return _BINARY_HEADER_BYTES + len("flag") + VALUE_BYTES
+        return len("VALUE ") + KEY_BYTES + len(f" 0 {VALUE_BYTES}\r\n") + VALUE_BYTES + len("\r\nEND\r\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +72,10 @@ class Report:
     Attributes:
         qps: Answers/s.
         p99_us: 99th percentile of the latency.
-        busy: Share of its core that it used.
     """
 
     qps: float
     p99_us: float
-    busy: float | None
 
 
 class Generator(ABC):
@@ -59,12 +83,14 @@ class Generator(ABC):
 
     Attributes:
         name: As people call it.
+        setup: How it speaks to the server.
         cpu: The core that it runs on.
     """
 
     name: str
 
-    def __init__(self, *, cpu: int, scratch: Path) -> None:
+    def __init__(self, setup: Setup, *, cpu: int, scratch: Path) -> None:
+        self.setup = setup
         self.cpu = cpu
         self.scratch = scratch
 
@@ -73,7 +99,7 @@ class Generator(ABC):
         """Stores the records under the keys that it asks for."""
 
     @abstractmethod
-    def load(self, port: int, shape: Shape, *, duration_s: float, qps: float | None, blocking: bool = False) -> Report:
+    def load(self, port: int, shape: Shape, *, duration_s: float, qps: float | None) -> Report:
         """Loads the server: at its peak, or with `qps`, in Poisson arrivals if it can.
 
         Args:
@@ -81,12 +107,7 @@ class Generator(ABC):
             shape: What may be under way.
             duration_s: How long.
             qps: The load; none is the peak.
-            blocking: Sleep between events, if there is a choice, so that its use of the processor shows its work.
         """
-
-    def _watched_s(self, duration_s: float) -> tuple[float, float]:
-        """The part of a run in which it surely loads the server."""
-        return min(_START_S, duration_s / 2), 0.9 * duration_s
 
 
 class Bayop(Generator):
@@ -95,7 +116,8 @@ class Bayop(Generator):
     name = "bayop"
 
     def _words(self, port: int) -> list[str]:
-        return [sys.executable, "-m", "bayop", "load", "-s", f"127.0.0.1:{port}", "--json", "-w", "0s"]
+        words = [sys.executable, "-m", "bayop", "load", "-s", f"127.0.0.1:{port}", "--json", "-w", "0s"]
+        return [*words, "--binary"] if self.setup.binary else words
 
     @property
     def samples(self) -> Path:
@@ -113,7 +135,6 @@ class Bayop(Generator):
         *,
         duration_s: float,
         qps: float | None,
-        blocking: bool = False,
         save_samples: bool = False,
     ) -> Report:
         """As every generator does."""
@@ -121,16 +142,13 @@ class Bayop(Generator):
         words = [*self._words(port), "--noload", "-c", str(shape.connections), "-t", f"{duration_s:g}s", *how]
         if save_samples:
             words += ["--save", str(self.samples)]
-        if blocking:
-            words.append("--blocking")
-        watched_s = self._watched_s(duration_s)
         # 1: it says itself that it was late.
-        done = run(words, cpu=self.cpu, timeout_s=duration_s + _PATIENCE_S, good=(0, 1), watched_s=watched_s)
+        done = run(words, cpu=self.cpu, timeout_s=duration_s + _PATIENCE_S, good=(0, 1))
         if not done.stdout:
             raise RunError(done.stderr)
         seen = json.loads(done.stdout.splitlines()[-1])
         at = {row["quantile"]: row["value_us"] for row in seen["latency"]}
-        return Report(seen["achieved_qps"], at[0.99], done.busy)
+        return Report(seen["achieved_qps"], at[0.99])
 
 
 class Mutilate(Generator):
@@ -141,45 +159,45 @@ class Mutilate(Generator):
 
     name = "mutilate"
 
-    def __init__(self, program: Path, *, cpu: int, scratch: Path) -> None:
-        super().__init__(cpu=cpu, scratch=scratch)
+    def __init__(self, program: Path, setup: Setup, *, cpu: int, scratch: Path) -> None:
+        super().__init__(setup, cpu=cpu, scratch=scratch)
         self._program = str(program)
 
     def _words(self, port: int) -> list[str]:
         sizes = ["-K", str(KEY_BYTES), "-V", str(VALUE_BYTES), "-r", str(RECORDS)]
-        return [self._program, "-s", f"127.0.0.1:{port}", *sizes]
+        words = [self._program, "-s", f"127.0.0.1:{port}", *sizes]
+        return [*words, "--binary"] if self.setup.binary else words
 
     def store(self, port: int) -> None:
         """As every generator does."""
         run([*self._words(port), "--loadonly"], cpu=self.cpu, timeout_s=_PATIENCE_S)
 
-    def load(self, port: int, shape: Shape, *, duration_s: float, qps: float | None, blocking: bool = False) -> Report:
+    def load(self, port: int, shape: Shape, *, duration_s: float, qps: float | None) -> Report:
         """As every generator does."""
         limits = ["-c", str(shape.connections), "-d", str(shape.depth), "-q", f"{qps or 0:.0f}"]
         # Its default, `exponential` without a parameter, ends it: strtok_r(NULL) crashes in today's glibc.
         words = [*self._words(port), "--noload", "-t", f"{duration_s:g}", "-i", "exponential:1", *limits]
-        if blocking:
-            words.append("--blocking")
-        watched_s = self._watched_s(duration_s)
-        done = run(words, cpu=self.cpu, timeout_s=duration_s + _PATIENCE_S, watched_s=watched_s)
+        done = run(words, cpu=self.cpu, timeout_s=duration_s + _PATIENCE_S)
         line = {words[0]: words for words in (line.split() for line in done.stdout.splitlines()) if words}
         if "read" not in line or "Total" not in line:
             raise RunError(f"mutilate printed no result: {done.stdout}{done.stderr}")
-        return Report(qps=float(line["Total"][3]), p99_us=float(line["read"][-1]), busy=done.busy)
+        return Report(qps=float(line["Total"][3]), p99_us=float(line["read"][-1]))
 
 
 class Memtier(Generator):
-    """memtier_benchmark. Its load is limited by a timer on every connection, at even gaps."""
+    """memtier_benchmark. Its load is limited by a timer on every connection, at even gaps.
+
+    It takes a run for a second longer or shorter than it was where it rounds its mean start or end down (run_stats.cpp,
+    `timeval_factorial_average`), so its answers/s may be wrong.
+    """
 
     name = "memtier"
 
-    def __init__(self, program: Path, *, cpu: int, scratch: Path) -> None:
-        super().__init__(cpu=cpu, scratch=scratch)
+    def __init__(self, program: Path, setup: Setup, *, cpu: int, scratch: Path) -> None:
+        super().__init__(setup, cpu=cpu, scratch=scratch)
         self._program = str(program)
 
-    def _run(
-        self, port: int, *more: str, timeout_s: float = _PATIENCE_S, watched_s: tuple[float, float] = (0, 0)
-    ) -> Report:
+    def _run(self, port: int, *more: str, timeout_s: float = _PATIENCE_S) -> Report:
         result = self.scratch / "memtier.json"
         # A prefix of 22 bytes and a number of 8 make a key of 30.
         keys = [
@@ -187,24 +205,23 @@ class Memtier(Generator):
             "--key-minimum=10000001",
             f"--key-maximum={10_000_000 + RECORDS}",
         ]
-        common = ["-s", "127.0.0.1", "-p", str(port), "-P", "memcache_text", "-t", "1", "-d", str(VALUE_BYTES), *keys]
+        protocol = "memcache_binary" if self.setup.binary else "memcache_text"
+        common = ["-s", "127.0.0.1", "-p", str(port), "-P", protocol, "-t", "1", "-d", str(VALUE_BYTES), *keys]
         words = [self._program, *common, "--hide-histogram", f"--json-out-file={result}", *more]
-        done = run(words, cpu=self.cpu, timeout_s=timeout_s, watched_s=watched_s)
+        run(words, cpu=self.cpu, timeout_s=timeout_s)
         totals = json.loads(result.read_text(encoding="utf-8"))["ALL STATS"]["Totals"]
         if totals["Misses/sec"]:
             raise RunError(f"memtier missed {totals['Misses/sec']} keys/s")
-        return Report(totals["Ops/sec"], 1e3 * totals["Percentile Latencies"]["p99.00"], done.busy)
+        return Report(totals["Ops/sec"], 1e3 * totals["Percentile Latencies"]["p99.00"])
 
     def store(self, port: int) -> None:
         """As every generator does."""
         self._run(port, "--ratio=1:0", "--key-pattern=P:P", "-c", "1", "-n", "allkeys")
 
-    def load(self, port: int, shape: Shape, *, duration_s: float, qps: float | None, blocking: bool = False) -> Report:
+    def load(self, port: int, shape: Shape, *, duration_s: float, qps: float | None) -> Report:
         """As every generator does."""
-        del blocking  # it always sleeps
         words = ["--ratio=0:1", "-c", str(shape.connections), f"--pipeline={shape.depth}"]
         words += [f"--test-time={duration_s:.0f}", "--distinct-client-seed"]
         if qps is not None:
             words.append(f"--rate-limiting={max(1, round(qps / shape.connections))}")
-        watched_s = self._watched_s(duration_s)
-        return self._run(port, *words, timeout_s=duration_s + _PATIENCE_S, watched_s=watched_s)
+        return self._run(port, *words, timeout_s=duration_s + _PATIENCE_S)

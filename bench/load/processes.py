@@ -28,13 +28,10 @@ class Run:
     Attributes:
         stdout: What it printed.
         stderr: What it said beside.
-        busy: Share of the watched time in which it had the processor, in its own code or in the kernel; None when it
-            ended before.
     """
 
     stdout: str
     stderr: str
-    busy: float | None
 
 
 def _first_on(cpu: int) -> Callable[[], None]:
@@ -55,14 +52,7 @@ def _first_on(cpu: int) -> Callable[[], None]:
     return bind
 
 
-def run(
-    words: Sequence[str],
-    *,
-    cpu: int,
-    timeout_s: float,
-    good: Sequence[int] = (0,),
-    watched_s: tuple[float, float] = (0, 0),
-) -> Run:
+def run(words: Sequence[str], *, cpu: int, timeout_s: float, good: Sequence[int] = (0,)) -> Run:
     """Runs a program on a core to its end.
 
     Args:
@@ -70,7 +60,6 @@ def run(
         cpu: The core.
         timeout_s: The longest that it may last.
         good: Exit codes of success.
-        watched_s: From when to when its use of the processor is watched, in s since its start.
 
     Raises:
         RunError: it fails or lasts too long.
@@ -85,7 +74,6 @@ def run(
     )
     with process:
         try:
-            busy = _busy(process, *watched_s)
             stdout, stderr = process.communicate(timeout=timeout_s)
         except BaseException as error:
             process.kill()
@@ -94,33 +82,22 @@ def run(
             raise
     if process.returncode not in good:
         raise RunError(f"{' '.join(words)} ended with {process.returncode}: {stderr.strip() or stdout.strip()}")
-    return Run(stdout, stderr, busy)
-
-
-def _busy(process: subprocess.Popen[str], from_s: float, to_s: float) -> float | None:
-    """Share of a core that a process uses from one time after now to another; None when it has ended by then."""
-
-    def used_s() -> float | None:
-        fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        ended = fields[0] in "ZX"
-        return None if ended else (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    if to_s <= from_s:
-        return None
-    time.sleep(from_s)
-    before_s, start_s = used_s(), time.monotonic()
-    time.sleep(to_s - from_s)
-    after_s, end_s = used_s(), time.monotonic()
-    return None if before_s is None or after_s is None else (after_s - before_s) / (end_s - start_s)
+    return Run(stdout, stderr)
 
 
 @contextmanager
-def memcached(*, cpu: int) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A memcached with one thread on a core, and its port of the loopback interface."""
+def memcached(*, cpu: int, requests_per_event: int) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A memcached with one thread on a core, and its port of the loopback interface.
+
+    Args:
+        cpu: The core.
+        requests_per_event: Most requests of a connection before it is another's turn, memcached's `-R`.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
     user = ["-u", "root"] if os.geteuid() == 0 else []
     words = ["memcached", *user, "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1", "-m", "256"]
+    words += ["-R", str(requests_per_event)]
     with subprocess.Popen(words, start_new_session=True, preexec_fn=_first_on(cpu)) as server:  # noqa: PLW1509
         try:
             _await_port(port)
@@ -141,6 +118,44 @@ def _await_port(port: int) -> None:
             time.sleep(0.02)
         else:
             return
+
+
+class Answers:
+    """The rate at which a memcached answers, by its own count, in a part of the time that the context lasts.
+
+    Attributes:
+        per_s: GETs that found their record, per second; 0 until the part is over.
+    """
+
+    def __init__(self, port: int, *, from_s: float, to_s: float) -> None:
+        self.per_s = 0.0
+        self._port, self._from_s, self._to_s = port, from_s, to_s
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def _watch(self) -> None:
+        if self._over.wait(self._from_s):
+            return
+        before, start_s = _hits(self._port), time.monotonic()
+        if self._over.wait(self._to_s - self._from_s):
+            return
+        after, end_s = _hits(self._port), time.monotonic()
+        self.per_s = (after - before) / (end_s - start_s)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+def _hits(port: int) -> int:
+    with socket.create_connection(("127.0.0.1", port), timeout=_START_S) as connection:
+        connection.sendall(b"stats\r\nquit\r\n")
+        with connection.makefile("rb") as lines:
+            return next(int(words[2]) for words in map(bytes.split, lines) if words[1:2] == [b"get_hits"])
 
 
 class Stalls:

@@ -19,15 +19,23 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from bench import environment
 from bench.load.experiments import Accuracy, Arrival, Bench, Peak, Stalled, best_shapes
-from bench.load.generators import Bayop, Generator, Memtier, Mutilate, Shape
+from bench.load.generators import Bayop, Generator, Memtier, Mutilate, Setup, Shape
 from bench.load.summary import peaks_of, summary
 
-_SHAPES: Final = "16x16,16x128,4x256"
+_SHAPES: Final = "16x16,4x128,16x128,4x256"
+_SETUPS: Final = (
+    Setup(binary=True, requests_per_event=1000),
+    Setup(binary=True, requests_per_event=20),
+    Setup(binary=False, requests_per_event=20),
+)
+"""In the first memcached costs least, so that it limits the generators least: it is the one for all experiments but the
+peak. 20 is memcached's default."""
 _PEERS: Final = {"mutilate": Mutilate, "memtier": Memtier}
 _STALLED_QPS: Final = 2000.0
 _EVEN_SHAPE: Final = Shape(4, 1)
@@ -50,9 +58,9 @@ def main() -> None:
     args = _arguments()
     rows = Rows()
     with tempfile.TemporaryDirectory() as folder:
-        bayop = Bayop(cpu=args.client_cpu, scratch=Path(folder))
-        peers = [_PEERS[name](path, cpu=args.client_cpu, scratch=Path(folder)) for name, path in args.peers.items()]
-        measure(rows, bayop, peers, args)
+        for setup in _SETUPS:
+            measure_peaks(rows, setup, _generators(setup, Path(folder), args), args)
+        measure_truth(rows, _SETUPS[0], _generators(_SETUPS[0], Path(folder), args), args)
     text = summary(rows.peak, rows.accuracy, rows.stalled, rows.arrivals)
     out = args.out or Path(__file__).parent / "results" / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}"
     out.mkdir(parents=True, exist_ok=True)
@@ -64,24 +72,40 @@ def main() -> None:
     sys.stdout.write(text)
 
 
-def measure(rows: Rows, bayop: Bayop, peers: Sequence[Generator], args: argparse.Namespace) -> None:
-    """Fills the rows."""
-    bench = Bench(server_cpu=args.server_cpu, duration_s=args.duration, build=args.build)
-    generators: list[Generator] = [bayop, *peers]
+def measure_peaks(rows: Rows, setup: Setup, generators: Sequence[Generator], args: argparse.Namespace) -> None:
+    """Fills the peaks: first of every shape, and then rounds of each generator's best."""
+    bench = _bench(setup, args)
+    tried: list[Peak] = []
     for shape in args.shapes * args.tries:
-        rows.peak += bench.peaks(0, [(g, shape) for g in generators])
-    shapes = {name: _shape(text) for name, text in best_shapes(rows.peak).items()}
-    rounds = range(1, args.rounds + 1)
-    for round_ in rounds:
-        rows.peak += bench.peaks(round_, [(g, shapes[g.name]) for g in generators], blocking=(False, True))
-    _say(rows.peak)
-    half = {name: peak_qps / 2.0 for name, peak_qps in peaks_of(rows.peak).items()}
-    for round_ in rounds:
+        tried += bench.peaks(0, [(g, shape) for g in generators])
+    shapes = best_shapes(tried)
+    rounds = [bench.peaks(n, [(g, _shape(shapes[g.name])) for g in generators]) for n in range(1, args.rounds + 1)]
+    peaks = [*tried, *chain.from_iterable(rounds)]
+    _say(peaks)
+    rows.peak += peaks
+
+
+def measure_truth(rows: Rows, setup: Setup, generators: Sequence[Generator], args: argparse.Namespace) -> None:
+    """Fills the rest, at half of the peaks."""
+    bench = _bench(setup, args)
+    bayop = next(g for g in generators if isinstance(g, Bayop))
+    shapes = {p.generator: _shape(p.shape) for p in rows.peak if p.setup == str(setup) and p.round > 0}
+    half = {name: peak_qps / 2.0 for name, peak_qps in peaks_of(rows.peak, str(setup)).items()}
+    for round_ in range(1, args.rounds + 1):
         rows.accuracy += [bench.accuracy(round_, g, shapes[g.name], half[g.name]) for g in generators]
         rows.stalled += [bench.stalled(round_, g, _EVEN_SHAPE, _STALLED_QPS) for g in generators]
         loads = (half[bayop.name], *_SPARSE_QPS)
         rows.arrivals += [bench.arrivals(round_, bayop, shapes[bayop.name], qps) for qps in loads]
     _say([*rows.accuracy, *rows.stalled, *rows.arrivals])
+
+
+def _bench(setup: Setup, args: argparse.Namespace) -> Bench:
+    return Bench(setup, server_cpu=args.server_cpu, duration_s=args.duration, build=args.build)
+
+
+def _generators(setup: Setup, scratch: Path, args: argparse.Namespace) -> list[Generator]:
+    peers = [_PEERS[name](path, setup, cpu=args.client_cpu, scratch=scratch) for name, path in args.peers.items()]
+    return [Bayop(setup, cpu=args.client_cpu, scratch=scratch), *peers]
 
 
 def _say(rows: Sequence[object]) -> None:

@@ -8,12 +8,11 @@ from statistics import median
 from bench.load.experiments import Accuracy, Arrival, Peak, Stalled
 
 
-def peaks_of(peaks: Sequence[Peak]) -> dict[str, float]:
+def peaks_of(peaks: Sequence[Peak], setup: str) -> dict[str, float]:
     """The median peak of each generator's rounds, without those that chose its shape."""
-    names = dict.fromkeys(p.generator for p in peaks)
-    return {
-        name: median(p.qps for p in peaks if p.generator == name and p.round > 0 and not p.blocking) for name in names
-    }
+    of_setup = [p for p in peaks if p.setup == setup]
+    names = dict.fromkeys(p.generator for p in of_setup)
+    return {name: median(p.qps for p in of_setup if p.generator == name and p.round > 0) for name in names}
 
 
 def summary(
@@ -24,20 +23,16 @@ def summary(
 
 
 def _peak(peaks: Sequence[Peak]) -> Iterable[str]:
-    yield "| generator | connections x depth | peak | bayop's is | a core's capacity | bayop's is |"
-    yield "|---|---|---:|---:|---:|---:|"
-    polling = [p for p in peaks if p.round > 0 and not p.blocking]
-    blocking = [p for p in peaks if p.round > 0 and p.blocking]
-    peak = {p.round: p.qps for p in polling if p.generator == "bayop"}
-    capacity = {p.round: p.capacity_qps for p in blocking if p.generator == "bayop"}
-    for name in dict.fromkeys(p.generator for p in peaks):
-        at_peak = [p for p in polling if p.generator == name]
-        at_rest = [p for p in blocking if p.generator == name]
+    yield "| memcached | generator | connections x depth | peak | bayop's is | it reports, of the server's count |"
+    yield "|---|---|---|---:|---:|---:|"
+    rounds = [p for p in peaks if p.round > 0]
+    own = {(p.setup, p.round): p.qps for p in rounds if p.generator == "bayop"}
+    for setup, name in dict.fromkeys((p.setup, p.generator) for p in rounds):
+        runs = [p for p in rounds if (p.setup, p.generator) == (setup, name)]
         yield (
-            f"| {name} | {at_peak[0].shape} | {median(p.qps for p in at_peak):,.0f}/s "
-            f"| {_spread([peak[p.round] / p.qps for p in at_peak], 2)} x "
-            f"| {median(p.capacity_qps for p in at_rest):,.0f}/s "
-            f"| {_spread([capacity[p.round] / p.capacity_qps for p in at_rest], 2)} x |"
+            f"| {setup} | {name} | {runs[0].shape} | {median(p.qps for p in runs):,.0f}/s "
+            f"| {_spread([own[setup, p.round] / p.qps for p in runs], 2)} x "
+            f"| {_spread([p.reported_qps / p.qps for p in runs], 2)} |"
         )
     yield ""
 

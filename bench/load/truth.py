@@ -42,6 +42,11 @@ class Requests:
     sent_ns: Times
     received_ns: Times
 
+    @property
+    def qps(self) -> float:
+        """Answers/s from the first request to the last answer."""
+        return len(self.received_ns) / float(self.received_ns.max() - self.sent_ns.min()) * 1e9
+
     def latency_us(self, quantile: float) -> float:
         """A quantile of the time from leaving to arriving."""
         return float(np.quantile(self.received_ns - self.sent_ns, quantile)) / 1e3

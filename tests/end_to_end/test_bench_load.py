@@ -38,10 +38,17 @@ def test_measures_and_writes_every_experiment(tmp_path: Path) -> None:
         if shutil.which(program) is None:
             absent(f"{program} is not installed: tests/install-packages")
     out = tmp_path / "out"
-    briefly = ["--rounds", "1", "--duration", "1", "--shapes", "4x4", "--tries", "1"]
+    briefly = ["--rounds", "1", "--duration", "2", "--shapes", "4x4", "--tries", "1"]
     done = bench(*briefly, "--out", str(out), "--build", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert [row["shape"] for row in rows(out / "peak.csv")] == ["4x4"] * 3
+    peaks = rows(out / "peak.csv")
+    assert {(row["setup"], row["shape"]) for row in peaks} == {
+        ("binary, -R 1000", "4x4"),
+        ("binary, -R 20", "4x4"),
+        ("text, -R 20", "4x4"),
+    }
+    for row in peaks:  # two ways to count the same answers
+        assert float(row["qps"]) == pytest.approx(float(row["reported_qps"]), rel=0.3)
     (accuracy,) = rows(out / "accuracy.csv")
     # What the kernel saw is a part of what is counted from the due time.
     assert 0.0 < float(accuracy["wire_us"]) <= float(accuracy["due_us"])
