@@ -73,6 +73,11 @@ class AnalyticPrior:
     quantile: float
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters in the order of theta: `e`, or `log v0` and `logit b` with the scale that they are on."""
+        return tuple(_PARAMETERS)
+
+    @property
     def mean(self) -> Array:
         """Prior mean of theta, shape (p,)."""
         theta = np.array([p.mean for p in _PARAMETERS.values()])
