@@ -19,6 +19,7 @@ pub mod error;
 pub mod histogram;
 pub mod interval;
 mod link;
+mod links;
 pub mod plan;
 mod poller;
 pub mod popularity;

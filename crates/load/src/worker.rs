@@ -1,7 +1,6 @@
 //! The timing loop: one thread sends what is due, reads what is there, and never waits for either.
 
 use std::collections::VecDeque;
-use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,9 +16,9 @@ use crate::arrivals::Arrivals;
 use crate::clock::{SECOND_NS, now_ns, to_ns};
 use crate::connection::{Connection, Request};
 use crate::error::LoadError;
-use crate::link::{Link, State};
+use crate::link::State;
+use crate::links::{HANDSHAKE_NS, Links};
 use crate::plan::{Plan, Schedule};
-use crate::poller::Poller;
 use crate::popularity::Chooser;
 use crate::protocol::{Kind, Protocol};
 use crate::recorder::{Piece, Recorder, Window};
@@ -34,8 +33,6 @@ const MOST_TOGETHER: usize = 16;
 const POLL_SHARE: u64 = 50;
 /// ... but after this time at the latest.
 const LONGEST_POLL_NS: u64 = 200_000;
-/// How long a handshake may take.
-const HANDSHAKE_NS: u64 = 3 * SECOND_NS;
 
 /// One thread of a run, with its connections.
 pub struct Worker<'a, P> {
@@ -45,17 +42,13 @@ pub struct Worker<'a, P> {
     chooser: Chooser,
     rng: SmallRng,
     arrivals: Arrivals,
-    poller: Poller,
+    links: Links,
     /// Links with something to do.
     ready: Vec<usize>,
-    links: Vec<Link>,
-    /// The link whose turn it is.
-    cursor: usize,
     /// Links with encoded requests that are not yet written.
     dirty: Vec<usize>,
     /// Intended send times of requests that wait for room or for a connection.
     queue: VecDeque<u64>,
-    depth: usize,
     /// When replies are looked for next.
     ///
     /// A server that lags answers one request at a time to a client that never looks away, and many at once to one that
@@ -75,55 +68,21 @@ impl<'a, P: Protocol> Worker<'a, P> {
         servers: &[SocketAddr],
         thread: usize,
     ) -> Result<Self, LoadError> {
-        let exhausted = |error: io::Error| LoadError::machine("the machine has file descriptors left", error, "epoll");
-        let poller = Poller::new().map_err(exhausted)?;
         let addresses = servers.iter().flat_map(|server| std::iter::repeat_n(*server, plan.connections));
-        let mut worker = Self {
+        let default_depth = if plan.schedule == Schedule::Closed { 1 } else { usize::MAX };
+        Ok(Self {
             plan,
             records,
             protocol,
             chooser: plan.workload.popularity.chooser(records.len()),
             rng: SmallRng::seed_from_u64(plan.stream("requests", thread)),
             arrivals: Arrivals::new(plan, thread),
-            poller,
+            links: Links::connect(addresses, plan.depth.unwrap_or(default_depth))?,
             ready: Vec::new(),
-            links: addresses.enumerate().map(|(index, address)| Link::new(address, index)).collect(),
-            cursor: 0,
             dirty: Vec::new(),
             queue: VecDeque::new(),
-            depth: match plan.schedule {
-                Schedule::Closed => plan.depth.unwrap_or(1),
-                _ => plan.depth.unwrap_or(usize::MAX),
-            },
             poll_ns: 0,
-        };
-        worker.open_all()?;
-        Ok(worker)
-    }
-
-    fn open_all(&mut self) -> Result<(), LoadError> {
-        let refused = |address: &SocketAddr, error: io::Error| {
-            LoadError::server("a server accepts connections", error, address.to_string())
-        };
-        let begun_ns = now_ns();
-        for link in &mut self.links {
-            link.open(&self.poller, begun_ns).map_err(|error| refused(&link.address, error))?;
-        }
-        let mut left = self.links.len();
-        while left > 0 {
-            self.poller.wait(TICK_NS, &mut self.ready);
-            for &index in &self.ready {
-                let link = &mut self.links[index];
-                link.opened(&self.poller, now_ns()).map_err(|error| refused(&link.address, error))?;
-                left -= 1;
-            }
-            if now_ns() > begun_ns + HANDSHAKE_NS {
-                let silent = self.links.iter().find(|link| matches!(link.state, State::Opening(..)));
-                let address = silent.map_or(self.links[0].address, |link| link.address);
-                return Err(refused(&address, io::ErrorKind::TimedOut.into()));
-            }
-        }
-        Ok(())
+        })
     }
 
     /// Runs to the end of the window, or to `end_ns` when that becomes earlier, and drains.
@@ -143,7 +102,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             let mut together = 0;
             while let Some(intended) = due.filter(|&intended| intended <= now && intended < recorder.end_ns()) {
                 if together % MOST_TOGETHER == 0 {
-                    self.turn();
+                    self.links.turn();
                 }
                 together += 1;
                 self.issue(intended, now, &mut recorder);
@@ -172,7 +131,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 continue;
             }
             let pause_ns = self.pause_ns(now, due);
-            self.poller.wait(pause_ns, &mut self.ready);
+            self.links.wait(pause_ns, &mut self.ready);
             for at in 0..self.ready.len() {
                 self.react(self.ready[at], &mut recorder);
             }
@@ -191,13 +150,13 @@ impl<'a, P: Protocol> Worker<'a, P> {
     /// A request is due: sends it, or queues it while there is no room.
     fn issue(&mut self, intended_ns: u64, now_ns: u64, recorder: &mut Recorder) {
         if self.queue.is_empty() {
-            if let Some(index) = self.link_with_room() {
+            if let Some(index) = self.links.with_room() {
                 self.encode(index, intended_ns, false);
                 return;
             }
         }
         recorder.handled(intended_ns, now_ns);
-        if self.links.iter().all(|link| matches!(link.state, State::Down(_))) {
+        if self.links.are_down() {
             recorder.lost(intended_ns, Loss::Unconnected);
         } else {
             recorder.queued(intended_ns);
@@ -206,7 +165,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     fn send_queued(&mut self) {
-        while let Some(index) = self.link_with_room() {
+        while let Some(index) = self.links.with_room() {
             let Some(intended_ns) = self.queue.pop_front() else { return };
             self.encode(index, intended_ns, true);
         }
@@ -216,37 +175,16 @@ impl<'a, P: Protocol> Worker<'a, P> {
     /// requests share writes.
     fn fill(&mut self, now_ns: u64) {
         for index in 0..self.links.len() {
-            if matches!(&self.links[index].state, State::Open(connection) if connection.under_way.len() <= self.depth / 2)
-            {
-                while self.has_room(index) {
+            if self.links.is_half_empty(index) {
+                for _ in 0..self.links.room(index) {
                     self.encode(index, now_ns, false);
                 }
             }
         }
     }
 
-    fn has_room(&self, index: usize) -> bool {
-        matches!(&self.links[index].state, State::Open(connection) if connection.under_way.len() < self.depth)
-    }
-
-    /// It is the next connection's turn.
-    fn turn(&mut self) {
-        self.cursor = if self.cursor + 1 < self.links.len() { self.cursor + 1 } else { 0 };
-    }
-
-    /// The connection whose turn it is, or the next one that may take a request.
-    fn link_with_room(&mut self) -> Option<usize> {
-        for _ in 0..self.links.len() {
-            if self.has_room(self.cursor) {
-                return Some(self.cursor);
-            }
-            self.turn();
-        }
-        None
-    }
-
     fn encode(&mut self, index: usize, intended_ns: u64, queued: bool) {
-        let State::Open(connection) = &mut self.links[index].state else { return };
+        let Some(connection) = self.links.connection(index) else { return };
         let update = self.plan.workload.update;
         let kind = if update > 0.0 && self.rng.random::<f64>() < update { Kind::Set } else { Kind::Get };
         let record = self.chooser.choose(&mut self.rng);
@@ -263,7 +201,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     fn write_dirty(&mut self, recorder: &mut Recorder) {
         while let Some(index) = self.dirty.pop() {
-            if let State::Open(connection) = &mut self.links[index].state {
+            if let Some(connection) = self.links.connection(index) {
                 stamp(connection, self.plan.schedule == Schedule::Closed, recorder);
                 self.write(index, recorder);
             }
@@ -271,12 +209,11 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     fn write(&mut self, index: usize, recorder: &mut Recorder) {
-        let link = &mut self.links[index];
-        let State::Open(connection) = &mut link.state else { return };
+        let Some(connection) = self.links.connection(index) else { return };
         match connection.write() {
             Ok((bytes, all)) => {
                 recorder.sent_bytes(bytes, now_ns());
-                if let Err(error) = link.watch_output(&self.poller, !all) {
+                if let Err(error) = self.links.watch_output(index, !all) {
                     self.fail(index, Loss::Closed, &error.to_string(), recorder);
                 }
             }
@@ -286,8 +223,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     fn react(&mut self, index: usize, recorder: &mut Recorder) {
         let now = now_ns();
-        match &mut self.links[index].state {
-            State::Opening(..) => match self.links[index].opened(&self.poller, now) {
+        match self.links.state(index) {
+            State::Opening(..) => match self.links.opened(index, now) {
                 Ok(()) => recorder.totals.counts.reconnects += 1,
                 Err(error) => self.fail(index, Loss::Closed, &error.to_string(), recorder),
             },
@@ -302,7 +239,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     fn read(&mut self, index: usize, recorder: &mut Recorder) {
-        let State::Open(connection) = &mut self.links[index].state else { return };
+        let Some(connection) = self.links.connection(index) else { return };
         let bytes = match connection.read() {
             Ok(bytes) => bytes,
             // The server may close a connection that has nothing to answer.
@@ -325,18 +262,17 @@ impl<'a, P: Protocol> Worker<'a, P> {
     /// The server has announced the end of this connection: what it did not read goes elsewhere.
     fn renew(&mut self, index: usize) {
         let now = now_ns();
-        if let State::Open(connection) = self.links[index].close(now, true) {
+        if let Some(connection) = self.links.close(index, now, true) {
             self.queue.extend(connection.under_way.iter().map(|request| request.intended_ns));
         }
         // A failure here is met again, and counted, at the next attempt.
-        let _ = self.links[index].open(&self.poller, now);
+        let _ = self.links.open(index, now);
     }
 
     /// A connection broke: what was under way on it is lost.
     fn fail(&mut self, index: usize, loss: Loss, what: &str, recorder: &mut Recorder) {
-        let link = &mut self.links[index];
-        recorder.trouble(&format!("{}: {what}", link.address));
-        if let State::Open(connection) = link.close(now_ns(), false) {
+        recorder.trouble(&format!("{}: {what}", self.links.address(index)));
+        if let Some(connection) = self.links.close(index, now_ns(), false) {
             connection.under_way.iter().for_each(|request| recorder.lost(request.intended_ns, loss));
         }
     }
@@ -344,7 +280,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn tick(&mut self, now_ns: u64, timeout_ns: u64, recorder: &mut Recorder) {
         recorder.hand_over(now_ns);
         for index in 0..self.links.len() {
-            match &self.links[index].state {
+            match self.links.state(index) {
                 State::Open(connection) => {
                     let oldest = connection.under_way.front().map(|request| request.intended_ns);
                     if oldest.is_some_and(|oldest| now_ns > oldest + timeout_ns) {
@@ -356,14 +292,14 @@ impl<'a, P: Protocol> Worker<'a, P> {
                     self.fail(index, Loss::Closed, "no connection within 3 s", recorder);
                 }
                 State::Down(retry_ns) if now_ns >= *retry_ns => {
-                    if let Err(error) = self.links[index].open(&self.poller, now_ns) {
+                    if let Err(error) = self.links.open(index, now_ns) {
                         self.fail(index, Loss::Closed, &error.to_string(), recorder);
                     }
                 }
                 _ => {}
             }
         }
-        let all_down = self.links.iter().all(|link| matches!(link.state, State::Down(_)));
+        let all_down = self.links.are_down();
         while let Some(&intended_ns) = self.queue.front() {
             let too_late = now_ns > intended_ns + timeout_ns;
             if !too_late && !all_down {
@@ -376,8 +312,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     /// Whether nothing is under way any more. It comes true within the timeout.
     fn is_drained(&self) -> bool {
-        let is_idle = |link: &Link| !matches!(&link.state, State::Open(connection) if !connection.under_way.is_empty());
-        self.queue.is_empty() && self.links.iter().all(is_idle)
+        self.queue.is_empty() && self.links.are_idle()
     }
 }
 

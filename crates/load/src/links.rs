@@ -1,0 +1,169 @@
+//! The connections of a thread: how they come up, and which of them takes the next request.
+
+use std::io;
+use std::net::SocketAddr;
+
+use crate::clock::{SECOND_NS, now_ns};
+use crate::connection::Connection;
+use crate::error::LoadError;
+use crate::link::{Link, State};
+use crate::poller::Poller;
+
+/// How long a handshake may take.
+pub const HANDSHAKE_NS: u64 = 3 * SECOND_NS;
+/// How often the handshakes at the start are looked at when none has ended.
+const GLANCE_NS: u64 = SECOND_NS / 1000;
+
+/// Links by their numbers.
+pub struct Links {
+    poller: Poller,
+    links: Vec<Link>,
+    /// Most requests under way on each.
+    depth: usize,
+    /// The link whose turn it is.
+    cursor: usize,
+}
+
+impl Links {
+    /// Connects to every address.
+    ///
+    /// # Errors
+    /// A server can't be reached, or the machine has no socket left.
+    pub fn connect(addresses: impl Iterator<Item = SocketAddr>, depth: usize) -> Result<Self, LoadError> {
+        let exhausted = |error: io::Error| LoadError::machine("the machine has file descriptors left", error, "epoll");
+        let poller = Poller::new().map_err(exhausted)?;
+        let links = addresses.enumerate().map(|(index, address)| Link::new(address, index)).collect();
+        let mut links = Self { poller, links, depth, cursor: 0 };
+        links.open_all()?;
+        Ok(links)
+    }
+
+    fn open_all(&mut self) -> Result<(), LoadError> {
+        let refused = |address: &SocketAddr, error: io::Error| {
+            LoadError::server("a server accepts connections", error, address.to_string())
+        };
+        let begun_ns = now_ns();
+        for link in &mut self.links {
+            link.open(&self.poller, begun_ns).map_err(|error| refused(&link.address, error))?;
+        }
+        let mut left = self.links.len();
+        let mut ready = Vec::new();
+        while left > 0 {
+            self.poller.wait(GLANCE_NS, &mut ready);
+            for &index in &ready {
+                let link = &mut self.links[index];
+                link.opened(&self.poller, now_ns()).map_err(|error| refused(&link.address, error))?;
+                left -= 1;
+            }
+            if now_ns() > begun_ns + HANDSHAKE_NS {
+                let silent = self.links.iter().find(|link| matches!(link.state, State::Opening(..)));
+                let address = silent.map_or(self.links[0].address, |link| link.address);
+                return Err(refused(&address, io::ErrorKind::TimedOut.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces `ready` by the links that have something to do; waits for the first at most `pause_ns`, below 1 s.
+    #[inline]
+    pub fn wait(&self, pause_ns: u64, ready: &mut Vec<usize>) {
+        self.poller.wait(pause_ns, ready);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// What a link holds.
+    pub fn state(&self, index: usize) -> &State {
+        &self.links[index].state
+    }
+
+    /// The server of a link.
+    pub fn address(&self, index: usize) -> SocketAddr {
+        self.links[index].address
+    }
+
+    /// The connection of a link that is open.
+    #[inline]
+    pub fn connection(&mut self, index: usize) -> Option<&mut Connection> {
+        match &mut self.links[index].state {
+            State::Open(connection) => Some(connection),
+            State::Opening(..) | State::Down(_) => None,
+        }
+    }
+
+    /// Begins to connect a link that is down.
+    ///
+    /// # Errors
+    /// No socket, or no way to the address.
+    pub fn open(&mut self, index: usize, now_ns: u64) -> io::Result<()> {
+        self.links[index].open(&self.poller, now_ns)
+    }
+
+    /// The handshake of a link is decided.
+    ///
+    /// # Errors
+    /// It failed.
+    pub fn opened(&mut self, index: usize, now_ns: u64) -> io::Result<()> {
+        self.links[index].opened(&self.poller, now_ns)
+    }
+
+    /// Asks for word when a link has room to write, or no longer.
+    ///
+    /// # Errors
+    /// epoll refuses.
+    pub fn watch_output(&mut self, index: usize, wanted: bool) -> io::Result<()> {
+        self.links[index].watch_output(&self.poller, wanted)
+    }
+
+    /// Closes a link, which is tried again at once or later; the connection that it held, if it was open.
+    pub fn close(&mut self, index: usize, now_ns: u64, at_once: bool) -> Option<Box<Connection>> {
+        match self.links[index].close(now_ns, at_once) {
+            State::Open(connection) => Some(connection),
+            State::Opening(..) | State::Down(_) => None,
+        }
+    }
+
+    /// It is the next link's turn.
+    pub fn turn(&mut self) {
+        self.cursor = if self.cursor + 1 < self.links.len() { self.cursor + 1 } else { 0 };
+    }
+
+    /// The link whose turn it is, or the next one that may take a request.
+    pub fn with_room(&mut self) -> Option<usize> {
+        for _ in 0..self.links.len() {
+            if self.room(self.cursor) > 0 {
+                return Some(self.cursor);
+            }
+            self.turn();
+        }
+        None
+    }
+
+    /// How many requests a link may take.
+    #[inline]
+    pub fn room(&self, index: usize) -> usize {
+        match &self.links[index].state {
+            State::Open(connection) => self.depth.saturating_sub(connection.under_way.len()),
+            State::Opening(..) | State::Down(_) => 0,
+        }
+    }
+
+    /// Whether a link has answered half of what it may have under way, or more.
+    pub fn is_half_empty(&self, index: usize) -> bool {
+        self.room(index) >= self.depth.div_ceil(2)
+    }
+
+    /// Whether no link is open or being opened.
+    pub fn are_down(&self) -> bool {
+        self.links.iter().all(|link| matches!(link.state, State::Down(_)))
+    }
+
+    /// Whether nothing is under way.
+    pub fn are_idle(&self) -> bool {
+        let is_idle = |link: &Link| !matches!(&link.state, State::Open(connection) if !connection.under_way.is_empty());
+        self.links.iter().all(is_idle)
+    }
+}
