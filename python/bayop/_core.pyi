@@ -58,6 +58,14 @@ class Profile:
         """P-states in MHz, ascending."""
 
     @property
+    def closed_loop(self) -> bool:
+        """Whether the load is one message that goes back and forth, rather than a request rate."""
+
+    @property
+    def polls(self) -> bool:
+        """Whether cores spin on their queues instead of taking interrupts."""
+
+    @property
     def rx_usecs(self) -> tuple[float, float, float]:
         """Least, greatest and step of rx-usecs."""
 
@@ -76,8 +84,10 @@ class Profile:
 class Run(TypedDict):
     """One simulation."""
 
-    qps: float
-    """Offered load in requests per second."""
+    qps: NotRequired[float | None]
+    """Offered load of an open loop in requests per second ..."""
+    message_bytes: NotRequired[float | None]
+    """... or the message of a closed loop."""
     rx_usecs: NotRequired[float | None]
     """Interrupt delay; None or absent leaves it to the operating system."""
     freq_mhz: NotRequired[float | None]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bayop_twin::{Length, Measurement, Override, Run, Setting, Stopped};
+use bayop_twin::{Length, Load, Measurement, Override, Run, Setting, Stopped};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyType};
 
@@ -46,6 +46,18 @@ impl Profile {
         self.0.machine.freq_mhz.clone()
     }
 
+    /// Whether the load is one message that goes back and forth, rather than a request rate.
+    #[getter]
+    fn closed_loop(&self) -> bool {
+        self.0.exchange.is_some()
+    }
+
+    /// Whether cores spin on their queues instead of taking interrupts.
+    #[getter]
+    fn polls(&self) -> bool {
+        self.0.os.polls()
+    }
+
     /// Least, greatest and step of rx-usecs.
     #[getter]
     fn rx_usecs(&self) -> (f64, f64, f64) {
@@ -87,27 +99,20 @@ impl Profile {
 }
 
 /// One run as Python gives it.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 struct RunDict {
-    #[pyo3(default)]
     profile: Option<Profile>,
-    qps: f64,
-    #[pyo3(default)]
+    qps: Option<f64>,
+    message_bytes: Option<f64>,
     rx_usecs: Option<f64>,
-    #[pyo3(default)]
     freq_mhz: Option<f64>,
-    #[pyo3(default)]
     requests: Option<u64>,
-    #[pyo3(default)]
     duration_s: Option<f64>,
-    #[pyo3(default)]
     warmup_s: Option<f64>,
-    #[pyo3(default)]
     seed: Option<u64>,
 }
 
-const KEYS: [&str; 8] = ["profile", "qps", "rx_usecs", "freq_mhz", "requests", "duration_s", "warmup_s", "seed"];
+const KEYS: [&str; 9] =
+    ["profile", "qps", "message_bytes", "rx_usecs", "freq_mhz", "requests", "duration_s", "warmup_s", "seed"];
 
 impl RunDict {
     fn extract(run: &Bound<'_, PyDict>) -> PyResult<Self> {
@@ -118,7 +123,17 @@ impl RunDict {
                 return Err(raise(run.py(), &error.hint(format!("known: {}", KEYS.join(", ")))));
             }
         }
-        run.extract()
+        Ok(Self {
+            profile: value(run, "profile")?,
+            qps: value(run, "qps")?,
+            message_bytes: value(run, "message_bytes")?,
+            rx_usecs: value(run, "rx_usecs")?,
+            freq_mhz: value(run, "freq_mhz")?,
+            requests: value(run, "requests")?,
+            duration_s: value(run, "duration_s")?,
+            warmup_s: value(run, "warmup_s")?,
+            seed: value(run, "seed")?,
+        })
     }
 
     fn run(&self, py: Python<'_>) -> PyResult<Run> {
@@ -132,13 +147,33 @@ impl RunDict {
             (None, Some(seconds)) => Length::Seconds(seconds),
             (None, None) => Length::Requests(200_000),
         };
+        let load = match (self.qps, self.message_bytes) {
+            (Some(qps), None) => Load::Qps(qps),
+            (None, Some(bytes)) => Load::MessageBytes(bytes),
+            (qps, bytes) => {
+                let value = format!("qps {qps:?} and message_bytes {bytes:?}");
+                let rule = "a run must have either qps or message_bytes";
+                return Err(raise(py, &bayop_twin::ProfileError::new(rule, value, "run")));
+            }
+        };
         Ok(Run {
             setting: Setting { rx_usecs: self.rx_usecs, freq_mhz: self.freq_mhz },
-            qps: self.qps,
+            load,
             length,
             warmup_s: self.warmup_s,
             seed: self.seed.unwrap_or(0),
         })
+    }
+}
+
+/// The value of a key; `None` when it is absent or None.
+fn value<'py, T>(run: &Bound<'py, PyDict>, key: &str) -> PyResult<Option<T>>
+where
+    T: FromPyObjectOwned<'py>,
+{
+    match run.get_item(key)? {
+        Some(value) => value.extract().map_err(Into::into),
+        None => Ok(None),
     }
 }
 

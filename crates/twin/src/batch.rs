@@ -65,7 +65,7 @@ pub fn simulate_batch(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Length, Setting};
+    use crate::run::{Length, Load, Setting};
 
     #[test]
     fn results_come_in_the_order_of_the_jobs_whatever_their_lengths() {
@@ -73,7 +73,7 @@ mod tests {
         let profile = Profile::parse(text, "ebbrt_memcached.toml").unwrap();
         let job = |seconds: f64, qps: f64| {
             let setting = Setting { rx_usecs: Some(50.0), freq_mhz: Some(2900.0) };
-            (&profile, Run { setting, qps, length: Length::Seconds(seconds), warmup_s: Some(0.0), seed: 1 })
+            (&profile, Run { setting, load: Load::Qps(qps), length: Length::Seconds(seconds), warmup_s: Some(0.0), seed: 1 })
         };
         let jobs = [job(0.01, 1e4), job(0.02, 2e5), job(0.03, 1e5), job(0.04, -1.0), job(0.05, 3e5)];
         for threads in [1, 2, 7] {

@@ -6,13 +6,13 @@ use crate::profile::{Dispatch, Profile};
 /// Microseconds of every activity at one P-state.
 #[derive(Clone, Debug)]
 pub struct Costs {
-    /// One interrupt.
+    /// One interrupt, or one look at the queue that finds something.
     pub interrupt_us: f64,
     /// All packets of a poll that found `n`.
     pub packets_us: [f64; MAX_POLL_BUDGET + 1],
     /// Cleaning up after one transmission.
     pub tx_clean_us: f64,
-    /// Waking the application thread.
+    /// Waking the application thread; a polling core runs it anyway.
     pub thread_wake_us: f64,
     /// Serving one request with `n` in the queue, this one included.
     pub service_us: Vec<f64>,
@@ -24,6 +24,8 @@ pub struct Costs {
     pub idle_exit_us: f64,
     /// Limit of the idle-loop cost for long idle periods.
     pub idle_loop_us: f64,
+    /// Reading or writing a byte; zero without a closed loop.
+    pub copy_us_per_byte: f64,
 }
 
 impl Costs {
@@ -41,22 +43,23 @@ impl Costs {
         };
         let longest_queue = match os.dispatch {
             Dispatch::Steered => app.queue_limit.clamp(1, MAX_QUEUE),
-            Dispatch::RunToCompletion => MAX_POLL_BUDGET,
+            Dispatch::RunToCompletion | Dispatch::Polling => MAX_POLL_BUDGET,
         };
         Self {
-            interrupt_us: kernel_us(os.interrupt_kcycles),
+            interrupt_us: kernel_us(if os.polls() { os.poll_kcycles } else { os.interrupt_kcycles }),
             packets_us: std::array::from_fn(|n| {
                 let others = n.saturating_sub(1) as f64;
                 let lone = kernel_us(os.lone_packet_kcycles) / (1.0 + os.packet_batching * others);
                 n as f64 * (kernel_us(os.packet_kcycles) + lone)
             }),
             tx_clean_us: kernel_us(os.tx_clean_kcycles),
-            thread_wake_us: kernel_us(os.thread_wake_kcycles),
+            thread_wake_us: if os.polls() { 0.0 } else { kernel_us(os.thread_wake_kcycles) },
             service_us: (0..=longest_queue).map(|n| service_us(n.saturating_sub(1) as f64)).collect(),
             after_response_us: app.after_response_kcycles / ghz + app.after_response_us,
             idle_entry_us: kernel_us(os.idle_entry_kcycles),
             idle_exit_us: kernel_us(os.idle_exit_kcycles),
             idle_loop_us: os.idle_loop_kcycles / ghz + os.idle_loop_us,
+            copy_us_per_byte: profile.exchange.as_ref().map_or(0.0, |e| kernel_us(e.copy_kcycles_per_kib)) / 1024.0,
         }
     }
 }

@@ -49,4 +49,4 @@ pub use measure::{IdleStateUse, Measurement, QUANTILES};
 pub use power::Energy;
 pub use profile::Profile;
 pub use profile::values::Override;
-pub use run::{Length, Run, Setting};
+pub use run::{Length, Load, Run, Setting};

@@ -74,6 +74,8 @@ impl Measurement {
             .collect();
         let idle_periods: u64 = tally.idle_entries.iter().sum();
         let app = &profile.app;
+        // Every round trip receives the message once and sends it once.
+        let message_kib = 2.0 * tally.completed as f64 * run.message_bytes / 1024.0;
         let interval_us = tally.interval_us / tally.interrupts.max(1) as f64;
         let fastest_mhz = profile.machine.freq_mhz[profile.machine.freq_mhz.len() - 1];
         Self {
@@ -97,7 +99,8 @@ impl Measurement {
             instructions: 1e3
                 * (tally.completed as f64 * app.request_kinstructions
                     + tally.interrupts as f64 * app.interrupt_kinstructions
-                    + idle_periods as f64 * app.idle_kinstructions),
+                    + idle_periods as f64 * app.idle_kinstructions
+                    + message_kib * profile.exchange.as_ref().map_or(0.0, |e| e.kinstructions_per_kib)),
             packets_per_s: per_s(tally.packets),
             thread_wakes_per_s: per_s(tally.thread_wakes),
         }

@@ -23,9 +23,8 @@ impl Network {
     /// The network of `profile` under the setting of `run`.
     pub fn new(profile: &Profile, run: &Applied) -> Self {
         let (app, nic) = (&profile.app, &profile.machine.nic);
-        let coalesces = run.rx_usecs.is_none_or(|us| us >= nic.coalesce_from_rx_usecs);
-        let eager = run.rx_usecs.is_some_and(|us| us < nic.eager_writeback_below_rx_usecs);
-        let base_us = app.network_us + if coalesces { nic.coalesce_us } else { 0.0 };
+        let rewrite = nic.eager_writeback(run.rx_usecs);
+        let base_us = app.network_us + nic.coalescing_us(run.rx_usecs);
         let mut rng = Rng::new(99, 0); // the table is part of the model, not of the run
         let table = std::array::from_fn(|i| {
             let stratified = -(1.0 - (i as f64 + 0.5) / TABLE as f64).ln();
@@ -34,8 +33,8 @@ impl Network {
         Self {
             table: Box::new(table),
             completion_us: nic.tx_completion_us,
-            extra_threshold: if eager { (nic.eager_writeback_share * 65_536.0) as u64 } else { 0 },
-            extra_us: nic.eager_writeback_us,
+            extra_threshold: rewrite.threshold,
+            extra_us: rewrite.later_us,
         }
     }
 

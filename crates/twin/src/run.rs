@@ -2,7 +2,10 @@
 
 use crate::error::ProfileError;
 use crate::frequency::pinned_step;
-use crate::profile::Profile;
+use crate::profile::{Exchange, Profile};
+
+/// Largest message of a closed loop (16 MiB).
+const MAX_MESSAGE_BYTES: f64 = 16_777_216.0;
 
 /// The two knobs of the papers; `None` leaves a knob to the operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -13,12 +16,21 @@ pub struct Setting {
     pub freq_mhz: Option<f64>,
 }
 
+/// What the clients do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    /// An open loop: so many requests per second, whatever becomes of them.
+    Qps(f64),
+    /// A closed loop: one message of so many bytes goes back and forth.
+    MessageBytes(f64),
+}
+
 /// How long to measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Length {
     /// So many simulated seconds.
     Seconds(f64),
-    /// As long as so many requests take to arrive on average.
+    /// As long as so many requests take to arrive on average, or about as many round trips of a closed loop take.
     Requests(u64),
 }
 
@@ -27,8 +39,8 @@ pub enum Length {
 pub struct Run {
     /// The setting under test.
     pub setting: Setting,
-    /// Offered load in requests per second.
-    pub qps: f64,
+    /// Open or closed loop, and how much of it.
+    pub load: Load,
     /// Length of the measured window.
     pub length: Length,
     /// Simulated time before it; `None` is a tenth of the window, and at least ten sampling
@@ -45,8 +57,10 @@ pub struct Applied {
     pub rx_usecs: Option<f64>,
     /// Index of the P-state; `None` leaves it to the governor.
     pub freq_step: Option<usize>,
-    /// Offered load.
+    /// Offered load; of a closed loop, roughly what it will be.
     pub qps: f64,
+    /// Size of the message of a closed loop.
+    pub message_bytes: f64,
     /// Length of the window.
     pub duration_us: f64,
     /// Length of the warm-up.
@@ -58,20 +72,21 @@ pub struct Applied {
 impl Run {
     /// How many requests arrive on average, warm-up apart: about how long it takes to simulate.
     pub(crate) fn expected_requests(&self) -> f64 {
-        match self.length {
-            Length::Seconds(seconds) => seconds * self.qps,
-            Length::Requests(requests) => requests as f64,
+        match (self.length, self.load) {
+            (Length::Requests(requests), _) => requests as f64,
+            (Length::Seconds(seconds), Load::Qps(qps)) => seconds * qps,
+            (Length::Seconds(seconds), Load::MessageBytes(_)) => seconds * 1e4,
         }
     }
 
     /// Resolves the run on a server: validates, rounds, fills in defaults.
     pub fn apply(&self, profile: &Profile) -> Result<Applied, ProfileError> {
-        let qps = check(self.qps, 1e-3, 1e9, "qps")?;
+        let rx_usecs = self.setting.rx_usecs.map(|us| applied_rx_usecs(profile, us)).transpose()?;
+        let (qps, message_bytes) = self.applied_load(profile, rx_usecs)?;
         let duration_s = match self.length {
             Length::Seconds(seconds) => check(seconds, 1e-6, 1e6, "duration_s")?,
             Length::Requests(requests) => check(requests as f64, 1.0, 1e12, "requests")? / qps,
         };
-        let rx_usecs = self.setting.rx_usecs.map(|us| applied_rx_usecs(profile, us)).transpose()?;
         let freq_step = match self.setting.freq_mhz {
             Some(freq_mhz) => Some(pinned_step(&profile.machine, check(freq_mhz, 1.0, 1e5, "freq_mhz")?)),
             None => None,
@@ -85,16 +100,48 @@ impl Run {
             rx_usecs,
             freq_step,
             qps,
+            message_bytes,
             duration_us: 1e6 * duration_s,
             warmup_us: 1e6 * warmup_s,
             seed: self.seed,
         })
     }
+
+    /// Requests per second and message size, the latter zero in an open loop.
+    fn applied_load(&self, profile: &Profile, rx_usecs: Option<f64>) -> Result<(f64, f64), ProfileError> {
+        match (self.load, &profile.exchange) {
+            (Load::Qps(qps), None) => Ok((check(qps, 1e-3, 1e9, "qps")?, 0.0)),
+            (Load::MessageBytes(bytes), Some(exchange)) => {
+                let bytes = check(bytes.round(), 1.0, MAX_MESSAGE_BYTES, "message_bytes")?;
+                Ok((nominal_round_trips_per_s(exchange, bytes, rx_usecs), bytes))
+            }
+            (Load::Qps(qps), Some(_)) => {
+                let rule = "a closed loop has a message size, not a request rate";
+                Err(ProfileError::new(rule, format!("{qps} requests/s"), "run, qps"))
+            }
+            (Load::MessageBytes(bytes), None) => {
+                let rule = "an open loop has a request rate, not a message size";
+                Err(ProfileError::new(rule, format!("{bytes} bytes"), "run, message_bytes"))
+            }
+        }
+    }
+}
+
+/// Round trips per second of a closed loop if both sides took no time but that of the wire, of `SIDE_US` and of the
+/// interval that moderation leaves between interrupts.
+fn nominal_round_trips_per_s(exchange: &Exchange, message_bytes: f64, rx_usecs: Option<f64>) -> f64 {
+    const SIDE_US: f64 = 20.0;
+    let wire_us = 8.0 * message_bytes / exchange.wire_mbit_s + exchange.wire_us;
+    0.5e6 / f64::max(wire_us + SIDE_US, rx_usecs.unwrap_or(0.0))
 }
 
 /// rx-usecs as the driver applies it: rounded down to its step, refused out of range.
 fn applied_rx_usecs(profile: &Profile, rx_usecs: f64) -> Result<f64, ProfileError> {
     let nic = &profile.machine.nic;
+    if profile.os.polls() {
+        let rule = "a polling core takes no interrupts that could be delayed";
+        return Err(ProfileError::new(rule, format!("{rx_usecs} us"), "run, rx_usecs"));
+    }
     let rx_usecs = check(rx_usecs, nic.rx_usecs_min, nic.rx_usecs_max, "rx_usecs")?;
     Ok(f64::max((rx_usecs / nic.rx_usecs_step + 1e-9).floor() * nic.rx_usecs_step, nic.rx_usecs_min))
 }

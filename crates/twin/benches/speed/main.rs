@@ -14,7 +14,7 @@ mod events;
 mod report;
 mod scaling;
 
-use bayop_twin::{Length, Override, Profile, Run, Setting, simulate};
+use bayop_twin::{Length, Load, Override, Profile, Run, Setting, simulate};
 
 use events::EventCosts;
 use scaling::Scaling;
@@ -86,7 +86,7 @@ pub struct Results {
 
 fn run(qps: f64, rx_usecs: Option<f64>, freq_mhz: Option<f64>) -> Run {
     let setting = Setting { rx_usecs, freq_mhz };
-    Run { setting, qps, length: Length::Requests(REQUESTS), warmup_s: Some(0.0), seed: 1 }
+    Run { setting, load: Load::Qps(qps), length: Length::Requests(REQUESTS), warmup_s: Some(0.0), seed: 1 }
 }
 
 fn measure(name: &'static str, text: &str) -> Results {

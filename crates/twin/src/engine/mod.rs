@@ -2,9 +2,11 @@
 //!
 //! [`steered`] models operating systems that hand requests from the interrupted core to an
 //! application thread on another core; [`run_to_completion`] models those that serve them in
-//! the interrupt handler. Both are built from a [`vector`] (receive queue and throttle), a
-//! [`sleeper`] (idle states) and a [`tally`] (what is counted).
+//! the interrupt handler or on cores that poll. Both are built from a [`vector`] (receive queue and throttle), a
+//! [`sleeper`] (idle states) and a [`tally`] (what is counted). [`exchange`] models a closed loop:
+//! two machines and one message.
 
+mod exchange;
 mod queue;
 mod run_to_completion;
 mod sleeper;
@@ -24,6 +26,7 @@ use crate::power::{CoreTime, Energy, PowerModel};
 use crate::profile::{Dispatch, IdlePolicy, ModerationPolicy, Profile};
 use crate::rng::Rng;
 use crate::run::{Applied, Run};
+use exchange::PingPong;
 use run_to_completion::RunToCompletion;
 use steered::Steered;
 use tally::CoreTally;
@@ -63,6 +66,7 @@ pub fn simulate_unless(profile: &Profile, run: &Run, stop: &AtomicBool) -> Optio
     let job = Job { profile, run: &applied, stop };
     let tick = profile.machine.nic.rx_usecs_tick_factor;
     match (applied.rx_usecs, profile.os.moderation) {
+        (None, _) if profile.os.polls() => job.with_moderation(&Fixed(0.0)),
         (None, ModerationPolicy::Ixgbe) => job.with_moderation(&AdaptiveIxgbe::new(tick)),
         (None, ModerationPolicy::Fixed) => job.with_moderation(&Fixed(profile.os.default_rx_usecs * tick)),
         (Some(rx_usecs), _) => job.with_moderation(&Fixed(rx_usecs * tick)),
@@ -97,6 +101,10 @@ impl Job<'_> {
         governor: impl Fn(&mut Rng) -> I,
     ) -> Option<Measurement> {
         let Self { profile, run, .. } = *self;
+        if let Some(exchange) = &profile.exchange {
+            let governors = [0, 1].map(|host| governor(&mut Rng::new(run.seed, u64::MAX - host)));
+            return self.drive(PingPong::new(profile, exchange, run, moderation, governors));
+        }
         let cores = profile.serving_cores();
         let shares = balance::weights(cores, profile.app.queue_imbalance_share, 0.0);
         let mut rng = Rng::new(run.seed, u64::MAX);
@@ -109,7 +117,7 @@ impl Job<'_> {
             .collect();
         match profile.os.dispatch {
             Dispatch::Steered => self.drive(Steered::new(profile, run, parts)),
-            Dispatch::RunToCompletion => self.drive(RunToCompletion::new(profile, run, parts)),
+            Dispatch::RunToCompletion | Dispatch::Polling => self.drive(RunToCompletion::new(profile, run, parts)),
         }
     }
 

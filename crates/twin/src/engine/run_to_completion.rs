@@ -1,12 +1,13 @@
 //! Library operating systems such as EbbRT: the interrupt handler serves every request it finds
-//! on the spot; otherwise the core halts.
+//! on the spot; otherwise the core halts. A core that polls does the same without interrupts, and
+//! spins instead of halting.
 //!
 //! Cores share nothing, so each is simulated by itself.
 
 use super::Server;
 use super::sleeper::{IdleModel, WakeUp};
 use super::tally::{CoreTally, Tally};
-use super::vector::{Packet, Packets, Vector};
+use super::vector::{Packet, Packets, Vector, max};
 use crate::costs::Costs;
 use crate::idle::{IdleGovernor, IdlePeriod};
 use crate::moderation::Moderation;
@@ -25,6 +26,7 @@ pub struct RunToCompletion<M, I> {
     network: Network,
     service: ServiceTimes,
     hold_responses: bool,
+    polls: bool,
     tally: Tally,
     packets: Packets,
 }
@@ -62,6 +64,7 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
             network: Network::new(profile, run),
             service: ServiceTimes::new(&profile.app),
             hold_responses: profile.app.hold_responses,
+            polls: profile.os.polls(),
             packets: [Packet::default(); MAX_POLL_BUDGET],
         }
     }
@@ -77,13 +80,16 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
             }
             let mut wake = WakeUp { exit_us: 0.0, cold_us: 0.0 };
             let mut start_us = core.free_us;
-            if fired_us > core.free_us {
+            if self.polls {
+                start_us = max(fired_us, core.free_us);
+                core.tally.busy(start_us - core.free_us);
+            } else if fired_us > core.free_us {
                 let period = IdlePeriod { start_us: core.free_us, length_us: fired_us - core.free_us };
                 wake = self.idle.sleep(&mut core.governor, period, costs, tally, &mut core.tally);
                 start_us = fired_us + wake.exit_us;
             }
             let found = core.vector.poll(fired_us, start_us, &mut self.packets, 0);
-            tally.interrupts += 1;
+            tally.interrupts += u64::from(!self.polls);
             tally.interval_us += found.interval_us;
             tally.packets += found.received as u64;
             let requests = found.requests;

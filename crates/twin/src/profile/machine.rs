@@ -56,6 +56,29 @@ pub struct Nic {
     pub phase_spread_share: f64,
 }
 
+/// Transmissions that the card reports twice.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewrite {
+    /// Those whose 16 random bits are below this.
+    pub threshold: u64,
+    /// The second report comes so much later.
+    pub later_us: f64,
+}
+
+impl Nic {
+    /// How long the card holds a packet at rx-usecs (none: adaptive).
+    pub fn coalescing_us(&self, rx_usecs: Option<f64>) -> f64 {
+        if rx_usecs.is_none_or(|us| us >= self.coalesce_from_rx_usecs) { self.coalesce_us } else { 0.0 }
+    }
+
+    /// Which transmissions complete twice at rx-usecs (none: adaptive).
+    pub fn eager_writeback(&self, rx_usecs: Option<f64>) -> Rewrite {
+        let eager = rx_usecs.is_some_and(|us| us < self.eager_writeback_below_rx_usecs);
+        let share = if eager { self.eager_writeback_share } else { 0.0 };
+        Rewrite { threshold: (share * 65_536.0) as u64, later_us: self.eager_writeback_us }
+    }
+}
+
 /// One idle state (C-state) of a core.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -6,6 +6,7 @@
 //! Unknown keys are refused and every number has a range (see [`limits`]).
 
 pub mod app;
+pub mod exchange;
 pub mod limits;
 pub mod machine;
 pub mod os;
@@ -15,6 +16,7 @@ pub mod values;
 use serde::{Deserialize, Serialize};
 
 pub use app::{App, Arrivals};
+pub use exchange::Exchange;
 pub use machine::{IdleState, Machine, Nic, Power};
 pub use os::{Dispatch, FrequencyPolicy, IdlePolicy, ModerationPolicy, Os};
 
@@ -30,6 +32,9 @@ pub struct Profile {
     pub os: Os,
     /// The application and its clients.
     pub app: App,
+    /// The closed loop, when the load is one message that goes back and forth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchange>,
 }
 
 impl Profile {

@@ -12,6 +12,10 @@ pub enum Dispatch {
     /// EbbRT and other library OSes: the interrupt handler runs the application to completion
     /// for every packet it found.
     RunToCompletion,
+    /// Kernel bypass or busy polling: no interrupts; every core spins on its receive queue and
+    /// runs the application to completion for every packet it finds. It never halts, so the
+    /// frequency alone decides its power.
+    Polling,
 }
 
 /// Who decides how deeply an idle core sleeps.
@@ -76,6 +80,10 @@ pub struct Os {
     pub memory_us_per_kcycle: f64,
     /// Taking one interrupt: entry, soft interrupt, poll, re-arming.
     pub interrupt_kcycles: f64,
+    /// Looking at the receive queue and finding something (polling dispatch only). 0.3 is assumed where
+    /// a profile does not say: a burst call of a user-space driver takes a few hundred cycles.
+    #[serde(default = "default_poll_kcycles")]
+    pub poll_kcycles: f64,
     /// Each received packet.
     pub packet_kcycles: f64,
     /// Extra cost of a packet that arrives alone; with `n` packets in a poll each pays
@@ -113,4 +121,15 @@ pub struct Os {
     pub wake_limit_share: f64,
     /// Mean distance of the timers that the menu governor sees ahead.
     pub idle_timer_period_us: f64,
+}
+
+impl Os {
+    /// Whether cores spin on their queues instead of taking interrupts.
+    pub fn polls(&self) -> bool {
+        self.dispatch == Dispatch::Polling
+    }
+}
+
+fn default_poll_kcycles() -> f64 {
+    0.3
 }

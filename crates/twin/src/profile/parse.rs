@@ -61,6 +61,11 @@ impl Profile {
             let value = format!("{} of {}", self.app.spare_cores, machine.cores);
             return Err(ProfileError::new("at least one core must serve", value, place("app.spare_cores")));
         }
+        if self.exchange.is_some() && self.serving_cores() != 1 {
+            let value = format!("{} of {}", self.serving_cores(), machine.cores);
+            return Err(ProfileError::new("a closed loop has one serving core", value, place("app.spare_cores"))
+                .hint("spare_cores is one less than cores"));
+        }
         Ok(())
     }
 }

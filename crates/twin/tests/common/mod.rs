@@ -1,7 +1,7 @@
 //! Shared by the integration tests.
 #![allow(dead_code, missing_docs)]
 
-use bayop_twin::{Length, Measurement, Override, Profile, Run, Setting, simulate};
+use bayop_twin::{Length, Load, Measurement, Override, Profile, Run, Setting, simulate};
 
 pub const FILES: [(&str, &str); 4] = [
     ("linux_memcached.toml", include_str!("../../../../python/bayop/target/profiles/linux_memcached.toml")),
@@ -25,7 +25,7 @@ pub fn with(profile: &Profile, values: &[(&str, f64)]) -> Profile {
 
 pub fn run(qps: f64, rx_usecs: impl Into<Option<f64>>, freq_mhz: impl Into<Option<f64>>) -> Run {
     let setting = Setting { rx_usecs: rx_usecs.into(), freq_mhz: freq_mhz.into() };
-    Run { setting, qps, length: Length::Requests(100_000), warmup_s: None, seed: 1 }
+    Run { setting, load: Load::Qps(qps), length: Length::Requests(100_000), warmup_s: None, seed: 1 }
 }
 
 pub fn measure(profile: &Profile, run: &Run) -> Measurement {
