@@ -24,6 +24,7 @@ from bayop.errors import BayopError, InputError
 
 VERBS: Final[dict[str, str]] = {
     "claims": "recompute every quantitative claim of the papers from their raw data and the twin",
+    "carbon": "compare the carbon of a request on different machines and operating systems",
     "demo": "play a day of changing load on the digital twin and write a report about it",
     "twin": "run the digital twin, compare it with measurements, and fit it to them",
     "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
@@ -33,6 +34,7 @@ VERBS: Final[dict[str, str]] = {
     "live": "sweep and search NAPI deferral under a real memcached, in namespaces of this machine",
     "load": "load a server in an open loop and measure the latency that its clients see",
     "probe": "measure what a service's clients see, from a few requests beside the production traffic",
+    "report": "say what studies show: fronts, best settings, savings, with figures on a page",
     "study": "look at tables of trials, join them, and bring them into another format",
     "sweep": "measure every setting of a design, in several processes or on a Ray cluster, into a study",
     "tune": "search for the setting that meets the SLO for the least power, and hold it",

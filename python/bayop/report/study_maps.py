@@ -108,7 +108,7 @@ def _ticks(axes: Axes, delays: list[float], freqs_ghz: list[float]) -> None:
 def _bar(figure: Figure, axes: Axes, halves: PolyCollection, quantity: str, default: float | None) -> None:
     bar = figure.colorbar(halves, ax=axes, pad=0.02, aspect=24, fraction=0.05)
     upper = halves.get_cmap().name == _LATENCY_COLOURS
-    bar.ax.set_title("\N{BLACK UPPER LEFT TRIANGLE}" if upper else "\N{BLACK LOWER RIGHT TRIANGLE}", pad=3)
+    bar.ax.set_title("\N{BLACK UPPER LEFT TRIANGLE}" if upper else "\N{BLACK LOWER RIGHT TRIANGLE}", pad=8)
     bar.set_label(axis_label(quantity))
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(plain_number)

@@ -1,0 +1,163 @@
+"""`bayop report`: what studies say, as a page with figures."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from bayop import __version__
+from bayop.cli import arguments
+from bayop.cli.output import console, literal, new_table, print_json, progress, round_significant
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bayop.analysis.savings import Saving
+    from bayop.analysis.summary import WorkloadSummary
+    from bayop.report.study_page import Provenance
+
+EXAMPLE: Final = """\
+  bayop report study_memcached.csv
+  bayop report study_memcached.csv study_silo.csv --slo 'p99<400us' --out both
+  bayop report sweep.parquet --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument(
+        "studies",
+        type=arguments.reader(arguments.path, "STUDY"),
+        nargs="+",
+        metavar="STUDY",
+        help="a study: Parquet, CSV or CSV.gz, of BayOp's or a published layout; several are analysed together",
+    )
+    arguments.add_slo(parser)
+    arguments.add_report_folder(parser, default="bayop-report")
+    arguments.add_seed(parser)
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Analyses the studies and writes the report; 1 when no setting of any open-loop work meets the SLO."""
+    from bayop.analysis.summary import summarize
+    from bayop.report.files import make_folder
+    from bayop.report.study import write_report
+    from bayop.report.study_page import Provenance
+
+    study = _open(args)
+    make_folder(args.out)
+    summaries = summarize(study, args.slo, seed=args.seed)
+    provenance = Provenance.of(study, seed=args.seed, version=__version__)
+    if args.json:
+        print_json(_start_event(args, study, provenance))
+        for summary in summaries:
+            for event in _events(summary):
+                print_json(event)
+        print_json({"event": "result", "report": str(write_report(summaries, provenance, args.out))})
+    else:
+        with progress("workloads", len(summaries)) as bar:
+            page = write_report(summaries, provenance, args.out, bar.advance)
+        _show(summaries)
+        console().print(f"The report is {page}", soft_wrap=True, markup=False)
+    open_loop = [s for s in summaries if s.slo is not None]
+    return 1 if open_loop and all(s.best.is_empty() for s in open_loop) else 0
+
+
+def _open(args: argparse.Namespace) -> pl.DataFrame:
+    from bayop.study.table import merge_studies, open_study
+
+    studies = [open_study(path) for path in args.studies]
+    return studies[0] if len(studies) == 1 else merge_studies(studies)
+
+
+def _start_event(args: argparse.Namespace, study: pl.DataFrame, provenance: Provenance) -> dict[str, object]:
+    return {
+        "event": "start",
+        "studies": [str(path) for path in args.studies],
+        "trials": study.height,
+        "left_out": dict(provenance.left_out),
+        "slo": str(args.slo),
+        "seed": args.seed,
+    }
+
+
+def _events(summary: WorkloadSummary) -> Iterator[dict[str, object]]:
+    """The front, the best settings and the savings of one workload."""
+    for row in summary.front.iter_rows(named=True):
+        yield {"event": "front"} | _point(summary, row) | {"on_front": _number(row["on_front"])}
+    for row in summary.best.iter_rows(named=True):
+        more = {"meets": _number(row["meets"]), "rivals": row["rivals"]}
+        yield {"event": "best", "under": _bound(summary)} | _point(summary, row) | more
+    for saving in summary.savings:
+        yield _saving_event(saving, "saving")
+    for tuned, savings in summary.knobs.items():
+        for saving in savings:
+            yield _saving_event(saving, "knobs") | {"tuned": tuned, "under": _bound(summary)}
+
+
+def _bound(summary: WorkloadSummary) -> str:
+    from bayop.analysis.summary import ANY_TIME
+
+    return ANY_TIME if summary.slo is None else str(summary.slo)
+
+
+def _point(summary: WorkloadSummary, row: Mapping[str, Any]) -> dict[str, object]:
+    from bayop.analysis.cells import STANDARD_ERROR
+    from bayop.analysis.conditions import SYSTEM, WORKLOAD
+    from bayop.analysis.savings import setting_of
+
+    event: dict[str, object] = {name: row[name] for name in (*WORKLOAD, *SYSTEM) if row.get(name) is not None}
+    event |= {"setting": setting_of(row), "repeats": row["repeats"]}
+    for name in summary.trade_off.quantities:
+        event |= {name: _number(row[name]), STANDARD_ERROR + name: _number(row[STANDARD_ERROR + name])}
+    return event
+
+
+def _saving_event(saving: Saving, event: str) -> dict[str, object]:
+    return {
+        "event": event,
+        **{name: value for name, value in saving.condition.items() if value is not None},
+        "under": saving.under,
+        "against": {name: value for name, value in saving.against.items() if value is not None},
+        "setting": dict(saving.setting),
+        "savings": {
+            quantity: {"value": _number(r.value), "low": _number(r.low), "high": _number(r.high)}
+            for quantity, r in saving.reductions.items()
+        },
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else round_significant(value)
+
+
+def _show(summaries: list[WorkloadSummary]) -> None:
+    from bayop.report.study_text import with_interval
+    from bayop.report.study_words import quantity_name, setting_name, system_names, workload_name
+
+    for summary in summaries:
+        latency, cost = summary.trade_off.quantities
+        table = new_table("true reductions against the default, with 95 % confidence intervals")
+        for name in ("system", "latency", "setting", quantity_name(cost), quantity_name(latency), "saving"):
+            table.add_column(name)
+        for saving in summary.savings:
+            cells = [
+                system_names([saving.condition])[0],
+                saving.under,
+                setting_name(saving.setting),
+                f"{saving.cell[cost]:.4g} {cost.rpartition('_')[2].upper()}",
+                f"{saving.cell[latency]:.4g} us",
+                with_interval(saving.reductions[cost]),
+            ]
+            table.add_row(*(literal(cell) for cell in cells))
+        console().print(f"[bold]{workload_name(summary.keys)}[/bold]")
+        console().print(table if summary.savings else _nothing(summary))
+
+
+def _nothing(summary: WorkloadSummary) -> str:
+    if summary.best.is_empty():
+        return f"no setting meets {summary.slo}\n"
+    return "no default to compare with\n"
