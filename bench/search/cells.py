@@ -11,8 +11,8 @@ from bayop.objective import Objective
 from bayop.optimize.base import Problem
 from bayop.slo import Slo
 from bayop.space import Setting
+from bayop.study.table.rows import read_rows, study_target
 from bayop.target.study import StudyTarget
-from bayop.target.study_table import read_study
 
 # The studies that measure power and p99 at loads of a service.
 STUDIES = ("study_memcached.csv", "study_silo.csv")
@@ -43,7 +43,7 @@ class Cell:
 
     def target(self, seed: int) -> StudyTarget:
         """A fresh target whose measurement noise depends on the seed."""
-        return StudyTarget(self.study, os=self.os, qps=self.qps, seed=seed)
+        return study_target(self.study, os=self.os, qps=self.qps, seed=seed)
 
     def problem(self, target: StudyTarget) -> Problem:
         """Least power under the cell's SLO."""
@@ -55,9 +55,9 @@ def find_cells(data: Path) -> Iterator[Cell]:
     """Every cell that has a grid to search and a setting that meets its SLO."""
     for name in STUDIES:
         path = data / name
-        for os, qps in sorted({(r.os, r.qps) for r in read_study(path)}):
+        for os, qps in sorted({(r.os, r.qps) for r in read_rows(path)}):
             try:
-                target = StudyTarget(path, os=os, qps=qps, seed=0)
+                target = study_target(path, os=os, qps=qps, seed=0)
             except InputError:
                 continue  # no complete grid: nothing to interpolate
             truths = [target.truth(s) for s in target.space.settings()]

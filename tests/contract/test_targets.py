@@ -16,11 +16,11 @@ from bayop.live.veth import missing
 from bayop.load.steady import SteadyLoad
 from bayop.slo import Slo
 from bayop.space import Choices, Knob, Range, Space, Steps
+from bayop.study.table.rows import study_target
 from bayop.target.agent import AgentTarget
 from bayop.target.agent_space import agent_space
 from bayop.target.base import Target
 from bayop.target.precision import Precision
-from bayop.target.study import StudyTarget
 from bayop.target.trial_guard import TrialGuard
 from bayop.target.twin import TwinTarget, load_profile
 from bayop.testing.agents import AgentProcess, Machine
@@ -46,7 +46,7 @@ class TestPublishedStudy(TargetContract):
         self.path = data / "study_memcached.csv"
 
     def make(self, *, seed: int) -> Target:
-        return StudyTarget(self.path, os="linux", qps=600_000.0, seed=seed)
+        return study_target(self.path, os="linux", qps=600_000.0, seed=seed)
 
 
 class TestPublishedStudyWithoutDefault(TargetContract):
@@ -55,7 +55,7 @@ class TestPublishedStudyWithoutDefault(TargetContract):
         self.path = data / "study_memcached.csv"
 
     def make(self, *, seed: int) -> Target:
-        return StudyTarget(self.path, os="ebbrt", qps=200_000.0, seed=seed)
+        return study_target(self.path, os="ebbrt", qps=200_000.0, seed=seed)
 
 
 class TestSmallStudy(TargetContract):
@@ -66,7 +66,7 @@ class TestSmallStudy(TargetContract):
         self.path = write_study(tmp_path / "study.csv")
 
     def make(self, *, seed: int) -> Target:
-        return StudyTarget(self.path, os="linux", qps=1000.0, seed=seed)
+        return study_target(self.path, os="linux", qps=1000.0, seed=seed)
 
 
 class TestTwin(TargetContract):

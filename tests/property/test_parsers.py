@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bayop.errors import InputError
 from bayop.expression import Expression, is_quantity
 from bayop.slo import Slo
-from bayop.target.study_table import read_study
-from bayop.testing.studies import write_study
 from bayop.units import convert, format_quantity, parse_quantity
 
 TIMES = ("ns", "us", "ms", "s", "min", "h")
@@ -115,30 +112,3 @@ def test_arithmetic_is_that_of_python(text: str) -> None:
         )
         actual = float(expression({"utilization": 0.5}))
     assert actual == pytest.approx(float(expected), nan_ok=True)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
-@given(st.data())
-def test_a_damaged_study_is_read_or_refused_with_its_line(tmp_path: Path, data: st.DataObject) -> None:
-    path = write_study(tmp_path / "study.csv")
-    content = path.read_bytes()
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(content)))
-        cut = data.draw(st.integers(0, 5))
-        put = data.draw(
-            st.one_of(
-                st.binary(max_size=4),
-                st.sampled_from(
-                    [b",", b"\n", b'"', b"nan", b"-", b"e9", b"\x00", b"\r", b"inf", b"0", b"99", b"static"]
-                ),
-            )
-        )
-        content = content[:at] + put + content[at + cut :]
-    path.write_bytes(content)
-    rows = read_or_refuse(lambda: read_study(path))
-    if isinstance(rows, InputError):
-        assert rows.place is not None
-        assert rows.place.startswith(f"{path}, line ")
-    else:
-        assert rows
-        assert all(math.isfinite(v) and v > 0 for row in rows for v in row.quantities.values())

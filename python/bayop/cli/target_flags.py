@@ -32,7 +32,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         f"{tune_agent.PREFIX}https://HOST:{PORT}, or a file that says everything about it (docs/live.md)",
     )
     parser.add_argument(
-        "--data", type=arguments.reader(arguments.path, "--data"), metavar="FILE", help="study: the CSV file of trials"
+        "--data", type=arguments.reader(arguments.path, "--data"), metavar="FILE", help="study: the file of trials (docs/study.md)"
     )
     parser.add_argument("--os", help="study: the operating system, such as linux or ebbrt (default: linux)")
     parser.add_argument("--profile", metavar="NAME|FILE", help="twin: the server (default: linux-memcached)")
@@ -61,7 +61,7 @@ def check_flags(
     if args.load is None and args.target in ("study", "twin"):
         raise InputError(f"a {args.target} needs its offered load", place="--load", hint="such as --load 400kqps")
     if args.target == "study" and args.data is None:
-        raise InputError("a study target needs its file", place="--data", hint="--data FILE, a CSV of trials")
+        raise InputError("a study target needs its file", place="--data", hint="--data FILE, a table of trials")
 
 
 def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
@@ -75,9 +75,9 @@ def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
     if kind(args.target) == "agent":
         return tune_agent.open_target(args)
     if args.target == "study":
-        from bayop.target.study import StudyTarget
+        from bayop.study.table.rows import study_target
 
-        return nullcontext(StudyTarget(args.data, os=args.os or "linux", qps=args.load, seed=args.seed))
+        return nullcontext(study_target(args.data, os=args.os or "linux", qps=args.load, seed=args.seed))
     from bayop.target.twin import TwinTarget
 
     return nullcontext(TwinTarget.from_profile(args.profile or "linux-memcached", qps=args.load, seed=args.seed))

@@ -28,7 +28,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         type=arguments.reader(arguments.path, "--data"),
         required=True,
         metavar="FILE",
-        help="a study: CSV, one trial a line",
+        help="a study, in any format that bayop study show reads",
     )
 
 
@@ -42,6 +42,11 @@ def add_simulation(parser: argparse.ArgumentParser, *, requests: int) -> None:
         help=f"simulated requests in every window or cell (default: {requests})",
     )
     arguments.add_seed(parser)
+    add_threads(parser)
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """`--threads`."""
     parser.add_argument(
         "--threads",
         type=arguments.reader(arguments.whole_number(1, _MOST_THREADS), "--threads"),
@@ -95,18 +100,22 @@ def cells_at(cells: Sequence[Cell], qps: Sequence[float]) -> list[Cell]:
 
 
 def app_of(path: Path) -> str:
-    """The application that a study's file name says: `study_silo.csv` is about silo.
+    """The application that a study is about: as its trials say, else as the file's name does (`my_silo.csv`).
 
     Raises:
-        InputError: the name says none, or several.
+        InputError: neither says one that there is a profile for.
     """
+    from bayop.study.table import open_study
     from bayop.target.profile_library import profile_names
 
     known = sorted({name.partition("-")[2] for name in profile_names()})
-    named = [app for app in known if app in path.stem.lower()]
+    told = open_study(path, columns=["app"])
+    apps = told["app"].drop_nulls().unique().to_list() if "app" in told.columns else []
+    named = [app for app in known if app in (apps or path.stem.lower())]
     if len(named) != 1:
         hint = f"say --app ({', '.join(known)}) or --profile"
-        raise InputError("the file's name says which application was measured", value=path.name, hint=hint)
+        rule = "the study, or its file's name, says which application was measured"
+        raise InputError(rule, value=", ".join(apps) or path.name, hint=hint)
     return named[0]
 
 

@@ -22,7 +22,7 @@ EXAMPLE: Final = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     twin_flags.add_data(parser)
-    parser.add_argument("--app", help="the application that was measured (default: as the file's name says)")
+    parser.add_argument("--app", help="the application that was measured (default: as the study or the file's name says)")
     parser.add_argument("--os", help="only this operating system (default: every one in the file)")
     twin_flags.add_loads(parser, "only these loads, requests/s")
     parser.add_argument(

@@ -19,7 +19,8 @@ import numpy as np
 from bayop import _core
 from bayop.errors import InputError
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS
-from bayop.target.study_table import Row, read_study, uncapped
+from bayop.study.table.rows import read_rows
+from bayop.target.study_table import Row
 from bayop.target.twin import combine_batches, simulate, simulation_run
 
 QUANTITIES: Final = ("power_w", "p99_us", "p50_us", "utilization", "interrupts_per_s")
@@ -59,7 +60,7 @@ class Cell:
     @property
     def is_default(self) -> bool:
         """Whether the operating system was left alone."""
-        return self.rx_usecs is None
+        return self.rx_usecs is None and self.freq_mhz is None
 
     @property
     def is_saturated(self) -> bool:
@@ -106,7 +107,7 @@ def read_cells(path: Path) -> list[Cell]:
         InputError: the file is no study.
     """
     groups: dict[tuple[str, float, float, float], list[Row]] = defaultdict(list)
-    for row in uncapped(read_study(path)):
+    for row in read_rows(path):
         groups[row.os, row.qps, row.rx_usecs or 0.0, row.freq_mhz or 0.0].append(row)
     return [_cell(repeats) for _, repeats in sorted(groups.items())]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Final
 
@@ -13,7 +14,7 @@ import numpy as np
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space, Steps, nic_and_cpu_space
-from bayop.target.study_table import Row, read_study, uncapped
+from bayop.target.study_table import Row
 from bayop.target.surface import Surface
 
 # The lattice of the 82599 (ITR register, 2.048 us ticks) and of P-states (100 MHz).
@@ -29,32 +30,33 @@ _WINDOW_S: Final = 20.0
 
 
 class StudyTarget:
-    """One (os, load) cell of a study: its static, uncapped trials, interpolated, with seeded measurement noise.
+    """One (os, load) cell of a study: its static trials, interpolated, with seeded measurement noise.
 
     Args:
-        path: The study file.
+        rows: The trials (`bayop.study.table.rows` reads them from a file).
+        source: The file that they come from, for messages.
         os: Value of the study's `os` column.
         qps: Offered load; one of the study's.
         seed: Seed of the measurement noise; the same seed gives the same sequence of measurements.
 
     Raises:
-        InputError: the file is no study, or does not hold this os and load.
+        InputError: the study does not hold this os and load, or no grid of settings.
     """
 
     name = "study"
 
-    def __init__(self, path: Path, *, os: str, qps: float, seed: int) -> None:
-        rows = _select(read_study(path), path, os, qps)
-        static = [r for r in uncapped(rows) if not r.is_default]
+    def __init__(self, rows: Sequence[Row], *, source: str, os: str, qps: float, seed: int) -> None:
+        chosen = _select(rows, source, os, qps)
+        static = [(r.rx_usecs, r.freq_mhz, r.quantities) for r in chosen]
         try:
-            self._surface = Surface((_coordinates(r), r.quantities) for r in static)
+            self._surface = Surface(((x, y), seen) for x, y, seen in static if x is not None and y is not None)
         except InputError as error:
-            raise error.at(f"{path}, {os}, {qps:g} qps") from error
-        self._defaults = [r.quantities for r in rows if r.is_default]
+            raise error.at(f"{source}, {os}, {qps:g} qps") from error
+        self._defaults = [r.quantities for r in chosen if r.is_default]
         self._rng = np.random.default_rng(seed)
         self._setting: Setting | None = None
         self._qps = qps
-        self.description = f"{os}, {qps:g} qps of {path.name}"
+        self.description = f"{os}, {qps:g} qps of {PurePath(source).name}"
         low, high = self._surface.xs[0], self._surface.xs[-1]
         self._space = nic_and_cpu_space(
             Steps(math.ceil(low / RX_USECS_STEP) * RX_USECS_STEP, high, RX_USECS_STEP),
@@ -128,12 +130,10 @@ class StudyTarget:
         return Measurement(noisy, relative_sd=noise | {"energy_j": NOISE["energy_j"]})
 
 
-def _select(rows: list[Row], path: Path, os: str, qps: float) -> list[Row]:
+def _select(rows: Sequence[Row], source: str, os: str, qps: float) -> list[Row]:
     systems = sorted({r.os for r in rows})
     if os not in systems:
-        raise InputError(
-            "the study has trials of this os", value=os, place=str(path), hint=f"it has {', '.join(systems)}"
-        )
+        raise InputError("the study has trials of this os", value=os, place=source, hint=f"it has {', '.join(systems)}")
     loads = sorted({r.qps for r in rows if r.os == os})
     chosen = [r for r in rows if r.os == os and r.qps == qps]
     if not chosen:
@@ -141,12 +141,7 @@ def _select(rows: list[Row], path: Path, os: str, qps: float) -> list[Row]:
         raise InputError(
             "the study has trials at this load",
             value=f"{qps:g} qps",
-            place=str(path),
+            place=source,
             hint=f"its loads are {listed} qps",
         )
     return chosen
-
-
-def _coordinates(row: Row) -> tuple[float, float]:
-    assert row.rx_usecs is not None and row.freq_mhz is not None  # noqa: S101, PT018 -- static rows have both
-    return row.rx_usecs, row.freq_mhz

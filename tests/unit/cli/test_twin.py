@@ -167,8 +167,8 @@ class TestValidate:
 
     def test_a_file_name_that_says_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = write_twin_study(tmp_path / "sweep.csv", load_profile("ebbrt-memcached"), os="ebbrt", requests=500)
-        said = "the file's name says which application was measured, but got 'sweep.csv'"
-        refused(["twin", "validate", "--data", str(path)], capsys, said, "--app (memcached, silo)")
+        said = "the study, or its file's name, says which application was measured, but got 'sweep.csv'"
+        refused(["twin", "validate", "--data", str(path)], capsys, said, "memcached, silo")
         assert main(["twin", "validate", "--data", str(path), "--app", "memcached", *SMALL]) == 0
 
     def test_a_profile_is_of_one_system(self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

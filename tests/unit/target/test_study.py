@@ -7,6 +7,7 @@ import pytest
 
 from bayop.errors import InputError
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
+from bayop.study.table.rows import study_target
 from bayop.target.study import LATENCY_NOISE, NOISE, StudyTarget
 from bayop.testing.studies import COLUMNS, study_rows, write_study
 
@@ -19,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def make(path: Path, *, os: str = "linux", qps: float = 1000.0, seed: int = 0) -> StudyTarget:
-    return StudyTarget(path, os=os, qps=qps, seed=seed)
+    return study_target(path, os=os, qps=qps, seed=seed)
 
 
 def test_its_space_is_the_hull_in_hardware_steps(path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bayop.errors import InputError
-from bayop.target.study import StudyTarget
+from bayop.study.table.rows import study_target
 from bayop.target.surface import Surface, complete_grid
 
 CORNERS = {(0.0, 0.0): 1.0, (0.0, 1.0): math.e, (2.0, 0.0): math.e**2, (2.0, 1.0): math.e**3}
@@ -79,7 +79,7 @@ def test_agrees_with_the_surface_that_searches_are_scored_on(data: Path, score: 
     assert cells
     rng = np.random.default_rng(0)
     for (os, qps), theirs in cells.items():
-        target = StudyTarget(data / name, os=os, qps=qps, seed=0)
+        target = study_target(data / name, os=os, qps=qps, seed=0)
         ours = target._surface
         assert ours.xs == tuple(theirs.itrs)
         assert ours.ys == tuple(theirs.mhzs)

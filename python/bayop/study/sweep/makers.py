@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 from bayop import _core
 from bayop.errors import InputError
 from bayop.target.base import Target
+from bayop.target.profile_library import read_profile
 from bayop.target.study import StudyTarget
-from bayop.target.twin import TwinTarget, parse_profile, read_profile
+from bayop.target.twin import TwinTarget, parse_profile
 
 if TYPE_CHECKING:
     from bayop.study.table.trial import Origin
+    from bayop.target.study_table import Row
 
 
 class Maker(Protocol):
@@ -43,13 +45,13 @@ class TwinMaker:
     """Makes simulated servers.
 
     Attributes:
-        profile: The text of the profile.
-        source: What to call it in messages.
+        profile: The complete text of the profile.
+        name: What people call it, such as `linux-memcached`.
         window_s: Simulated time of one measurement.
     """
 
     profile: str
-    source: str
+    name: str
     window_s: float
 
     @classmethod
@@ -60,15 +62,15 @@ class TwinMaker:
             InputError: there is no such profile, or its text breaks a rule.
         """
         text, source = read_profile(name_or_file)
-        _parsed(text, source)
-        return cls(text, source, window_s)
+        parse_profile(text, source=source)
+        return cls(text, name_or_file, window_s)
 
     def make(self, *, qps: float | None, seed: int) -> TwinTarget:
         """A server with the load and the arrivals of one trial."""
         if qps is None:
             raise InputError("a twin needs its offered load", place="load")
         requests = max(1, round(qps * self.window_s))
-        return TwinTarget(_parsed(self.profile, self.source), qps=qps, seed=seed, requests=requests)
+        return TwinTarget(_profile(self.profile, self.name), qps=qps, seed=seed, requests=requests)
 
     def describe(self) -> Mapping[str, object]:
         """The profile's content, not where it is."""
@@ -78,7 +80,7 @@ class TwinMaker:
         """The server as its profile names it."""
         from bayop.study.table.trial import Origin
 
-        return Origin.of_twin(study, profile=self.profile, source=self.source)
+        return Origin.of_twin(study, profile=self.profile, source=self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class StudyMaker:
         """
         if qps is None:
             raise InputError("a study needs its offered load", place="load")
-        return StudyTarget(self.path, os=self.os, qps=qps, seed=seed)
+        return StudyTarget(_rows(self.path), source=str(self.path), os=self.os, qps=qps, seed=seed)
 
     def describe(self) -> Mapping[str, object]:
         """The file's content, not where it is."""
@@ -148,9 +150,17 @@ class HeldMaker:
 
 
 @lru_cache(maxsize=1)
-def _parsed(text: str, source: str) -> _core.Profile:
+def _profile(text: str, name: str) -> _core.Profile:
     """The profile; a process reads it once and not for every trial."""
-    return parse_profile(text, source=source)
+    return parse_profile(text, source=name)
+
+
+@lru_cache(maxsize=1)
+def _rows(path: Path) -> list[Row]:
+    """The study's trials, read once as well."""
+    from bayop.study.table.rows import read_rows
+
+    return read_rows(path)
 
 
 def _sha256(content: bytes) -> str:

@@ -233,7 +233,7 @@ def _explain(test: tuple[str, Column], frame: pl.DataFrame, row: int, where: Whe
             f"{name} is at least as long as the quantiles below it", value=value, place=place, hint=_ANOTHER_UNIT
         )
     if value != value or abs(value) == float("inf"):  # noqa: PLR0124 -- NaN
-        raise InputError(f"{name} is a finite number", value=value, place=place)
+        raise InputError(f"{name} is a finite number", value=str(value), place=place)
     unit = f"is in {column.unit} and " if column.unit else ""
     bounds = f"{name} {unit}lies between {column.low:g} and {column.high:g}"
     raise InputError(bounds, value=value, place=place, hint=_ANOTHER_UNIT if column.unit else None)

@@ -45,7 +45,7 @@ class Layout:
             missing.append("p99_us")
         if missing:
             latency = "" if "roundtrip_us" in self.required else " and latency quantiles such as p99_us"
-            rule = f"a file in {self.name} has the columns {', '.join(self.required)}{latency}"
+            rule = f"a study has the columns {', '.join(self.required)}{latency}"
             hint = _rename_hint(missing, header)
             raise InputError(rule, value=f"no {', '.join(missing)}", place=place, hint=hint)
         return [self._column(name, place) for name in header]

@@ -93,7 +93,7 @@ def refused(frame: pl.DataFrame, path: Path) -> InputError:
         ),
         (
             {"power_w": pl.lit(float("nan"))},
-            "{path}, row 1, column power_w: power_w is a finite number, but got nan",
+            "{path}, row 1, column power_w: power_w is a finite number, but got 'nan'",
             None,
         ),
         (
@@ -186,7 +186,7 @@ def test_nan_in_a_csv_file_is_refused_at_its_cell(tmp_path: Path) -> None:
     cells = lines[5].split(",")
     lines[5] = ",".join([*cells[:column], "NaN", *cells[column + 1 :]])
     (tmp_path / "a.csv").write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(InputError, match="line 6, column power_w: power_w is a finite number, but got nan"):
+    with pytest.raises(InputError, match="line 6, column power_w: power_w is a finite number, but got 'nan'"):
         open_study(tmp_path / "a.csv")
 
 
