@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
             try:
                 _run(sweep, plan, subject, args)
             except (KeyboardInterrupt, SystemExit):
-                sys.stderr.write(f"{sweep.done} trials are kept; the same command goes on from there\n")
+                sys.stderr.write(f"what was measured is kept beside {args.out}; the same command goes on from there\n")
                 raise
     return 0
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait as wait_for
 from types import TracebackType
@@ -86,12 +88,14 @@ class Processes:
         self._running: dict[Future[Outcome], Trial] = {}
         self._strangers = set(active_children())
         # Fresh processes: a fork of one with threads may hang.
-        self._pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_serve_only_parent)
+        self._pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent)
         self.capacity = 2 * count
 
     def start(self, trial: Trial) -> None:
         """Hands the trial to the next free process."""
-        self._running[self._pool.submit(run_trial, self._maker, trial, self._version)] = trial
+        with _interrupts_kept_from_children():
+            future = self._pool.submit(run_trial, self._maker, trial, self._version)
+        self._running[future] = trial
 
     def finished(self) -> list[tuple[Trial, Outcome]]:
         """The trials whose process is done with them."""
@@ -115,14 +119,23 @@ class Processes:
         self._pool.shutdown(cancel_futures=True)
 
 
-def _serve_only_parent() -> None:
-    """In a worker: Ctrl-C is the parent's business, and nobody works for a parent that is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _interrupts_kept_from_children() -> Iterator[None]:
+    """Processes that begin here never see Ctrl-C, not even while they start: what to do is their parent's business."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with_parent() -> None:
+    """In a worker: nobody works for a parent that is gone."""
     parent = parent_process()
     if parent is not None:
-        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+        threading.Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()
 
 
-def _end_with(sentinel: int) -> None:
+def _exit_after(sentinel: int) -> None:
     wait_for([sentinel])
     os._exit(1)
