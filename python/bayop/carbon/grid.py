@@ -1,0 +1,92 @@
+"""How much carbon a kWh of the grid costs: one number, or a series by the hour that repeats."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Final
+
+from bayop.carbon.units import GRID, Amount, quantity
+from bayop.errors import InputError
+
+_COLUMNS: Final = ("hour", "gco2_per_kwh")
+_MOST: Final = 5000.0
+"""Lignite gives 1200 g/kWh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A grid's carbon intensity.
+
+    Attributes:
+        hourly_g_per_kwh: For every hour, g CO2e/kWh; after the last the first follows. One entry is a constant.
+    """
+
+    hourly_g_per_kwh: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.hourly_g_per_kwh:
+            raise InputError("a grid has a carbon intensity for at least one hour")
+        for value in self.hourly_g_per_kwh:
+            _check(value)
+        if not any(self.hourly_g_per_kwh):
+            raise InputError("a grid emits something, in some hour at least")
+
+    @property
+    def mean(self) -> Amount:
+        """Over the whole series."""
+        return quantity(math.fsum(self.hourly_g_per_kwh) / len(self.hourly_g_per_kwh), GRID)
+
+    def mean_until(self, hours: float) -> Amount:
+        """Mean over the first so many hours of a load that never changes."""
+        sums = [0.0, *accumulate(self.hourly_g_per_kwh)]
+        rounds, rest = divmod(hours, len(self.hourly_g_per_kwh))
+        whole = int(rest)
+        total = rounds * sums[-1] + sums[whole]
+        if rest > whole:
+            total += (rest - whole) * self.hourly_g_per_kwh[whole]
+        return quantity(total / hours, GRID)
+
+
+def read_grid(path: Path) -> Grid:
+    """Reads a series from a CSV with the columns `hour` (0, 1, 2, ...) and `gco2_per_kwh`.
+
+    Raises:
+        InputError: it can't be read, a column or an hour is missing, or a value is no carbon intensity.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return Grid(tuple(_values(csv.DictReader(file, strict=True), path)))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError("the series can be read", value=str(path), hint=why) from error
+    except InputError as error:
+        raise error.at(str(path)) from error
+
+
+def _check(value: float) -> None:
+    if not 0.0 <= value <= _MOST:
+        raise InputError(f"a grid's carbon intensity lies between 0 and {_MOST:g} g CO2e/kWh", value=value)
+
+
+def _values(reader: csv.DictReader[str], path: Path) -> Iterator[float]:
+    missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
+    if missing:
+        raise InputError(f"a series has the columns {', '.join(_COLUMNS)}", value=f"no {missing[0]}", place=f"{path}:1")
+    for hour, row in enumerate(reader):
+        place = f"{path}:{reader.line_num}"
+        if row["hour"] != str(hour):
+            raise InputError(f"hours follow each other from 0; this is hour {hour}", value=row["hour"], place=place)
+        try:
+            value = float(row["gco2_per_kwh"])
+        except (TypeError, ValueError):
+            raise InputError("a carbon intensity is a number", value=row["gco2_per_kwh"], place=place) from None
+        try:
+            _check(value)
+        except InputError as error:
+            raise error.at(place) from error
+        yield value

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bayop.cli import main
+
+
+@pytest.fixture
+def published(data: Path) -> str:
+    return str(data / "systor_cci.csv")
+
+
+def test_prints_both_readings_and_where_they_part(published: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["carbon", published]) == 0
+    said = capsys.readouterr().out
+    for part in ("linux on node1 (reused)", "0.3348", "662.2", "server's part", "2.7 uJ/byte", "0.0770 mg/J"):
+        assert part in said
+
+
+def test_json_has_a_line_for_each_stack(published: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["carbon", published, "--lifetime", "3y", "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == 6
+    new = lines[2]
+    assert (new["stack"], new["charged_kg"], new["reused"]) == ("linux on node3", 221.9, False)
+    assert new["cci_without_network_mg_per_request"] == pytest.approx(1.2866e-05, rel=1e-4)
+    assert new["ratio_as_published"] == pytest.approx(7.415, abs=1e-3)
+
+
+def test_a_series_counts_by_its_mean(published: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    series = tmp_path / "grid.csv"
+    series.write_text("hour,gco2_per_kwh\n0,20\n1,50\n", encoding="utf-8")
+    outputs = []
+    for grid in (["--grid-series", str(series)], ["--grid", "35g/kWh"]):
+        assert main(["carbon", published, *grid, "--json"]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+def test_writes_figures(published: str, tmp_path: Path) -> None:
+    assert main(["carbon", published, "--out", str(tmp_path)]) == 0
+    assert {path.stem for path in tmp_path.iterdir()} == {
+        "carbon_sources", "carbon_months_memcached", "carbon_months_silo",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--grid", "dirty"], "--grid"),
+        (["--grid", "9999"], "lies between"),
+        (["--grid", "0"], "emits something"),
+        (["--lifetime", "5"], "--lifetime"),
+        (["--lifetime", "0y"], "up to 50 years"),
+        (["--grid", "35", "--grid-series", "x.csv"], "not allowed with"),
+        (["--grid-series", "none.csv"], "can be read"),
+    ],
+)
+def test_refuses_with_one_error(
+    published: str, flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["carbon", published, *flags]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert said in captured.err
+
+
+def test_refuses_two_stacks_of_one_name(published: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["carbon", published, published]) == 2
+    assert "names of their own" in capsys.readouterr().err
