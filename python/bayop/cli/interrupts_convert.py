@@ -20,7 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("file", type=arguments.reader(arguments.path, "FILE"), metavar="FILE", help="the log")
     parser.add_argument(
-        "--out", type=arguments.reader(arguments.path, "--out"), required=True, metavar="FILE.parquet", help="the result"
+        "--out",
+        type=arguments.reader(arguments.path, "--out"),
+        required=True,
+        metavar="FILE.parquet",
+        help="the result",
     )
     add_machine(parser)
     arguments.add_json(parser)
@@ -38,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
         print_json({"file": str(args.file), "out": str(args.out), "records": records, "bytes": bytes_after})
     else:
         console().print(
-            f"{records} records: {bytes_before / 1e6:.1f} MB became {bytes_after / 1e6:.1f} MB in {args.out}", markup=False
+            f"{records} records: {bytes_before / 1e6:.1f} MB became {bytes_after / 1e6:.1f} MB in {args.out}",
+            markup=False,
         )
     return 0

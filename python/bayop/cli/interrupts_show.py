@@ -32,6 +32,8 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("  p50", ("spacing", "p50_us"), ".2f"),
     ("  p99", ("spacing", "p99_us"), ".2f"),
     ("  coefficient of variation", ("spacing", "variation"), ".3f"),
+    ("  least median of a moment", ("median_spacing_over_time", "least_us"), ".1f"),
+    ("  greatest median of a moment", ("median_spacing_over_time", "greatest_us"), ".1f"),
     ("empty interrupts", ("empty_interrupts",), "d"),
     ("rx bytes / interrupt", ("per_interrupt", "rx_bytes", "mean"), ".1f"),
     ("  descriptors", ("per_interrupt", "rx_descriptors", "mean"), ".2f"),
@@ -58,10 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=arguments.reader(arguments.path, "FILE"),
         metavar="FILE",
-        help="text of intlog, a published CSV, either of them also with gzip, or Parquet; each file is a log of its own",
+        help="text of intlog or a published CSV, also with gzip, or Parquet; each file is a log of its own",
     )
     parser.add_argument(
-        "--out", type=arguments.reader(arguments.path, "--out"), metavar="DIR", help="draw figures and write over_time.csv"
+        "--out",
+        type=arguments.reader(arguments.path, "--out"),
+        metavar="DIR",
+        help="draw figures and write over_time.csv",
     )
     parser.add_argument("--ray", metavar="ADDRESS", help="let a Ray cluster read the files, which all its nodes see")
     add_machine(parser)
@@ -117,13 +122,13 @@ def _print(logs: Sequence[Log], described: Sequence[_Numbers]) -> None:
             said = [f"{_written(value, '.6g')} {key}" for key, value in found.items()]
             console().print(literal(f"{name}: {state} {', '.join(said)} (the driver's counters are not reliable)"))
         if numbers["one_record_per_sample"]:
-            said = "every record is a sample: the driver kept one a millisecond, and the spacing is theirs"
-            console().print(literal(f"{name}: {said}"))
+            note = "every record is a sample: the driver kept one a millisecond, and the spacing is theirs"
+            console().print(literal(f"{name}: {note}"))
 
 
 def _table(names: Sequence[str], described: Sequence[_Numbers]) -> Table:
     table = new_table()
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for name in names:
         table.add_column(literal(name), justify="right", overflow="fold")
     for label, where, form in _ROWS:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bayop.interrupts.layout import Layout
 
 if TYPE_CHECKING:
     import polars as pl
+
+ALL_OR_NONE: Final = "a record has all sampled counters or none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +31,24 @@ class Batch:
 
     def frame(self) -> pl.DataFrame:
         """All columns side by side; a record that was not sampled has nulls."""
-        sampled = self.samples.drop("time_ticks").with_columns(row=self.samples["row"].cast(self._row_type()))
-        return self.interrupts.with_row_index("row").join(sampled, on="row", how="left", maintain_order="left").drop("row")
-
-    def _row_type(self) -> pl.DataType:
-        import polars as pl
-
-        return pl.get_index_type()
+        rows = self.interrupts.with_row_index("row").cast({"row": self.samples.schema["row"]})
+        return rows.join(self.samples.drop("time_ticks"), on="row", how="left", maintain_order="left").drop("row")
 
 
 class BadRecordError(Exception):
-    """A record that can't be: where it is in its piece, and the rule that it breaks. The reader of the file says which line.
+    """A record that can't be: where it is in its piece, and the rule that it breaks; the file's reader adds the line.
 
     Args:
-        row: From the start of the piece; negative for what stands before its first record.
+        row: From the start of the piece.
         column: Which column, None for the whole record.
         rule: What must hold.
         value: The offending value.
         hint: What to do about it.
     """
 
-    def __init__(self, row: int, column: str | None, rule: str, *, value: object = None, hint: str | None = None) -> None:
+    def __init__(
+        self, row: int, column: str | None, rule: str, *, value: object = None, hint: str | None = None
+    ) -> None:
         super().__init__(row, column, rule)
         self.row = row
         self.column = column

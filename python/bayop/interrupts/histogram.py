@@ -50,8 +50,8 @@ def representative(bucket: int) -> float:
     """The middle of the whole numbers that a bucket holds."""
     if bucket == 0:
         return 0.0
-    low, high = (math.ceil(x) for x in lower_bounds(np.array([bucket, bucket + 1])))
-    return (low + high - 1) / 2
+    low, high = (math.ceil(bound) for bound in lower_bounds(np.array([bucket, bucket + 1])).tolist())
+    return float(low + high - 1) / 2
 
 
 class Histogram:

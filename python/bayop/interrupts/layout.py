@@ -71,9 +71,8 @@ class Layout:
         try:
             fields = json.loads(text)
             layout = cls(**{**fields, "idle_states": tuple(fields["idle_states"])})
-            good = layout.tick_hz > 0 and layout.tsc_hz > 0 and layout.energy_unit_j > 0.0
+            if layout.tick_hz > 0 and layout.tsc_hz > 0 and layout.energy_unit_j > 0.0:
+                return layout
         except (ValueError, TypeError, KeyError):
-            good = False
-        if not good:
-            raise InputError("the metadata of a converted log describe its layout", value=text[:200])
-        return layout
+            pass
+        raise InputError("the metadata of a converted log describe its layout", value=text[:200])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final, Literal
+from typing import IO, Final, Literal, cast
 
 from bayop.errors import InputError
 from bayop.interrupts import intlog, parquet, published
@@ -69,14 +69,14 @@ class Log:
             start = len(stream.readline()) if self.header else 0
             if isinstance(stream, gzip.GzipFile):
                 return [Piece(start, None)]
-            cuts = [start]
+            cuts = []
             size = stream.seek(0, 2)
             for wanted in range(start + PIECE_BYTES, size, PIECE_BYTES):
                 stream.seek(wanted)
                 stream.readline()
                 cuts.append(stream.tell())
-        ends = [cut for cut in dict.fromkeys(cuts) if cut < size]
-        return [Piece(a, b) for a, b in zip(ends, [*ends[1:], None], strict=True)] or [Piece(start, None)]
+        starts = [start, *(cut for cut in dict.fromkeys(cuts) if start < cut < size)]
+        return [Piece(a, b) for a, b in zip(starts, [*starts[1:], None], strict=True)]
 
     def batches(self, piece: Piece) -> Iterator[Batch]:
         """The records of a piece.
@@ -172,7 +172,7 @@ def _open(path: Path) -> Iterator[IO[bytes]]:
             file.seek(0)
             if is_gzip:
                 with gzip.open(file, "rb") as stream:
-                    yield stream
+                    yield cast(IO[bytes], stream)
             else:
                 yield file
     except _TORN as error:

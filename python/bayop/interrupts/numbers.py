@@ -10,13 +10,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import numpy as np
+
 from bayop.errors import InputError
 from bayop.interrupts.episodes import SHARES
 from bayop.interrupts.histogram import RELATIVE_ERROR, Histogram
 from bayop.interrupts.layout import Layout
 from bayop.interrupts.summary import TRAFFIC, Summary
 
-QUANTILES: Final = {"p1": 0.01, "p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+QUANTILES: Final = {
+    "p1": 0.01,
+    "p5": 0.05,
+    "p25": 0.25,
+    "p50": 0.5,
+    "p75": 0.75,
+    "p95": 0.95,
+    "p99": 0.99,
+    "p999": 0.999,
+}
 
 
 def describe(summary: Summary) -> dict[str, object]:
@@ -31,6 +42,7 @@ def describe(summary: Summary) -> dict[str, object]:
         "one_record_per_sample": summary.samples == summary.records > 1,
         "empty_interrupts": summary.empty,
         "spacing": spacing(summary.spacing, layout),
+        "median_spacing_over_time": _medians(summary),
         "per_interrupt": {name: _traffic(summary.traffic[name]) for name in TRAFFIC},
         "totals": {name: summary.traffic[name].sum for name in TRAFFIC},
         "counters": _counters(summary),
@@ -41,8 +53,9 @@ def describe(summary: Summary) -> dict[str, object]:
 
 
 def describe_all(summaries: Sequence[Summary]) -> dict[str, object]:
-    """All logs together: interrupts, spacing and traffic, as if of one core. Energy is left out: a package's is in the
-    log of each of its cores.
+    """All logs together: interrupts, spacing and traffic.
+
+    Energy is left out: the energy of a package is in the log of each of its cores.
 
     Raises:
         InputError: their clocks differ.
@@ -84,6 +97,16 @@ def spacing(gaps: Histogram, layout: Layout) -> Mapping[str, float | None]:
         "greatest_us": _times(gaps.greatest, us),
         "p99_to_p1": high / low if high and low else None,
     }
+
+
+def _medians(summary: Summary) -> Mapping[str, float | None]:
+    """Between what the medians of equal stretches of time lie: how far a policy moves the delay while it runs."""
+    medians = summary.bins.median_spacing()
+    known = medians[np.isfinite(medians)] * (1e6 / summary.layout.tick_hz)
+    stretch_ms = 2**summary.bins.exponent * 1e3 / summary.layout.tick_hz
+    if not len(known):
+        return {"stretch_ms": stretch_ms, "least_us": None, "greatest_us": None}
+    return {"stretch_ms": stretch_ms, "least_us": float(known.min()), "greatest_us": float(known.max())}
 
 
 def _traffic(histogram: Histogram) -> Mapping[str, float | None]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.errors import InputError
-from bayop.interrupts.batch import BadRecordError, Batch
+from bayop.interrupts.batch import ALL_OR_NONE, BadRecordError, Batch
 from bayop.interrupts.layout import INTERRUPT_COLUMNS, Layout
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def write(batches: Iterable[Batch], layout: Layout, path: Path) -> None:
     try:
         source = register_io_source(frames, schema=schema)
         source.sink_parquet(unfinished, row_group_size=BATCH_ROWS, metadata={METADATA_KEY: layout.to_json()})
-        os.replace(unfinished, path)
+        unfinished.replace(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         if failed:
             raise failed[0] from None
@@ -136,7 +135,7 @@ def _batch(frame: pl.DataFrame, layout: Layout, row: int) -> Batch:
         others, own = samples[name], frame[name]
         if others.null_count() or own.count() != samples.height:
             torn = (own.is_null() != frame["energy_units"].is_null()).arg_true()
-            raise BadRecordError(row + int(torn[0]), name, "a record has all sampled counters or none")
+            raise BadRecordError(row + int(torn[0]), name, ALL_OR_NONE)
     return Batch(layout, row, frame.select(INTERRUPT_COLUMNS), samples)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bayop.errors import InputError
-from bayop.interrupts.batch import BadRecordError, Batch
+from bayop.interrupts.batch import ALL_OR_NONE, BadRecordError, Batch
 from bayop.interrupts.layout import COUNTERS, INTERRUPT_COLUMNS, TSC_HZ, Layout
 from bayop.interrupts.text import Field, parse
 
@@ -99,4 +99,4 @@ def _check_samples(table: pl.DataFrame, sampled: set[str], first_row: int) -> No
     if len(torn):
         row = int(torn[0])
         column = next(name for name in table.columns if name in sampled and table[name][row] is None)
-        raise BadRecordError(first_row + row, column, "a record has all sampled counters or none", value="an empty cell")
+        raise BadRecordError(first_row + row, column, ALL_OR_NONE, value="an empty cell")

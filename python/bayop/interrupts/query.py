@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from bayop.errors import InputError
@@ -77,10 +78,8 @@ def follow(log: Log, pieces: Iterable[Piece]) -> Iterator[tuple[Batch, Summary]]
 
 
 def _last(steps: Iterable[tuple[Batch, Summary]]) -> Summary | None:
-    whole = None
-    for _, whole in steps:
-        pass
-    return whole
+    newest = deque(steps, maxlen=1)
+    return newest[0][1] if newest else None
 
 
 def _some(log: Log, whole: Summary | None) -> Summary:

@@ -1,8 +1,9 @@
 """What a log shows, summarised so that the summaries of its parts add up to the summary of the whole.
 
 A part may be a batch of records, a range of a file, or a file on another machine of a cluster. Everything in a summary
-is a whole number, so the result does not depend on how the log was cut, to the last bit. What happens between two parts
-(the spacing of two interrupts, how far a counter advanced) is found when they are merged, from the records at their ends.
+is a whole number, so the result does not depend on how the log was cut, to the last bit. What happens between two
+parts (the spacing of two interrupts, how far a counter advanced) is found when they are merged, from the records at
+their ends.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from bayop.interrupts.batch import BadRecordError, Batch
 from bayop.interrupts.counters import advance
 from bayop.interrupts.episodes import Episodes
 from bayop.interrupts.histogram import LARGEST, Histogram, Whole, bucket_of
-from bayop.interrupts.layout import COUNTERS, INTERRUPT_COLUMNS, Layout
+from bayop.interrupts.layout import COUNTERS, INTERRUPT_COLUMNS
 from bayop.interrupts.time_bins import TimeBins
 
 if TYPE_CHECKING:
@@ -196,4 +197,6 @@ def _check_traffic(column: str, values: Whole, first_row: int) -> None:
     bad = np.flatnonzero((values < 0) | (values > _MOST_TRAFFIC))
     if len(bad):
         at = int(bad[0])
-        raise BadRecordError(first_row + at, column, f"{column} lies between 0 and {_MOST_TRAFFIC}", value=int(values[at]))
+        raise BadRecordError(
+            first_row + at, column, f"{column} lies between 0 and {_MOST_TRAFFIC}", value=int(values[at])
+        )

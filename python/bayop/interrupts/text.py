@@ -49,15 +49,15 @@ def parse(block: bytes, fields: tuple[Field, ...], separator: str, first_row: in
 
     schema = {field.name: pl.Int64() if field.whole else pl.Float64() for field in fields}
     lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    reason = "a line is not understood"
     try:
         table = pl.read_csv(block, separator=separator, has_header=False, schema=schema, quote_char=None)
-        reason = None if table.height == lines and _is_sound(table, fields) else "a line is not understood"
+        if table.height == lines and _is_sound(table, fields):
+            return table
     except pl.exceptions.PolarsError as error:
         reason = str(error).partition("\n")[0]
-    if reason is not None:
-        _find_fault(block, fields, separator.encode(), first_row)
-        raise BadRecordError(first_row, None, "the records are lines of numbers", hint=reason)
-    return table
+    _find_fault(block, fields, separator.encode(), first_row)
+    raise BadRecordError(first_row, None, "the records are lines of numbers", hint=reason)
 
 
 def _is_sound(table: pl.DataFrame, fields: tuple[Field, ...]) -> bool:
@@ -100,4 +100,6 @@ def shown(text: bytes) -> str:
 
 def not_a_log(place: str, line: bytes, hint: str) -> InputError:
     """What is said of a file that is no log."""
-    return InputError("an interrupt log is intlog's text, a CSV file or Parquet", value=shown(line), place=place, hint=hint)
+    return InputError(
+        "an interrupt log is intlog's text, a CSV file or Parquet", value=shown(line), place=place, hint=hint
+    )

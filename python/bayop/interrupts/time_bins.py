@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bayop.interrupts.histogram import BUCKETS, OCTAVE, Whole
+from bayop.interrupts.histogram import BUCKETS, OCTAVE, Whole, lower_bounds
 
 MOST_BINS: Final = 256
 SUMS: Final = ("interrupts", "gap_ticks", "rx_bytes", "tx_bytes")
@@ -39,7 +40,7 @@ class TimeBins:
         self.exponent = 0
         while (last_tick >> self.exponent) - (first_tick >> self.exponent) >= MOST_BINS:
             self.exponent += 1
-        self.rows: Whole = np.zeros(((last_tick >> self.exponent) - self._first + 1, _COLUMNS), dtype=np.int64)
+        self.rows: Whole = np.zeros(((last_tick >> self.exponent) - self.first + 1, _COLUMNS), dtype=np.int64)
 
     def add(self, times: Whole, sums: dict[str, Whole]) -> None:
         """Adds to the bins of some times, which ascend."""
@@ -60,15 +61,15 @@ class TimeBins:
         """Adds the bins of another part of the same log."""
         merged = TimeBins(min(self.first_tick, other.first_tick), max(self.last_tick, other.last_tick))
         for bins in (self, other):
-            numbers = np.arange(bins._first, bins._first + len(bins.rows)) >> (merged.exponent - bins.exponent)
+            numbers = np.arange(bins.first, bins.first + len(bins.rows)) >> (merged.exponent - bins.exponent)
             starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-            merged.rows[numbers[starts] - merged._first] += np.add.reduceat(bins.rows, starts)
+            merged.rows[numbers[starts] - merged.first] += np.add.reduceat(bins.rows, starts)
         self.first_tick, self.last_tick = merged.first_tick, merged.last_tick
         self.exponent, self.rows = merged.exponent, merged.rows
 
     def ticks(self) -> Whole:
         """The tick at which each bin begins."""
-        return (self._first + np.arange(len(self.rows))) << self.exponent
+        return (self.first + np.arange(len(self.rows))) << self.exponent
 
     def sums(self, name: str) -> Whole:
         """One of the sums, by bin."""
@@ -79,9 +80,18 @@ class TimeBins:
         """Interrupts by bin and coarse bucket of spacing; bucket j begins where the histogram's bucket `16 j` does."""
         return self.rows[:, len(_NAMES) :]
 
+    def median_spacing(self) -> NDArray[np.float64]:
+        """The median spacing of each bin in ticks, to 1/16; NaN where no interrupt came."""
+        totals = self.spacing.sum(axis=1)
+        reached = np.cumsum(self.spacing, axis=1) * 2 >= np.maximum(totals, 1)[:, np.newaxis]
+        bucket = np.argmax(reached, axis=1) * _COARSER
+        middle = (lower_bounds(bucket) + lower_bounds(bucket + _COARSER)) / 2
+        return np.where(totals > 0, middle, np.nan)
+
     @property
-    def _first(self) -> int:
+    def first(self) -> int:
+        """The number of the first bin, counted from tick 0."""
         return self.first_tick >> self.exponent
 
     def _index(self, times: Whole) -> Whole:
-        return (times >> self.exponent) - self._first
+        return (times >> self.exponent) - self.first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ from bayop.interrupts.time_bins import SPACING_OCTAVE
 from bayop.report.interrupts_rates import rates_of
 from bayop.report.style import COLOURS, COLUMN_WIDE, new_figure
 
-_PALETTE: Final = (COLOURS["bayop-linux"], COLOURS["bayop-ebbrt"], COLOURS["itr-only"], COLOURS["frequency-only"])
+_PALETTE: Final = (COLOURS["bayop-linux"], COLOURS["itr-only"], COLOURS["frequency-only"])
 _DASHES: Final = ("-", "--", ":", "-.")
 _SHARE_OCTAVE: Final = 16
 """Buckets per octave in the drawn histogram; fewer than are kept, so that lines stay calm."""
@@ -25,19 +25,18 @@ _MARGIN: Final = 0.001
 """Share of interrupts that may lie outside the drawn spacing, at each end."""
 
 
-def styles_of(names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Colour and dashes of each log: logs of the default policy are grey, as in every figure of this project."""
-    defaults = [name for name in names if "default" in name]
-    others = [name for name in names if name not in defaults]
-    grey = {
-        name: {"color": COLOURS["linux-default"], "linestyle": _DASHES[i % len(_DASHES)]}
-        for i, name in enumerate(defaults)
-    }
-    coloured = {
-        name: {"color": _PALETTE[i % len(_PALETTE)], "linestyle": _DASHES[i // len(_PALETTE) % len(_DASHES)]}
-        for i, name in enumerate(others)
-    }
-    return {name: (grey | coloured)[name] for name in names}
+def styles_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colour and dashes of each log; the default policy and EbbRT have the colours of every figure of this project."""
+    styles: dict[str, dict[str, Any]] = {}
+    for name in names:
+        if "default" in name:
+            colours: tuple[str, ...] = (COLOURS["linux-default"],)
+        else:
+            colours = (COLOURS["bayop-ebbrt"],) if "ebbrt" in name else _PALETTE
+        uses = [style["color"] for style in styles.values()]
+        colour = min(colours, key=uses.count)
+        styles[name] = {"color": colour, "linestyle": _DASHES[uses.count(colour) % len(_DASHES)]}
+    return styles
 
 
 def draw_spacing(logs: Mapping[str, Summary]) -> Figure:

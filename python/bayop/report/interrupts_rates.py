@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from bayop.interrupts.summary import Summary
 
 Real = NDArray[np.float64]
+_LEAST_SAMPLES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +47,35 @@ class Rates:
 
 
 def rates_of(summary: Summary) -> Rates:
-    """The rates of a log."""
+    """The rates of a log, over stretches of at least eight samples: RAPL's updates beat with the samples."""
     bins, layout = summary.bins, summary.layout
-    gap_s = bins.sums("gap_ticks") / layout.tick_hz
-    sampled_s = bins.sums("sampled_ticks") / layout.tick_hz
-    interrupts_per_s = _per(bins.sums("interrupts"), gap_s)
-    ref_cycles = bins.sums("ref_cycles").astype(np.float64)
-    starts = (bins.ticks() - bins.first_tick) / layout.tick_hz
+    interval = summary.sampled_ticks / max(summary.intervals, 1)
+    together = max(1, math.ceil(_LEAST_SAMPLES * interval / 2**bins.exponent))
+    firsts = np.arange(0, len(bins.rows), together)
+
+    def sums(name: str) -> NDArray[np.int64]:
+        return np.add.reduceat(bins.sums(name), firsts)
+
+    gap_s = sums("gap_ticks") / layout.tick_hz
+    sampled_s = sums("sampled_ticks") / layout.tick_hz
+    interrupts_per_s = _per(sums("interrupts"), gap_s)
+    ref_cycles = sums("ref_cycles").astype(np.float64)
+    starts = (bins.ticks()[firsts] - bins.first_tick) / layout.tick_hz
     return Rates(
         start_s=starts,
-        width_s=np.full(len(starts), 2**bins.exponent / layout.tick_hz),
+        width_s=np.full(len(starts), together * 2**bins.exponent / layout.tick_hz),
         interrupts_per_s=interrupts_per_s,
         spacing_us=1e6 / interrupts_per_s,
-        rx_bytes_per_s=_per(bins.sums("rx_bytes"), gap_s),
-        tx_bytes_per_s=_per(bins.sums("tx_bytes"), gap_s),
-        power_w=_per(bins.sums("energy_units") * layout.energy_unit_j, sampled_s),
-        instructions_per_s=_per(bins.sums("instructions"), sampled_s),
-        llc_misses_per_s=_per(bins.sums("llc_misses"), sampled_s),
+        rx_bytes_per_s=_per(sums("rx_bytes"), gap_s),
+        tx_bytes_per_s=_per(sums("tx_bytes"), gap_s),
+        power_w=_per(sums("energy_units") * layout.energy_unit_j, sampled_s),
+        instructions_per_s=_per(sums("instructions"), sampled_s),
+        llc_misses_per_s=_per(sums("llc_misses"), sampled_s),
         utilization=_per(ref_cycles / layout.tsc_hz, sampled_s),
-        freq_mhz=_per(bins.sums("cycles") * (layout.tsc_hz / 1e6), ref_cycles),
+        freq_mhz=_per(sums("cycles") * (layout.tsc_hz / 1e6), ref_cycles),
     )
 
 
-def _per(amounts: NDArray[np.int64] | Real, of: Real) -> Real:
-    return np.divide(amounts, of, out=np.full(len(of), np.nan), where=of > 0)
+def _per(amounts: NDArray[np.int64] | NDArray[np.floating[Any]], of: Real) -> Real:
+    shares: Real = np.divide(amounts, of, out=np.full(len(of), np.nan), where=of > 0)
+    return shares

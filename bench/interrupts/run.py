@@ -1,0 +1,86 @@
+"""How fast and in how much memory a long interrupt log is summarised.
+
+Makes a synthetic log (text as intlog writes it, seeded), summarises it, converts it to Parquet and summarises that,
+each in a process of its own, whose peak of resident memory and CPU seconds the kernel reports. Prints JSON lines.
+
+Example:
+  python -m bench.interrupts.run --records 100000000 --out bench/interrupts/results
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bench import environment
+from bench.interrupts.synthetic import write_log
+
+LEAST_RECORDS_PER_CPU_S = 2e6
+MOST_RESIDENT_BYTES = 2 * 2**30
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=100_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path, default=Path("build/bench-interrupts"), help="where the logs go")
+    parser.add_argument("--out", type=Path, help="write rows.jsonl and env.json here")
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    text, parquet = args.folder / "log.txt", args.folder / "log.parquet"
+    if not text.exists():
+        write_log(text, args.records, args.seed)
+    rows = []
+    for what, command, file in (
+        ("summarise text", ["show", str(text), "--json"], text),
+        ("convert text to Parquet", ["convert", str(text), "--out", str(parquet), "--json"], text),
+        ("summarise Parquet", ["show", str(parquet), "--json"], parquet),
+    ):
+        row = {"what": what, "file_bytes": file.stat().st_size} | measured(command)
+        print(json.dumps(row), flush=True)
+        rows.append(row)
+    shown = [row.pop("shown") for row in rows]
+    agree = {k: v for k, v in shown[0].items() if k != "file"} == {k: v for k, v in shown[2].items() if k != "file"}
+    print(json.dumps({"text_and_parquet_agree": agree}))
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
+        (args.out / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+        described = environment.describe("bench.interrupts.run", sys.argv[1:])
+        (args.out / "env.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+
+
+def measured(command: list[str]) -> dict[str, object]:
+    """What a `bayop interrupts` command took: records/s by the clock and by CPU seconds, and its peak of memory."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bayop", "interrupts", *command], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    shown = json.loads(process.stdout.read())
+    _, status, usage = os.wait4(process.pid, 0)
+    wall_s = time.perf_counter() - started
+    assert status == 0
+    cpu_s = usage.ru_utime + usage.ru_stime
+    resident = usage.ru_maxrss * 1024
+    records = shown["records"]
+    return {
+        "records": records,
+        "wall_s": round(wall_s, 2),
+        "cpu_s": round(cpu_s, 2),
+        "records_per_s": round(records / wall_s),
+        "records_per_cpu_s": round(records / cpu_s),
+        "peak_resident_mib": round(resident / 2**20),
+        "fast_enough": records / cpu_s >= LEAST_RECORDS_PER_CPU_S,
+        "small_enough": resident <= MOST_RESIDENT_BYTES,
+        "shown": shown,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Interrupt logs that were made by hand or drawn, and everything that a summary holds, to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from bayop.interrupts.summary import Summary
+
+LINES: Final = (
+    "0 0 0 2 66 0 0 0 0 0 0 0 0 0 4294967000 10000000000",
+    "1 1 60 0 0 1000000 2000000 3000000 50 7 0 1 0 2 4294967200 10002900000",
+    "2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 10002929000",
+    "3 6 8588 3 72 0 0 0 0 0 0 0 0 0 0 10002958000",
+    "4 1 66 0 0 1700000 4000000 5900000 90 9 0 1 0 5 204 10005800000",
+    "5 0 0 2 66 0 0 0 0 0 0 0 0 0 0 10005829000",
+)
+"""Six records of one core of Linux 5.5: i, rx_desc, rx_bytes, tx_desc, tx_bytes, instructions, cycles, ref_cycles,
+llc_miss, c1, c1e, c3, c6, c7, joules, timestamp. The energy counter wraps between the two samples, after 100 units;
+the clock ticks 2899.999 times a microsecond."""
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> Path:
+    """Writes lines as a log and returns its path."""
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def drawn_lines(records: int, seed: int) -> list[str]:
+    """A log of EbbRT (14 fields a line) with a sample about every twentieth record; its energy counter wraps."""
+    random = np.random.default_rng(seed)
+    time, joules, busy, lines = 10**12, 2**32 - 40 * records, 10**9, []
+    for entry in range(records):
+        gap = int(random.integers(1_000, 600_000))
+        time, joules, busy = time + gap, joules + gap // 4000, busy + gap // int(random.integers(1, 5))
+        counters = (
+            [2 * busy, 3 * busy, busy, busy // 1000, 0, 0, 3, joules % 2**32 or 1]
+            if random.random() < 0.05
+            else [0] * 8
+        )
+        traffic = random.integers(0, 4, 4) * (1, 1448, 1, 1448)
+        lines.append(" ".join(map(str, [entry, *traffic, *counters, time])))
+    return lines
+
+
+def state_of(summary: Summary) -> list[object]:
+    """Everything that a summary holds; two summaries are the same to the last bit when this is equal."""
+    histograms = (summary.spacing, *summary.traffic.values())
+    ends = summary.sample_ends
+    return [
+        summary.records, summary.empty, summary.ends.entries, summary.ends.times, summary.samples, summary.intervals,
+        summary.sampled_ticks, summary.totals, summary.bins.exponent, summary.bins.first, summary.bins.rows.tolist(),
+        [(h.counts.tolist(), h.count, h.sum, h.sum_of_squares, h.least, h.greatest) for h in histograms],
+        summary.episodes.shares.tolist(), summary.episodes.ends, summary.episodes.closed,
+        ends and (ends.ticks.tolist(), {name: values.tolist() for name, values in ends.counters.items()}),
+    ]  # fmt: skip
