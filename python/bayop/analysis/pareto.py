@@ -17,6 +17,7 @@ from bayop.analysis.conditions import by_condition
 from bayop.analysis.trade_off import TradeOff
 
 DRAWS: Final = 400
+_SAMPLE: Final = 20_000
 _FAR: Final = 4.0
 """Standard errors within which a mean is looked for; one of 16,000 lies beyond."""
 
@@ -24,13 +25,16 @@ _FAR: Final = 4.0
 def front(cells: pl.DataFrame, trade_off: TradeOff) -> pl.DataFrame:
     """The settings of one condition on its front, the fastest first; of equal points the first of the table.
 
-    Ten million settings take about a second: one sort, one running minimum.
+    Ten million settings take less than a second: the front of a sample beats most of them before any are sorted.
     """
     latency, cost = trade_off.quantities
-    points = cells.lazy().select(latency, cost).with_row_index("row").drop_nulls()
-    lowest_before = pl.col(cost).cum_min().shift(1).fill_null(float("inf"))
-    rows = points.sort(latency, cost, maintain_order=True).filter(pl.col(cost) < lowest_before).collect()["row"]
-    return cells[rows.to_list()]
+    points = cells.select(latency, cost).with_row_index("row").drop_nulls()
+    if points.height > _SAMPLE:
+        sample = points.gather_every(points.height // _SAMPLE).select(latency, cost).to_numpy().T
+        steps = [values[on_front(*sample)] for values in sample]
+        points = points.filter(_unbeaten(points[latency], points[cost], *steps))
+    at = on_front(points[latency].to_numpy(), points[cost].to_numpy())
+    return cells[points["row"].to_numpy()[at].tolist()]
 
 
 def likely_front(cells: pl.DataFrame, trade_off: TradeOff, *, seed: int, draws: int = DRAWS) -> pl.DataFrame:
@@ -87,6 +91,10 @@ def _near(cells: pl.DataFrame, certain: pl.DataFrame, trade_off: TradeOff) -> pl
     order = np.argsort(worst[latency])
     steps, heights = worst[latency][order], np.minimum.accumulate(worst[cost][order])
     best = {name: cells[name].to_numpy() * np.exp(-_FAR * relative_error(cells, name)) for name in (latency, cost)}
-    beaten_by = np.searchsorted(steps, best[latency], side="right")
-    limit = np.concatenate(([np.inf], heights))[beaten_by]
-    return cells.filter(pl.Series(best[cost] <= limit))
+    return cells.filter(_unbeaten(pl.Series(best[latency]), pl.Series(best[cost]), steps, heights))
+
+
+def _unbeaten(latency: pl.Series, cost: pl.Series, steps: np.ndarray, heights: np.ndarray) -> pl.Series:
+    """Whether no step of a falling staircase is both faster and cheaper than a point."""
+    lowest = np.concatenate(([np.inf], heights))[np.searchsorted(steps, latency.to_numpy(), side="left")]
+    return pl.Series(cost.to_numpy() <= lowest)

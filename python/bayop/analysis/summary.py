@@ -16,7 +16,7 @@ from bayop.analysis.one_knob import compare_knobs
 from bayop.analysis.pareto import likely_front
 from bayop.analysis.per_request import derived, per_request
 from bayop.analysis.quantiles import quantile_columns
-from bayop.analysis.savings import Saving, savings
+from bayop.analysis.savings import Saving, reference, savings
 from bayop.analysis.trade_off import TradeOff, trade_off_of
 from bayop.errors import InputError
 from bayop.slo import Slo
@@ -57,11 +57,8 @@ class WorkloadSummary:
         return math.inf if self.slo is None else self.slo.limit_us
 
     def default_of(self, condition: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The means of a condition's own default, or None."""
-        for row in defaults(self.cells).iter_rows(named=True):
-            if all(row[name] == value for name, value in condition.items()):
-                return row
-        return None
+        """The means of the default that a condition is compared with, or None."""
+        return reference(defaults(self.cells), condition)
 
 
 def summarize(study: pl.DataFrame, slo: Slo, *, seed: int) -> list[WorkloadSummary]:

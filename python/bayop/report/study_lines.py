@@ -21,6 +21,7 @@ from bayop.report.study_words import axis_label, setting_name, system_names
 from bayop.report.style import INK, SLO_COLOUR, bayop_style
 
 _DEFAULT_DASHES: Final = (0, (4, 2))
+_DECADE: Final = 10.0
 _SOLID_FIRST: Final = ("-", (0, (1, 1)), (0, (5, 1, 1, 1)))
 _STATE_COLOURS: Final = dict(zip(STATES, ("#d55e00", "#d9962b", "#b978c0", "#14a07a", "#2f81d6"), strict=True))
 _PANELS: Final = (ENERGY, *(f"{name}_per_request" for name in COUNTED[:3]))
@@ -97,8 +98,9 @@ def draw_idle(cells: pl.DataFrame) -> Figure:
     axes.set_xlim(0, None)
     axes.set_xlabel("ITR-delay (us)")
     axes.set_ylabel("share of the cores' time" if share else "entries a second, all cores")
-    if not share and cells.select(pl.min_horizontal(pl.col(n).min() for n in names)).item() > 0:
-        axes.set_yscale("log")
+    low, high = axes.dataLim.intervaly
+    if high > _DECADE * low > 0:
+        plain_log(axes, "y")
     else:
         axes.set_ylim(0, None)
     axes.yaxis.set_major_formatter(plain_number)

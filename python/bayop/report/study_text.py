@@ -18,16 +18,17 @@ from bayop.report.study_words import percent, quantity_name, setting_name, syste
 
 
 def headline(summaries: Sequence[WorkloadSummary]) -> str:
-    """The largest saving under the SLO, or without one in a closed loop, in one sentence."""
+    """The largest saving in one sentence: of tuning a system, and only without any of those of changing it."""
     found = [(saving, summary) for summary in summaries for saving in summary.savings]
+    tuned = [pair for pair in found if not _of_other_system(pair[0])]
     if not found:
         return "There is no default to compare with, or nothing meets the SLO."
-    saving, summary = max(found, key=lambda pair: pair[0].reductions[pair[1].trade_off.cost].value)
-    cost = summary.trade_off.cost
+    saving, summary = max(tuned or found, key=lambda pair: pair[0].reductions[pair[1].trade_off.cost].value)
+    cost, system = summary.trade_off.cost, system_names([saving.condition])[0]
     return (
-        f"The most that a setting saves is {with_interval(saving.reductions[cost])} of the {quantity_name(cost)}: "
-        f"{workload_name(summary.keys)} on {system_names([saving.condition])[0]} at {setting_name(saving.setting)}, "
-        f"{saving.under}, against the default{_of_other_system(saving)}."
+        f"{workload_name(summary.keys)} on {system} at {setting_name(saving.setting)} takes "
+        f"{with_interval(saving.reductions[cost])} less {quantity_name(cost)} than the default"
+        f"{_of_other_system(saving)}, {saving.under}."
     )
 
 
@@ -71,9 +72,9 @@ def about_v_shape(cells: pl.DataFrame, quantity: str) -> str:
     shaped = int(minima["v"].sum())
     delays = minima["delay_us"].to_list()
     return (
-        f"A line for each frequency, its least value as a dot: between {min(delays):g} and {max(delays):g} us. At {shaped} of "
-        f"{minima.height} frequencies the minimum lies inside and both ends exceed it by two standard errors: a V. The "
-        "dashed line is the default, with its standard error as a band."
+        f"A line for each frequency, its least value as a dot: between {min(delays):g} and {max(delays):g} us. At "
+        f"{shaped} of {minima.height} frequencies the minimum lies inside and both ends exceed it by two standard "
+        "errors: a V. The dashed line is the default, with its standard error as a band."
     )
 
 

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from bayop.analysis.cells import cells
+from bayop.analysis.one_knob import BOTH, DELAY_ONLY, FREQUENCY_ONLY, compare_knobs
+from bayop.analysis.trade_off import TradeOff
+from bayop.testing.tables import study_frame
+
+POWER = TradeOff("p99_us", "power_w")
+
+
+def test_the_other_knob_stands_at_its_fastest() -> None:
+    compared = compare_knobs(cells(study_frame(), ["power_w", "p99_us"]), POWER, math.inf)
+    assert compared[DELAY_ONLY][0].setting["cpu.freq_mhz"] == 2900.0
+    assert compared[FREQUENCY_ONLY][0].setting["nic.rx_usecs"] == 2.0
+
+
+def test_both_knobs_save_at_least_as_much_as_one() -> None:
+    compared = compare_knobs(cells(study_frame(), ["power_w", "p99_us"]), POWER, math.inf)
+    saved = {tuned: found[0].reductions["power_w"].value for tuned, found in compared.items()}
+    assert saved[BOTH] >= max(saved[DELAY_ONLY], saved[FREQUENCY_ONLY])
+
+
+def test_the_default_does_not_compete() -> None:
+    frame = study_frame().with_columns(power_w=pl.when(pl.col("trial") == 1).then(1.0).otherwise(pl.col("power_w")))
+    compared = compare_knobs(cells(frame, ["power_w", "p99_us"]), POWER, math.inf)
+    assert compared[BOTH][0].setting
+    assert compared[BOTH][0].reductions["power_w"].value < 0
+
+
+def test_one_value_of_a_knob_says_nothing() -> None:
+    frame = study_frame(freqs=(2900,))
+    assert compare_knobs(cells(frame, ["power_w", "p99_us"]), POWER, math.inf) == {}

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from bayop.analysis.per_request import derived, per_request
+from bayop.testing.tables import study_frame
+
+
+def test_counters_are_divided_by_the_requests_of_their_window() -> None:
+    frame = study_frame().with_columns(
+        qps=pl.lit(1000.0), duration_s=pl.lit(20.0), energy_window_s=pl.lit(10.0), energy_j=pl.lit(500.0),
+        instructions=pl.lit(2e8), c1_entries=pl.lit(100.0),
+    )  # fmt: skip
+    made = per_request(frame)
+    assert made["energy_uj_per_request"][0] == pytest.approx(50_000.0)
+    assert made["instructions_per_request"][0] == pytest.approx(20_000.0)
+    assert made["c1_entries_per_s"][0] == pytest.approx(10.0)
+    assert derived(made) == ["energy_uj_per_request", "instructions_per_request", "c1_entries_per_s"]
+
+
+def test_the_whole_window_counts_where_nothing_else_is_said() -> None:
+    frame = study_frame().with_columns(
+        qps=pl.lit(1000.0), duration_s=pl.lit(20.0), energy_window_s=pl.lit(None, pl.Float64), energy_j=pl.lit(500.0)
+    )
+    assert per_request(frame)["energy_uj_per_request"][0] == pytest.approx(25_000.0)
+
+
+def test_a_round_trip_is_a_request() -> None:
+    frame = study_frame().with_columns(
+        message_bytes=pl.lit(64), roundtrips=pl.lit(5000.0), duration_s=pl.lit(0.1), energy_j=pl.lit(2.5)
+    )
+    assert per_request(frame)["energy_uj_per_request"][0] == pytest.approx(500.0)
+
+
+def test_what_was_not_sensed_is_not_derived() -> None:
+    frame = study_frame()
+    assert per_request(frame).columns == frame.columns
+    with_window = frame.with_columns(duration_s=pl.lit(20.0), instructions=pl.lit(1e9))
+    assert derived(per_request(with_window)) == []

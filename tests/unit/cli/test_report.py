@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from bayop.cli import main
+from bayop.study.table import write_study
+from bayop.testing.tables import study_frame
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    path = tmp_path / "sweep.parquet"
+    write_study(study_frame(), path)
+    return path
+
+
+def test_json_has_fronts_best_settings_and_savings(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(sweep), "--slo", "p99<1ms", "--out", str(tmp_path / "out"), "--json"]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [e for e, _ in _runs(events)] == ["start", "front", "best", "saving", "knobs", "result"]
+    assert events[0]["trials"] == 10
+    best = next(e for e in events if e["event"] == "best")
+    assert best["setting"].keys() == {"nic.rx_usecs", "cpu.freq_mhz"}
+    saving = [e for e in events if e["event"] == "saving"][-1]
+    assert saving["under"] == "p99<1000us"
+    assert saving["savings"]["power_w"]["value"] == pytest.approx(1 - best["power_w"] / _default_power(), rel=1e-4)
+    assert Path(events[-1]["report"]).exists()
+
+
+def _runs(events: list[dict[str, object]]) -> list[tuple[object, int]]:
+    found: list[tuple[object, int]] = []
+    for event in events:
+        if not found or found[-1][0] != event["event"]:
+            found.append((event["event"], 1))
+    return found
+
+
+def _default_power() -> float:
+    return float(study_frame()["power_w"][0])
+
+
+def test_people_get_a_table_and_a_page(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(sweep), "--slo", "p99<1ms", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "memcached, 1K requests/s" in shown
+    assert "report.html" in shown
+
+
+def test_several_studies_become_one_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = []
+    for name, qps in (("a", 1000.0), ("b", 2000.0)):
+        paths.append(tmp_path / f"{name}.csv")
+        write_study(study_frame(study=name, qps=qps), paths[-1])
+    assert main(["report", *map(str, paths), "--slo", "p99<1ms", "--out", str(tmp_path / "out"), "--json"]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {e["qps_offered"] for e in events if e["event"] == "best"} == {1000.0, 2000.0}
+
+
+def test_nothing_meets_the_slo(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(sweep), "--slo", "p99<1us", "--out", str(tmp_path / "out")]) == 1
+    assert "no setting meets p99<1us" in capsys.readouterr().out
+
+
+def test_an_unmeasured_quantile_is_a_clear_error(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(sweep), "--slo", "p90<1ms", "--out", str(tmp_path / "out")]) == 2
+    assert "p90_us" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_study_is_a_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "notes.csv"
+    pl.DataFrame({"a": [1]}).write_csv(path)
+    assert main(["report", str(path), "--out", str(tmp_path / "out")]) == 2
+    assert "error:" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

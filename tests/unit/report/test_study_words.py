@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import polars as pl
+
+from bayop.report.study_style import plain_number, system_colours, thin
+from bayop.report.study_words import axis_label, message_size, percent, setting_name, system_names, workload_name
+
+
+def test_quantities_carry_their_units() -> None:
+    assert axis_label("p999_us") == "p999 latency (us)"
+    assert axis_label("power_w") == "power (W)"
+    assert axis_label("instructions_per_request") == "instructions per request"
+
+
+def test_workloads() -> None:
+    assert (
+        workload_name({"app": "memcached", "qps_offered": 6e5, "target": "published"}) == "memcached, 600K requests/s"
+    )
+    assert workload_name({"app": "netpipe", "message_bytes": 65536, "target": "twin"}) == "netpipe, 64 KB, twin"
+    assert workload_name({}) == "service"
+    assert [message_size(b) for b in (64, 1000, 524288)] == ["64 B", "1000 B", "512 KB"]
+
+
+def test_systems_are_named_by_what_tells_them_apart() -> None:
+    linux, ebbrt = {"os": "linux", "machine": "a"}, {"os": "ebbrt", "machine": "b"}
+    assert system_names([linux, ebbrt]) == ["Linux", "EbbRT"]
+    assert system_names([linux, {"os": "linux", "machine": "b"}]) == ["a", "b"]
+    assert system_names([linux]) == ["Linux"]
+    assert system_names([{}]) == ["server"]
+
+
+def test_settings() -> None:
+    assert setting_name({}) == "default"
+    setting = {"power.cap_w": 95.0, "nic.rx_usecs": 300.0, "cpu.freq_mhz": 1700.0, "nic.rx_frames": 8.0}
+    assert setting_name(setting) == "300 us, 1.7 GHz, 95 W cap, rx_frames 8"
+    assert setting_name({"cpu.epp": "power"}) == "epp power"
+
+
+def test_numbers() -> None:
+    assert percent(-0.031) == "\N{MINUS SIGN}3.1 %"
+    assert [plain_number(x) for x in (0.5, 9999.0, 20_000.0)] == ["0.5", "9999", "20K"]
+
+
+def test_systems_have_colours_of_their_own() -> None:
+    colours = system_colours(["Linux", "EbbRT", "a", "b"])
+    assert len(set(colours.values())) == 4
+
+
+def test_many_points_are_thinned_to_dots() -> None:
+    points = pl.DataFrame({"x": [float(i + 1) for i in range(50_000)], "y": [1.0 + i % 7 for i in range(50_000)]})
+    few = thin(points, "x", "y", most=1000)
+    assert 0 < few.height <= 1000 * 1.2
+    assert thin(points, "x", "y", most=100_000).height == 50_000
