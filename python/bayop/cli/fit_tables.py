@@ -90,9 +90,7 @@ def _parameter_table(examination: Examination) -> Table:
 
 
 def _error_table(examinations: Sequence[Examination]) -> Table:
-    table = new_table(
-        caption="mean absolute errors in %; new: predicted by fits that have not seen the setting, or the load"
-    )
+    table = new_table(caption="mean absolute errors in %; new: fits that have not seen the setting, or the load")
     table.add_column("quantity", no_wrap=True)
     table.add_column("model", no_wrap=True)
     for heading in ("load", "in sample", "new setting", "new load"):
