@@ -60,7 +60,8 @@ def draw_spacing(logs: Mapping[str, Summary]) -> Figure:
     cumulated.set_xlabel("time since the interrupt before (us)")
     cumulated.set_ylim(0.0, 1.02)
     _plain_log(cumulated)
-    figure.legend(loc="outside upper center", ncols=min(2, len(logs)), handlelength=2.6)
+    handles = cumulated.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=min(2, len(logs)), handlelength=2.6)
     return figure
 
 

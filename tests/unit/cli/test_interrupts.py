@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayop.cli import main
+from bayop.testing.interrupt_logs import LINES, write_lines
+
+DEFAULT = "interrupts_netpipe_linux_default_8192B.csv.gz"
+STATIC = "interrupts_netpipe_linux_static_8192B_itr8us_2500MHz.csv.gz"
+
+
+def json_lines(argv: list[str], capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    assert main(["interrupts", *argv, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return [json.loads(line) for line in captured.out.splitlines()]
+
+
+def refused(argv: list[str], capsys: pytest.CaptureFixture[str], said: str, code: int = 2) -> None:
+    assert main(["interrupts", *argv]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert said in captured.err
+    assert len(captured.err.splitlines()) <= 2
+
+
+def test_json_has_a_line_per_log_and_one_for_all(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    default, static, both = json_lines(["show", str(data / DEFAULT), str(data / STATIC)], capsys)
+    assert [default["event"], static["event"], both["event"]] == ["log", "log", "all"]
+    assert both["records"] == default["records"] + static["records"] == 35_395
+    assert default["counters"]["energy_j"] == pytest.approx(22.87068)
+    assert static["spacing"]["p50_us"] == pytest.approx(8.697, rel=0.004)
+    assert "counters" not in both
+
+
+def test_people_get_a_table_and_a_word_about_the_idle_states(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["interrupts", "show", str(data / DEFAULT)]) == 0
+    out = capsys.readouterr().out
+    assert "22.871" in out
+    assert "c7 0.00028013 residency (the driver's counters are not reliable)" in out
+
+
+def test_one_record_per_sample_is_pointed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_lines(tmp_path / "log", [LINES[1], LINES[4]])
+    assert main(["interrupts", "show", str(path)]) == 0
+    assert "every record is a sample" in capsys.readouterr().out
+
+
+def test_a_report_is_written(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["interrupts", "show", str(data / DEFAULT), "--out", str(tmp_path / "new")]) == 0
+    assert "wrote interrupt-spacing.svg" in capsys.readouterr().out
+    assert (tmp_path / "new" / "over_time.csv").exists()
+
+
+def test_a_machine_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_lines(tmp_path / "log", LINES)
+    (numbers,) = json_lines(["show", str(path), "--tsc-mhz", "1GHz", "--energy-unit-uj", "1000"], capsys)
+    assert numbers["span_s"] == pytest.approx(0.005829)
+    assert numbers["counters"]["energy_j"] == pytest.approx(0.3)
+
+
+def test_convert_says_what_it_did(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "log.parquet"
+    (done,) = json_lines(["convert", str(data / DEFAULT), "--out", str(out)], capsys)
+    assert done["records"] == 10_030
+    assert done["bytes"] == out.stat().st_size
+    before, after, _ = json_lines(["show", str(data / DEFAULT), str(out)], capsys)
+    assert {**before, "file": None} == {**after, "file": None}
+    assert main(["interrupts", "convert", str(data / DEFAULT), "--out", str(out)]) == 0
+    assert "10030 records: " in capsys.readouterr().out
+
+
+def test_bad_usage_and_bad_logs(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = str(data / DEFAULT)
+    bad = write_lines(tmp_path / "bad", [*LINES[:3], "1 2"])
+    refused(["show", str(bad)], capsys, f"{bad}, line 4: a record of this log has 16 fields, but got \"2 in '1 2'\"")
+    refused(["show", good, "nowhere"], capsys, "the log can be read, but got 'nowhere'")
+    refused(["show", good, "--tsc-mhz", "2900"], capsys, "only intlog's text needs to be told")
+    refused(["show", good, "--tsc-mhz", "0"], capsys, "--tsc-mhz: it lies between 1 and 100000 MHz")
+    refused(["show", good, "--energy-unit-uj", "nan"], capsys, "--energy-unit-uj: it lies between")
+    refused(["show", good, "--energy-unit-uj", "x"], capsys, "--energy-unit-uj: a number of uJ is expected")
+    refused(["show", good, "--out", str(bad / "x")], capsys, "the report's folder can be written")
+    refused(["convert", good, "--out", "x.csv"], capsys, "--out: the result is a file .parquet")
+
+
+def test_without_ray_the_way_to_get_it_is_named(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    refused(["show", str(data / DEFAULT), "--ray", "auto"], capsys, "pip install 'bayop[ray]'", code=4)
