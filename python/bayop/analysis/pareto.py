@@ -34,7 +34,8 @@ def front(cells: pl.DataFrame, trade_off: TradeOff) -> pl.DataFrame:
         steps = [values[on_front(*sample)] for values in sample]
         points = points.filter(_unbeaten(points[latency], points[cost], *steps))
     at = on_front(points[latency].to_numpy(), points[cost].to_numpy())
-    return cells[points["row"].to_numpy()[at].tolist()]
+    rows: list[int] = points["row"].to_numpy()[at].tolist()
+    return cells[rows]
 
 
 def likely_front(cells: pl.DataFrame, trade_off: TradeOff, *, seed: int, draws: int = DRAWS) -> pl.DataFrame:

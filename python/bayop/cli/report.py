@@ -154,10 +154,9 @@ def _show(summaries: list[WorkloadSummary]) -> None:
             ]
             table.add_row(*(literal(cell) for cell in cells))
         console().print(f"[bold]{workload_name(summary.keys)}[/bold]")
-        console().print(table if summary.savings else _nothing(summary))
-
-
-def _nothing(summary: WorkloadSummary) -> str:
-    if summary.best.is_empty():
-        return f"no setting meets {summary.slo}\n"
-    return "no default to compare with\n"
+        if summary.savings:
+            console().print(table)
+        elif not summary.best.is_empty():
+            console().print("no default to compare with\n")
+        if summary.best.is_empty():
+            console().print(f"no setting meets {summary.slo}\n")
