@@ -21,8 +21,8 @@ enum {
 struct event {
 	__u64 time_ns;  /* CLOCK_MONOTONIC */
 	__u32 seq;      /* of the first byte */
-	__u16 port;     /* the client's end of the connection */
-	__u16 bytes;
+	__u32 bytes;    /* over loopback 64 KiB and more in one segment */
+	__u64 port;     /* the client's end of the connection */
 };
 
 struct log {

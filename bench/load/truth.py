@@ -23,7 +23,7 @@ Times = npt.NDArray[np.int64]
 
 _SOURCE: Final = Path(__file__).with_name("segments.bpf.c")
 _EVENTS: Final = 1 << 22
-_EVENT: Final = np.dtype([("time_ns", "u8"), ("seq", "u4"), ("port", "u2"), ("bytes", "u2")])
+_EVENT: Final = np.dtype([("time_ns", "u8"), ("seq", "u4"), ("bytes", "u4"), ("port", "u8")])
 
 
 class TruthError(RuntimeError):
