@@ -159,14 +159,16 @@ def test_a_journal_of_another_plan_is_refused_and_kept(tmp_path: Path) -> None:
 def test_repeats_until_a_precision_do_not_depend_on_the_processes(tmp_path: Path) -> None:
     arguments = ["--load", "600kqps", "--window", "100ms", "--points", "2", "--until-ci", "3%", "--most-repeats", "8"]
     tables = []
+    lines: list[dict[str, Any]] = []
     for processes in ("1", "3"):
         out = tmp_path / f"{processes}.csv"
         run = sweep(*arguments, "--processes", processes, "--out", str(out), "--json")
         assert run.returncode == 0, run.stderr
         tables.append(out.read_bytes())
+        lines = events(run)
     assert tables[0] == tables[1]
     repeats: dict[str, int] = {}
-    for event in events(run)[1:-1]:
+    for event in lines[1:-1]:
         cell = str(event["setting"])
         repeats[cell] = repeats.get(cell, 0) + 1
     assert len(repeats) == 5

@@ -8,6 +8,7 @@ result.
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import threading
 from contextlib import AbstractContextManager
@@ -72,6 +73,8 @@ class RayCluster(AbstractContextManager["RayCluster"]):
 
 
 def _connect(address: str) -> Any:  # noqa: ANN401 -- an optional package
+    # Ray prints what it thinks of a dead node on stdout, which is ours; this pattern keeps all of that back.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
     try:
         import ray
     except ImportError as error:
