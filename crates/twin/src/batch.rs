@@ -73,7 +73,10 @@ mod tests {
         let profile = Profile::parse(text, "ebbrt_memcached.toml").unwrap();
         let job = |seconds: f64, qps: f64| {
             let setting = Setting { rx_usecs: Some(50.0), freq_mhz: Some(2900.0) };
-            (&profile, Run { setting, load: Load::Qps(qps), length: Length::Seconds(seconds), warmup_s: Some(0.0), seed: 1 })
+            (
+                &profile,
+                Run { setting, load: Load::Qps(qps), length: Length::Seconds(seconds), warmup_s: Some(0.0), seed: 1 },
+            )
         };
         let jobs = [job(0.01, 1e4), job(0.02, 2e5), job(0.03, 1e5), job(0.04, -1.0), job(0.05, 3e5)];
         for threads in [1, 2, 7] {

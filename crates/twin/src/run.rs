@@ -81,7 +81,11 @@ impl Run {
 
     /// Resolves the run on a server: validates, rounds, fills in defaults.
     pub fn apply(&self, profile: &Profile) -> Result<Applied, ProfileError> {
-        let rx_usecs = self.setting.rx_usecs.map(|us| applied_rx_usecs(profile, us)).transpose()?;
+        let rx_usecs = match self.setting.rx_usecs {
+            Some(rx_usecs) => Some(applied_rx_usecs(profile, rx_usecs)?),
+            None if profile.os.polls() => Some(0.0), // nothing is delayed or held back
+            None => None,
+        };
         let (qps, message_bytes) = self.applied_load(profile, rx_usecs)?;
         let duration_s = match self.length {
             Length::Seconds(seconds) => check(seconds, 1e-6, 1e6, "duration_s")?,

@@ -57,7 +57,10 @@ fn measured_rows_are_reproduced() {
             rx_usecs: Some(rx_usecs),
             freq_mhz: Some(freq_mhz),
         });
-        let m = measure(&profile, &Run { setting, load: Load::Qps(qps), length: Length::Requests(300_000), warmup_s: None, seed: 4 });
+        let m = measure(
+            &profile,
+            &Run { setting, load: Load::Qps(qps), length: Length::Requests(300_000), warmup_s: None, seed: 4 },
+        );
         let is_default = setting == Setting::default();
         let near = |what: &str, found: f64, expected: f64, tolerance: f64| {
             let error = found / expected - 1.0;

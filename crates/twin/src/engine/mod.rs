@@ -66,7 +66,6 @@ pub fn simulate_unless(profile: &Profile, run: &Run, stop: &AtomicBool) -> Optio
     let job = Job { profile, run: &applied, stop };
     let tick = profile.machine.nic.rx_usecs_tick_factor;
     match (applied.rx_usecs, profile.os.moderation) {
-        (None, _) if profile.os.polls() => job.with_moderation(&Fixed(0.0)),
         (None, ModerationPolicy::Ixgbe) => job.with_moderation(&AdaptiveIxgbe::new(tick)),
         (None, ModerationPolicy::Fixed) => job.with_moderation(&Fixed(profile.os.default_rx_usecs * tick)),
         (Some(rx_usecs), _) => job.with_moderation(&Fixed(rx_usecs * tick)),

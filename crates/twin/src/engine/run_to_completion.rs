@@ -76,13 +76,16 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
         loop {
             let fired_us = core.vector.due_us();
             if fired_us >= until_us || core.free_us >= until_us {
+                if self.polls {
+                    core.spin(until_us);
+                }
                 return;
             }
             let mut wake = WakeUp { exit_us: 0.0, cold_us: 0.0 };
             let mut start_us = core.free_us;
             if self.polls {
-                start_us = max(fired_us, core.free_us);
-                core.tally.busy(start_us - core.free_us);
+                core.spin(fired_us);
+                start_us = core.free_us;
             } else if fired_us > core.free_us {
                 let period = IdlePeriod { start_us: core.free_us, length_us: fired_us - core.free_us };
                 wake = self.idle.sleep(&mut core.governor, period, costs, tally, &mut core.tally);
@@ -114,6 +117,13 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
 }
 
 impl<M: Moderation, I: IdleGovernor> Core<M, I> {
+    /// Looks at the queue in vain until `until_us`.
+    fn spin(&mut self, until_us: f64) {
+        let spun_us = max(until_us - self.free_us, 0.0);
+        self.tally.busy(spun_us);
+        self.free_us += spun_us;
+    }
+
     /// Serves a batch, then sends all responses. Returns when the core is done.
     #[inline(always)]
     fn serve_then_send(

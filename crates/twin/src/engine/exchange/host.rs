@@ -158,13 +158,21 @@ impl<M: Moderation, I: IdleGovernor> Host<M, I> {
         let mut fired = Fired { at_us: now_us, cold_us: 0.0 };
         self.free_us = now_us;
         if shared.polls {
-            self.tally.busy(period.length_us);
+            self.tally.busy(period.length_us); // spent looking at the queue in vain
         } else {
             let wake = shared.idle.sleep(&mut self.governor, period, costs, tally, &mut self.tally);
             fired.cold_us = wake.cold_us;
             self.free_us += wake.exit_us;
         }
         self.fired = Some(fired);
+    }
+
+    /// Spins until `until_us` when it polls and has nothing to do.
+    pub fn spin(&mut self, until_us: f64, shared: &Shared) {
+        if shared.polls && self.free_us < until_us {
+            self.tally.busy(until_us - self.free_us);
+            self.free_us = until_us;
+        }
     }
 
     /// Takes an interrupt: all frames and completions that are there.

@@ -71,6 +71,7 @@ impl<M: Moderation, I: IdleGovernor> Server for PingPong<M, I> {
         loop {
             let (server_us, client_us) = (server.next_us(&self.shared), client.next_us(&self.shared));
             if min(server_us, client_us) >= until_us {
+                server.spin(until_us, &self.shared);
                 return;
             }
             if server_us <= client_us {
