@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bayop.study.table.parquet import SEAL_KEY, VERSION_KEY
 from bayop.study.table.schema import ASKED, COLUMNS, EFFECTIVE, RELATIVE_SD, VERSION, Column, column_of, knob_ids
-from bayop.study.table.store import METADATA_KEY
 
 _HEAD = f"""\
 # Columns of a study
@@ -21,7 +21,8 @@ $ bayop study columns --markdown > docs/reference/study-columns.md
 - A name ends in its unit. A value outside its column's range is refused: it is in another unit.
 - `text` is one line of UTF-8, never empty; `integer` has 64 bits; `number` is a finite 64-bit float; `time` is in UTC,
   to the microsecond, in CSV as `2026-11-20T09:30:00.000000Z`.
-- Parquet files carry the version as metadata, key `{METADATA_KEY}`. CSV files are UTF-8 with a header and commas.
+- Parquet files carry the version as metadata, key `{VERSION_KEY}`, and the CRC-32 of all their other bytes, key
+  `{SEAL_KEY}`; a file that does not match it is refused. CSV files are UTF-8 with a header and commas.
 - Columns of any other name are refused.
 
 """

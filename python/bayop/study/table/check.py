@@ -6,7 +6,8 @@ All checks are expressions over whole columns, so that ten million trials take s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 import polars as pl
 
@@ -61,13 +62,12 @@ def from_text(texts: pl.DataFrame, columns: Sequence[Column], where: Where) -> p
         pl.when(pl.all().str.len_bytes() > 0).then(pl.all()).otherwise(None)
     )
     read = stripped.select(_parsed(column) for column in columns)
-    for column in columns:
-        if column.kind == "text":
-            continue
-        wrong = first_row(read[column.name].is_null() & stripped[column.name].is_not_null())
-        if wrong is not None:
-            rule = f"{column.name} is {NOUNS[column.kind]}"
-            raise InputError(rule, value=stripped[column.name][wrong], place=where(wrong, column.name))
+    empty, unread = stripped.null_count().row(0), read.null_count().row(0)
+    for column, before, after in zip(columns, empty, unread, strict=True):
+        if after > before:
+            row = first_row(read[column.name].is_null() & stripped[column.name].is_not_null())
+            value = None if row is None else stripped[column.name][row]
+            raise InputError(f"{column.name} is {NOUNS[column.kind]}", value=value, place=where(row, column.name))
     return read
 
 
@@ -78,8 +78,9 @@ def conform(frame: pl.DataFrame, columns: Sequence[Column], where: Where) -> pl.
         InputError: a column holds something else.
     """
     casts = []
+    schema = frame.schema
     for column in columns:
-        held = frame.schema[column.name]
+        held = schema[column.name]
         if not _fits(held, column):
             raise InputError(
                 f"{column.name} holds {NOUNS[column.kind]} in every row",
@@ -103,13 +104,13 @@ def check_values(frame: pl.DataFrame, columns: Iterable[Column], where: Where) -
     """
     columns = list(columns)
     tests = [test for column in columns for test in _tests(column, frame)]
-    found = frame.lazy().select(wrong.any().alias(str(i)) for i, (_, wrong) in enumerate(tests)).collect().row(0)
-    broken = [test for test, any_ in zip(tests, found, strict=True) if any_]
+    found = frame.lazy().select(test.fails.any().alias(str(i)) for i, test in enumerate(tests)).collect().row(0)
+    broken = [test for test, fails in zip(tests, found, strict=True) if fails]
     if not broken:
         return
-    rows = [first_row(frame.select(wrong).to_series()) for _, wrong in broken]
+    rows = [first_row(frame.select(test.wrong).to_series()) for test in broken]
     row, number = min((row, i) for i, row in enumerate(rows) if row is not None)
-    _explain(broken[number][0], frame, row, where)
+    _explain(broken[number], frame, row, where)
 
 
 def check_identity(frame: pl.DataFrame, where: Where) -> None:
@@ -203,26 +204,47 @@ def _cast(column: Column) -> pl.Expr:
     return pl.col(column.name).cast(DTYPES[column.kind])
 
 
-_Test: TypeAlias = tuple[tuple[str, Column], pl.Expr]
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A rule of one column.
+
+    Attributes:
+        rule: What it is about.
+        column: The column.
+        wrong: Of every row, whether it breaks the rule.
+        fails: The same of as many rows as are needed to know whether any does.
+    """
+
+    rule: Literal["missing", "text", "range", "order"]
+    column: Column
+    wrong: pl.Expr
+    fails: pl.Expr
 
 
 def _tests(column: Column, frame: pl.DataFrame) -> Iterable[_Test]:
     cell = pl.col(column.name)
     if column.required:
-        yield ("missing", column), cell.is_null()
+        yield _Test("missing", column, cell.is_null(), cell.is_null())
     if column.kind == "text":
-        yield ("text", column), (cell.str.len_bytes() == 0) | cell.str.contains(_UNPRINTABLE)
+        # Most texts are those of the row before.
+        yield _Test("text", column, _is_no_line(cell), _is_no_line(cell.filter(cell.ne_missing(cell.shift()))))
     elif column.kind != "time":
         # NaN is between no two numbers.
-        yield ("range", column), ~cell.is_between(column.low, column.high)
+        outside = ~cell.is_between(column.low, column.high)
+        yield _Test("range", column, outside, outside)
     quantile = quantile_of(column.name)
     lower = [n for n in frame.columns if (q := quantile_of(n)) is not None and quantile is not None and q < quantile]
     if lower:
-        yield ("order", column), cell < _DISORDER * pl.max_horizontal(lower)
+        shorter = cell < _DISORDER * pl.max_horizontal(lower)
+        yield _Test("order", column, shorter, shorter)
 
 
-def _explain(test: tuple[str, Column], frame: pl.DataFrame, row: int, where: Where) -> None:
-    rule, column = test
+def _is_no_line(cell: pl.Expr) -> pl.Expr:
+    return (cell.str.len_bytes() == 0) | cell.str.contains(_UNPRINTABLE)
+
+
+def _explain(test: _Test, frame: pl.DataFrame, row: int, where: Where) -> None:
+    rule, column = test.rule, test.column
     name, place, value = column.name, where(row, column.name), frame[column.name][row]
     if rule == "missing":
         raise InputError(f"{name} is not empty", place=place)

@@ -34,7 +34,15 @@ def read_rows(path: Path) -> list[Row]:
     Raises:
         InputError: the file is no study, has no such trial, or is about several services or machines.
     """
-    frame = trusted(open_study(path))
+    return open_loop_rows(trusted(open_study(path)), path)
+
+
+def open_loop_rows(frame: pl.DataFrame, path: Path) -> list[Row]:
+    """The same of a study that has been read from `path`.
+
+    Raises:
+        InputError: it has no such trial, or is about several services or machines.
+    """
     quantities = [n for n in frame.columns if n in _QUANTITIES or quantile_of(n) is not None]
     for name in ("power_w", "qps_offered"):
         if name not in frame.columns:

@@ -12,14 +12,11 @@ import polars as pl
 
 from bayop.errors import InputError
 from bayop.study.table.check import at_lines, at_rows, check_study, columns_of, from_text
+from bayop.study.table.parquet import MAGIC, read_parquet, write_parquet
 from bayop.study.table.published import import_published, layout_of
-from bayop.study.table.schema import VERSION, in_order
+from bayop.study.table.schema import in_order
 from bayop.study.table.text import CsvText, read_bytes
 
-METADATA_KEY: Final = "bayop.study"
-"""The key of a Parquet file's metadata that says which version of the schema it follows."""
-
-_PARQUET_MAGIC: Final = b"PAR1"
 _OWN_MARKS: Final = ("study", "trial", "target")
 
 
@@ -33,7 +30,7 @@ def open_study(path: Path, *, columns: Sequence[str] | None = None) -> pl.DataFr
     Raises:
         InputError: with the file, and where there are any, line and column, for whatever breaks a rule of the schema.
     """
-    if read_bytes(path, len(_PARQUET_MAGIC)) == _PARQUET_MAGIC:
+    if read_bytes(path, len(MAGIC)) == MAGIC:
         return _open_parquet(path, columns)
     text = CsvText(path)
     layout = None if any(mark in text.header for mark in _OWN_MARKS) else layout_of(text.header)
@@ -68,7 +65,7 @@ def writer_of(path: Path) -> Callable[[pl.DataFrame, IO[bytes]], None]:
     Raises:
         InputError: the suffix is none of a study's.
     """
-    for suffix, write in ((".parquet", _write_parquet), (".csv", _write_csv), (".csv.gz", _write_csv_gz)):
+    for suffix, write in ((".parquet", write_parquet), (".csv", _write_csv), (".csv.gz", _write_csv_gz)):
         if path.name.endswith(suffix):
             return write
     raise InputError("a study is written as .parquet, .csv or .csv.gz", value=str(path))
@@ -97,23 +94,9 @@ def _open_csv(text: CsvText) -> pl.DataFrame:
 
 def _open_parquet(path: Path, wanted: Sequence[str] | None) -> pl.DataFrame:
     where = at_rows(path)
-    try:
-        version = pl.read_parquet_metadata(path).get(METADATA_KEY)
-        if version != VERSION:
-            hint = f"this is BayOp's own format, version {VERSION}; bayop study export writes it"
-            raise InputError(f"a Parquet study says {METADATA_KEY}", value=version, place=str(path), hint=hint)
-        table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        names = table.collect_schema().names()
-        columns_of(names, where)
-        frame = table.select(n for n in names if wanted is None or n in wanted).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, OverflowError, MemoryError) as error:
-        # A damaged file may say anything about itself.
-        raise InputError("a Parquet study is whole", place=str(path), hint=_first_line(error)) from error
+    names, frame = read_parquet(path, wanted)
+    columns_of(names, where)
     return check_study(frame, where, whole=wanted is None)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _write_csv(frame: pl.DataFrame, file: IO[bytes]) -> None:
@@ -126,15 +109,11 @@ def _write_csv_gz(frame: pl.DataFrame, file: IO[bytes]) -> None:
         _write_csv(frame, cast("IO[bytes]", packed))
 
 
-def _write_parquet(frame: pl.DataFrame, file: IO[bytes]) -> None:
-    frame.write_parquet(file, metadata={METADATA_KEY: VERSION})
-
-
 def _write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Writes beside the file, then puts it in its place: readers see the old one or the new one, also after a crash."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with beside.open("wb") as file:
+        with beside.open("w+b") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())

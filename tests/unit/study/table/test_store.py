@@ -223,8 +223,16 @@ def test_a_file_that_is_no_study_is_refused(tmp_path: Path, content: bytes) -> N
 
 
 def test_parquet_of_somebody_else_is_refused(tmp_path: Path) -> None:
-    study_frame().write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet: a Parquet study says bayop.study"):
+    study_frame().write_parquet(tmp_path / "a.parquet", metadata={"bayop.study": "1"})
+    with pytest.raises(InputError, match=r"a\.parquet: a Parquet study is whole, and written by BayOp"):
+        open_study(tmp_path / "a.parquet")
+
+
+def test_parquet_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("bayop.study.table.parquet.VERSION", "2")
+        write_study(study_frame(), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a\.parquet: a study follows version 1 of the schema, but got '2'"):
         open_study(tmp_path / "a.parquet")
 
 
