@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 
 from bayop.errors import InputError
 from bayop.interrupts.batch import BadRecordError, Batch
@@ -49,7 +50,8 @@ def join(log: Log, parts: Iterable[tuple[Piece, Summary | None]]) -> Summary:
     for piece, part in parts:
         try:
             if whole is None:
-                whole = part
+                # The parts stay as they are; those that a cluster returns could not be changed anyway.
+                whole = deepcopy(part)
             elif part is not None:
                 whole.merge(part)
         except BadRecordError as error:

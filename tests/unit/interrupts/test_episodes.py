@@ -8,7 +8,7 @@ from bayop.interrupts.episodes import Episodes, Run
 from bayop.interrupts.intlog import layout_of
 
 LAYOUT = layout_of(16, tsc_hz=1_000_000, energy_unit_j=None)
-intervals = st.lists(st.tuples(st.integers(1, 1000), st.integers(0, 1200)), max_size=30)
+intervals = st.lists(st.tuples(st.integers(1, 1000), st.integers(0, 1200)), max_size=20)
 
 
 def episodes_of(pairs: list[tuple[int, int]]) -> Episodes:

@@ -74,11 +74,11 @@ def test_a_driver_that_keeps_a_record_per_sample_is_pointed_out(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("block_bytes", [300, 2000, 2**20])
-@pytest.mark.parametrize("piece_bytes", [500, 3000, 2**20])
+@pytest.mark.parametrize("piece_bytes", [1000, 3000, 2**20])
 def test_the_summary_does_not_depend_on_how_the_log_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int, piece_bytes: int
 ) -> None:
-    log = open_log(write_lines(tmp_path / "log", drawn_lines(200, seed=1)))
+    log = open_log(write_lines(tmp_path / "log", drawn_lines(120, seed=1)))
     whole = state_of(summarise(log))
     monkeypatch.setattr(log_module, "BLOCK_BYTES", block_bytes)
     monkeypatch.setattr(log_module, "PIECE_BYTES", piece_bytes)
