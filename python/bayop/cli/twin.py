@@ -11,6 +11,7 @@ EXAMPLE: Final = """\
   bayop twin validate --data study_memcached.csv
   bayop twin fit --data study_silo.csv --profile linux-silo --out fitted.toml
   bayop twin crossvalidate --data study_silo.csv --profile linux-silo
+  bayop twin generality
 """
 
 ACTIONS: Final[dict[str, str]] = {
@@ -18,6 +19,7 @@ ACTIONS: Final[dict[str, str]] = {
     "validate": "simulate every measured cell of a study and show how far the twin is off",
     "fit": "fit numbers of a profile to measured cells and write the profile",
     "crossvalidate": "fit on all loads of a study but one and predict that one, for every load",
+    "generality": "search services of microseconds to seconds on four machines and show what is saved",
 }
 
 

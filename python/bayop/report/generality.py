@@ -1,0 +1,82 @@
+"""The generality experiment in one figure: what a search saves, for every service on every machine."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from bayop.report.style import COLOURS, FAINT, INK, OTHER_COLOUR
+from bayop.report.svg import Drawing
+from bayop.study.generality import PUBLISHED, Outcome
+
+_COLOURS: Final = (COLOURS["bayop-linux"], COLOURS["itr-only"], COLOURS["bayop-ebbrt"])
+_MARKERS: Final = ("o", "s", "^")
+
+
+def drawing(outcomes: Sequence[Outcome]) -> Drawing:
+    """The figure with the words that stand for it."""
+    low, high = (f"{100 * share:.0f}" for share in PUBLISHED)
+    return Drawing(
+        name="generality",
+        title="Power saved on different machines",
+        description="Savings of power against the default policy, a row for each service on each machine.",
+        caption=f"Each mark is the median search at one load, its line the range over searches; bars beside them are "
+        f"the best setting of a sweep. The band is what [D] reports for Tailbench, {low} to {high} %.",
+        figure=draw_savings(outcomes),
+    )
+
+
+def draw_savings(outcomes: Sequence[Outcome]) -> Figure:
+    """Savings of every case: services below each other, a row a machine, a mark a load."""
+    services = list(dict.fromkeys(o.service for o in outcomes))
+    machines = list(dict.fromkeys(o.machine for o in outcomes))
+    shares = sorted({o.load_share for o in outcomes})
+    figure = Figure(figsize=(5.4, 0.9 + 0.21 * len(services) * (len(machines) + 1)), layout="constrained")
+    axes = figure.subplots()
+    axes.axvspan(*(100 * share for share in PUBLISHED), color=FAINT, alpha=0.35, linewidth=0)
+    axes.axvline(0.0, color=INK, linewidth=0.7)
+    ticks: dict[float, str] = {}
+    for i, service in enumerate(services):
+        top = i * (len(machines) + 1.0)
+        axes.text(
+            0.0, top - 0.75, service, transform=axes.get_yaxis_transform(), fontweight="bold", va="center", fontsize=8.5
+        )
+        for j, machine in enumerate(machines):
+            ticks[top + j] = machine
+            rows = [o for o in outcomes if (o.service, o.machine) == (service, machine)]
+            _draw_row(axes, top + j, rows, shares)
+    axes.set_yticks(list(ticks), list(ticks.values()))
+    axes.set_ylim(max(ticks) + 0.6, -1.2)
+    axes.set_xlabel("power saved against the default policy (%)")
+    axes.grid(visible=False, axis="y")
+    figure.legend(handles=_key(shares), loc="outside upper center", ncols=2)
+    return figure
+
+
+def _draw_row(axes: Axes, y: float, rows: Sequence[Outcome], shares: Sequence[float]) -> None:
+    for share, colour, marker in zip(shares, _COLOURS, _MARKERS, strict=False):
+        here = [o for o in rows if o.load_share == share]
+        if not here:
+            continue
+        at = y + 0.3 * (shares.index(share) - (len(shares) - 1) / 2)
+        savings = [100 * o.saving for o in here]
+        possible = 100 * statistics.median(o.possible_saving for o in here)
+        axes.plot([possible, possible], [at - 0.17, at + 0.17], color=colour, linewidth=1.2)
+        axes.plot([min(savings), max(savings)], [at, at], color=colour)
+        face = colour if all(o.meets_slo for o in here) else "none"
+        axes.plot(statistics.median(savings), at, marker, color=colour, markersize=4.5, markerfacecolor=face)
+
+
+def _key(shares: Sequence[float]) -> list[Line2D | Patch]:
+    marks: list[Line2D | Patch] = [
+        Line2D([], [], color=colour, marker=marker, linestyle="", markersize=5, label=f"{share:.0%} of peak")
+        for share, colour, marker in zip(shares, _COLOURS, _MARKERS, strict=False)
+    ]
+    bound = Line2D([], [], color=OTHER_COLOUR, marker="|", linestyle="", markersize=7, label="best of a sweep")
+    return [*marks, bound, Patch(color=FAINT, alpha=0.35, label="[D], Tailbench")]
