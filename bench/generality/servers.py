@@ -91,7 +91,7 @@ def _draw_frequencies(rng: np.random.Generator) -> list[float]:
 def _fastest(profile: _core.Profile, qps: float) -> dict[str, float]:
     space = profile_space(profile)
     setting: Setting = {k.id: k.numbers()[0 if k.safest == "low" else -1] for k in space.knobs}
-    run = simulation_run(setting, qps=qps, requests=_PROBE_REQUESTS, seed=1)
+    run = simulation_run(profile, setting, load=qps, requests=_PROBE_REQUESTS, seed=1)
     return dict(simulate(profile, [run], threads=1)[0].quantities)
 
 

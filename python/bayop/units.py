@@ -17,7 +17,8 @@ from bayop.errors import InputError
 HOUR_S: Final = 3600.0
 HOURS_PER_YEAR: Final = 24 * 365.25
 
-# For each unit: its dimension and its size in the dimension's base unit (s, Hz, W, J, requests/s, 1).
+# For each unit: its dimension and its size in the dimension's base unit (s, Hz, W, J, requests/s, B, 1). A KB is
+# 1024 B, as NetPIPE has it.
 _UNITS: Final[dict[str, tuple[str, float]]] = {
     "ns": ("time", 1e-9),
     "us": ("time", 1e-6),
@@ -41,6 +42,10 @@ _UNITS: Final[dict[str, tuple[str, float]]] = {
     "qps": ("rate", 1.0),
     "kqps": ("rate", 1e3),
     "Mqps": ("rate", 1e6),
+    "B": ("size", 1.0),
+    "KB": ("size", 1024.0),
+    "KiB": ("size", 1024.0),
+    "MiB": ("size", 1048576.0),
     "%": ("ratio", 1e-2),
 }
 
@@ -103,7 +108,7 @@ def parse_quantity(text: str, to: str, *, unit_required: bool = False) -> float:
 
 
 def dimension_of(unit: str) -> str:
-    """What a unit measures: `time`, `frequency`, `power`, `energy`, `rate` or `ratio`.
+    """What a unit measures: `time`, `frequency`, `power`, `energy`, `rate`, `size` or `ratio`.
 
     Raises:
         InputError: the unit is unknown.
@@ -112,7 +117,7 @@ def dimension_of(unit: str) -> str:
 
 
 def base_value(value: float, unit: str) -> float:
-    """`value` in `unit`, expressed in the base unit of its dimension (s, Hz, W, J, requests/s, 1)."""
+    """`value` in `unit`, expressed in the base unit of its dimension (s, Hz, W, J, requests/s, B, 1)."""
     return value * _lookup(unit)[1]
 
 

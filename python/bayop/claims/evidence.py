@@ -112,7 +112,8 @@ class Evidence:
             profile = load_profile(f"{os}-{app}")
             results = simulate_cells(profile, some, requests=_CELL_REQUESTS, seed=self._seed, threads=self._threads)
             rows += [
-                {"os": os, "qps_offered": cell.qps, "rx_usecs": cell.rx_usecs, "freq_mhz": cell.freq_mhz, "cap_w": None}
+                {"os": os, "qps_offered": cell.load, "rx_usecs": cell.rx_usecs, "freq_mhz": cell.freq_mhz}
+                | {"cap_w": None}
                 | {name: seen[name] for name in _MEASURED if name in seen}
                 for cell, seen in zip(some, results, strict=True)
             ]

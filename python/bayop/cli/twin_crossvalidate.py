@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
     profile = load_profile(args.profile)
     cells = cells_to_fit(args)
-    loads = sorted({cell.qps for cell in cells})
+    loads = sorted({cell.load for cell in cells})
     if len(loads) < 2:
         raise InputError("a cross-validation needs cells at two loads or more", value=f"{len(loads)} load")
     parameters = parameters_to_fit(args, profile)
@@ -46,13 +46,13 @@ def run(args: argparse.Namespace) -> int:
     with progress("sweeps", args.sweeps * len(loads)) as bar:
         for number, held_out in enumerate(loads):
             start = scattered(profile, parameters, relative_sd=args.scatter, seed=args.seed + number)
-            seen = [cell for cell in cells if cell.qps != held_out]
+            seen = [cell for cell in cells if cell.load != held_out]
             fit = calibrate(args, start, seen, parameters, bar)
-            unseen = [cell for cell in cells if cell.qps == held_out]
+            unseen = [cell for cell in cells if cell.load == held_out]
             predicted = compare(
                 fit.profile, unseen, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads
             )
-            results.append(([qps for qps in loads if qps != held_out], errors_by_load(predicted)[0]))
+            results.append(([load for load in loads if load != held_out], errors_by_load(predicted)[0]))
             bar.reach(args.sweeps * (number + 1))
     if args.json:
         for fitted, errors in results:

@@ -29,7 +29,7 @@ EXAMPLE: Final = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     add_problem(parser)
-    twin_flags.add_loads(parser, "fit the cells at these loads, requests/s")
+    twin_flags.add_loads(parser, "fit the cells at these loads, requests/s or message sizes such as 64KB")
     parser.add_argument(
         "--out",
         type=arguments.reader(arguments.path, "--out"),
@@ -51,7 +51,7 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
         type=lambda text: [part.strip() for part in text.split(",")],
         default=["application"],
         metavar="KEY,...",
-        help="numbers of the profile by their dotted keys, or the groups application, system, power "
+        help="numbers of the profile by their dotted keys, or the groups application, system, power, exchange "
         "(default: application)",
     )
     parser.add_argument(
@@ -149,7 +149,7 @@ def _unwritable(out: Path, why: str | None) -> InputError:
 
 
 def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]], fitted: list[Cell]) -> None:
-    loads = {cell.qps for cell in fitted}
+    loads = {cell.load for cell in fitted}
     if args.json:
         changes = {
             key: {"before": round_significant(fit.before[key]), "after": round_significant(value)}
@@ -158,7 +158,7 @@ def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]
         print_json({"event": "fit", "profile": args.profile, "parameters": changes, "out": str(args.out)})
         for stage, rows in errors.items():
             for row in rows:
-                fitted_here = row.qps in loads
+                fitted_here = row.load in loads
                 print_json(twin_flags.errors_event(args.profile, row, event=stage, fitted=fitted_here))
         return
     table = new_table()
@@ -169,5 +169,5 @@ def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]
     console().print(table)
     for stage, rows in errors.items():
         console().print(f"[bold]Errors {stage} the fit[/bold], at loads that are fitted or predicted")
-        console().print(twin_flags.error_table(("fitted" if row.qps in loads else "predicted", row) for row in rows))
+        console().print(twin_flags.error_table(("fitted" if row.load in loads else "predicted", row) for row in rows))
     console().print(f"[bold]Written:[/bold] {args.out}")

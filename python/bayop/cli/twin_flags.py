@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli import arguments
 from bayop.cli.output import new_table, round_significant
 from bayop.errors import InputError
+from bayop.units import parse_quantity
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from bayop.study.validate import Cell, Errors
 
 _MOST_THREADS: Final = 1024
+_MOST_MESSAGE_BYTES: Final = 2.0**24
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +58,30 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def message_bytes(text: str) -> float:
+    """The message size of a closed loop in bytes: `64`, `64KB` (65,536 B, as NetPIPE has it).
+
+    Raises:
+        InputError: no size, or more than the twin takes.
+    """
+    value = parse_quantity(text, "B")
+    if not 1.0 <= value <= _MOST_MESSAGE_BYTES or value % 1:
+        raise InputError("a message has a whole number of bytes, from 1B to 16MiB", value=text)
+    return value
+
+
 def loads(text: str) -> list[float]:
-    """Loads in requests/s: `200000,600kqps`."""
-    return [arguments.qps(part.strip()) for part in text.split(",")]
+    """Loads in requests/s, or message sizes with their unit: `200000,600kqps`, `64B,512KB`."""
+    return [_load(part.strip()) for part in text.split(",")]
+
+
+def _load(text: str) -> float:
+    return message_bytes(text) if text.endswith("B") else arguments.qps(text)
+
+
+def load_text(errors: Errors) -> str:
+    """A load for people: `600K` requests/s, `64 B` messages."""
+    return f"{errors.load:g} B" if errors.is_closed_loop else f"{errors.load / 1000:g}K"
 
 
 def add_loads(parser: argparse.ArgumentParser, what: str) -> None:
@@ -67,12 +90,12 @@ def add_loads(parser: argparse.ArgumentParser, what: str) -> None:
         "--loads",
         type=arguments.reader(loads, "--loads"),
         default=[],
-        metavar="QPS,...",
+        metavar="LOAD,...",
         help=f"{what} (default: all in the file)",
     )
 
 
-def cells_of(path: Path, *, os: str | None, qps: Sequence[float] = ()) -> list[Cell]:
+def cells_of(path: Path, *, os: str | None, loads: Sequence[float] = ()) -> list[Cell]:
     """The cells of a study on one operating system (or all) at some loads (or all).
 
     Raises:
@@ -85,10 +108,10 @@ def cells_of(path: Path, *, os: str | None, qps: Sequence[float] = ()) -> list[C
     if os is not None and os not in systems:
         hint = f"it has {', '.join(systems)}"
         raise InputError("the study has trials of this operating system", value=os, place="--os", hint=hint)
-    return cells_at([cell for cell in cells if os in (None, cell.os)], qps)
+    return cells_at([cell for cell in cells if os in (None, cell.os)], loads)
 
 
-def cells_at(cells: Sequence[Cell], qps: Sequence[float]) -> list[Cell]:
+def cells_at(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
     """Those of the cells that were measured at some loads (or all).
 
     Raises:
@@ -96,7 +119,7 @@ def cells_at(cells: Sequence[Cell], qps: Sequence[float]) -> list[Cell]:
     """
     from bayop.study.validate import select_loads
 
-    return arguments.reader(partial(select_loads, cells), "--loads")(qps)
+    return arguments.reader(partial(select_loads, cells), "--loads")(loads)
 
 
 def app_of(path: Path) -> str:
@@ -124,7 +147,7 @@ def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:
     event: dict[str, object] = {
         "app": app,
         "os": errors.os,
-        "load": int(errors.qps) if float(errors.qps).is_integer() else errors.qps,
+        "load": int(errors.load) if float(errors.load).is_integer() else errors.load,
         "cells": errors.cells,
         "mape_pct": _per_cent(errors.mape),
         "mape_all_cells_pct": _per_cent(errors.mape_all),
@@ -135,25 +158,32 @@ def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:
 
 
 def error_table(rows: Iterable[tuple[str, Errors]]) -> Table:
-    """Errors for people: a row of mean absolute errors for every load, one of signed errors for its default policy."""
-    from bayop.study.validate import LATENCIES, QUANTITIES, SATURATED
+    """Errors for people: a row of mean absolute errors for every load, one of signed errors for its default policy.
 
-    table = new_table(f"p99, p50: cells below {SATURATED:g} utilization; default policy: signed errors")
+    All rows are of one kind of loop.
+    """
+    from bayop.study.validate import CLOSED_LOOP_QUANTITIES, LATENCIES, QUANTITIES, SATURATED
+
+    some = list(rows)
+    closed = any(errors.is_closed_loop for _, errors in some)
+    names, twice = (CLOSED_LOOP_QUANTITIES, ()) if closed else (QUANTITIES, LATENCIES)
+    note = "" if closed else f"p99, p50: cells below {SATURATED:g} utilization; "
+    table = new_table(f"{note}default policy: signed errors")
     table.add_column("", no_wrap=True)
-    table.add_column("load", justify="right")
+    table.add_column("message" if closed else "load", justify="right")
     table.add_column("cells", justify="right")
-    for name in QUANTITIES:
+    for name in names:
         table.add_column(_HEADERS[name], justify="right")
-    for name in LATENCIES:
+    for name in twice:
         table.add_column(f"{_HEADERS[name]} all", justify="right")
-    for label, errors in rows:
+    for label, errors in some:
         if errors.cells:
-            cells = [f"{e:.1%}" if (e := errors.mape.get(name)) is not None else "-" for name in QUANTITIES]
-            cells += [f"{e:.1%}" if (e := errors.mape_all.get(name)) is not None else "-" for name in LATENCIES]
-            table.add_row(label, f"{errors.qps / 1000:g}K", str(errors.cells), *cells)
+            cells = [f"{e:.1%}" if (e := errors.mape.get(name)) is not None else "-" for name in names]
+            cells += [f"{e:.1%}" if (e := errors.mape_all.get(name)) is not None else "-" for name in twice]
+            table.add_row(label, load_text(errors), str(errors.cells), *cells)
         if errors.default:
-            cells = [f"{e:+.1%}" if (e := errors.default.get(name)) is not None else "-" for name in QUANTITIES]
-            table.add_row("  default", f"{errors.qps / 1000:g}K", "1", *cells)
+            cells = [f"{e:+.1%}" if (e := errors.default.get(name)) is not None else "-" for name in names]
+            table.add_row("  default", load_text(errors), "1", *cells)
     return table
 
 
@@ -163,6 +193,9 @@ _HEADERS = {
     "p50_us": "p50",
     "utilization": "util.",
     "interrupts_per_s": "int/s",
+    "roundtrip_us": "round trip",
+    "energy_j": "energy",
+    "instructions": "instr.",
 }
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 EXAMPLE: Final = """\
   bayop twin validate --data study_memcached.csv
   bayop twin validate --data study_silo.csv --os linux --loads 200kqps --json
+  bayop twin validate --data study_netpipe.csv --requests 8000
   bayop twin validate --data my_sweep.csv --os linux --profile my_server.toml
 """
 
@@ -22,9 +23,11 @@ EXAMPLE: Final = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     twin_flags.add_data(parser)
-    parser.add_argument("--app", help="the application that was measured (default: as the study or the file's name says)")
+    parser.add_argument(
+        "--app", help="the application that was measured (default: as the study or the file's name says)"
+    )
     parser.add_argument("--os", help="only this operating system (default: every one in the file)")
-    twin_flags.add_loads(parser, "only these loads, requests/s")
+    twin_flags.add_loads(parser, "only these loads, requests/s or message sizes such as 64KB")
     parser.add_argument(
         "--profile", metavar="NAME|FILE", help="the server (default: the built-in profile OS-APP of every system)"
     )
@@ -36,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Simulates every cell and prints the errors."""
     from bayop.study.validate import compare, errors_by_load
 
-    cells = twin_flags.cells_of(args.data, os=args.os, qps=args.loads)
+    cells = twin_flags.cells_of(args.data, os=args.os, loads=args.loads)
     systems = sorted({cell.os for cell in cells})
     app, profiles = _profiles(args, systems)
     comparisons = []

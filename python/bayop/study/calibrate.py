@@ -29,6 +29,8 @@ TOLERANCES: Final[Mapping[str, float]] = {
     "p50_us": 0.04,
     "p90_us": 0.08,
     "p99_us": 0.05,
+    "roundtrip_us": 0.03,
+    "instructions": 0.08,
 }
 """Relative errors that weigh equally."""
 
@@ -49,6 +51,22 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "os.idle_loop_kcycles",
         "os.idle_loop_us",
         "os.idle_loop_on_path_share",
+        "machine.nic.tx_completion_us",
+    ),
+    "exchange": (
+        "app.request_kcycles",
+        "app.after_response_kcycles",
+        "exchange.copy_kcycles_per_kib",
+        "exchange.wire_us",
+        "exchange.kinstructions_per_kib",
+        "app.request_kinstructions",
+        "app.interrupt_kinstructions",
+        "os.interrupt_kcycles",
+        "os.packet_kcycles",
+        "os.tx_clean_kcycles",
+        "os.idle_loop_kcycles",
+        "os.idle_loop_us",
+        "machine.nic.coalesce_us",
         "machine.nic.tx_completion_us",
     ),
     "power": (
@@ -261,7 +279,7 @@ def _weighted_errors(cell: Cell, simulated: Mapping[str, float]) -> Vector:
     for name, tolerance in TOLERANCES.items():
         measured, value = cell.measured.get(name), simulated.get(name)
         if measured is not None and value is not None:
-            latency = name.endswith("_us")
-            weight = _SATURATED_WEIGHT if latency and cell.is_saturated else 1.0
+            queues = name.endswith("_us") and not cell.is_closed_loop
+            weight = _SATURATED_WEIGHT if queues and cell.is_saturated else 1.0
             errors.append(weight * np.log(value / measured) / tolerance)
     return np.array(errors)

@@ -27,8 +27,9 @@ class TwinMachine:
         """Simulates a window for every question."""
         runs = [
             simulation_run(
+                self._profile,
                 default_setting(self.space) if question.setting is None else question.setting,
-                qps=question.qps,
+                load=question.qps,
                 requests=requests,
                 seed=question.seed,
             )

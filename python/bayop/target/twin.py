@@ -20,6 +20,9 @@ from bayop.target.profile_library import read_profile
 REQUESTS_PER_WINDOW: Final = 200_000
 """Simulated requests in one measurement window; more make the window longer and the quantiles sharper."""
 
+ROUND_TRIPS_PER_WINDOW: Final = 5_000
+"""About as many round trips in one window of a closed loop, as NetPIPE does."""
+
 BATCHES: Final = 8
 """Independent parts of one window, from whose scatter the window's noise is known."""
 
@@ -37,6 +40,9 @@ QUANTITIES: Final = frozenset(
 )  # fmt: skip
 """What every window of the twin shows."""
 
+CLOSED_LOOP_QUANTITIES: Final = frozenset({"roundtrips", "roundtrip_us", "goodput_mibit_s", "instructions"})
+"""What it shows beside those of a closed loop; its latencies are those of round trips."""
+
 # Relative sd of the power and utilization of a window of `REQUESTS_PER_WINDOW`, from 30 seeds at 400K requests/s.
 _NOISE: Final = {"power_w": 0.002, "energy_j": 0.002, "utilization": 0.003}
 # Queues are empty at first; what the clients see before they have filled is not counted.
@@ -44,6 +50,8 @@ _LEAST_WARMUP_S: Final = 0.05
 _WARMUP_SHARE: Final = 0.1
 # Successive latencies are correlated: a sample quantile scatters about twice as far as that of independent draws.
 _CORRELATION: Final = 2.0
+# Quantities that grow with the length of the window.
+_TOTALS: Final = frozenset({"energy_j", "duration_s", "roundtrips", "instructions"})
 # Quantiles whose noise is known: their share, and the shares between which the density of latencies is taken.
 _NEIGHBOURS: Final = {
     "p50_us": (0.5, 0.05, 0.9),
@@ -58,51 +66,61 @@ class TwinTarget:
 
     Args:
         profile: The server.
-        qps: Offered load, in requests/s.
+        qps: Offered load in requests/s, of an open loop.
+        message_bytes: Size of the message, of a closed loop.
         seed: Seed of everything random; the same seed gives the same sequence of measurements.
         requests: Simulated requests in one window.
 
     Raises:
-        InputError: the load is no positive number.
+        InputError: the load is no positive number, or not of the profile's kind.
     """
 
     name = "twin"
 
-    def __init__(self, profile: _core.Profile, *, qps: float, seed: int, requests: int = REQUESTS_PER_WINDOW) -> None:
-        if not (math.isfinite(qps) and qps > 0):
-            raise InputError("a load is a positive number of requests/s", value=qps)
+    def __init__(
+        self,
+        profile: _core.Profile,
+        *,
+        qps: float | None = None,
+        message_bytes: float | None = None,
+        seed: int,
+        requests: int | None = None,
+    ) -> None:
         self._profile = profile
-        self._qps = qps
+        self._load = check_load(profile, qps=qps, message_bytes=message_bytes)
         self._seed = seed
-        self._requests = requests
+        self._requests = requests or (ROUND_TRIPS_PER_WINDOW if profile.closed_loop else REQUESTS_PER_WINDOW)
         self._windows = 0
         self._space = profile_space(profile)
         self._setting = default_setting(self._space)
-        self.description = f"the twin {profile.name} at {qps:g} qps"
+        unit = "byte messages" if profile.closed_loop else "qps"
+        self.description = f"the twin {profile.name} at {self._load:g} {unit}"
 
     @classmethod
-    def from_profile(cls, name_or_file: str, *, qps: float, seed: int) -> TwinTarget:
+    def from_profile(
+        cls, name_or_file: str, *, qps: float | None = None, message_bytes: float | None = None, seed: int
+    ) -> TwinTarget:
         """The twin of a built-in profile or of a profile file.
 
         Raises:
-            InputError: there is no such profile, or its text breaks a rule.
+            InputError: there is no such profile, its text breaks a rule, or the load is not of its kind.
         """
-        return cls(load_profile(name_or_file), qps=qps, seed=seed)
+        return cls(load_profile(name_or_file), qps=qps, message_bytes=message_bytes, seed=seed)
 
     @property
     def space(self) -> Space:
-        """ITR-delay x frequency in the profile's steps; both can be left to the operating system."""
+        """ITR-delay x frequency in the profile's steps, frequency alone if it polls; all can be left to the system."""
         return self._space
 
     @property
     def quantities(self) -> frozenset[str]:
         """Everything that a window of the twin shows."""
-        return QUANTITIES
+        return quantities_of(self._profile)
 
     @property
     def qps(self) -> float:
-        """Offered load, in requests/s."""
-        return self._qps
+        """Offered load in requests/s; of a closed loop, which offers none, the message size in bytes."""
+        return self._load
 
     def apply(self, setting: Setting) -> Setting:
         """Selects what the next window simulates."""
@@ -124,9 +142,37 @@ class TwinTarget:
 
     def _window(self, setting: Setting, number: int) -> Measurement:
         seeds = np.random.SeedSequence([self._seed, number]).generate_state(BATCHES, np.uint64)
-        requests = max(self._requests // BATCHES, min(math.ceil(self._qps * LEAST_BATCH_S), MOST_BATCH_REQUESTS))
-        runs = [simulation_run(setting, qps=self._qps, requests=requests, seed=int(s)) for s in seeds]
+        requests = self._requests // BATCHES
+        if not self._profile.closed_loop:
+            requests = max(requests, min(math.ceil(self._load * LEAST_BATCH_S), MOST_BATCH_REQUESTS))
+        runs = [simulation_run(self._profile, setting, load=self._load, requests=requests, seed=int(s)) for s in seeds]
         return combine_batches(simulate(self._profile, runs, threads=1))
+
+
+def check_load(profile: _core.Profile, *, qps: float | None = None, message_bytes: float | None = None) -> float:
+    """The one of the two that the profile takes: a request rate or, in a closed loop, a message size.
+
+    Raises:
+        InputError: it is missing or no positive number, or the other one was given.
+    """
+    load, other = (message_bytes, qps) if profile.closed_loop else (qps, message_bytes)
+    what = "a message size in bytes" if profile.closed_loop else "a number of requests/s"
+    if other is not None or load is None:
+        hint = "closed loop: say --message, such as 64KB" if profile.closed_loop else "say --load, such as 400kqps"
+        raise InputError(f"the load of {profile.name} is {what}", value=other, hint=hint)
+    if not (math.isfinite(load) and load > 0):
+        raise InputError(f"a load is a positive {what.removeprefix('a ')}", value=load)
+    return load
+
+
+def polling(profile: _core.Profile) -> _core.Profile:
+    """The same server with cores that spin on their queues; it has no ITR-delay left to set."""
+    return profile.with_values({"os.dispatch": "polling"})
+
+
+def quantities_of(profile: _core.Profile) -> frozenset[str]:
+    """What every window of a profile's twin shows."""
+    return QUANTITIES | CLOSED_LOOP_QUANTITIES if profile.closed_loop else QUANTITIES
 
 
 def load_profile(name_or_file: str) -> _core.Profile:
@@ -162,24 +208,29 @@ def profile_space(profile: _core.Profile) -> Space:
     mhz = profile.freq_mhz
     gaps = {round(b - a, 6) for a, b in pairwise(mhz)}
     frequencies = Steps(mhz[0], mhz[-1], gaps.pop()) if len(gaps) == 1 else Choices(tuple(mhz))
-    return nic_and_cpu_space(Steps(low, high, step), frequencies, auto=True)
+    space = nic_and_cpu_space(Steps(low, high, step), frequencies, auto=True)
+    return Space(tuple(knob for knob in space.knobs if knob.id != RX_USECS)) if profile.polls else space
 
 
-def simulation_run(setting: Setting, *, qps: float, requests: int, seed: int) -> _core.Run:
-    """One run of the core for a setting; `auto` leaves a knob to the modelled policy."""
+def simulation_run(profile: _core.Profile, setting: Setting, *, load: float, requests: int, seed: int) -> _core.Run:
+    """One run of the core for a setting; `auto` leaves a knob to the modelled policy.
+
+    The load is in requests/s or, of a closed loop, in bytes a message.
+    """
 
     def fixed(knob_id: str) -> float | None:
-        value = setting[knob_id]
+        value = setting.get(knob_id, AUTO)
         return None if value == AUTO else float(value)
 
-    return {
-        "qps": qps,
+    run: _core.Run = {
         "requests": requests,
-        "warmup_s": max(_LEAST_WARMUP_S, _WARMUP_SHARE * requests / qps),
         "seed": seed,
         "rx_usecs": fixed(RX_USECS),
         "freq_mhz": fixed(FREQ_MHZ),
     }
+    if profile.closed_loop:
+        return {**run, "message_bytes": load}
+    return {**run, "qps": load, "warmup_s": max(_LEAST_WARMUP_S, _WARMUP_SHARE * requests / load)}
 
 
 def simulate(profile: _core.Profile, runs: Sequence[_core.Run], *, threads: int) -> list[Measurement]:
@@ -192,7 +243,8 @@ def simulate(profile: _core.Profile, runs: Sequence[_core.Run], *, threads: int)
         windows = _core.simulate(profile, list(runs), threads=threads)
     except _core.ProfileError as error:
         raise as_input_error(error) from error
-    return [_measurement(window) for window in windows]
+    sizes = [run.get("message_bytes") for run in runs]
+    return [_measurement(window, size) for window, size in zip(windows, sizes, strict=True)]
 
 
 def combine_batches(batches: Sequence[Measurement]) -> Measurement:
@@ -204,7 +256,7 @@ def combine_batches(batches: Sequence[Measurement]) -> Measurement:
     """
     count = len(batches)
     means = {name: statistics.fmean(b[name] for b in batches) for name in batches[0].quantities}
-    for total in ("energy_j", "duration_s"):
+    for total in means.keys() & _TOTALS:
         means[total] *= count
     noise = {}
     for name, expected in batches[0].relative_sd.items():
@@ -213,13 +265,27 @@ def combine_batches(batches: Sequence[Measurement]) -> Measurement:
     return Measurement(means, relative_sd=noise)
 
 
-def _measurement(window: Mapping[str, object]) -> Measurement:
+def _measurement(window: Mapping[str, object], message_bytes: float | None) -> Measurement:
     quantities = {k: float(v) for k in QUANTITIES if isinstance(v := window[k], int | float)}
     completed = window["completed"]
     if "p99_us" not in quantities or not isinstance(completed, int):
         raise InputError("a simulated window completes at least one request", hint="offer more load or more requests")
+    if message_bytes is not None:
+        quantities |= _round_trips(window, message_bytes)
     noise = {name: _quantile_noise(name, quantities, completed) for name in _NEIGHBOURS}
     return Measurement(quantities, relative_sd=_NOISE | noise)
+
+
+def _round_trips(window: Mapping[str, object], message_bytes: float) -> dict[str, float]:
+    """What a closed loop shows; goodput is what NetPIPE prints: one way, in Mibit/s."""
+    completed, duration_s, instructions = (float(str(window[k])) for k in ("completed", "duration_s", "instructions"))
+    roundtrip_s = duration_s / completed
+    return {
+        "roundtrips": completed,
+        "roundtrip_us": 1e6 * roundtrip_s,
+        "goodput_mibit_s": 8.0 * message_bytes / (0.5 * roundtrip_s) / 2**20,
+        "instructions": instructions,
+    }
 
 
 def _quantile_noise(name: str, quantities: Mapping[str, float], completed: int) -> float:

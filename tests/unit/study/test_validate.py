@@ -44,7 +44,7 @@ def test_only_uncapped_rows_count(study: Path) -> None:
 
 def test_loads_are_chosen_among_the_measured(study: Path) -> None:
     cells = read_cells(study)
-    assert {c.qps for c in select_loads(cells, [500_000.0])} == {500_000.0}
+    assert {c.load for c in select_loads(cells, [500_000.0])} == {500_000.0}
     assert select_loads(cells, []) == cells
     with pytest.raises(InputError, match=r"measured.*300000") as error:
         select_loads(cells, [300_000.0])
@@ -53,7 +53,7 @@ def test_loads_are_chosen_among_the_measured(study: Path) -> None:
 
 def test_the_twin_agrees_with_what_it_wrote_itself(study: Path) -> None:
     errors = errors_by_load(compare(PROFILE, read_cells(study), requests=20_000, seed=1, threads=2))
-    assert [(e.os, e.qps, e.cells) for e in errors] == [("ebbrt", 200_000.0, 6), ("ebbrt", 500_000.0, 6)]
+    assert [(e.os, e.load, e.cells) for e in errors] == [("ebbrt", 200_000.0, 6), ("ebbrt", 500_000.0, 6)]
     for row in errors:
         assert set(row.mape) == {"power_w", "p99_us", "p50_us", "utilization", "interrupts_per_s"}
         assert max(row.mape.values()) < 0.04

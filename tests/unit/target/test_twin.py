@@ -76,16 +76,21 @@ def test_a_load_is_a_positive_number(qps: float) -> None:
 
 def test_auto_leaves_a_knob_to_the_modelled_policy() -> None:
     profile = load_profile("linux-memcached")
-    default = simulation_run(default_setting(profile_space(profile)), qps=2e5, requests=1000, seed=1)
+    default = simulation_run(profile, default_setting(profile_space(profile)), load=2e5, requests=1000, seed=1)
     assert (default["rx_usecs"], default["freq_mhz"]) == (None, None)
-    half = simulation_run({RX_USECS: 50.0, FREQ_MHZ: AUTO}, qps=2e5, requests=1000, seed=1)
+    half = simulation_run(profile, {RX_USECS: 50.0, FREQ_MHZ: AUTO}, load=2e5, requests=1000, seed=1)
     assert (half["rx_usecs"], half["freq_mhz"]) == (50.0, None)
 
 
 def test_a_window_without_an_answer_is_refused() -> None:
-    run = simulation_run(FAST, qps=0.01, requests=1, seed=1) | {"warmup_s": 0.0, "requests": None, "duration_s": 1e-5}
+    profile = load_profile("linux-memcached")
+    run = simulation_run(profile, FAST, load=0.01, requests=1, seed=1) | {
+        "warmup_s": 0.0,
+        "requests": None,
+        "duration_s": 1e-5,
+    }
     with pytest.raises(InputError, match="completes at least one request"):
-        simulate(load_profile("linux-memcached"), [run], threads=1)
+        simulate(profile, [run], threads=1)
 
 
 def test_errors_of_the_core_keep_rule_place_and_hint() -> None:
