@@ -122,7 +122,7 @@ def select(
     frame = trusted(study).filter(pl.col(f"asked.{RX_USECS}").is_not_null(), pl.col(f"asked.{FREQ_MHZ}").is_not_null())
     if _CAP in frame.columns:
         frame = frame.filter(pl.col(_CAP).is_null())
-    frame = frame.drop_nulls(["qps_offered", slo.quantity, "power_w"])
+    frame = frame.drop_nulls("qps_offered").filter(pl.col(slo.quantity) > 0.0, pl.col("power_w") > 0.0)
     if loads:
         _check_loads(loads, frame)
         frame = frame.filter(pl.col("qps_offered").is_in([float(q) for q in loads]))
@@ -170,10 +170,8 @@ def _selection(frame: pl.DataFrame, os: str, slo: Slo, least_delay_us: float) ->
         .agg(
             pl.col(slo.quantity).median().alias("latency_us"),
             pl.col("power_w").median(),
-            _median_or_null(frame, "utilization"),
-            (pl.col("power_w") / pl.col("interrupts_per_s")).median().alias(ENERGY_PER_INTERRUPT)
-            if "interrupts_per_s" in frame.columns
-            else pl.lit(None, pl.Float64).alias(ENERGY_PER_INTERRUPT),
+            _positive(frame, "utilization").median().alias("utilization"),
+            (pl.col("power_w") / _positive(frame, "interrupts_per_s")).median().alias(ENERGY_PER_INTERRUPT),
         )
         .sort(*_SETTING)
     )
@@ -189,5 +187,6 @@ def _selection(frame: pl.DataFrame, os: str, slo: Slo, least_delay_us: float) ->
     )
 
 
-def _median_or_null(frame: pl.DataFrame, name: str) -> pl.Expr:
-    return pl.col(name).median() if name in frame.columns else pl.lit(None, pl.Float64).alias(name)
+def _positive(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """A column where it has a logarithm, else null."""
+    return pl.when(pl.col(name) > 0.0).then(pl.col(name)) if name in frame.columns else pl.lit(None, pl.Float64)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import ModuleType
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -131,22 +130,17 @@ def _by_least_squares(cells: Cells, starts: Array) -> tuple[Array, Array]:
 
 
 def _by_adam(cells: Cells, starts: Array) -> tuple[Array, Array]:
-    def tensors(torch: ModuleType, *arrays: Array) -> list[Any]:
-        return [torch.tensor(array) for array in arrays]
-
-    def latency_loss(theta: Any, torch: ModuleType) -> Any:  # noqa: ANN401 -- tensors
-        delay, freq, measured = tensors(torch, cells.delay_us, cells.freq_ghz, cells.latency_us)
+    def latency_loss(theta: Any, delay: Any, freq: Any, measured: Any) -> Any:  # noqa: ANN401 -- tensors
         predicted = published.latency_us(theta[0].exp(), theta[1], theta[2].exp(), delay, freq)
         return ((predicted / measured - 1.0) ** 2).mean(dim=1)
 
-    latency = adam.minimise(latency_loss, starts)
-    log_wait = np.log(np.exp(latency[2]) * cells.delay_us)
-
-    def energy_loss(theta: Any, torch: ModuleType) -> Any:  # noqa: ANN401 -- tensors
-        wait, freq, measured = tensors(torch, log_wait, np.log(cells.freq_ghz), np.log(cells.energy_per_interrupt_j))
+    def energy_loss(theta: Any, wait: Any, freq: Any, measured: Any) -> Any:  # noqa: ANN401 -- tensors
         return ((published.log_energy_j(theta[0], theta[1], wait, freq) - measured) ** 2).mean(dim=1)
 
-    return latency, adam.minimise(energy_loss, _energy_starts(cells, starts))
+    latency = adam.minimise(latency_loss, (cells.delay_us, cells.freq_ghz, cells.latency_us), starts)
+    wait_us = np.exp(latency[2]) * cells.delay_us
+    logs = (np.log(wait_us), np.log(cells.freq_ghz), np.log(cells.energy_per_interrupt_j))
+    return latency, adam.minimise(energy_loss, logs, _energy_starts(cells, starts))
 
 
 def _energy_starts(cells: Cells, starts: Array) -> Array:

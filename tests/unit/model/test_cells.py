@@ -50,6 +50,18 @@ def test_leaves_out_the_default_policy_caps_and_what_is_not_trusted() -> None:
         assert len(select(frame, Slo.parse("p99<1s"))[0].cells) == 89
 
 
+def test_what_has_no_logarithm_was_not_measured() -> None:
+    first = pl.int_range(pl.len()) == 0
+    idle = study(
+        utilization=pl.when(first).then(0.0).otherwise(0.5),
+        interrupts_per_s=pl.when(first).then(0.0).otherwise(pl.col("interrupts_per_s")),
+    )
+    cells = select(idle, Slo.parse("p99<1s"))[0].cells
+    assert np.isnan(cells.utilization).sum() == np.isnan(cells.energy_per_interrupt_j).sum() == 1
+    broken = study(power_w=pl.when(first).then(0.0).otherwise(pl.col("power_w")))
+    assert len(select(broken, Slo.parse("p99<1s"))[0].cells) == 89
+
+
 def test_takes_the_delay_in_effect() -> None:
     frame = study(**{"effective.nic.rx_usecs": pl.col("asked.nic.rx_usecs") * 10.0})
     assert select(frame, Slo.parse("p99<1s"))[0].cells.delay_us.max() == 4000.0

@@ -58,7 +58,7 @@ def test_noise_makes_new_settings_no_easier_than_old_ones() -> None:
 def test_the_bootstrap_is_as_wide_as_the_noise() -> None:
     cells = published_cells(noise=0.02)
     whole = FITTER(cells)
-    intervals = bootstrap(partial(published_fit.fit, starts=whole.minima), cells, times=100, on_fit=nothing)
+    intervals = bootstrap(partial(published_fit.fit, starts=whole.minima), cells, times=60, on_fit=nothing)
     for load in TRUTH:
         for parameter in whole.parameters(load):
             interval = intervals[load][parameter.name]
