@@ -7,6 +7,7 @@ files under the same paths, and have BayOp installed.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from bayop.interrupts.summary import Summary
 
 _RETRIES: Final = 8
 """A piece that takes its node down so often will do so again."""
+_KNOCK_S: Final = 10.0
 
 
 def summarise_on_cluster(logs: Sequence[Log], address: str, on_piece: Callable[[], None]) -> list[Summary]:
@@ -33,8 +35,9 @@ def summarise_on_cluster(logs: Sequence[Log], address: str, on_piece: Callable[[
     """
     ray = _ray()
     try:
+        _knock(address)
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise UnsupportedError(
             "the Ray cluster can be reached", value=address, place="--ray", hint=str(error).partition("\n")[0]
         ) from error
@@ -52,6 +55,13 @@ def summarise_on_cluster(logs: Sequence[Log], address: str, on_piece: Callable[[
         ]
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raises an OSError when nobody listens; Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon:
+        socket.create_connection((host, int(port)), timeout=_KNOCK_S).close()
 
 
 def _get(ray: Any, reference: Any) -> Summary | None:  # noqa: ANN401 -- Ray is an extra, and has no types without it
