@@ -121,10 +121,10 @@ def _write(outcomes: Sequence[Outcome], folder: Path) -> None:
 
 def _table(outcomes: Sequence[Outcome]) -> Table:
     """A row for each load of each case, with the medians of its searches."""
-    table = new_table("saved: median of the searches; possible: the best of a coarse sweep; SLO: searches that met it")
+    table = new_table("the search in the middle of all at this load; SLO: searches that met it")
     for column in ("service", "machine"):
         table.add_column(column, no_wrap=True)
-    for column in ("load", "trials", "held", "saved", "possible", "SLO"):
+    for column in ("load", "trials", "held", "power", "saved", "SLO"):
         table.add_column(column, justify="right", no_wrap=True)
     rows: dict[tuple[str, str, float], list[Outcome]] = {}
     for outcome in outcomes:
@@ -139,8 +139,8 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
             f"{share:.0%}",
             f"{statistics.median(o.trials for o in here):g}",
             held,
+            f"{typical.power_w:.1f} W",
             f"{typical.saving:.1%}",
-            f"{typical.possible_saving:.1%}",
             f"{sum(o.meets_slo for o in here)}/{len(here)}",
         )
     return table

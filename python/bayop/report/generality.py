@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bayop.report.style import COLOURS, FAINT, INK, OTHER_COLOUR
+from bayop.report.style import COLOURS, FAINT, INK
 from bayop.report.svg import Drawing
 from bayop.study.generality import PUBLISHED, Outcome
 
@@ -26,8 +26,8 @@ def drawing(outcomes: Sequence[Outcome]) -> Drawing:
         name="generality",
         title="Power saved on different machines",
         description="Savings of power against the default policy, a row for each service on each machine.",
-        caption=f"Each mark is the median search at one load, its line the range over searches; bars beside them are "
-        f"the best setting of a sweep. The band is what [D] reports for Tailbench, {low} to {high} %.",
+        caption=f"Each mark is the median search at one load, its line the range over searches. The band is "
+        f"what [D] reports for Tailbench, {low} to {high} %.",
         figure=draw_savings(outcomes),
     )
 
@@ -55,7 +55,7 @@ def draw_savings(outcomes: Sequence[Outcome]) -> Figure:
     axes.set_ylim(max(ticks) + 0.6, -1.2)
     axes.set_xlabel("power saved against the default policy (%)")
     axes.grid(visible=False, axis="y")
-    figure.legend(handles=_key(shares), loc="outside upper center", ncols=2)
+    figure.legend(handles=_key(shares), loc="outside upper center", ncols=3)
     return figure
 
 
@@ -66,8 +66,6 @@ def _draw_row(axes: Axes, y: float, rows: Sequence[Outcome], shares: Sequence[fl
             continue
         at = y + 0.3 * (shares.index(share) - (len(shares) - 1) / 2)
         savings = [100 * o.saving for o in here]
-        possible = 100 * statistics.median(o.possible_saving for o in here)
-        axes.plot([possible, possible], [at - 0.17, at + 0.17], color=colour, linewidth=1.2)
         axes.plot([min(savings), max(savings)], [at, at], color=colour)
         face = colour if all(o.meets_slo for o in here) else "none"
         axes.plot(statistics.median(savings), at, marker, color=colour, markersize=4.5, markerfacecolor=face)
@@ -78,5 +76,4 @@ def _key(shares: Sequence[float]) -> list[Line2D | Patch]:
         Line2D([], [], color=colour, marker=marker, linestyle="", markersize=5, label=f"{share:.0%} of peak")
         for share, colour, marker in zip(shares, _COLOURS, _MARKERS, strict=False)
     ]
-    bound = Line2D([], [], color=OTHER_COLOUR, marker="|", linestyle="", markersize=7, label="best of a sweep")
-    return [*marks, bound, Patch(color=FAINT, alpha=0.35, label="[D], Tailbench")]
+    return [*marks, Patch(color=FAINT, alpha=0.35, label="[D], Tailbench")]

@@ -13,7 +13,6 @@ from bayop.study import generality
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generality, "_TRUTH_REQUESTS", 10_000)
     monkeypatch.setattr(generality, "_TRIAL_S", 1.0)
-    monkeypatch.setattr(generality, "_BOUND_REQUESTS", 3_000)
 
 
 def command(folder: Path, *flags: str) -> int:

@@ -26,7 +26,6 @@ OUTCOME = Outcome(
     utilization=0.5,
     saving=0.2,
     saving_ci=0.01,
-    possible_saving=0.25,
     meets_slo=True,
 )
 

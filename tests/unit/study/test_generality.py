@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from bayop.slo import Slo
@@ -53,14 +51,9 @@ def test_savings_are_paired_and_know_how_sure_they_are() -> None:
     assert half == pytest.approx(4.303 * 0.1 / 3, rel=1e-3)
 
 
-def test_no_setting_is_the_best_of_an_impossible_slo() -> None:
-    profile = load_profile("linux-img-dnn@epyc-ena")
-    assert math.isinf(generality.least_power_w(profile, Slo.parse("p99<100us"), 1000.0))
-
-
 @pytest.mark.slow
 def test_a_search_saves_power_and_holds_the_slo_whatever_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, smaller in {"_TRUTH_REQUESTS": 10_000, "_TRIAL_S": 2.0, "_BOUND_REQUESTS": 5_000}.items():
+    for name, smaller in {"_TRUTH_REQUESTS": 10_000, "_TRIAL_S": 2.0}.items():
         monkeypatch.setattr(generality, name, smaller)
     todo = cases(["img-dnn"], ["xeon-e5-2690", "epyc-ena"])
     searches: list[None] = []
@@ -75,5 +68,4 @@ def test_a_search_saves_power_and_holds_the_slo_whatever_the_threads(monkeypatch
     assert low.latency_us <= TOLERANCE * Slo.parse(low.slo).limit_us
     assert 0.1 < low.saving < 0.5
     assert low.saving == pytest.approx(1.0 - low.power_w / low.default_power_w, abs=1e-3)
-    assert low.saving <= low.possible_saving + 0.02
     assert list(generality.play(todo[:1], [0], threads=1)) == found[:1]
