@@ -6,12 +6,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.conftest import require
 
 from bayop.errors import UnsupportedError
 from bayop.interrupts.cluster import summarise_on_cluster
 from bayop.interrupts.log import open_log
 from bayop.testing.interrupt_logs import LINES, write_lines
-from tests.conftest import require
 
 
 def test_without_ray_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
