@@ -130,7 +130,7 @@ def test_a_driver_that_dies_goes_on_from_its_journal(cluster: TwoNodes, tmp_path
 
 def test_a_cluster_that_is_not_there_is_said_so(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    for address in ("127.0.0.1:1", "auto", "nonsense"):
+    for address in ("127.0.0.1:1", "ray://127.0.0.1:1", "nonsense"):
         words = [*SWEEP, *SMALL, "--ray", address, "--out", str(tmp_path / "sweep.csv")]
         run = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
         assert run.returncode == 4, run.stderr

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import threading
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -19,6 +20,8 @@ from bayop.errors import BayopError, UnsupportedError
 from bayop.study.sweep.makers import Maker
 from bayop.study.sweep.plan import Trial
 from bayop.study.sweep.trial import Outcome, run_trial
+
+_ANSWER_S: Final = 5.0
 
 RETRIES: Final = 10
 """How often a trial runs anew when its node or its process dies."""
@@ -80,15 +83,32 @@ def _connect(address: str) -> Any:  # noqa: ANN401 -- an optional package
     except ImportError as error:
         hint = "pip install 'bayop[ray]'; --processes needs nothing"
         raise UnsupportedError("a sweep on a cluster needs the ray package", hint=hint) from error
+    _check_reachable(address)
     in_main = threading.current_thread() is threading.main_thread()
     on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        hint = "ray start --head starts a cluster and says its address"
-        raise UnsupportedError("the Ray cluster can be reached", value=address, place="--ray", hint=hint) from error
+        raise _unreachable(address, error) from error
     finally:
         if in_main:
             # Ray has a way of its own to end with SIGTERM, which would skip ours.
             signal.signal(signal.SIGTERM, on_sigterm)
     return ray
+
+
+def _check_reachable(address: str) -> None:
+    """Refuses a head that does not answer; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=_ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        raise _unreachable(address, error) from error
+
+
+def _unreachable(address: str, error: Exception) -> UnsupportedError:
+    reason = str(error).strip().partition("\n")[0]
+    hint = f"{reason}; ray start --head starts a cluster and says its address"
+    return UnsupportedError("the Ray cluster can be reached", value=address, place="--ray", hint=hint)
