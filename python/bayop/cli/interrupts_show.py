@@ -120,9 +120,10 @@ def _print(logs: Sequence[Log], described: Sequence[_Numbers]) -> None:
     for name, numbers in zip(names, described, strict=True):
         for state, found in numbers["idle_states"].items():
             said = [f"{_written(value, '.6g')} {key}" for key, value in found.items()]
-            console().print(literal(f"{name}: {state} {', '.join(said)} (the driver's counters are not reliable)"))
+            doubt = " (the driver's counters are not reliable)" if "residency" in found else ""
+            console().print(literal(f"{name}: {state} {', '.join(said)}{doubt}"))
         if numbers["one_record_per_sample"]:
-            note = "every record is a sample: the driver kept one a millisecond, and the spacing is theirs"
+            note = "every record is a sample: interrupts were rare, or the driver kept only one record a millisecond"
             console().print(literal(f"{name}: {note}"))
 
 
