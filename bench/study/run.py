@@ -1,7 +1,8 @@
 """How fast, and in how much memory, a large study is opened, checked and asked for its Pareto front.
 
 Makes a study of a seeded space-filling design in Parquet, and opens it in processes of their own: whole, then only the
-columns of a front, whose front it draws. Prints a JSON line for each.
+columns of a front, whose front it finds. Prints a JSON line for each; on a busy machine (`load_average`) its CPU
+seconds say more than the clock.
 
 Example:
   python -m bench.study.run --trials 10000000 --out bench/study/results
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -22,6 +24,8 @@ import polars as pl
 from bench import environment
 
 from bayop import __version__
+from bayop.analysis.pareto import front
+from bayop.analysis.trade_off import TradeOff
 from bayop.study.table import open_study, trusted, write_study
 
 QUANTILES = {"p50_us": 0.55, "p90_us": 0.75, "p95_us": 0.85, "p99_us": 1.0}
@@ -62,18 +66,12 @@ def synthetic(trials: int, seed: int) -> pl.DataFrame:
     ).with_columns(pl.lit(word).alias(name) for name, word in words.items())
 
 
-def front(frame: pl.DataFrame) -> pl.DataFrame:
-    """The trials that no other beats in both power and p99."""
-    by_latency = frame.select("p99_us", "power_w").sort("p99_us", "power_w")
-    return by_latency.filter(pl.col("power_w") < pl.col("power_w").cum_min().shift().fill_null(float("inf")))
-
-
 def measure(what: str, path: Path) -> dict[str, object]:
     """Does one thing with the study in this process, and says what it took."""
     started, began_cpu_s = time.perf_counter(), time.process_time()
     frame = trusted(open_study(path, columns=None if what == "open whole" else FRONT_COLUMNS))
     opened = time.perf_counter()
-    on_front = front(frame).height
+    on_front = front(frame, TradeOff("p99_us", "power_w")).height
     ended = time.perf_counter()
     return {
         "what": what,
@@ -83,6 +81,7 @@ def measure(what: str, path: Path) -> dict[str, object]:
         "front_s": round(ended - opened, 2),
         "on_front": on_front,
         "cpu_s": round(time.process_time() - began_cpu_s, 2),
+        "load_average": round(os.getloadavg()[0], 1),
         "peak_resident_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10),
     }
 
