@@ -44,15 +44,16 @@ def draw_savings(outcomes: Sequence[Outcome]) -> Figure:
     ticks: dict[float, str] = {}
     for i, service in enumerate(services):
         top = i * (len(machines) + 1.0)
-        axes.text(
-            0.0, top - 0.75, service, transform=axes.get_yaxis_transform(), fontweight="bold", va="center", fontsize=8.5
-        )
+        ticks[top - 0.9] = service
         for j, machine in enumerate(machines):
             ticks[top + j] = machine
             rows = [o for o in outcomes if (o.service, o.machine) == (service, machine)]
             _draw_row(axes, top + j, rows, shares)
     axes.set_yticks(list(ticks), list(ticks.values()))
-    axes.set_ylim(max(ticks) + 0.6, -1.2)
+    for label in axes.get_yticklabels():
+        label.set_fontweight("bold" if label.get_text() in services else "normal")
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(max(ticks) + 0.6, -1.5)
     axes.set_xlabel("power saved against the default policy (%)")
     axes.grid(visible=False, axis="y")
     figure.legend(handles=_key(shares), loc="outside upper center", ncols=3)

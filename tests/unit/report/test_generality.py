@@ -41,7 +41,8 @@ def test_every_case_is_a_row_and_a_broken_slo_a_hollow_mark() -> None:
         figure = drawing(outcomes).figure
         figure.draw_without_rendering()
     (axes,) = figure.axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["epyc-ena", "xeon-e5-2690"] * 2
+    rows = ["xapian", "epyc-ena", "xeon-e5-2690", "sphinx", "epyc-ena", "xeon-e5-2690"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == rows
     assert "%" in axes.get_xlabel()
     marks = [line for line in axes.lines if line.get_marker() in {"o", "s"}]
     assert sorted(float(line.get_xdata()[0]) for line in marks) == [5.0, 20.0, 20.0, 20.0]  # type: ignore[index]
