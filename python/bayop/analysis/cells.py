@@ -55,7 +55,8 @@ def cells(frame: pl.DataFrame, quantities: Sequence[str], *, centre: Centre = "m
     if _all_distinct(frame, keys):
         return _each_alone(frame, keys, quantities)
     aggregates = [a for name in quantities for a in _aggregates(frame, name, centre)]
-    gathered = frame.group_by(keys).agg(pl.len().alias("repeats"), *aggregates)
+    grouped = frame.lazy().group_by(keys).agg(pl.len().alias("repeats"), *aggregates)
+    gathered = grouped.collect(engine="streaming")
     return _with_errors(gathered, keys, quantities, centre)
 
 

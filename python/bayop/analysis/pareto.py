@@ -18,8 +18,8 @@ from bayop.analysis.trade_off import TradeOff
 
 DRAWS: Final = 400
 _SAMPLE: Final = 20_000
-_FAR: Final = 4.0
-"""Standard errors within which a mean is looked for; one of 16,000 lies beyond."""
+_FAR: Final = 3.0
+"""Standard errors by which both of two means may err at once; one pair in 50,000 differs by more."""
 
 
 def front(cells: pl.DataFrame, trade_off: TradeOff) -> pl.DataFrame:
@@ -32,7 +32,7 @@ def front(cells: pl.DataFrame, trade_off: TradeOff) -> pl.DataFrame:
     if points.height > _SAMPLE:
         sample = points.gather_every(points.height // _SAMPLE).select(latency, cost).to_numpy().T
         steps = [values[on_front(*sample)] for values in sample]
-        points = points.filter(_unbeaten(points[latency], points[cost], *steps))
+        points = points.filter(pl.Series(_unbeaten(points[latency].to_numpy(), points[cost].to_numpy(), *steps)))
     at = on_front(points[latency].to_numpy(), points[cost].to_numpy())
     rows: list[int] = points["row"].to_numpy()[at].tolist()
     return cells[rows]
@@ -63,11 +63,16 @@ def _likely(cells: pl.DataFrame, trade_off: TradeOff, rng: np.random.Generator, 
     near = _near(cells.drop_nulls(trade_off.quantities), certain, trade_off).sort(*trade_off.quantities)
     points = [near[name].to_numpy() for name in trade_off.quantities]
     relative = [relative_error(near, name) for name in trade_off.quantities]
+    member = _member(points)
     hits = np.zeros(near.height)
     for _ in range(draws):
-        noisy = [x * np.exp(e * rng.standard_normal(len(x))) for x, e in zip(points, relative, strict=True)]
-        hits[on_front(*noisy)] += 1
-    marked = near.with_columns(pl.Series("front", _member(points)), pl.Series("on_front", hits / draws))
+        latency, cost = (x * np.exp(e * rng.standard_normal(len(x))) for x, e in zip(points, relative, strict=True))
+        # Few are left to sort once the noisy front of means has beaten the rest.
+        stairs = on_front(latency[member], cost[member])
+        steps, heights = latency[member][stairs], cost[member][stairs]
+        open_ = np.flatnonzero(_unbeaten(latency, cost, steps, heights))
+        hits[open_[on_front(latency[open_], cost[open_])]] += 1
+    marked = near.with_columns(pl.Series("front", member), pl.Series("on_front", hits / draws))
     return marked.filter(pl.col("front") | (pl.col("on_front") > 0))
 
 
@@ -92,10 +97,10 @@ def _near(cells: pl.DataFrame, certain: pl.DataFrame, trade_off: TradeOff) -> pl
     order = np.argsort(worst[latency])
     steps, heights = worst[latency][order], np.minimum.accumulate(worst[cost][order])
     best = {name: cells[name].to_numpy() * np.exp(-_FAR * relative_error(cells, name)) for name in (latency, cost)}
-    return cells.filter(_unbeaten(pl.Series(best[latency]), pl.Series(best[cost]), steps, heights))
+    return cells.filter(pl.Series(_unbeaten(best[latency], best[cost], steps, heights)))
 
 
-def _unbeaten(latency: pl.Series, cost: pl.Series, steps: np.ndarray, heights: np.ndarray) -> pl.Series:
+def _unbeaten(latency: np.ndarray, cost: np.ndarray, steps: np.ndarray, heights: np.ndarray) -> np.ndarray:
     """Whether no step of a falling staircase is both faster and cheaper than a point."""
-    lowest = np.concatenate(([np.inf], heights))[np.searchsorted(steps, latency.to_numpy(), side="left")]
-    return pl.Series(cost.to_numpy() <= lowest)
+    lowest = np.concatenate(([np.inf], heights))[np.searchsorted(steps, latency, side="left")]
+    return np.asarray(cost <= lowest)
