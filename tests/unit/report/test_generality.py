@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from bayop.report.generality import drawing
 from bayop.report.style import bayop_style
 from bayop.study.generality import Outcome
@@ -45,5 +47,5 @@ def test_every_case_is_a_row_and_a_broken_slo_a_hollow_mark() -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == rows
     assert "%" in axes.get_xlabel()
     marks = [line for line in axes.lines if line.get_marker() in {"o", "s"}]
-    assert sorted(float(line.get_xdata()[0]) for line in marks) == [5.0, 20.0, 20.0, 20.0]  # type: ignore[index]
+    assert sorted(float(np.asarray(line.get_xdata())[0]) for line in marks) == [5.0, 20.0, 20.0, 20.0]
     assert sum(line.get_markerfacecolor() == "none" for line in marks) == 1
