@@ -5,7 +5,7 @@ Everything is read or simulated when a claim first asks for it, and once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bayop.study.day_record import DayRecord
+    from bayop.study.generality import Outcome
 
 APPS: Final = ("memcached", "silo")
 """The open-loop services that were measured and that the twin has profiles of."""
@@ -82,6 +83,22 @@ class Evidence:
     def simulated(self) -> Mapping[str, pl.DataFrame]:
         """The same cells without a cap, as the twin measures them."""
         return {app: self._simulate(app) for app in APPS}
+
+    @cached_property
+    def tailbench(self) -> Sequence[Outcome]:
+        """Searches of the generality experiment on the twin: Tailbench's services on every machine."""
+        from bayop.study.generality import TAILBENCH, cases, play
+
+        return [o for some in play(cases(TAILBENCH), (self._seed,), threads=self._threads) for o in some]
+
+    def interrupt_spacing(self, name: str) -> Mapping[str, float]:
+        """The time between the interrupts of a published log: quantiles in us, and `variation`, sd over mean."""
+        from bayop.interrupts.log import open_log
+        from bayop.interrupts.numbers import spacing
+        from bayop.interrupts.query import summarise
+
+        summary = summarise(open_log(self.path(name)))
+        return {name: value for name, value in spacing(summary.spacing, summary.layout).items() if value is not None}
 
     def day(self, app: str, slo: str, objective: str = "power") -> DayRecord:
         """The 24-hour experiment on the twin, as `bayop demo` plays it."""
