@@ -43,7 +43,7 @@ def _goodput(evidence: Evidence) -> Finding:
     return Finding(verdict, _MULTI_MODAL, data)
 
 
-def _claim(id_: str, statement: str, printed: str, examine: Callable[[Evidence], Finding]) -> Claim:
+def _claim(id_: str, statement: str, printed: str, examine: Callable[[Evidence], Finding], figure: str) -> Claim:
     return Claim(
         id=id_,
         paper="D",
@@ -51,7 +51,7 @@ def _claim(id_: str, statement: str, printed: str, examine: Callable[[Evidence],
         statement=statement,
         printed=printed,
         command=_REPORT,
-        figure="v-shape",
+        figure=f"netpipe-64-kb-{figure}",
         examine=examine,
     )
 
@@ -62,29 +62,34 @@ CLAIMS: Final = (
         "NetPIPE, 64 KB: energy of the best fixed setting on Linux against Linux left alone",
         "60 % less",
         _saving("energy_j", LEFT_ALONE, 0.6),
+        "linux-v-energy",
     ),
     _claim(
         "netpipe-64k-energy-ebbrt",
         "The same on EbbRT against Linux left alone",
         "60 % less",
         _saving("energy_j", "ebbrt", 0.6),
+        "ebbrt-v-energy",
     ),
     _claim(
         "netpipe-64k-time-linux",
         "NetPIPE, 64 KB: time of the fastest fixed setting on Linux against Linux left alone",
         "50 % less",
         _saving("roundtrip_us", LEFT_ALONE, 0.5),
+        "linux-v-round-trip",
     ),
     _claim(
         "netpipe-64k-time-ebbrt",
         "The same on EbbRT against Linux left alone",
         "50 % less",
         _saving("roundtrip_us", "ebbrt", 0.5),
+        "ebbrt-v-round-trip",
     ),
     _claim(
         "netpipe-64k-goodput",
         "NetPIPE, 64 KB: goodput of the fastest fixed setting on Linux against Linux left alone",
         "74 % more",
         _goodput,
+        "linux-v-round-trip",
     ),
 )

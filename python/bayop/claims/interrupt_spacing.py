@@ -37,7 +37,7 @@ CLAIMS: Final = (
         statement="The driver's dynamic policy lets the time between interrupts vary; a fixed delay makes it stable",
         printed="a figure",
         command=f"bayop interrupts show ../shared/data/{_LOGS['dynamic_8_KB']} --out build/interrupts",
-        figure="spacing",
+        figure="interrupt-spacing",
         examine=_spacing,
     ),
 )

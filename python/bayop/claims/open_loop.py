@@ -53,7 +53,7 @@ def _greatest_saving(printed: float, note: str) -> Claim:
         "left alone, energy",
         printed=f"{printed:.0%} less",
         command=_REPORT,
-        figure="savings",
+        figure="memcached-600k-requests-s-savings",
         examine=examine,
     )
 
@@ -158,7 +158,7 @@ CLAIMS: Final = (
         "system EbbRT",
         printed="more than 2 x",
         command=_REPORT,
-        figure="pareto",
+        figure="memcached-600k-requests-s-pareto",
         examine=_ebbrt_energy,
     ),
     Claim(
@@ -168,7 +168,7 @@ CLAIMS: Final = (
         statement="memcached on Linux: instructions per request with an ITR-delay of 400 us",
         printed="30 % fewer",
         command=_REPORT,
-        figure="per-request",
+        figure="memcached-600k-requests-s-request",
         examine=_instructions_at_long_delay,
     ),
     Claim(
@@ -178,7 +178,7 @@ CLAIMS: Final = (
         statement="Instructions on Linux over those on EbbRT, for the same work",
         printed="2.5 x",
         command=_REPORT,
-        figure="per-request",
+        figure="memcached-600k-requests-s-request",
         examine=_instructions_of_the_systems,
     ),
     Claim(
@@ -188,7 +188,7 @@ CLAIMS: Final = (
         statement="memcached on Linux tuned for p99 alone, against Linux left alone",
         printed="p99 30 % less for up to 40 % more energy",
         command=_REPORT,
-        figure="pareto",
+        figure="memcached-600k-requests-s-pareto",
         examine=_latency_alone,
     ),
 )
