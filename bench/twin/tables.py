@@ -72,7 +72,7 @@ def _lines(row: Errors, names: Sequence[str]) -> Iterator[str]:
     static = [_static(row, name) for name in names]
     yield f"| {_NAMES[row.os]} | {load} | {row.cells} | " + " | ".join(static) + " |"
     if row.default:
-        signed = [f"{100 * row.default[name]:+.1f}" if name in row.default else "-" for name in names]
+        signed = [f"{round(100 * row.default[name], 1) + 0.0:+.1f}" if name in row.default else "-" for name in names]
         yield f"| {_NAMES[row.os]}, default policy | {load} | 1 | " + " | ".join(signed) + " |"
 
 
@@ -101,10 +101,11 @@ def main() -> int:
     parser.add_argument("data", type=Path, help="the folder of study_memcached.csv and its siblings")
     parser.add_argument("--check", action="store_true", help="change nothing")
     args = parser.parse_args()
+    tables = {app: table(app, errors_of(args.data, app)) for app in REQUESTS}
     page = PAGE.read_text(encoding="utf-8")
     new = page
-    for app in REQUESTS:
-        new = replaced(new, app, table(app, errors_of(args.data, app)))
+    for app, rows in tables.items():
+        new = replaced(new, app, rows)
     if args.check:
         return int(new != page)
     PAGE.write_text(new, encoding="utf-8")
