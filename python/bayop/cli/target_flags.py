@@ -32,7 +32,10 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         f"{tune_agent.PREFIX}https://HOST:{PORT}, or a file that says everything about it (docs/live.md)",
     )
     parser.add_argument(
-        "--data", type=arguments.reader(arguments.path, "--data"), metavar="FILE", help="study: the file of trials (docs/study.md)"
+        "--data",
+        type=arguments.reader(arguments.path, "--data"),
+        metavar="FILE",
+        help="study: the file of trials (docs/study.md)",
     )
     parser.add_argument("--os", help="study: the operating system, such as linux or ebbrt (default: linux)")
     parser.add_argument("--profile", metavar="NAME|FILE", help="twin: the server (default: linux-memcached)")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
 from typing import Final
+
+from bayop.cli.actions import add_actions, run_action
 
 EXAMPLE: Final = """\
   bayop twin run --load 600kqps --setting auto --setting cpu.freq_mhz=2.1GHz
@@ -25,21 +26,7 @@ ACTIONS: Final[dict[str, str]] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the actions and their flags."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for action, summary in ACTIONS.items():
-        module = import_module(f"bayop.cli.twin_{action}")
-        action_parser = actions.add_parser(
-            action,
-            help=summary,
-            description=summary[0].upper() + summary[1:] + ".",
-            epilog=f"examples:\n{module.EXAMPLE}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        module.add_arguments(action_parser)
-        action_parser.set_defaults(run_action=module.run)
+    add_actions(parser, "twin", ACTIONS)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Does what was asked."""
-    return int(args.run_action(args))
+run = run_action

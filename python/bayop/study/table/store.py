@@ -30,7 +30,8 @@ def open_study(path: Path, *, columns: Sequence[str] | None = None) -> pl.DataFr
     Raises:
         InputError: with the file, and where there are any, line and column, for whatever breaks a rule of the schema.
     """
-    if read_bytes(path, len(MAGIC)) == MAGIC:
+    # A pipe can be read only once, and what comes through one is text.
+    if path.is_file() and read_bytes(path, len(MAGIC)) == MAGIC:
         return _open_parquet(path, columns)
     text = CsvText(path)
     layout = None if any(mark in text.header for mark in _OWN_MARKS) else layout_of(text.header)
