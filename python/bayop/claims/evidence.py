@@ -22,6 +22,7 @@ APPS: Final = ("memcached", "silo")
 """The open-loop services that were measured and that the twin has profiles of."""
 
 _CELL_REQUESTS: Final = 100_000
+_CELL_ROUND_TRIPS: Final = 4_000
 _MEASURED: Final = (
     "power_w", "p50_us", "p90_us", "p99_us", "qps", "instructions", "energy_window_s", "duration_s", "energy_j",
     "roundtrip_us", "goodput_mibit_s",
@@ -82,7 +83,12 @@ class Evidence:
     @cached_property
     def simulated(self) -> Mapping[str, pl.DataFrame]:
         """The same cells without a cap, as the twin measures them."""
-        return {app: self._simulate(app) for app in APPS}
+        return {app: self._simulate(app, "qps_offered", _CELL_REQUESTS) for app in APPS}
+
+    @cached_property
+    def simulated_netpipe(self) -> pl.DataFrame:
+        """The cells of `netpipe`, as the twin measures them."""
+        return self._simulate("netpipe", "message_bytes", _CELL_ROUND_TRIPS)
 
     @cached_property
     def tailbench(self) -> Sequence[Outcome]:
@@ -116,7 +122,7 @@ class Evidence:
         knobs = {c: c.rpartition(".")[2] for c in found.columns if c.startswith("asked.")}
         return found.rename(knobs).sort("os", load, *knobs.values())
 
-    def _simulate(self, app: str) -> pl.DataFrame:
+    def _simulate(self, app: str, load: str, requests: int) -> pl.DataFrame:
         import polars as pl
 
         from bayop.study.validate import read_cells, simulate_cells
@@ -127,9 +133,9 @@ class Evidence:
         for os in sorted({cell.os for cell in cells}):
             some = [cell for cell in cells if cell.os == os]
             profile = load_profile(f"{os}-{app}")
-            results = simulate_cells(profile, some, requests=_CELL_REQUESTS, seed=self._seed, threads=self._threads)
+            results = simulate_cells(profile, some, requests=requests, seed=self._seed, threads=self._threads)
             rows += [
-                {"os": os, "qps_offered": cell.load, "rx_usecs": cell.rx_usecs, "freq_mhz": cell.freq_mhz}
+                {"os": os, load: cell.load, "rx_usecs": cell.rx_usecs, "freq_mhz": cell.freq_mhz}
                 | {"cap_w": None}
                 | {name: seen[name] for name in _MEASURED if name in seen}
                 for cell, seen in zip(some, results, strict=True)
