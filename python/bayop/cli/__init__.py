@@ -23,21 +23,21 @@ from bayop import __version__
 from bayop.errors import BayopError, InputError
 
 VERBS: Final[dict[str, str]] = {
-    "claims": "recompute every quantitative claim of the papers from their raw data and the twin",
-    "carbon": "compare the carbon of a request on different machines and operating systems",
     "demo": "play a day of changing load on the digital twin and write a report about it",
-    "twin": "run the digital twin, compare it with measurements, and fit it to them",
+    "tune": "search for the setting that meets the SLO for the least power, and hold it",
     "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
-    "interrupts": "show what logs with one record per interrupt hold, and convert them",
     "knobs": "list what BayOp can set, on any machine or on one",
-    "fit": "fit the published model of latency and energy, and BayOp's own, to a study",
     "live": "sweep and search NAPI deferral under a real memcached, in namespaces of this machine",
     "load": "load a server in an open loop and measure the latency that its clients see",
     "probe": "measure what a service's clients see, from a few requests beside the production traffic",
-    "report": "say what studies show: fronts, best settings, savings, with figures on a page",
-    "study": "look at tables of trials, join them, and bring them into another format",
+    "twin": "run the digital twin, compare it with measurements, and fit it to them",
     "sweep": "measure every setting of a design, in several processes or on a Ray cluster, into a study",
-    "tune": "search for the setting that meets the SLO for the least power, and hold it",
+    "study": "look at tables of trials, join them, and bring them into another format",
+    "report": "say what studies show: fronts, best settings, savings, with figures on a page",
+    "fit": "fit the published model of latency and energy, and BayOp's own, to a study",
+    "interrupts": "show what logs with one record per interrupt hold, and convert them",
+    "carbon": "compare the carbon of a request on different machines and operating systems",
+    "claims": "recompute every quantitative claim of the papers from their raw data and the twin",
 }
 
 EXAMPLE: Final = """\
