@@ -48,7 +48,7 @@ def test_numbers_are_said_in_their_units() -> None:
 
 def test_the_page_counts_verdicts_and_names_what_is_behind() -> None:
     page = render_page([ROW])
-    assert "1 claims: 1 as a ratio only." in page
+    assert "Verdicts: 1 as a ratio only." in page
     assert (
         "| Something saves (abstract) | 76 % less | reduction 43.3 % | peak 1.75 x | **as a ratio only**. why |" in page
     )
