@@ -73,7 +73,10 @@ def run(args: argparse.Namespace) -> int:
     if args.slo is not None and args.slo.quantity not in shown:
         hint = f"it shows {', '.join(sorted(q for q in shown if quantile_of(q) is not None))}"
         raise InputError("the twin shows the SLO's quantile", value=args.slo.quantity, place="--slo", hint=hint)
-    load = check_load(profile, qps=args.load, message_bytes=args.message)
+    try:
+        load = check_load(profile, qps=args.load, message_bytes=args.message)
+    except InputError as error:
+        raise error.at("--message" if profile.closed_loop else "--load") from error
     space = profile_space(profile)
     settings = [parse_setting(space, text) for text in args.setting or [AUTO]]
     what = f"{load:g} B messages" if profile.closed_loop else f"{load:g} requests/s"

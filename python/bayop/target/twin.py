@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -21,7 +22,7 @@ REQUESTS_PER_WINDOW: Final = 200_000
 """Simulated requests in one measurement window; more make the window longer and the quantiles sharper."""
 
 ROUND_TRIPS_PER_WINDOW: Final = 5_000
-"""About as many round trips in one window of a closed loop, as NetPIPE does."""
+"""Round trips in one window of a closed loop, as many as NetPIPE was measured with; `for_round_trips` says how."""
 
 BATCHES: Final = 8
 """Independent parts of one window, from whose scatter the window's noise is known."""
@@ -146,7 +147,10 @@ class TwinTarget:
         if not self._profile.closed_loop:
             requests = max(requests, min(math.ceil(self._load * LEAST_BATCH_S), MOST_BATCH_REQUESTS))
         runs = [simulation_run(self._profile, setting, load=self._load, requests=requests, seed=int(s)) for s in seeds]
-        return combine_batches(simulate(self._profile, runs, threads=1))
+        batches = simulate(self._profile, runs, threads=1)
+        if self._profile.closed_loop:
+            batches = [for_round_trips(batch, requests) for batch in batches]
+        return combine_batches(batches)
 
 
 def check_load(profile: _core.Profile, *, qps: float | None = None, message_bytes: float | None = None) -> float:
@@ -158,7 +162,7 @@ def check_load(profile: _core.Profile, *, qps: float | None = None, message_byte
     load, other = (message_bytes, qps) if profile.closed_loop else (qps, message_bytes)
     what = "a message size in bytes" if profile.closed_loop else "a number of requests/s"
     if other is not None or load is None:
-        hint = "closed loop: say --message, such as 64KB" if profile.closed_loop else "say --load, such as 400kqps"
+        hint = "it is a closed loop: a size such as 64KB" if profile.closed_loop else "a rate such as 400kqps"
         raise InputError(f"the load of {profile.name} is {what}", value=other, hint=hint)
     if not (math.isfinite(load) and load > 0):
         raise InputError(f"a load is a positive {what.removeprefix('a ')}", value=load)
@@ -245,6 +249,18 @@ def simulate(profile: _core.Profile, runs: Sequence[_core.Run], *, threads: int)
         raise as_input_error(error) from error
     sizes = [run.get("message_bytes") for run in runs]
     return [_measurement(window, size) for window, size in zip(windows, sizes, strict=True)]
+
+
+def for_round_trips(window: Measurement, count: int) -> Measurement:
+    """A closed loop's window with its totals (energy, instructions, time) brought to that many round trips.
+
+    The core simulates a time in which about as many fit; fast settings fit more of them, slow ones fewer. The totals of
+    two settings can be compared only when they are of the same work.
+    """
+    scale = count / window["roundtrips"]
+    scaled = {name: value * scale if name in _TOTALS else value for name, value in window.quantities.items()}
+    # The product may miss the count by a rounding error.
+    return replace(window, quantities={**scaled, "roundtrips": float(count)})
 
 
 def combine_batches(batches: Sequence[Measurement]) -> Measurement:

@@ -79,11 +79,11 @@ class TestRun:
 
     def test_the_load_fits_the_profile(self, capsys: pytest.CaptureFixture[str]) -> None:
         netpipe = ["twin", "run", "--profile", "linux-netpipe"]
-        refused([*netpipe, "--load", "1kqps"], capsys, "message size in bytes", "--message")
+        refused([*netpipe, "--load", "1kqps"], capsys, "--message: the load of netpipe on Linux is a message size")
         refused([*netpipe, "--message", "17MiB"], capsys, "from 1B to 16MiB")
         refused([*netpipe, "--message", "1us"], capsys, "a size is expected")
-        refused(["twin", "run", "--message", "64B"], capsys, "a number of requests/s", "--load")
-        refused(["twin", "run"], capsys, "a number of requests/s", "--load")
+        refused(["twin", "run", "--message", "64B"], capsys, "--load: the load of memcached on Linux is a number")
+        refused(["twin", "run"], capsys, "--load: the load of memcached on Linux is a number")
 
     def test_polling_has_no_delay(self, capsys: pytest.CaptureFixture[str]) -> None:
         argv = ["twin", "run", "--polling", "--load", "200kqps", *SMALL]
@@ -178,11 +178,11 @@ class TestValidate:
 
     def test_the_load_fits_the_profile(self, capsys: pytest.CaptureFixture[str]) -> None:
         netpipe = ["twin", "run", "--profile", "linux-netpipe"]
-        refused([*netpipe, "--load", "1kqps"], capsys, "message size in bytes", "--message")
+        refused([*netpipe, "--load", "1kqps"], capsys, "--message: the load of netpipe on Linux is a message size")
         refused([*netpipe, "--message", "17MiB"], capsys, "from 1B to 16MiB")
         refused([*netpipe, "--message", "1us"], capsys, "a size is expected")
-        refused(["twin", "run", "--message", "64B"], capsys, "a number of requests/s", "--load")
-        refused(["twin", "run"], capsys, "a number of requests/s", "--load")
+        refused(["twin", "run", "--message", "64B"], capsys, "--load: the load of memcached on Linux is a number")
+        refused(["twin", "run"], capsys, "--load: the load of memcached on Linux is a number")
 
     def test_polling_has_no_delay(self, capsys: pytest.CaptureFixture[str]) -> None:
         argv = ["twin", "run", "--polling", "--load", "200kqps", *SMALL]

@@ -51,6 +51,22 @@ def test_a_window_shows_round_trips() -> None:
     assert target.description == "the twin netpipe on Linux at 64 byte messages"
 
 
+@pytest.mark.parametrize("rx_usecs", [2.0, 200.0])
+def test_totals_are_those_of_the_same_work_however_much_was_simulated(rx_usecs: float) -> None:
+    windows = []
+    for requests in (2_000, 20_000):
+        target = TwinTarget(NETPIPE, message_bytes=64.0, seed=1, requests=requests)
+        target.apply({RX_USECS: rx_usecs, FREQ_MHZ: 2500.0})
+        windows.append(target.measure())
+    short, long = windows
+    assert (short["roundtrips"], long["roundtrips"]) == (2_000, 20_000)
+    for total in ("instructions", "duration_s"):
+        assert long[total] == pytest.approx(10 * short[total], rel=0.01)
+    for window in windows:
+        # Long delays leave the idle governor in one of two states for a whole run: power itself differs between runs.
+        assert window["energy_j"] == pytest.approx(window["power_w"] * window["duration_s"], rel=1e-3)
+
+
 @pytest.mark.parametrize("rx_usecs", [24.0, 40.0, 200.0])
 def test_small_messages_take_two_intervals(rx_usecs: float) -> None:
     """A transmit completion starts the interval anew, so the answer waits for a second one (1.024 x rx-usecs)."""
@@ -73,7 +89,7 @@ def test_the_load_is_of_the_profiles_kind() -> None:
     assert check_load(NETPIPE, message_bytes=64.0) == 64.0
     with pytest.raises(InputError, match="the load of netpipe on Linux is a message size in bytes") as error:
         check_load(NETPIPE, qps=1e5)
-    assert error.value.hint == "closed loop: say --message, such as 64KB"
+    assert error.value.hint == "it is a closed loop: a size such as 64KB"
     with pytest.raises(InputError, match="the load of memcached on Linux is a number of requests/s"):
         check_load(MEMCACHED, message_bytes=64.0)
     with pytest.raises(InputError, match="is a number of requests/s"):
