@@ -23,6 +23,7 @@ EXAMPLE: Final = """\
   bayop sweep --load 600kqps --points 9
   bayop sweep --load 200kqps,600kqps --range nic.rx_usecs=2:402:40 --range cpu.freq_mhz=1.3GHz,2.1GHz,2.9GHz
   bayop sweep --profile ebbrt-silo --load 100kqps --design sobol --settings 60 --until-ci 2% --out silo.csv
+  bayop sweep --profile linux-netpipe --load 64B,64KB --range nic.rx_usecs=2:42:4 --range cpu.freq_mhz=2.9GHz
   bayop sweep --load 600kqps --ray 10.0.0.1:6379
   bayop sweep --target live.toml --points 5 --repeats 3
 """
@@ -120,7 +121,7 @@ def _print_trial(trial: Trial, outcome: Outcome) -> None:
             "event": "trial",
             "trial": trial.number,
             "repeat": trial.repeat,
-            "qps_offered": outcome.qps,
+            **outcome.load.columns,
             "setting": dict(trial.cell.setting),
             "effective": dict(outcome.effective),
             "measured": {name: round_significant(value) for name, value in sorted(measured.items())},

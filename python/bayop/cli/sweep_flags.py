@@ -38,8 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--load",
         type=arguments.reader(twin_flags.loads, "--load"),
-        metavar="QPS,...",
-        help="offered loads, such as 600000 or 200kqps,600kqps; each is swept",
+        metavar="LOAD,...",
+        help="offered loads, such as 600000 or 200kqps,600kqps, or of a closed loop message sizes, such as 64B,64KB; "
+        "each is swept",
     )
     arguments.add_slo(parser)
     _add_design(parser)

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayop.cli import target_flags, tune_agent, tune_live
+from bayop.cli import arguments, target_flags, tune_agent, tune_live
 from bayop.errors import InputError
 from bayop.space import Range, Space
-from bayop.target.agent import WINDOW_S, AgentTarget
+from bayop.study.sweep.load import Load
+from bayop.target.agent import AgentTarget
+from bayop.target.base import Target
 
 if TYPE_CHECKING:
     from bayop.study.sweep.makers import Maker
@@ -25,7 +27,7 @@ class Subject:
 
     Attributes:
         maker: Gives every trial its target.
-        loads: Offered loads, in requests/s; None for that which a live machine is under.
+        loads: What it is put under; None for the load that a live machine is under anyway.
         space: The knobs that can be set.
         quantities: What is measured.
         shows_default: Whether it can show what the operating system does when left alone.
@@ -33,7 +35,7 @@ class Subject:
     """
 
     maker: Maker
-    loads: tuple[float | None, ...]
+    loads: tuple[Load | None, ...]
     space: Space
     quantities: frozenset[str]
     shows_default: bool
@@ -64,14 +66,19 @@ def _made(args: argparse.Namespace) -> Subject:
 
     maker: Maker
     if args.target == "twin":
-        window_s = WINDOW_S if args.window is None else args.window
-        maker = TwinMaker.of(args.profile or "linux-memcached", window_s=window_s)
+        maker = TwinMaker.of(args.profile or "linux-memcached", window_s=args.window)
     else:
         maker = StudyMaker(args.data, args.os or "linux")
-    targets = [maker.make(qps=qps, seed=args.seed) for qps in args.load]
+
+    def make(load: Load) -> Target:
+        return maker.make(load, seed=args.seed)
+
+    targets = [arguments.reader(make, "--load")(load) for load in args.load]
     if any(target.space != targets[0].space for target in targets):
         hint = "sweep once under each load, and join the studies with bayop study merge"
-        raise InputError("all loads of a sweep have the same space", value=str(args.load), place="--load", hint=hint)
+        raise InputError(
+            "all loads of a sweep have the same space", value=", ".join(map(str, args.load)), place="--load", hint=hint
+        )
     return Subject(
         maker=maker,
         loads=tuple(args.load),
@@ -89,7 +96,7 @@ def _held(args: argparse.Namespace, target: AgentTarget) -> Subject:
     identity = {
         "file": None if file is None else hashlib.sha256(file.read_bytes()).hexdigest(),
         "latency": args.latency,
-        "load": args.load,
+        "load": _rates(args),
         "window_s": args.window,
         "settle_s": args.settle,
         "slo": str(args.slo),
@@ -109,5 +116,11 @@ def _held(args: argparse.Namespace, target: AgentTarget) -> Subject:
 def _as_tune(args: argparse.Namespace) -> argparse.Namespace:
     """The flags as `bayop tune` has them: one load, and no lists among the ranges."""
     ranges = [(knob_id, chosen) for knob_id, chosen in args.range or () if isinstance(chosen, Range)]
-    changed = {"load": args.load[0] if args.load else None, "range": ranges or None}
+    rates = _rates(args)
+    changed = {"load": rates[0] if rates else None, "range": ranges or None}
     return argparse.Namespace(**(vars(args) | changed))
+
+
+def _rates(args: argparse.Namespace) -> list[float] | None:
+    """The loads in requests/s; None where there are none."""
+    return None if args.load is None else [arguments.reader(Load.rate, "--load")(load) for load in args.load]

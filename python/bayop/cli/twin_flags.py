@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli import arguments
 from bayop.cli.output import new_table, round_significant
 from bayop.errors import InputError
+from bayop.study.sweep.load import Load
 from bayop.units import parse_quantity
 
 if TYPE_CHECKING:
@@ -70,13 +71,20 @@ def message_bytes(text: str) -> float:
     return value
 
 
-def loads(text: str) -> list[float]:
+def loads(text: str) -> list[Load]:
     """Loads in requests/s, or message sizes with their unit: `200000,600kqps`, `64B,512KB`."""
     return [_load(part.strip()) for part in text.split(",")]
 
 
-def _load(text: str) -> float:
-    return message_bytes(text) if text.endswith("B") else arguments.qps(text)
+def _load(text: str) -> Load:
+    if text.endswith("B"):
+        return Load(message_bytes=int(message_bytes(text)))
+    return Load(qps=arguments.qps(text))
+
+
+def _amounts(text: str) -> list[float]:
+    """Loads as the cells of a study have them, all of one kind of loop."""
+    return [load.amount for load in loads(text)]
 
 
 def load_text(errors: Errors) -> str:
@@ -88,7 +96,7 @@ def add_loads(parser: argparse.ArgumentParser, what: str) -> None:
     """`--loads`."""
     parser.add_argument(
         "--loads",
-        type=arguments.reader(loads, "--loads"),
+        type=arguments.reader(_amounts, "--loads"),
         default=[],
         metavar="LOAD,...",
         help=f"{what} (default: all in the file)",

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from bayop.cli import build_parser, main
@@ -11,6 +13,7 @@ from bayop.study.sweep.repeats import Repeats
 
 SPACE = nic_and_cpu_space(Steps(2, 1022, 2), Steps(1200, 2900, 100), auto=True)
 TWIN = ["sweep", "--load", "600kqps"]
+NETPIPE = ["--profile", "linux-netpipe"]
 
 
 def settings(*flags: str, space: Space = SPACE) -> list[tuple[float | str, ...]]:
@@ -79,6 +82,13 @@ def test_repeats() -> None:
         (["--load", "600kqps", "--latency", "./p99.sh"], "--latency: only an agent has this flag"),
         (["--load", "600kqps,600kqps"], "each once"),
         (["--load", "600k"], "--load: the unit is unknown"),
+        (["--load", "600kqps,64KB"], "--load: the load of memcached on Linux is a number of requests/s, but got 65536"),
+        ([*NETPIPE, "--load", "600kqps"], "--load: the load of netpipe on Linux is a message size in bytes"),
+        ([*NETPIPE, "--load", "64B,600kqps"], "--load: the load of netpipe on Linux is a message size in bytes"),
+        ([*NETPIPE, "--load", "64.5B"], "--load: a message has a whole number of bytes"),
+        ([*NETPIPE, "--load", "64KB,65536B"], "each once"),
+        ([*NETPIPE, "--load", "64B", "--window", "1s"], "--window: a window of a closed loop is 5000 round trips"),
+        (["--target", "agent:unix:/run/none.sock", "--load", "64B"], "--load: the load of this target is a number of"),
         ([], "--load: a twin needs its offered load"),
         (["--target", "study", "--load", "600kqps"], "--data: a study target needs its file"),
         (["--target", "study", "--load", "600kqps", "--ray", "auto"], "--ray: only a twin has this flag"),
@@ -107,3 +117,23 @@ def test_flags_that_make_no_sense_are_refused_before_anything_is_measured(
     assert said in captured.err
     assert len(captured.err.splitlines()) <= 2
     assert not list(tmp_path.iterdir())
+
+
+def test_a_closed_loop_is_swept_over_its_message_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "netpipe.parquet"
+    ranges = ["--range", "nic.rx_usecs=2,18,42", "--range", "cpu.freq_mhz=1.3GHz"]
+    flags = [*NETPIPE, "--load", "64B,64KB", *ranges, "--processes", "1", "--json", "--out", str(out)]
+    assert main(["sweep", *flags]) == 0
+    trials = [event for line in capsys.readouterr().out.splitlines() if (event := json.loads(line))["event"] == "trial"]
+    assert sorted(trial["message_bytes"] for trial in trials) == [64] * 4 + [65536] * 4
+    assert all("qps_offered" not in trial and trial["measured"]["roundtrip_us"] > 0 for trial in trials)
+    frame = pl.read_parquet(out)
+    assert frame.schema["message_bytes"] == pl.Int64
+    assert "qps_offered" not in frame.columns
+    assert {"roundtrip_us", "goodput_mibit_s", "instructions"} <= set(frame.columns)
+    # The papers' V: a middling delay is best for large messages, in time and in energy.
+    large = frame.filter(pl.col("message_bytes") == 65536, pl.col("asked.nic.rx_usecs").is_not_null())
+    for quantity in ("roundtrip_us", "energy_j"):
+        short, middle, long = large.sort("asked.nic.rx_usecs")[quantity]
+        assert middle < short
+        assert middle < long

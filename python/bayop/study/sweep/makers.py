@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from bayop import _core
 from bayop.errors import InputError
+from bayop.study.sweep.load import Load
 from bayop.target.base import Target
 from bayop.target.profile_library import read_profile
 from bayop.target.study import StudyTarget
-from bayop.target.twin import TwinTarget, parse_profile
+from bayop.target.twin import ROUND_TRIPS_PER_WINDOW, TwinTarget, parse_profile
 
 if TYPE_CHECKING:
     from bayop.study.table.trial import Origin
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 class Maker(Protocol):
     """Gives every trial its target."""
 
-    def make(self, *, qps: float | None, seed: int) -> Target:
+    def make(self, load: Load | None, *, seed: int) -> Target:
         """The target of one trial, in its default."""
         ...
 
@@ -47,30 +48,50 @@ class TwinMaker:
     Attributes:
         profile: The complete text of the profile.
         name: What people call it, such as `linux-memcached`.
-        window_s: Simulated time of one measurement.
+        window_s: Simulated time of one measurement. None for a closed loop: there it is `ROUND_TRIPS_PER_WINDOW` round
+            trips, however long they take, so that the energy and instructions of all settings are of the same work.
     """
 
     profile: str
     name: str
-    window_s: float
+    window_s: float | None
 
     @classmethod
-    def of(cls, name_or_file: str, *, window_s: float) -> TwinMaker:
+    def of(cls, name_or_file: str, *, window_s: float | None = None) -> TwinMaker:
         """The maker of a built-in profile's server, or of a profile file's.
 
-        Raises:
-            InputError: there is no such profile, or its text breaks a rule.
-        """
-        text, source = read_profile(name_or_file)
-        parse_profile(text, source=source)
-        return cls(text, name_or_file, window_s)
+        Args:
+            name_or_file: The profile.
+            window_s: Simulated time of one measurement of an open loop; None for that of a live machine.
 
-    def make(self, *, qps: float | None, seed: int) -> TwinTarget:
-        """A server with the load and the arrivals of one trial."""
-        if qps is None:
+        Raises:
+            InputError: there is no such profile, its text breaks a rule, or it is a closed loop and has no such time.
+        """
+        from bayop.target.agent import WINDOW_S
+
+        text, source = read_profile(name_or_file)
+        if not parse_profile(text, source=source).closed_loop:
+            return cls(text, name_or_file, WINDOW_S if window_s is None else window_s)
+        if window_s is not None:
+            rule = f"a window of a closed loop is {ROUND_TRIPS_PER_WINDOW} round trips, however long they take"
+            raise InputError(rule, value=f"{window_s:g} s", place="--window", hint="leave the flag out")
+        return cls(text, name_or_file, None)
+
+    def make(self, load: Load | None, *, seed: int) -> TwinTarget:
+        """A server with the load and the arrivals of one trial.
+
+        Raises:
+            InputError: there is no load, or it is not of the profile's kind.
+        """
+        if load is None:
             raise InputError("a twin needs its offered load", place="load")
-        requests = max(1, round(qps * self.window_s))
-        return TwinTarget(_profile(self.profile, self.name), qps=qps, seed=seed, requests=requests)
+        return TwinTarget(
+            _profile(self.profile, self.name),
+            qps=load.qps,
+            message_bytes=load.message_bytes,
+            seed=seed,
+            requests=None if load.qps is None or self.window_s is None else max(1, round(load.qps * self.window_s)),
+        )
 
     def describe(self) -> Mapping[str, object]:
         """The profile's content, not where it is."""
@@ -95,15 +116,15 @@ class StudyMaker:
     path: Path
     os: str
 
-    def make(self, *, qps: float | None, seed: int) -> StudyTarget:
+    def make(self, load: Load | None, *, seed: int) -> StudyTarget:
         """The study at one load, with the noise of one trial.
 
         Raises:
             InputError: the file is no study, or has no such operating system or load.
         """
-        if qps is None:
+        if load is None:
             raise InputError("a study needs its offered load", place="load")
-        return StudyTarget(_rows(self.path), source=str(self.path), os=self.os, qps=qps, seed=seed)
+        return StudyTarget(_rows(self.path), source=str(self.path), os=self.os, qps=load.rate(), seed=seed)
 
     def describe(self) -> Mapping[str, object]:
         """The file's content, not where it is."""
@@ -134,7 +155,7 @@ class HeldMaker:
     machine: str
     vantage: str
 
-    def make(self, *, qps: float | None, seed: int) -> Target:  # noqa: ARG002 -- a machine is as it is
+    def make(self, load: Load | None, *, seed: int) -> Target:  # noqa: ARG002 -- a machine is as it is
         """The machine."""
         return self.target
 

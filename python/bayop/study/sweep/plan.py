@@ -16,6 +16,7 @@ import numpy as np
 
 from bayop.errors import InputError
 from bayop.space import AUTO, Setting
+from bayop.study.sweep.load import Load
 from bayop.study.sweep.repeats import Repeats
 
 # Programs that read a seed as a floating-point number read it exactly.
@@ -28,12 +29,12 @@ class Cell:
 
     Attributes:
         number: Counts from 1.
-        qps: Offered load, in requests/s; None for that which the target is under.
+        load: What the target is put under; None for the load that it is under anyway.
         setting: What is asked for.
     """
 
     number: int
-    qps: float | None
+    load: Load | None
     setting: Mapping[str, float | str]
 
     @property
@@ -81,7 +82,7 @@ class Plan:
     def of(
         cls,
         settings: Sequence[Setting],
-        loads: Sequence[float | None],
+        loads: Sequence[Load | None],
         *,
         target: Mapping[str, object],
         repeats: Repeats,
@@ -93,10 +94,10 @@ class Plan:
         Raises:
             InputError: a load or a setting is there twice, or there is none.
         """
-        pairs = [(qps, dict(setting)) for qps in loads for setting in settings]
-        if not pairs or len({(qps, *setting.items()) for qps, setting in pairs}) != len(pairs):
+        pairs = [(load, dict(setting)) for load in loads for setting in settings]
+        if not pairs or len({(load, *setting.items()) for load, setting in pairs}) != len(pairs):
             raise InputError("a sweep has at least one setting and one load, each once", value=len(pairs))
-        cells = tuple(Cell(i, qps, setting) for i, (qps, setting) in enumerate(pairs, start=1))
+        cells = tuple(Cell(i, load, setting) for i, (load, setting) in enumerate(pairs, start=1))
         return cls(target=target, cells=cells, repeats=repeats, seed=seed, version=version)
 
     @cached_property
@@ -104,7 +105,7 @@ class Plan:
         """Twelve hexadecimal digits that tell this plan from every other."""
         said = {
             "target": self.target,
-            "cells": [[cell.qps, list(cell.setting.items())] for cell in self.cells],
+            "cells": [[cell.load and cell.load.amount, list(cell.setting.items())] for cell in self.cells],
             "repeats": self.repeats.describe(),
             "seed": self.seed,
             "version": self.version,

@@ -10,6 +10,7 @@ from bayop import __version__
 from bayop.errors import UnsupportedError
 from bayop.measurement import Measurement
 from bayop.space import AUTO, Value
+from bayop.study.sweep.load import Load
 from bayop.study.sweep.makers import HeldMaker, Maker
 from bayop.study.sweep.plan import Cell, Trial
 from bayop.target.base import Target
@@ -20,13 +21,13 @@ class Outcome:
     """What a trial showed.
 
     Attributes:
-        qps: Offered load, in requests/s.
+        load: What the target was under.
         effective: The setting as it was in effect.
         measurement: What its window showed.
         started_at: When it began; None where nothing but the seed decides what is measured.
     """
 
-    qps: float
+    load: Load
     effective: Mapping[str, Value]
     measurement: Measurement
     started_at: datetime | None
@@ -50,13 +51,13 @@ def run_trial(maker: Maker, trial: Trial, version: str) -> Outcome:
             value=__version__,
             hint=f"install version {version} on every node",
         )
-    target = maker.make(qps=trial.cell.qps, seed=trial.seed)
+    target = maker.make(trial.cell.load, seed=trial.seed)
     started_at = datetime.now(UTC) if isinstance(maker, HeldMaker) else None
     effective = _apply(target, trial.cell)
     measurement = target.measure()
     if measurement.censored:
         target.restore()
-    return Outcome(target.qps, dict(effective), measurement, started_at)
+    return Outcome(trial.cell.load or Load(qps=target.qps), dict(effective), measurement, started_at)
 
 
 def _apply(target: Target, cell: Cell) -> Mapping[str, Value]:

@@ -5,23 +5,25 @@ from typing import Any
 import pytest
 
 from bayop.errors import InputError
+from bayop.study.sweep.load import Load
 from bayop.study.sweep.plan import Plan
 from bayop.study.sweep.repeats import Repeats
 
 SETTINGS = [{"nic.rx_usecs": d, "cpu.freq_mhz": f} for d in ("auto", 2, 100) for f in ("auto", 1300)]
+LOADS = [Load(qps=2e5), Load(qps=6e5)]
 
 
 def plan(**changes: Any) -> Plan:
     arguments: dict[str, Any] = {"target": {"kind": "twin"}, "repeats": Repeats(3, 3), "seed": 5, "version": "1"}
-    settings, loads = changes.pop("settings", SETTINGS), changes.pop("loads", [2e5, 6e5])
+    settings, loads = changes.pop("settings", SETTINGS), changes.pop("loads", LOADS)
     return Plan.of(settings, loads, **(arguments | changes))
 
 
 def test_every_setting_is_measured_under_every_load() -> None:
     cells = plan().cells
     assert len(cells) == 12
-    assert {(c.qps, tuple(c.setting.values())) for c in cells} == {
-        (q, tuple(s.values())) for q in (2e5, 6e5) for s in SETTINGS
+    assert {(c.load, tuple(c.setting.values())) for c in cells} == {
+        (load, tuple(s.values())) for load in LOADS for s in SETTINGS
     }
     assert [c.number for c in cells if c.is_default] == [1, 7]
 
@@ -51,7 +53,8 @@ def test_every_round_has_every_cell_once_in_an_order_of_its_own() -> None:
         {"version": "2"},
         {"target": {"kind": "study"}},
         {"repeats": Repeats(2, 2)},
-        {"loads": [2e5]},
+        {"loads": LOADS[:1]},
+        {"loads": [None]},
         {"settings": SETTINGS[:-1]},
         {"settings": SETTINGS[::-1]},
     ],
@@ -62,7 +65,12 @@ def test_another_plan_has_another_fingerprint(change: dict[str, Any]) -> None:
 
 
 def test_nothing_and_doubles_are_no_plan() -> None:
-    changes: list[dict[str, Any]] = [{"settings": []}, {"loads": []}, {"settings": SETTINGS * 2}, {"loads": [1e5, 1e5]}]
+    changes: list[dict[str, Any]] = [
+        {"settings": []},
+        {"loads": []},
+        {"settings": SETTINGS * 2},
+        {"loads": LOADS[:1] * 2},
+    ]
     for change in changes:
         with pytest.raises(InputError, match="each once"):
             plan(**change)

@@ -7,6 +7,7 @@ import pytest
 
 from bayop.errors import BayopError, InputError
 from bayop.measurement import Measurement
+from bayop.study.sweep.load import Load
 from bayop.study.sweep.plan import Plan, Trial
 from bayop.study.sweep.repeats import Repeats
 from bayop.study.sweep.run import Sweep, open_sweep
@@ -17,8 +18,8 @@ from bayop.study.table.trial import Origin
 SETTINGS = [{"nic.rx_usecs": delay, "cpu.freq_mhz": 2000} for delay in ("auto", 2, 50, 100)]
 
 
-def make(seed: int = 1, repeats: Repeats | None = None) -> Plan:
-    return Plan.of(SETTINGS, [1e5], target={}, repeats=repeats or Repeats(2, 2), seed=seed, version="1")
+def make(seed: int = 1, repeats: Repeats | None = None, load: Load = Load(qps=1e5)) -> Plan:  # noqa: B008
+    return Plan.of(SETTINGS, [load], target={}, repeats=repeats or Repeats(2, 2), seed=seed, version="1")
 
 
 def origin(plan: Plan) -> Origin:
@@ -45,7 +46,7 @@ class Workers:
         trial = self._started.pop()
         self.ran.append(trial.number)
         measurement = Measurement({"power_w": 100.0, "p99_us": 100.0 + trial.seed % 50}, {"p99_us": 0.01})
-        return [(trial, Outcome(1e5, trial.cell.setting, measurement, None))]
+        return [(trial, Outcome(trial.cell.load or Load(), trial.cell.setting, measurement, None))]
 
     def __enter__(self) -> Self:
         return self
@@ -70,6 +71,19 @@ def test_a_sweep_becomes_a_study(tmp_path: Path) -> None:
     assert frame["asked.nic.rx_usecs"].to_list() == [None, None, 2, 2, 50, 50, 100, 100]
     assert frame["seed"].to_list() == [plan.trial(cell, r).seed for cell in plan.cells for r in (1, 2)]
     assert frame["relative_sd.p99_us"].to_list() == [0.01] * 8
+
+
+def test_rows_have_the_load_of_their_loop(tmp_path: Path) -> None:
+    out = tmp_path / "sweep.parquet"
+    run(make(), out, Workers())
+    frame = open_study(out)
+    assert frame["qps_offered"].unique().to_list() == [1e5]
+    assert "message_bytes" not in frame.columns
+    out = tmp_path / "closed.parquet"
+    run(make(load=Load(message_bytes=64)), out, Workers())
+    frame = open_study(out)
+    assert frame["message_bytes"].unique().to_list() == [64]
+    assert "qps_offered" not in frame.columns
 
 
 def test_after_a_failure_only_what_is_missing_is_run(tmp_path: Path) -> None:

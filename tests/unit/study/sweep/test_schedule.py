@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayop.measurement import Measurement
+from bayop.study.sweep.load import Load
 from bayop.study.sweep.plan import Plan, Trial
 from bayop.study.sweep.repeats import Repeats
 from bayop.study.sweep.schedule import Schedule
@@ -15,7 +16,7 @@ SETTINGS = [{"a.b_us": number} for number in range(7)]
 
 
 def make(repeats: Repeats) -> Plan:
-    return Plan.of(SETTINGS, [1e5], target={}, repeats=repeats, seed=1, version="1")
+    return Plan.of(SETTINGS, [Load(qps=1e5)], target={}, repeats=repeats, seed=1, version="1")
 
 
 def measured(trial: Trial) -> Measurement:

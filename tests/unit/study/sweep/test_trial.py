@@ -9,6 +9,7 @@ from bayop import __version__
 from bayop.errors import UnsupportedError
 from bayop.measurement import Measurement
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, Space, Steps, nic_and_cpu_space
+from bayop.study.sweep.load import Load
 from bayop.study.sweep.makers import HeldMaker, TwinMaker
 from bayop.study.sweep.plan import Cell, Trial
 from bayop.study.sweep.trial import run_trial
@@ -49,15 +50,15 @@ def held(machine: Machine) -> HeldMaker:
     return HeldMaker(machine, {}, kind="agent", machine="unix:/run/agent.sock", vantage="client")
 
 
-def trial(setting: dict[str, float | str], *, seed: int = 1, qps: float | None = None) -> Trial:
-    return Trial(1, Cell(1, qps, setting), 1, seed)
+def trial(setting: dict[str, float | str], *, seed: int = 1, load: Load | None = None) -> Trial:
+    return Trial(1, Cell(1, load, setting), 1, seed)
 
 
 def test_what_was_in_effect_is_what_the_machine_says() -> None:
     machine = Machine()
     outcome = run_trial(held(machine), trial(SETTING), __version__)
     assert outcome.effective == {RX_USECS: 50, FREQ_MHZ: 2000}
-    assert outcome.qps == 1000.0
+    assert outcome.load == Load(qps=1000.0)
     assert outcome.started_at is not None
     assert outcome.started_at.tzinfo is not None
     assert machine.done == ["apply 64", "measure"]
@@ -90,13 +91,20 @@ def test_a_node_with_another_version_is_refused() -> None:
 def test_a_twins_trial_follows_from_its_seed_wherever_it_runs() -> None:
     maker = TwinMaker.of("linux-memcached", window_s=0.05)
     elsewhere = pickle.loads(pickle.dumps(maker))  # noqa: S301 -- our own
-    there = pickle.loads(pickle.dumps(trial(SETTING, seed=5, qps=4e5)))  # noqa: S301 -- our own
-    first = run_trial(maker, trial(SETTING, seed=5, qps=4e5), __version__)
+    there = pickle.loads(pickle.dumps(trial(SETTING, seed=5, load=Load(qps=4e5))))  # noqa: S301 -- our own
+    first = run_trial(maker, trial(SETTING, seed=5, load=Load(qps=4e5)), __version__)
     # Another trial in between changes nothing.
-    run_trial(elsewhere, trial(SETTING, seed=6, qps=4e5), __version__)
+    run_trial(elsewhere, trial(SETTING, seed=6, load=Load(qps=4e5)), __version__)
     again = run_trial(elsewhere, there, __version__)
     assert dict(first.measurement.quantities) == dict(again.measurement.quantities)
     assert first.started_at is None
-    other = run_trial(maker, trial(SETTING, seed=6, qps=4e5), __version__)
+    other = run_trial(maker, trial(SETTING, seed=6, load=Load(qps=4e5)), __version__)
     assert dict(other.measurement.quantities) != dict(first.measurement.quantities)
     assert pickle.loads(pickle.dumps(first)).measurement == first.measurement  # noqa: S301 -- our own
+
+
+def test_a_trial_of_a_closed_loop_says_its_message() -> None:
+    maker = TwinMaker.of("ebbrt-netpipe")
+    outcome = run_trial(maker, trial(SETTING, load=Load(message_bytes=64)), __version__)
+    assert outcome.load == Load(message_bytes=64)
+    assert outcome.measurement["roundtrip_us"] > 0

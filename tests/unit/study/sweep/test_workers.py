@@ -9,6 +9,7 @@ import pytest
 
 from bayop import __version__
 from bayop.errors import BayopError, InputError, UnsupportedError
+from bayop.study.sweep.load import Load
 from bayop.study.sweep.makers import TwinMaker
 from bayop.study.sweep.plan import Cell, Trial
 from bayop.study.sweep.ray_cluster import RayCluster
@@ -19,7 +20,7 @@ MAKER = TwinMaker.of("linux-memcached", window_s=0.05)
 
 
 def trial(number: int, delay: float = 50) -> Trial:
-    return Trial(number, Cell(number, 4e5, {"nic.rx_usecs": delay, "cpu.freq_mhz": 2000}), 1, number)
+    return Trial(number, Cell(number, Load(qps=4e5), {"nic.rx_usecs": delay, "cpu.freq_mhz": 2000}), 1, number)
 
 
 def test_processes_measure_what_this_one_does() -> None:
