@@ -167,31 +167,6 @@ class TestValidate:
             outputs.append(json_lines(capsys))
         assert outputs[0] == outputs[1]
 
-    def test_a_closed_loop_has_a_message(self, capsys: pytest.CaptureFixture[str]) -> None:
-        argv = ["twin", "run", "--profile", "linux-netpipe", "--message", "64KB", "--requests", "200"]
-        assert main([*argv, "--setting", "nic.rx_usecs=14us,cpu.freq_mhz=2.1GHz", "--json"]) == 0
-        (line,) = json_lines(capsys)
-        assert line["message_bytes"] == 65_536.0
-        assert {"roundtrip_us", "goodput_mibit_s", "energy_j", "instructions"} <= set(line["measured"])
-        assert main(argv) == 0
-        assert "netpipe on Linux at 65536 B messages" in capsys.readouterr().out
-
-    def test_the_load_fits_the_profile(self, capsys: pytest.CaptureFixture[str]) -> None:
-        netpipe = ["twin", "run", "--profile", "linux-netpipe"]
-        refused([*netpipe, "--load", "1kqps"], capsys, "--message: the load of netpipe on Linux is a message size")
-        refused([*netpipe, "--message", "17MiB"], capsys, "from 1B to 16MiB")
-        refused([*netpipe, "--message", "1us"], capsys, "a size is expected")
-        refused(["twin", "run", "--message", "64B"], capsys, "--load: the load of memcached on Linux is a number")
-        refused(["twin", "run"], capsys, "--load: the load of memcached on Linux is a number")
-
-    def test_polling_has_no_delay(self, capsys: pytest.CaptureFixture[str]) -> None:
-        argv = ["twin", "run", "--polling", "--load", "200kqps", *SMALL]
-        assert main([*argv, "--json"]) == 0
-        (line,) = json_lines(capsys)
-        assert line["setting"] == {"cpu.freq_mhz": "auto"}
-        assert line["measured"]["interrupts_per_s"] == 0
-        refused([*argv, "--setting", "nic.rx_usecs=10us"], capsys, "the knob is unknown here")
-
     def test_people_get_a_table(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["twin", "validate", "--data", str(study), *SMALL]) == 0
         captured = capsys.readouterr()
