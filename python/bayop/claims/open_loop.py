@@ -51,7 +51,7 @@ def _greatest_saving(printed: float, note: str) -> Claim:
         place="results for memcached",
         statement="memcached at 600K requests/s under p99<500us: the best fixed ITR-delay and frequency against Linux "
         "left alone, energy",
-        printed=f"{printed:.0%} less",
+        printed=f"{printed * 100:.0f} % less",
         command=_REPORT,
         figure="memcached-600k-requests-s-savings",
         examine=examine,

@@ -23,7 +23,9 @@ published measurements give, *twin* what the calibrated model of the same server
 
 A saving is *reproduced* when the true reduction, 1 - E / E_default, is the printed one within a tenth of it, or
 greater; it holds *as a ratio only* when E_default / E - 1 is what agrees. Other numbers are reproduced within a tenth.
-*Partly*: the direction is right and at least half of the size. What stands under *claim* is in our words.
+*Partly*: the direction is right and at least half of the size. What stands under *claim* is in our words; where a
+printed number can be read in two ways, each reading has a row. The papers' 24-hour and generality experiments have no
+published raw data: there the twin alone speaks.
 """
 
 

@@ -1,0 +1,64 @@
+"""The page of claims follows from the code: the committed record is what a new run finds, and the page is its table."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bayop.claims.catalogue import CLAIMS
+from bayop.claims.page import render_page
+from bayop.claims.record import differences, from_lines
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+RECORD = DOCS / "claims.jsonl"
+
+
+def claims(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "bayop", "claims", *arguments], capture_output=True, text=True, timeout=1200, check=False
+    )
+
+
+def test_the_page_is_the_committed_record_s() -> None:
+    rows = from_lines(RECORD.read_text(encoding="utf-8"))
+    assert (DOCS / "claims.md").read_text(encoding="utf-8") == render_page(rows)
+    assert [row.id for row in rows] == [claim.id for claim in CLAIMS]
+
+
+def test_claims_have_ids_of_their_own_and_commands_that_are_ours() -> None:
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    assert all(claim.command.startswith(("bayop ", "python -m bench.")) for claim in CLAIMS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_committed_record_is_what_a_new_run_finds(data: Path) -> None:
+    run = claims("--data", str(data), "--json")
+    assert run.returncode == 0, run.stderr
+    assert differences(from_lines(RECORD.read_text(encoding="utf-8")), from_lines(run.stdout)) == []
+
+
+def test_one_claim_can_be_asked_for(data: Path) -> None:
+    run = claims("--data", str(data), "--only", "yawn-p99", "--json")
+    (row,) = map(json.loads, run.stdout.splitlines())
+    assert row["verdict"] == "reproduced"
+    assert row["data"]["greatest_share"] == pytest.approx(0.402, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--only", "no-such"], "the claim is unknown, but got 'no-such'"),
+        (["--data", "/nonexistent", "--only", "yawn-p99"], "holds the published files, but got 'no yawn_by_rate.csv'"),
+    ],
+)
+def test_a_wrong_call_is_said(arguments: list[str], said: str) -> None:
+    run = claims(*arguments)
+    assert run.returncode == 2
+    assert said in run.stderr
+    assert "hint:" in run.stderr
+    assert "Traceback" not in run.stderr
