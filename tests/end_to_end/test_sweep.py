@@ -79,6 +79,7 @@ def test_programs_get_one_line_a_trial(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["sweep.parquet"]
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_again_and_again_makes_the_table_of_one_that_is_not(
     tmp_path: Path, whole: bytes
 ) -> None:
@@ -106,6 +107,7 @@ def test_a_sweep_that_is_killed_again_and_again_makes_the_table_of_one_that_is_n
     assert not journal.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_sweep_says_what_is_kept_and_goes_on(
     tmp_path: Path, whole: bytes, number: int, code: int
@@ -156,6 +158,7 @@ def test_a_journal_of_another_plan_is_refused_and_kept(tmp_path: Path) -> None:
     assert lines_of(tmp_path / "sweep.csv.journal") == kept
 
 
+@pytest.mark.slow
 def test_repeats_until_a_precision_do_not_depend_on_the_processes(tmp_path: Path) -> None:
     arguments = ["--load", "600kqps", "--window", "100ms", "--points", "2", "--until-ci", "3%", "--most-repeats", "8"]
     tables = []

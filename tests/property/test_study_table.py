@@ -23,7 +23,7 @@ from bayop.testing.studies import write_study as write_published
 from bayop.testing.tables import study_frame
 
 # Every study is milliseconds of work; on a busy machine they are many times that by the clock.
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 EACH = 350
 """Studies that one test damages; 25 such tests, and those further down, make ten thousand."""

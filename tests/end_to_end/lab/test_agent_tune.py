@@ -101,6 +101,7 @@ def test_a_search_ends_on_the_setting_that_the_power_law_makes_best(machine: Mac
     assert metered.status()["lease"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_keep_leaves_the_result_until_a_restore(machine: Machine, metered: LabAgent) -> None:
     found = snapshot(machine)
@@ -133,6 +134,7 @@ def searching(agent: LabAgent) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_ctrl_c_during_a_trial_puts_everything_back(machine: Machine, metered: LabAgent) -> None:
     found = snapshot(machine)
@@ -144,6 +146,7 @@ def test_ctrl_c_during_a_trial_puts_everything_back(machine: Machine, metered: L
     assert snapshot(machine) == found
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_brain_that_is_killed_during_a_trial_leaves_a_machine_that_its_lease_restores(
     machine: Machine, metered: LabAgent

@@ -60,6 +60,7 @@ def test_a_journal_is_taken_up_where_it_stopped(study: Path) -> None:
     assert open_study(study)["trial"].to_list() == [1, 2]
 
 
+@pytest.mark.slow
 def test_cut_off_at_any_byte_it_loses_at_most_the_trial_in_flight(study: Path) -> None:
     with Journal(study) as journal:
         for trial in (1, 2):
