@@ -7,7 +7,6 @@ files under the same paths, and have BayOp installed.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -15,10 +14,10 @@ from bayop.errors import BayopError, UnsupportedError
 from bayop.interrupts.log import Log, Piece
 from bayop.interrupts.query import join, summarise_piece
 from bayop.interrupts.summary import Summary
+from bayop.study.cluster import connect
 
 _RETRIES: Final = 8
 """A piece that takes its node down so often will do so again."""
-_KNOCK_S: Final = 10.0
 
 
 def summarise_on_cluster(logs: Sequence[Log], address: str, on_piece: Callable[[], None]) -> list[Summary]:
@@ -33,14 +32,7 @@ def summarise_on_cluster(logs: Sequence[Log], address: str, on_piece: Callable[[
         InputError: as on one machine.
         UnsupportedError: Ray is not installed, the cluster can't be reached, or a piece's nodes keep dying.
     """
-    ray = _ray()
-    try:
-        _knock(address)
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (OSError, ValueError, RuntimeError) as error:
-        raise UnsupportedError(
-            "the Ray cluster can be reached", value=address, place="--ray", hint=str(error).partition("\n")[0]
-        ) from error
+    ray = connect(address, purpose="a summary on a cluster")
     try:
         task = ray.remote(max_retries=_RETRIES)(summarise_piece)
         asked: list[list[tuple[Piece, Any]]] = [[(p, task.remote(log, p)) for p in log.pieces()] for log in logs]
@@ -57,13 +49,6 @@ def summarise_on_cluster(logs: Sequence[Log], address: str, on_piece: Callable[[
         ray.shutdown()
 
 
-def _knock(address: str) -> None:
-    """Raises an OSError when nobody listens; Ray itself would try for minutes."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if colon:
-        socket.create_connection((host, int(port)), timeout=_KNOCK_S).close()
-
-
 def _get(ray: Any, reference: Any) -> Summary | None:  # noqa: ANN401 -- Ray is an extra, and has no types without it
     try:
         found: Summary | None = ray.get(reference)
@@ -75,13 +60,3 @@ def _get(ray: Any, reference: Any) -> Summary | None:  # noqa: ANN401 -- Ray is 
         reason = str(error).strip().partition("\n")[0]
         raise UnsupportedError("the cluster keeps a piece's nodes alive", place="--ray", hint=reason) from error
     return found
-
-
-def _ray() -> Any:  # noqa: ANN401 -- as above
-    try:
-        import ray
-    except ImportError as error:
-        raise UnsupportedError(
-            "logs are summarised on a cluster by Ray", hint="pip install 'bayop[ray]'; without --ray nothing is needed"
-        ) from error
-    return ray

@@ -7,21 +7,15 @@ result.
 
 from __future__ import annotations
 
-import logging
-import os
-import signal
-import socket
-import threading
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Final, Self
 
-from bayop.errors import BayopError, UnsupportedError
+from bayop.errors import BayopError
+from bayop.study.cluster import connect
 from bayop.study.sweep.makers import Maker
 from bayop.study.sweep.plan import Trial
 from bayop.study.sweep.trial import Outcome, run_trial
-
-_ANSWER_S: Final = 5.0
 
 RETRIES: Final = 10
 """How often a trial runs anew when its node or its process dies."""
@@ -41,7 +35,7 @@ class RayCluster(AbstractContextManager["RayCluster"]):
 
     def __init__(self, maker: Maker, address: str, *, version: str) -> None:
         self._maker, self._version = maker, version
-        self._ray = _connect(address)
+        self._ray = connect(address, purpose="a sweep on a cluster")
         self._run = self._ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")(run_trial)
         self._running: dict[Any, Trial] = {}
 
@@ -73,42 +67,3 @@ class RayCluster(AbstractContextManager["RayCluster"]):
     ) -> None:
         """Leaves the cluster, which ends the tasks that still run."""
         self._ray.shutdown()
-
-
-def _connect(address: str) -> Any:  # noqa: ANN401 -- an optional package
-    # Ray prints what it thinks of a dead node on stdout, which is ours; this pattern keeps all of that back.
-    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
-    try:
-        import ray
-    except ImportError as error:
-        hint = "pip install 'bayop[ray]'; --processes needs nothing"
-        raise UnsupportedError("a sweep on a cluster needs the ray package", hint=hint) from error
-    _check_reachable(address)
-    in_main = threading.current_thread() is threading.main_thread()
-    on_sigterm = signal.getsignal(signal.SIGTERM)
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise _unreachable(address, error) from error
-    finally:
-        if in_main:
-            # Ray has a way of its own to end with SIGTERM, which would skip ours.
-            signal.signal(signal.SIGTERM, on_sigterm)
-    return ray
-
-
-def _check_reachable(address: str) -> None:
-    """Refuses a head that does not answer; Ray itself would try for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not port.isdigit():
-        return
-    try:
-        socket.create_connection((host, int(port)), timeout=_ANSWER_S).close()
-    except (OSError, OverflowError) as error:
-        raise _unreachable(address, error) from error
-
-
-def _unreachable(address: str, error: Exception) -> UnsupportedError:
-    reason = str(error).strip().partition("\n")[0]
-    hint = f"{reason}; ray start --head starts a cluster and says its address"
-    return UnsupportedError("the Ray cluster can be reached", value=address, place="--ray", hint=hint)
