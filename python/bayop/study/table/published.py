@@ -9,7 +9,8 @@ import polars as pl
 
 from bayop.errors import InputError
 from bayop.study.table import cloudlab, nic_tuning, yawn
-from bayop.study.table.check import Where, at_lines, check_study, check_values, first_row, from_text
+from bayop.study.table.cells import read_cells
+from bayop.study.table.check import Where, at_lines, check_study, check_values, first_row
 from bayop.study.table.layout import Layout
 from bayop.study.table.schema import in_order
 from bayop.study.table.text import CsvText
@@ -29,14 +30,7 @@ def import_published(text: CsvText, layout: Layout) -> pl.DataFrame:
         InputError: with file, line and column, for whatever is not as the layout says.
     """
     columns = layout.columns_of(text.header, f"{text.path}, line 1")
-    lines: list[int] = []
-    parts = []
-    for batch in text.batches():
-        parts.append(from_text(batch.cells, columns, at_lines(text.path, batch.lines)))
-        lines += batch.lines
-    if not parts:
-        raise InputError("a study has at least one trial", place=f"{text.path}, line 1")
-    frame = pl.concat(parts)
+    frame, lines = read_cells(text, columns)
     where = at_lines(text.path, lines)
     check_values(frame, columns, where)
     _check_rules(frame, layout, where)

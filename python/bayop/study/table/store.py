@@ -11,7 +11,8 @@ from typing import IO, Final, cast
 import polars as pl
 
 from bayop.errors import InputError
-from bayop.study.table.check import at_lines, at_rows, check_study, columns_of, from_text
+from bayop.study.table.cells import read_cells
+from bayop.study.table.check import at_lines, at_rows, check_study, columns_of
 from bayop.study.table.parquet import MAGIC, read_parquet, write_parquet
 from bayop.study.table.published import import_published, layout_of
 from bayop.study.table.schema import in_order
@@ -83,14 +84,8 @@ def sync_folder(folder: Path) -> None:
 
 def _open_csv(text: CsvText) -> pl.DataFrame:
     columns = columns_of(text.header, at_lines(text.path, ()))
-    lines: list[int] = []
-    parts = []
-    for batch in text.batches():
-        parts.append(from_text(batch.cells, columns, at_lines(text.path, batch.lines)))
-        lines += batch.lines
-    if not parts:
-        raise InputError("a study has at least one trial", place=f"{text.path}, line 1")
-    return check_study(pl.concat(parts), at_lines(text.path, lines))
+    frame, lines = read_cells(text, columns)
+    return check_study(frame, at_lines(text.path, lines))
 
 
 def _open_parquet(path: Path, wanted: Sequence[str] | None) -> pl.DataFrame:

@@ -1,0 +1,28 @@
+"""The cells of a CSV file as numbers, times and words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from bayop.errors import InputError
+from bayop.study.table.check import at_lines, from_text
+from bayop.study.table.schema import Column
+from bayop.study.table.text import CsvText
+
+
+def read_cells(text: CsvText, columns: Sequence[Column]) -> tuple[pl.DataFrame, list[int]]:
+    """All rows of a file, and the line that each of them ends on.
+
+    Raises:
+        InputError: a cell is not what its column holds, or there is no row.
+    """
+    lines: list[int] = []
+    parts = []
+    for batch in text.batches():
+        parts.append(from_text(batch.cells, columns, at_lines(text.path, batch.lines)))
+        lines += batch.lines
+    if not parts:
+        raise InputError("a study has at least one trial", place=f"{text.path}, line 1")
+    return pl.concat(parts), lines
