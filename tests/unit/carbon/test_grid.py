@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayop.carbon.grid import Grid, read_grid
+from bayop.errors import InputError
+
+
+def test_a_series_repeats() -> None:
+    grid = Grid((100.0, 300.0))
+    assert grid.mean.magnitude == pytest.approx(200.0)
+    assert [grid.mean_until(h).magnitude for h in (1.0, 2.0, 3.0, 2.5)] == pytest.approx([100, 200, 500 / 3, 180])
+
+
+def test_an_hour_may_be_free_of_carbon() -> None:
+    assert Grid((0.0, 300.0)).mean.magnitude == pytest.approx(150.0)
+
+
+@given(st.lists(st.floats(0.1, 5000.0), min_size=1, max_size=48), st.floats(0.1, 1000.0))
+def test_a_mean_lies_within_the_series(hourly: list[float], hours: float) -> None:
+    found = Grid(tuple(hourly)).mean_until(hours).magnitude
+    assert min(hourly) - 1e-6 <= found <= max(hourly) + 1e-6
+
+
+@given(st.lists(st.floats(0.1, 5000.0), min_size=1, max_size=48), st.integers(1, 20))
+def test_whole_rounds_have_the_mean_of_the_series(hourly: list[float], rounds: int) -> None:
+    grid = Grid(tuple(hourly))
+    assert grid.mean_until(rounds * len(hourly)).magnitude == pytest.approx(grid.mean.magnitude)
+
+
+@pytest.mark.parametrize(
+    ("hourly", "said"),
+    [
+        ((), "at least one hour"),
+        ((0.0, 0.0), "emits something"),
+        ((100.0, -0.1), "between 0 and 5000 g CO2e/kWh, but got -0.1"),
+        ((5000.1,), "between 0 and 5000 g CO2e/kWh, but got 5000.1"),
+        ((float("nan"),), "but got nan"),
+    ],
+)
+def test_what_is_no_grid(hourly: tuple[float, ...], said: str) -> None:
+    with pytest.raises(InputError) as error:
+        Grid(hourly)
+    assert said in error.value.message
+
+
+def test_reads_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "grid.csv"
+    path.write_text("hour,gco2_per_kwh\n0,250\n1,310.5\n", encoding="utf-8")
+    assert read_grid(path).hourly_g_per_kwh == (250.0, 310.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "grid.csv:1"),
+        ("hour,value\n0,250\n", "no gco2_per_kwh"),
+        ("hour,gco2_per_kwh\n", "at least one hour"),
+        ("hour,gco2_per_kwh\n0,250\n2,250\n", "grid.csv:3: hours follow"),
+        ("hour,gco2_per_kwh\n0,0\n", "emits something"),
+        ("hour,gco2_per_kwh\n0,nan\n", "grid.csv:2"),
+        ("hour,gco2_per_kwh\n0,-1\n", "grid.csv:2"),
+        ("hour,gco2_per_kwh\n0\n", "grid.csv:2: a carbon intensity is a number"),
+        ("hour,gco2_per_kwh\n0,\x00\n", "grid.csv"),
+    ],
+)
+def test_refuses_a_wrong_file(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "grid.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        read_grid(path)
+    assert said in error.value.message
+
+
+def test_refuses_what_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="can be read"):
+        read_grid(tmp_path / "none.csv")
