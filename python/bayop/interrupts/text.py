@@ -52,7 +52,9 @@ def parse(block: bytes, fields: tuple[Field, ...], separator: str, first_row: in
     reason = "a line is not understood"
     try:
         table = pl.read_csv(block, separator=separator, has_header=False, schema=schema, quote_char=None)
-        if table.height == lines and _is_sound(table, fields):
+        # Where a line ends early, what is missing would be read as empty.
+        whole = block.count(separator.encode()) == lines * (len(fields) - 1)
+        if whole and table.height == lines and _is_sound(table, fields):
             return table
     except pl.exceptions.PolarsError as error:
         reason = str(error).partition("\n")[0]
