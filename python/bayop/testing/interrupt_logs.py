@@ -22,11 +22,29 @@ LINES: Final = (
 llc_miss, c1, c1e, c3, c6, c7, joules, timestamp. The energy counter wraps between the two samples, after 100 units;
 the clock ticks 2899.999 times a microsecond."""
 
+PUBLISHED_HEADER: Final = (
+    "entry,time_us,since_prev_us,rx_descriptors,rx_bytes,tx_descriptors,tx_bytes,instructions_cum,cycles_cum,"
+    "ref_cycles_cum,llc_misses_cum,energy_pkg1_j_cum"
+)
+PUBLISHED_ROWS: Final = (
+    "5,5.349,,7,8594,4,108,0,0,0,0,0.0",
+    "6,121.225,115.877,0,0,5,8246,,,,,",
+    "7,1130.6,1009.375,0,0,0,0,500000,900000,1000000,7,2e-05",
+)
+"""Three records as the published files have them; the first and the last are sampled."""
+
 
 def write_lines(path: Path, lines: Iterable[str]) -> Path:
     """Writes lines as a log and returns its path."""
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     return path
+
+
+def changed(lines: tuple[str, ...], row: int, cell: int, value: str, separator: str) -> list[str]:
+    """The lines with one cell replaced."""
+    cells = lines[row].split(separator)
+    cells[cell] = value
+    return [*lines[:row], separator.join(cells), *lines[row + 1 :]]
 
 
 def drawn_lines(records: int, seed: int) -> list[str]:

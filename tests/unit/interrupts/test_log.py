@@ -3,37 +3,12 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import polars as pl
 import pytest
+from tests.unit.interrupts.conftest import refusal
 
 from bayop.errors import InputError
-from bayop.interrupts.convert import convert
 from bayop.interrupts.log import open_log
-from bayop.interrupts.query import summarise
-from bayop.testing.interrupt_logs import LINES, drawn_lines, state_of, write_lines
-
-HEADER = (
-    "entry,time_us,since_prev_us,rx_descriptors,rx_bytes,tx_descriptors,tx_bytes,instructions_cum,cycles_cum,"
-    "ref_cycles_cum,llc_misses_cum,energy_pkg1_j_cum"
-)
-ROWS = (
-    "5,5.349,,7,8594,4,108,0,0,0,0,0.0",
-    "6,121.225,115.877,0,0,5,8246,,,,,",
-    "7,1130.6,1009.375,0,0,0,0,500000,900000,1000000,7,2e-05",
-)
-
-
-def refusal(path: Path) -> InputError:
-    with pytest.raises(InputError) as caught:
-        summarise(open_log(path))
-    assert "\n" not in caught.value.message
-    return caught.value
-
-
-def changed(lines: tuple[str, ...], row: int, cell: int, value: str, separator: str) -> list[str]:
-    cells = lines[row].split(separator)
-    cells[cell] = value
-    return [*lines[:row], separator.join(cells), *lines[row + 1 :]]
+from bayop.testing.interrupt_logs import LINES, PUBLISHED_HEADER, changed, drawn_lines, write_lines
 
 
 @pytest.mark.parametrize(
@@ -78,49 +53,12 @@ def test_something_else_is_no_log(tmp_path: Path, text: str) -> None:
 
 
 def test_a_header_without_records(tmp_path: Path) -> None:
-    assert "at least one record" in refusal(write_lines(tmp_path / "log", [HEADER])).message
+    assert "at least one record" in refusal(write_lines(tmp_path / "log", [PUBLISHED_HEADER])).message
 
 
 def test_there_is_no_file(tmp_path: Path) -> None:
     assert "the log can be read" in refusal(tmp_path / "none").message
     assert "the log can be read" in refusal(tmp_path).message
-
-
-def test_a_published_log(tmp_path: Path) -> None:
-    summary = summarise(open_log(write_lines(tmp_path / "log.csv", [HEADER, *ROWS])))
-    assert (summary.records, summary.samples) == (3, 2)
-    assert summary.ends.times == (5_349, 1_130_600)
-    assert summary.totals["energy_units"] == 2
-
-
-@pytest.mark.parametrize(
-    ("row", "cell", "value", "said"),
-    [
-        (1, 1, "NaN", "line 3, column time_us: time_us is a number, not negative, but got 'NaN'"),
-        (1, 1, "1e300", "line 3, column time_us: time_us is a number"),
-        (1, 1, "4", "line 3, column time_us: the record follows the one before it"),
-        (1, 7, "12", "line 3, column cycles_cum: a record has all sampled counters or none"),
-        (2, 8, "900000000000", "line 4, column cycles_cum: cycles does not run backwards, nor faster"),
-    ],
-)
-def test_a_wrong_cell_of_a_published_log_is_named(tmp_path: Path, row: int, cell: int, value: str, said: str) -> None:
-    path = write_lines(tmp_path / "log.csv", [HEADER, *changed(ROWS, row, cell, value, ",")])
-    assert refusal(path).message.startswith(f"{path}, {said}")
-
-
-@pytest.mark.parametrize(
-    ("header", "said"),
-    [
-        (HEADER.replace("rx_bytes", "rx_byts"), "but got 'no rx_bytes'"),
-        (HEADER.replace("since_prev_us", "surprise"), "each column that is known once, but got 'surprise'"),
-        (HEADER.replace("since_prev_us", "entry"), "each column that is known once, but got 'entry'"),
-    ],
-)
-def test_the_header_of_a_published_log_is_checked(tmp_path: Path, header: str, said: str) -> None:
-    path = write_lines(tmp_path / "log.csv", [header, *ROWS])
-    message = refusal(path).message
-    assert message.startswith(f"{path}, line 1: ")
-    assert said in message
 
 
 @pytest.mark.parametrize("kept", [0.1, 0.5, 0.9, 0.999])
@@ -141,53 +79,6 @@ def test_a_damaged_compressed_log(tmp_path: Path) -> None:
     path = tmp_path / "log.gz"
     path.write_bytes(content)
     refusal(path)
-
-
-@pytest.mark.parametrize("kind", ["intlog", "published"])
-def test_a_converted_log_says_the_same(tmp_path: Path, data: Path, kind: str) -> None:
-    drawn = write_lines(tmp_path / "log", drawn_lines(400, seed=3))
-    path = drawn if kind == "intlog" else data / "interrupts_netpipe_linux_default_64B.csv.gz"
-    out = tmp_path / "log.parquet"
-    before = summarise(open_log(path))
-    assert convert(open_log(path), out) == before.records
-    converted = open_log(out)
-    assert converted.layout == before.layout
-    assert state_of(summarise(converted)) == state_of(before)
-
-
-def test_a_bad_log_leaves_no_file_behind(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "log", [*LINES, "nonsense"])
-    with pytest.raises(InputError, match="line 7"):
-        convert(open_log(path), tmp_path / "out.parquet")
-    assert [p.name for p in tmp_path.iterdir()] == ["log"]
-    with pytest.raises(InputError, match="the file can be written"):
-        convert(open_log(write_lines(path, LINES)), tmp_path / "none" / "out.parquet")
-
-
-def test_another_parquet_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "log.parquet"
-    pl.DataFrame({"entry": [1]}).write_parquet(path)
-    assert "written by bayop interrupts convert" in refusal(path).message
-
-
-def test_a_converted_log_that_somebody_edited_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "log.parquet"
-    convert(open_log(write_lines(tmp_path / "log", LINES)), path)
-    metadata = {"bayop.interrupts": open_log(path).layout.to_json()}
-    frame = pl.read_parquet(path)
-    bad = pl.int_range(pl.len()) == 4
-    for column, value, said in (
-        ("rx_bytes", None, "row 5, column rx_bytes: every record has a value"),
-        ("cycles", None, "row 5, column cycles: a record has all sampled counters or none"),
-        ("time_ticks", 0, "row 5, column time_ticks: the record follows the one before it"),
-    ):
-        edited = frame.with_columns(pl.when(bad).then(pl.lit(value, pl.Int64)).otherwise(column).alias(column))
-        edited.write_parquet(path, metadata=metadata)
-        assert refusal(path).message.startswith(f"{path}, {said}")
-    frame.drop("cycles").write_parquet(path, metadata=metadata)
-    assert "but got 'cycles: none'" in refusal(path).message
-    frame.write_parquet(path, metadata={"bayop.interrupts": "{}"})
-    assert "describe its layout" in refusal(path).message
 
 
 def test_only_a_text_of_intlog_is_told_its_machine(data: Path) -> None:
