@@ -4,6 +4,7 @@
 mod common;
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -215,7 +216,8 @@ fn what_somebody_else_changes_is_theirs() {
     let machine = Machine::new();
     let mut found = machine.tree();
     let (agent, lease) = holding(&machine);
-    fs::write(machine.cap(CAPS[0]), "99000000\n").unwrap();
+    // In one step, as the kernel's file would change: between truncating a file and writing it the agent may look.
+    fs::OpenOptions::new().write(true).open(machine.cap(CAPS[0])).unwrap().write_all(b"99000000").unwrap();
     found.insert(machine.cap(CAPS[0]), "99000000".to_owned());
     agent.until(|status| status["held"][0]["state"] == "stood_down");
     let held = agent.held(CAPS[0]).unwrap();
