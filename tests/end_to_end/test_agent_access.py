@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,13 +50,6 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for key in folder.glob("*.key"):
         key.chmod(0o600)
     return folder
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    (tmp_path / "root").mkdir()
-    with Machine(tmp_path / "root") as machine:
-        yield machine
 
 
 def serving(binary: Path, folder: Path, machine: Machine, certificates: Path, name: str = "agent") -> AgentProcess:

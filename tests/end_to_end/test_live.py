@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from bayop.agent.lease import TTL_S
 from bayop.live.record import LiveRecord
 from bayop.live.rig import DEFERRAL, TIMEOUT, Rig
 from bayop.live.veth import missing
+from bayop.testing.patience import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -50,15 +50,6 @@ def tuning(rig: Rig) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
-
-
-def eventually(is_so: Callable[[], bool], *, within_s: float) -> bool:
-    ends = time.monotonic() + within_s
-    while not is_so():
-        if time.monotonic() > ends:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def processes(word: str) -> list[int]:

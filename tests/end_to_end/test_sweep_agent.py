@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from bayop.agent.lease import TTL_S
 from bayop.study.table import open_study
 from bayop.testing.agents import CAP, AgentProcess, Machine
+from bayop.testing.patience import eventually
 
 FOUND = "120000000"
 """The cap before BayOp, in uW."""
@@ -31,34 +31,12 @@ print(json.dumps({"vantage": "client", "p99_us": 100 * (120 / cap_w) ** 2, "qps"
 """
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    (tmp_path / "root").mkdir()
-    with Machine(tmp_path / "root") as machine:
-        yield machine
-
-
-@pytest.fixture
-def agent(agent_binary: Path, tmp_path: Path, machine: Machine) -> Iterator[AgentProcess]:
-    with AgentProcess(agent_binary, tmp_path, machine.root) as agent:
-        yield agent
-
-
 def command(agent: AgentProcess, out: Path) -> list[str]:
     return [
         sys.executable, "-m", "bayop", "sweep", "--target", f"agent:{agent.address}", "--latency",
         shlex.join([sys.executable, "-c", CLIENTS]), "--only", "power.cap_w", "--range", "power.cap_w=60:100:20",
         "--repeats", "2", "--window", "200ms", "--settle", "50ms", "--json", "--out", str(out),
     ]  # fmt: skip
-
-
-def released(agent: AgentProcess, *, within_s: float) -> bool:
-    ends = time.monotonic() + within_s
-    while agent.client.status().lease_holder is not None:
-        if time.monotonic() > ends:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def test_a_machine_is_swept_and_left_as_it_was(agent: AgentProcess, machine: Machine, tmp_path: Path) -> None:
@@ -93,7 +71,8 @@ def test_an_interrupted_sweep_leaves_the_machine_as_it_was_and_goes_on(
             time.sleep(0.005)
         process.send_signal(number)
         rest, _ = process.communicate(timeout=30)
-    assert released(agent, within_s=TTL_S + 5.0 if number == signal.SIGKILL else 0.0)
+    patience_s = TTL_S + 5.0 if number == signal.SIGKILL else 0.0
+    assert eventually(lambda: agent.client.status().lease_holder is None, within_s=patience_s)
     assert machine.read(CAP) == FOUND
     run = subprocess.run(command(agent, out), capture_output=True, text=True, timeout=90, check=False)
     assert run.returncode == 0, run.stderr

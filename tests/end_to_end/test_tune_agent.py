@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -18,6 +17,7 @@ import pytest
 
 from bayop.agent.lease import TTL_S
 from bayop.testing.agents import CAP, NIC, AgentProcess, Machine
+from bayop.testing.patience import eventually
 
 FOUND = "120000000"
 """The cap before BayOp, in uW."""
@@ -30,19 +30,6 @@ time.sleep(window_s)
 cap_w = setting.get("power.cap_w", 120)
 print(json.dumps({"vantage": "client", "p99_us": 100 * (120 / cap_w) ** 2, "qps": 5000}))
 """
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    (tmp_path / "root").mkdir()
-    with Machine(tmp_path / "root") as machine:
-        yield machine
-
-
-@pytest.fixture
-def agent(agent_binary: Path, tmp_path: Path, machine: Machine) -> Iterator[AgentProcess]:
-    with AgentProcess(agent_binary, tmp_path, machine.root) as agent:
-        yield agent
 
 
 def command(agent: AgentProcess, *more: str, latency: str = CLIENTS) -> list[str]:
@@ -73,15 +60,6 @@ def cap_of(event: dict[str, object]) -> object:
     setting = event["setting"]
     assert isinstance(setting, dict)
     return setting["power.cap_w"]
-
-
-def eventually(is_so: Callable[[], bool], *, within_s: float) -> bool:
-    ends = time.monotonic() + within_s
-    while not is_so():
-        if time.monotonic() > ends:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def test_a_search_ends_on_the_best_setting_and_leaves_the_machine_as_it_was(
