@@ -8,8 +8,6 @@ from tests.unit.model.synthetic import grey_box_cells, grey_box_theta
 
 from bayop.errors import InputError
 from bayop.model import grey_box
-from bayop.model.cells import Array
-from bayop.model.least_squares import covariance
 
 
 def test_recovers_the_parameters_of_exact_data() -> None:
@@ -54,13 +52,3 @@ def test_prints_parameters_on_the_scale_of_the_equations() -> None:
 def test_needs_as_many_cells_as_parameters() -> None:
     with pytest.raises(InputError, match="needs 14 cells"):
         grey_box.fit(grey_box_cells().rows(np.arange(10)))
-
-
-def test_the_covariance_of_a_line_is_the_textbooks() -> None:
-    x = np.linspace(0.0, 1.0, 50)
-    noise: Array = np.random.default_rng(1).normal(0.0, 0.1, 50)
-    design = np.column_stack([np.ones(50), x])
-    residuals = noise - design @ np.linalg.lstsq(design, noise, rcond=None)[0]
-    found = covariance(residuals, design)
-    slope = residuals @ residuals / 48.0 / np.sum((x - x.mean()) ** 2)
-    assert found[1, 1] == pytest.approx(slope)

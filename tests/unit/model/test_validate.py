@@ -3,11 +3,9 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import pytest
-from tests.unit.model.synthetic import TRUTH, grey_box_cells, published_cells
+from tests.unit.model.synthetic import TRUTH, published_cells
 
 from bayop.model import published_fit
-from bayop.model.examine import examine, fits_needed
 from bayop.model.validate import bootstrap, errors, load_folds, predictions, setting_folds
 
 STARTS = published_fit.random_starts(0)
@@ -64,14 +62,3 @@ def test_the_bootstrap_is_as_wide_as_the_noise() -> None:
             interval = intervals[load][parameter.name]
             assert interval.low < parameter.value < interval.high
             assert 1.5 < (interval.high - interval.low) / parameter.standard_error < 7.0
-
-
-@pytest.mark.parametrize("model", ["published", "grey-box"])
-def test_an_examination_has_everything_and_takes_the_fits_it_said(model: str) -> None:
-    cells = published_cells(noise=0.01) if model == "published" else grey_box_cells(noise=0.01)
-    done: list[int] = []
-    found = examine(cells, model, on_fit=lambda: done.append(1))  # type: ignore[arg-type]
-    assert len(done) == fits_needed(cells)
-    for load in found.fit.parameter_loads:
-        assert set(found.intervals[load]) == {p.name for p in found.fit.parameters(load)}
-    assert {e.quantity for e in found.errors} == set(found.fit.quantities)
