@@ -14,7 +14,6 @@ import pytest
 from bayop.live.veth import VethPair
 from bayop.live.veth import missing as missing_for_veth
 from bayop.testing.agents import AgentProcess, Machine
-from bayop.testing.agents import AgentProcess, Machine
 from bayop.testing.prometheus import Exporter, Prometheus
 
 # As the command line does: the matrices are small, and threads of two libraries only fight over the cores.
@@ -58,21 +57,6 @@ def agent_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run([*build, "--features", "fault-points"], cwd=root, check=True)
     # A copy: the test of the package builds another one in its place.
     return Path(shutil.copy2(built, tmp_path_factory.mktemp("agent")))
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    """A recorded machine whose power meter runs."""
-    (tmp_path / "root").mkdir()
-    with Machine(tmp_path / "root") as machine:
-        yield machine
-
-
-@pytest.fixture
-def agent(agent_binary: Path, tmp_path: Path, machine: Machine) -> Iterator[AgentProcess]:
-    """The real agent on that machine."""
-    with AgentProcess(agent_binary, tmp_path, machine.root) as agent:
-        yield agent
 
 
 @pytest.fixture
