@@ -2,17 +2,15 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from multiprocessing import active_children
 
 import pytest
 
 from bayop import __version__
-from bayop.errors import BayopError, InputError, UnsupportedError
+from bayop.errors import BayopError, InputError
 from bayop.study.sweep.load import Load
 from bayop.study.sweep.makers import TwinMaker
 from bayop.study.sweep.plan import Cell, Trial
-from bayop.study.sweep.ray_cluster import RayCluster
 from bayop.study.sweep.trial import Outcome
 from bayop.study.sweep.workers import Here, Processes
 
@@ -70,11 +68,3 @@ def test_an_error_does_not_wait_for_trials_that_still_run() -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert not active_children()
-
-
-def test_without_ray_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UnsupportedError) as caught:
-        RayCluster(MAKER, "auto", version=__version__)
-    assert caught.value.hint is not None
-    assert "pip install 'bayop[ray]'" in caught.value.hint
