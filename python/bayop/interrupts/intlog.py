@@ -18,6 +18,7 @@ The driver for Linux 5.15 keeps a record a millisecond, not one an interrupt: it
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +27,8 @@ from bayop.interrupts.layout import COUNTERS, ENERGY_UNIT_J, INTERRUPT_COLUMNS, 
 from bayop.interrupts.text import Field, parse
 
 SEPARATOR: Final = " "
+PREAMBLE: Final = re.compile(rb"numbytes=\d+ num_entries=\d+\r?\n")
+"""What the parsers of EbbRT's memory for memcached, silo and Node.js print before the first record."""
 ENERGY_BITS: Final = 32
 COUNTER_BITS: Final = 48
 

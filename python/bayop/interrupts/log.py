@@ -50,12 +50,14 @@ class Log:
         kind: How it is written.
         layout: What its numbers mean.
         header: The columns of a published log, in their order.
+        start: Where the first record begins, in bytes; before it may stand a line that is none.
     """
 
     path: Path
     kind: Literal["intlog", "published", "parquet"]
     layout: Layout
     header: tuple[str, ...] = field(default=())
+    start: int = 0
 
     def pieces(self) -> list[Piece]:
         """The parts that the log falls into; a compressed file is read from its start to its end, and so is one.
@@ -66,16 +68,15 @@ class Log:
         if self.kind == "parquet":
             return [Piece(start, stop) for start, stop in parquet.pieces(self.path)]
         with _open(self.path) as stream:
-            start = len(stream.readline()) if self.header else 0
             if isinstance(stream, gzip.GzipFile):
-                return [Piece(start, None)]
+                return [Piece(self.start, None)]
             cuts = []
             size = stream.seek(0, 2)
-            for wanted in range(start + PIECE_BYTES, size, PIECE_BYTES):
+            for wanted in range(self.start + PIECE_BYTES, size, PIECE_BYTES):
                 stream.seek(wanted)
                 stream.readline()
                 cuts.append(stream.tell())
-        starts = [start, *(cut for cut in dict.fromkeys(cuts) if start < cut < size)]
+        starts = [self.start, *(cut for cut in dict.fromkeys(cuts) if self.start < cut < size)]
         return [Piece(a, b) for a, b in zip(starts, [*starts[1:], None], strict=True)]
 
     def batches(self, piece: Piece) -> Iterator[Batch]:
@@ -143,11 +144,15 @@ def open_log(path: Path, *, tsc_hz: int | None = None, energy_unit_j: float | No
     Raises:
         InputError: it can't be read, is no log, or holds its rates itself.
     """
+    start = 0
     with _open(path) as stream:
         line = stream.readline(_LONGEST_LINE)
-    place = f"{path}, line 1"
+        if intlog.PREAMBLE.match(line):
+            start = len(line)
+            line = stream.readline(_LONGEST_LINE)
+    place = f"{path}, line {2 if start else 1}"
     is_parquet = line.startswith(_PARQUET)
-    line = line.partition(b"\n")[0]
+    first, line = line, line.partition(b"\n")[0]
     if not line:
         raise InputError("a log has at least one record", place=place)
     if not is_parquet and published.SEPARATOR.encode() not in line:
@@ -155,13 +160,14 @@ def open_log(path: Path, *, tsc_hz: int | None = None, energy_unit_j: float | No
         if len(fields) not in intlog.FIELD_COUNTS:
             counts = ", ".join(map(str, intlog.FIELD_COUNTS))
             raise not_a_log(place, line, f"a line of intlog has {counts} fields, this one {len(fields)}")
-        return Log(path, "intlog", intlog.layout_of(len(fields), tsc_hz=tsc_hz, energy_unit_j=energy_unit_j))
+        layout = intlog.layout_of(len(fields), tsc_hz=tsc_hz, energy_unit_j=energy_unit_j)
+        return Log(path, "intlog", layout, start=start)
     if tsc_hz is not None or energy_unit_j is not None:
         raise InputError("only intlog's text needs to be told the rates of its machine", value=str(path))
     if is_parquet:
         return Log(path, "parquet", parquet.read_layout(path))
     layout, header = published.read_header(line, place)
-    return Log(path, "published", layout, header)
+    return Log(path, "published", layout, header, start + len(first))
 
 
 @contextmanager

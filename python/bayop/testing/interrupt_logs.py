@@ -1,8 +1,8 @@
-"""Interrupt logs that were made by hand or drawn, and everything that a summary holds, to be compared."""
+"""Interrupt logs that were made by hand or drawn, runs of them, and everything that a summary holds, to be compared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -32,11 +32,22 @@ PUBLISHED_ROWS: Final = (
     "7,1130.6,1009.375,0,0,0,0,500000,900000,1000000,7,2e-05",
 )
 """Three records as the published files have them; the first and the last are sampled."""
+MUTILATE: Final = """\
+#type       avg     std     min     5th    10th    50th    90th    95th    99th
+read      121.3    40.2    50.1    70.2    78.8   117.3   170.4   189.9   232.0
+update    120.9    40.0    52.3    70.4    79.1   116.9   169.5   188.2   229.7
+op_q        1.0     0.0     1.0     1.0     1.0     1.0     1.0     1.1     1.1
+
+Total QPS = 200003.4 (4000068 / 20.0s)
+"""
+"""What mutilate prints at the end of a run."""
+CONNECTIONS: Final = "0 31 10001000000 10005700000\n1 32 10002900000 10005800000\n"
+"""What a server of two connections prints: they ran together in the window of `LINES` from the record 1 to 4."""
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> Path:
     """Writes lines as a log and returns its path."""
-    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    path.write_text(_text(lines), encoding="utf-8")
     return path
 
 
@@ -45,6 +56,39 @@ def changed(lines: tuple[str, ...], row: int, cell: int, value: str, separator: 
     cells = lines[row].split(separator)
     cells[cell] = value
     return [*lines[:row], separator.join(cells), *lines[row + 1 :]]
+
+
+def ebbrt_lines() -> list[str]:
+    """`LINES` as EbbRT's parser prints them: without c1 and c1e, below a line of its own."""
+    cells = [line.split(" ") for line in LINES]
+    return ["numbytes=528 num_entries=6", *(" ".join(line[:9] + line[11:]) for line in cells)]
+
+
+def linux_run(label: str = "0_50_0x1d00_135_200000", *, name: str = "linux.mcd") -> dict[str, str]:
+    """The files of a run of an open loop on Linux: each of 16 cores logs `LINES`, but odd ones 400 units of energy."""
+    repeat, _, setting = label.partition("_")
+    logs = (LINES, changed(LINES, 4, 14, "304", " "))
+    files = {f"{name}.dmesg.{repeat}_{core}_{setting}": _text(logs[core % 2]) for core in range(16)}
+    return files | {f"{name}.out.{label}": MUTILATE, f"{name}.rdtsc.{label}": CONNECTIONS}
+
+
+def ebbrt_run(label: str = "0_50_0x1d00_135_200000_c7", *, cores: int = 16) -> dict[str, str]:
+    """The files of a run of an open loop on EbbRT: every core logs `ebbrt_lines`."""
+    repeat, _, setting = label.partition("_")
+    files = {f"ebbrt_dmesg.{repeat}_{core}_{setting}.csv": _text(ebbrt_lines()) for core in range(cores)}
+    return files | {f"ebbrt_out.{label}": MUTILATE, f"ebbrt_rdtsc.{label}": "10002900000 10005800000\n"}
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> Path:
+    """Writes the files of runs into a folder, which it makes, and returns it."""
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "".join(line + "\n" for line in lines)
 
 
 def drawn_lines(records: int, seed: int) -> list[str]:

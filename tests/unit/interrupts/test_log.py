@@ -7,8 +7,10 @@ import pytest
 from tests.unit.interrupts.conftest import refusal
 
 from bayop.errors import InputError
+from bayop.interrupts import log as log_module
 from bayop.interrupts.log import open_log
-from bayop.testing.interrupt_logs import LINES, PUBLISHED_HEADER, changed, drawn_lines, write_lines
+from bayop.interrupts.query import summarise
+from bayop.testing.interrupt_logs import LINES, PUBLISHED_HEADER, changed, drawn_lines, ebbrt_lines, write_lines
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,22 @@ def test_something_else_is_no_log(tmp_path: Path, text: str) -> None:
 
 def test_a_header_without_records(tmp_path: Path) -> None:
     assert "at least one record" in refusal(write_lines(tmp_path / "log", [PUBLISHED_HEADER])).message
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_the_line_that_ebbrts_parser_prints_first_is_no_record(
+    tmp_path: Path, compressed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_module, "PIECE_BYTES", 100)
+    path = tmp_path / "log"
+    pack = gzip.compress if compressed else bytes
+    first, *records = ebbrt_lines()
+    path.write_bytes(pack("\n".join([first, *records, ""]).encode()))
+    assert summarise(open_log(path)).records == len(records) == 6
+    path.write_bytes(pack("\n".join([first, *records[:4], "1 2", ""]).encode()))
+    assert refusal(path).message.startswith(f"{path}, line 6: a record of this log has 14 fields")
+    path.write_bytes(pack(first.encode() + b"\n"))
+    assert refusal(path).message == f"{path}, line 2: a log has at least one record"
 
 
 def test_there_is_no_file(tmp_path: Path) -> None:
