@@ -10,17 +10,19 @@ from bayop.errors import InputError
 from bayop.interrupts.batch import BadRecordError, Batch
 from bayop.interrupts.log import Log, Piece
 from bayop.interrupts.summary import Summary
+from bayop.interrupts.window import Window
 
 
-def summarise(log: Log, on_piece: Callable[[], None] = lambda: None) -> Summary:
-    """The summary of a whole log.
+def summarise(log: Log, on_piece: Callable[[], None] = lambda: None, *, window: Window | None = None) -> Summary:
+    """The summary of a whole log, or of the records in a window.
 
     Args:
         log: What to read.
         on_piece: Called after each piece.
+        window: Records outside of it are read but count for nothing.
 
     Raises:
-        InputError: with file, line and column: something in it is no record, or it has none.
+        InputError: with file, line and column: something in it is no record, or it has none (in the window).
     """
 
     def pieces() -> Iterator[Piece]:
@@ -28,7 +30,11 @@ def summarise(log: Log, on_piece: Callable[[], None] = lambda: None) -> Summary:
             yield piece
             on_piece()
 
-    return _some(log, _last(follow(log, pieces())))
+    found = _last(follow(log, pieces(), window))
+    if found is None and window is not None:
+        rule = "a log has records in the window of its run"
+        raise InputError(rule, value=f"none from tick {window.first} to {window.last}", place=str(log.path))
+    return _some(log, found)
 
 
 def summarise_piece(log: Log, piece: Piece) -> Summary | None:
@@ -59,8 +65,10 @@ def join(log: Log, parts: Iterable[tuple[Piece, Summary | None]]) -> Summary:
     return _some(log, whole)
 
 
-def follow(log: Log, pieces: Iterable[Piece]) -> Iterator[tuple[Batch, Summary]]:
+def follow(log: Log, pieces: Iterable[Piece], window: Window | None = None) -> Iterator[tuple[Batch, Summary]]:
     """Every batch of some pieces that follow each other, with the summary of everything up to its end.
+
+    Of a batch that reaches over the ends of the window, what is inside; batches without any are left out.
 
     Raises:
         InputError: as `summarise`.
@@ -68,7 +76,10 @@ def follow(log: Log, pieces: Iterable[Piece]) -> Iterator[tuple[Batch, Summary]]
     whole: Summary | None = None
     for piece in pieces:
         try:
-            for batch in log.batches(piece):
+            for read in log.batches(piece):
+                batch = read if window is None else window.clip(read)
+                if batch is None:
+                    continue
                 part = Summary(batch)
                 if whole is None:
                     whole = part
