@@ -11,6 +11,7 @@ EXAMPLE: Final = """\
   bayop study show study_memcached.csv
   bayop study merge monday.parquet tuesday.parquet --out week.parquet
   bayop study export study_silo.csv --out silo.parquet
+  bayop study import 10_29_2020 --out memcached.parquet
   bayop study columns
 """
 
@@ -18,6 +19,7 @@ ACTIONS: Final[dict[str, str]] = {
     "show": "say what a study holds",
     "merge": "join studies; a trial that several have is kept once",
     "export": "write a study, or a published table, in another format",
+    "import": "make a study of folders of raw interrupt logs, a row a run",
     "columns": "list the columns that a study may have",
 }
 

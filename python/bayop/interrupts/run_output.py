@@ -1,0 +1,204 @@
+"""What the programs of a run printed: mutilate and NetPIPE what the clients saw, the servers when it was.
+
+mutilate prints a table, with a row of latencies in us for each kind of request, and the rate:
+
+    #type       avg     std     min     5th    10th    50th    90th    95th    99th
+    read      121.3    40.2    50.1    70.2    78.8   117.3   170.4   189.9   232.0
+    Total QPS = 200003.4 (4000068 / 20.0s)
+
+(https://github.com/leverich/mutilate, ConnectionStats.h, which has no 50th; https://github.com/ix-project/mutilate.)
+NetPIPE's client prints the bytes of a message, the goodput in Mibit/s and the time of one way, in s. Its server prints
+a line with a word that contains WORKLOAD and the time stamps of the first and the last message. memcached and silo on
+Linux print a line for each connection whose third and fourth number are the time stamps of its first and last request.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bayop.errors import InputError
+from bayop.interrupts.window import Window
+
+_TABLE: Final = "#type"
+_ROW: Final = "read"
+_RANK: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)")
+_RATE: Final = re.compile(r"Total QPS\s*=\s*([0-9.]+)\s*\([0-9]+\s*/\s*([0-9.]+)s\)")
+_WORKLOAD: Final = "WORKLOAD"
+_EBBRT_NETPIPE: Final = (
+    "repeat", "bytes", "loop", "dvfs", "rapl", "itr", "package 0 J", "package 1 J", "goodput", "latency", "start", "end"
+)  # fmt: skip
+_WHOLE: Final = re.compile(r"[0-9]{1,18}")
+_REAL: Final = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
+_MIB: Final = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLoop:
+    """What mutilate saw.
+
+    Attributes:
+        quantities: `mean_us`, `p5_us` and the other quantiles of the reads' latency, and `qps`.
+        load_s: How long the load lasted.
+    """
+
+    quantities: dict[str, float]
+    load_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLoop:
+    """What NetPIPE saw.
+
+    Attributes:
+        message_bytes: Size of a message.
+        goodput_mibit_s: Payload one way, in 2^20 bit/s.
+    """
+
+    message_bytes: int
+    goodput_mibit_s: float
+
+    @property
+    def roundtrip_us(self) -> float:
+        """The mean time of a round trip. NetPIPE prints it as well, with fewer digits."""
+        return 2e6 * 8 * self.message_bytes / (self.goodput_mibit_s * _MIB)
+
+
+def read_mutilate(text: str, place: str) -> OpenLoop:
+    """What mutilate printed.
+
+    Raises:
+        InputError: it did not print a table with a row of reads, and the rate.
+    """
+    rate = _RATE.search(text)
+    if rate is None:
+        raise InputError("mutilate printed Total QPS = N (N / Ns)", place=place, hint=_shown(text))
+    # Some of the scripts write the bytes as Python shows them: b'#type ...
+    rows = list(_cells(text))
+    headers = [row for row in rows if row[0].removeprefix("b'") == _TABLE]
+    reads = [row for row in rows if row[0] == _ROW]
+    if len(headers) != 1 or len(reads) != 1 or len(headers[0]) != len(reads[0]):
+        rule = f"mutilate printed one table that begins with {_TABLE}, and in it one row {_ROW} with a number a column"
+        raise InputError(rule, place=place, hint=_shown(text))
+    named = zip(headers[0][1:], reads[0][1:], strict=True)
+    cells = {name: cell for column, cell in named if (name := _quantity(column)) is not None}
+    quantities = {name: _positive(cell, f"{name} of mutilate's reads", place) for name, cell in cells.items()}
+    quantities["qps"] = _positive(rate[1], "the rate", place)
+    return OpenLoop(quantities, _positive(rate[2], "the duration", place))
+
+
+def read_netpipe_client(text: str, place: str) -> ClosedLoop:
+    """What NetPIPE's client printed: its first line.
+
+    Raises:
+        InputError: that has no message size and goodput.
+    """
+    cells = _first_line(text)
+    if len(cells) < 2:
+        rule = "NetPIPE's client printed the size of a message and the goodput"
+        raise InputError(rule, place=place, hint=_shown(text))
+    return ClosedLoop(_size(cells[0], place), _positive(cells[1], "the goodput", place))
+
+
+def read_netpipe_server(text: str, place: str) -> Window:
+    """The window of the workload that NetPIPE's server printed.
+
+    Raises:
+        InputError: it printed none.
+    """
+    for word, *cells in _cells(text):
+        if _WORKLOAD in word:
+            return _window(*_stamps(cells, place), place)
+    raise InputError(f"the server printed a line {_WORKLOAD} with two time stamps", place=place, hint=_shown(text))
+
+
+def read_ebbrt_netpipe(text: str, place: str) -> tuple[dict[str, str], ClosedLoop, Window]:
+    """What EbbRT's NetPIPE kept of its run: its label by the fields of a file name, what it saw, and its window.
+
+    Raises:
+        InputError: it is not a line of that.
+    """
+    cells = _first_line(text)
+    if len(cells) != len(_EBBRT_NETPIPE):
+        rule = f"EbbRT's NetPIPE prints {', '.join(_EBBRT_NETPIPE)}"
+        raise InputError(rule, value=f"{len(cells)} fields", place=place)
+    told = dict(zip(_EBBRT_NETPIPE, cells, strict=True))
+    seen = ClosedLoop(_size(told["bytes"], place), _positive(told["goodput"], "the goodput", place))
+    return told, seen, _window(*_stamps([told["start"], told["end"]], place), place)
+
+
+def read_connections(text: str, place: str) -> Window:
+    """From when the last connection of a server on Linux began to when the last one ended.
+
+    Raises:
+        InputError: a line lacks its time stamps, there is no line, or the end is not after the beginning.
+    """
+    stamps = [_stamps(cells[2:], place) for cells in _cells(text)]
+    if not stamps:
+        raise InputError("the server printed a line for each connection", place=place)
+    return _window(max(first for first, _ in stamps), max(last for _, last in stamps), place)
+
+
+def read_ebbrt_clock(text: str, place: str, load_ticks: int, *, with_end: bool = True) -> Window:
+    """The window of a load on EbbRT, whose server tells two time stamps and goes on logging.
+
+    Args:
+        text: What it told.
+        place: The file.
+        load_ticks: How long the load lasted; the window is no longer.
+        with_end: Whether the second stamp ends the window where it is earlier. The authors' script for silo leaves it
+            out.
+
+    Raises:
+        InputError: the stamps are not there, or the end is not after the beginning.
+    """
+    first, last = _stamps(_first_line(text), place)
+    ends = first + load_ticks
+    return _window(first, min(last, ends) if with_end else ends, place)
+
+
+def _quantity(column: str) -> str | None:
+    """What a column of mutilate's table is called in a study; None for those that a study leaves out."""
+    if column == "avg":
+        return "mean_us"
+    rank = _RANK.fullmatch(column)
+    return f"p{int(rank[1])}_us" if rank else None
+
+
+def _cells(text: str) -> Iterator[list[str]]:
+    """The words of each line that has any."""
+    return filter(None, (line.split() for line in text.splitlines()))
+
+
+def _first_line(text: str) -> list[str]:
+    return next(_cells(text), [])
+
+
+def _stamps(cells: Sequence[str], place: str) -> tuple[int, int]:
+    if len(cells) < 2 or not all(_WHOLE.fullmatch(cell) for cell in cells[:2]):
+        raise InputError("the server printed two time stamps", value=" ".join(cells[:2]), place=place)
+    return int(cells[0]), int(cells[1])
+
+
+def _window(first: int, last: int, place: str) -> Window:
+    if first >= last:
+        raise InputError("a run ends after it began", value=f"from tick {first} to {last}", place=place)
+    return Window(first, last)
+
+
+def _size(cell: str, place: str) -> int:
+    if not _WHOLE.fullmatch(cell) or int(cell) == 0:
+        raise InputError("the size of a message is a whole number of bytes", value=cell, place=place)
+    return int(cell)
+
+
+def _positive(cell: str, what: str, place: str) -> float:
+    if not _REAL.fullmatch(cell) or float(cell) == 0.0:
+        raise InputError(f"{what} is a positive number", value=cell, place=place)
+    return float(cell)
+
+
+def _shown(text: str) -> str:
+    return f"it begins with {text[:60]!r}"

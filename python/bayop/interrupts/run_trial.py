@@ -1,0 +1,147 @@
+"""One run as a row of a study: what the authors' clean_*.py make of it, in the units and under the names of a study.
+
+Counters are summed over the cores that served, between the first and the last sample of each core's log in the window
+of the run; interrupts and their traffic over all records in it. Every core's log has the energy of its package: that of
+cores 0 and 1 is counted, because even cores are package 0 and odd ones package 1. NetPIPE is served by one core, and
+its energy is that of this core's package alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from bayop.errors import InputError
+from bayop.interrupts.log import Log
+from bayop.interrupts.query import summarise
+from bayop.interrupts.run_output import (
+    read_connections,
+    read_ebbrt_clock,
+    read_ebbrt_netpipe,
+    read_mutilate,
+    read_netpipe_client,
+    read_netpipe_server,
+)
+from bayop.interrupts.runs import Label, Run
+from bayop.interrupts.summary import TRAFFIC, Summary
+from bayop.interrupts.window import Window
+from bayop.study.table.trial import Row
+
+_PACKAGE_CORES: Final = (0, 1)
+_ENTRIES: Final = {"linux": ("c1", "c1e", "c3", "c6", "c7"), "ebbrt": ("c7",)}
+"""The idle states whose entries a log counts; EbbRT enters no other."""
+_MEANINGS: Final = {"linux": "entries", "ebbrt": "entries_per_record"}
+
+
+def trial_of(run: Run, folder: Path, *, open_log: Callable[[Path], Log], on_log: Callable[[], None]) -> Row:
+    """The row of one run, but for the study's name and the trial's number.
+
+    Args:
+        run: The names of its files.
+        folder: Where they are.
+        open_log: Looks into a log, and knows the rates of its machine.
+        on_log: Called after each log.
+
+    Raises:
+        InputError: a file is not what its name says, they disagree, or a log shows nothing of the run.
+    """
+    logs = {core: _opened(open_log, folder / name, run.os) for core, name in run.logs.items()}
+    tick_hz = logs[min(logs)].layout.tick_hz
+    seen, window = _closed_loop(run, folder) if run.app == "netpipe" else _open_loop(run, folder, tick_hz)
+    summaries = {}
+    for core, log in logs.items():
+        summary = summaries[core] = summarise(log, window=window)
+        if not summary.sampled_ticks:
+            rule = "a log has samples of the counters over some time in the window of its run"
+            raise InputError(rule, value=summary.samples, place=str(log.path))
+        on_log()
+    label = run.label
+    return {
+        "repeat": label.repeat,
+        "target": "published",
+        "machine": "unknown",
+        "os": run.os,
+        "app": run.app,
+        **({"message_bytes": label.message_bytes} if label.qps is None else {"qps_offered": label.qps}),
+        "vantage": "client",
+        "source": run.client,
+        "asked.nic.rx_usecs": label.rx_usecs,
+        "asked.cpu.freq_mhz": label.freq_mhz,
+        "asked.power.cap_w": label.cap_w,
+        "duration_s": window.ticks / tick_hz,
+        **seen,
+        **_energy([summary for core, summary in summaries.items() if core in _PACKAGE_CORES or len(summaries) == 1]),
+        **_counters(list(summaries.values()), _ENTRIES[run.os]),
+    }
+
+
+def _opened(open_log: Callable[[Path], Log], path: Path, os: str) -> Log:
+    log = open_log(path)
+    if log.kind != "intlog" or log.layout.idle_meaning != _MEANINGS[os]:
+        raise InputError(f"the log of a run on {os} is intlog's text of it", value=log.layout.name, place=str(path))
+    return log
+
+
+def _open_loop(run: Run, folder: Path, tick_hz: int) -> tuple[dict[str, float], Window]:
+    """What mutilate saw, and when it was."""
+    client, clock = folder / run.client, folder / str(run.clock)
+    seen = read_mutilate(_text(client), str(client))
+    if run.os == "linux":
+        return seen.quantities, read_connections(_text(clock), str(clock))
+    load_ticks = round(seen.load_s * tick_hz)
+    return seen.quantities, read_ebbrt_clock(_text(clock), str(clock), load_ticks, with_end=run.app != "silo")
+
+
+def _closed_loop(run: Run, folder: Path) -> tuple[dict[str, float], Window]:
+    """What NetPIPE saw, and when it was."""
+    client = folder / run.client
+    if run.clock is None:
+        told, seen, window = read_ebbrt_netpipe(_text(client), str(client))
+        _check_agree(Label.of(told, str(client)), run.label, client)
+    else:
+        seen = read_netpipe_client(_text(client), str(client))
+        window = read_netpipe_server(_text(folder / run.clock), str(folder / run.clock))
+        _check_agree(seen.message_bytes, run.label.message_bytes, client)
+    quantities = {"roundtrip_us": seen.roundtrip_us, "goodput_mibit_s": seen.goodput_mibit_s}
+    return quantities | {"roundtrips": float(run.label.roundtrips or 0)}, window
+
+
+def _check_agree(told: object, named: object, path: Path) -> None:
+    if told != named:
+        raise InputError("a file is of the run that its name says", value=f"{told}", place=str(path), hint=f"{named}")
+
+
+def _energy(packages: Sequence[Summary]) -> dict[str, float]:
+    """The energy of the packages, each from the log of one of its cores, and the mean time that it covers."""
+    layout = packages[0].layout
+    energy_j = sum(package.totals["energy_units"] for package in packages) * layout.energy_unit_j
+    window_s = sum(package.sampled_ticks for package in packages) / len(packages) / layout.tick_hz
+    return {"energy_j": energy_j, "energy_window_s": window_s, "power_w": energy_j / window_s}
+
+
+def _counters(cores: Sequence[Summary], states: Sequence[str]) -> dict[str, float]:
+    """What the cores counted together."""
+    layout = cores[0].layout
+
+    def total(name: str) -> int:
+        return sum(core.totals[name] for core in cores)
+
+    ref_cycles, sampled_s = total("ref_cycles"), sum(core.sampled_ticks for core in cores) / layout.tick_hz
+    counted = {name: float(total(name)) for name in ("instructions", "cycles", "ref_cycles", "llc_misses")}
+    counted |= {name: float(sum(core.traffic[name].sum for core in cores)) for name in TRAFFIC}
+    counted |= {f"{state}_entries": float(total(state)) for state in states}
+    return counted | {
+        "interrupts": float(sum(core.records for core in cores)),
+        "interrupts_per_s": sum(core.spacing.count * layout.tick_hz / core.spacing.sum for core in cores),
+        # Counters and clock do not agree to the last per cent.
+        "utilization": min(ref_cycles / (layout.tsc_hz * sampled_s), 1.0),
+        **({"mean_freq_mhz": total("cycles") * layout.tsc_hz / 1e6 / ref_cycles} if ref_cycles else {}),
+    }
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("ascii", "backslashreplace")
+    except OSError as error:
+        raise InputError("the file of a run can be read", value=str(path), hint=error.strerror) from error

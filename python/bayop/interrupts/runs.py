@@ -1,0 +1,295 @@
+"""Which files of a folder make up a run, from nothing but their names.
+
+The authors' scripts (https://github.com/SESA/intlog at dce07e1, scripts/*) collect each run of a benchmark as some
+files, and put its labels into their names: which repeat it is, the setting that was asked for, the load.
+
+    linux.mcd.{dmesg,out,rdtsc}.REPEAT_[CORE_]ITR_DVFS_RAPL_QPS         memcached on Linux; likewise linux.mcdsilo.*
+    linux.np.{log,client,server}.REPEAT_CORE_BYTES_LOOP_ITR_DVFS_RAPL   NetPIPE on Linux
+    ebbrt_{dmesg,out,rdtsc}.REPEAT_[CORE_]ITR_DVFS_RAPL_QPS_SLEEP       memcached and silo on EbbRT; the log has .csv
+    ebbrt.{dmesg,np.out}.REPEAT_BYTES_LOOP_ITR_DVFS_RAPL                NetPIPE on EbbRT
+
+ITR is in us, RAPL in W; DVFS is what was written to the MSR IA32_PERF_CTL (0x199), 0xffff where the system decides.
+Other files of a folder are none of a run's, unless their name begins like one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from bayop.errors import InputError
+
+Role = Literal["log", "client", "clock"]
+"""What a file of a run holds: records of a core, what the load generator printed, the time stamps of the run's ends."""
+EbbrtApp = Literal["memcached", "silo"]
+"""What serves an open loop on EbbRT; no file name says."""
+
+_FIELDS: Final = {
+    **dict.fromkeys(("repeat", "core", "itr", "rapl", "qps", "bytes", "loop"), r"[0-9]{1,9}"),
+    "dvfs": r"0[xX][0-9a-fA-F]{1,4}",
+    "sleep": r"c[0-9]{1,2}e?",
+}
+_OPEN_LOOP: Final = ("repeat", "itr", "dvfs", "rapl", "qps")
+_CLOSED_LOOP: Final = ("repeat", "bytes", "loop", "itr", "dvfs", "rapl")
+
+_EBBRTS_SLEEP: Final = "c7"
+_GOVERNED: Final = 0xFFFF
+_MHZ_PER_STEP: Final = 100
+_PROCESSORS_LIMIT_W: Final = 135
+"""Thermal design power of a package of the papers' server; a cap there never binds."""
+
+_CORES: Final = 16
+SERVER_CORES: Final[Mapping[str, int]] = {"memcached": _CORES, "silo": _CORES - 1}
+"""Cores of the papers' server that serve, from core 0 on; silo leaves the last one alone, whose log is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """What the files of one role are called."""
+
+    stem: str
+    fields: tuple[str, ...]
+    suffix: str = ""
+
+    def read(self, name: str) -> Mapping[str, str] | None:
+        """The fields of a name that begins like these; None for one that does not have them."""
+        pattern = "_".join(f"(?P<{each}>{_FIELDS[each]})" for each in self.fields)
+        found = re.fullmatch(re.escape(self.stem) + pattern + re.escape(self.suffix), name)
+        return found and found.groupdict()
+
+    def write(self, told: Mapping[str, str]) -> str:
+        """The name of a file with these fields; those that are not known yet in capitals."""
+        return self.stem + "_".join(told.get(each, each.upper()) for each in self.fields) + self.suffix
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One benchmark on one operating system.
+
+    Attributes:
+        os: The operating system of the server.
+        app: The service; None where the file names do not say.
+        names: What its files are called, by role.
+    """
+
+    os: Literal["linux", "ebbrt"]
+    app: str | None
+    names: Mapping[Role, _Name]
+
+
+def _per_core(fields: tuple[str, ...]) -> tuple[str, ...]:
+    return (fields[0], "core", *fields[1:])
+
+
+def _open_loop(stem: str, fields: tuple[str, ...], log_suffix: str = "") -> dict[Role, _Name]:
+    return {
+        "log": _Name(f"{stem}dmesg.", _per_core(fields), log_suffix),
+        "client": _Name(f"{stem}out.", fields),
+        "clock": _Name(f"{stem}rdtsc.", fields),
+    }
+
+
+BENCHMARKS: Final = (
+    Benchmark("linux", "memcached", _open_loop("linux.mcd.", _OPEN_LOOP)),
+    Benchmark("linux", "silo", _open_loop("linux.mcdsilo.", _OPEN_LOOP)),
+    Benchmark(
+        "linux",
+        "netpipe",
+        {
+            "log": _Name("linux.np.log.", _per_core(_CLOSED_LOOP)),
+            "client": _Name("linux.np.client.", _per_core(_CLOSED_LOOP)),
+            "clock": _Name("linux.np.server.", _per_core(_CLOSED_LOOP)),
+        },
+    ),
+    Benchmark("ebbrt", None, _open_loop("ebbrt_", (*_OPEN_LOOP, "sleep"), ".csv")),
+    Benchmark(
+        "ebbrt",
+        "netpipe",
+        {"log": _Name("ebbrt.dmesg.", _CLOSED_LOOP), "client": _Name("ebbrt.np.out.", _CLOSED_LOOP)},
+    ),
+)
+"""The benchmarks whose runs are understood. Node.js is not among them."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Label:
+    """What the names of a run's files say of it.
+
+    Attributes:
+        repeat: Which repeat of its setting it is.
+        itr_us: The interrupt delay that was asked for; 1 is the driver's own policy on Linux.
+        dvfs: What was written to IA32_PERF_CTL: the frequency in steps of 100 MHz in the upper byte.
+        rapl_w: The power cap of each package.
+        qps: Offered load of an open loop, in requests/s ...
+        message_bytes: ... or message size of a closed one, ...
+        roundtrips: ... and how many round trips it makes.
+    """
+
+    repeat: int
+    itr_us: int
+    dvfs: int
+    rapl_w: int
+    qps: int | None = None
+    message_bytes: int | None = None
+    roundtrips: int | None = None
+
+    @classmethod
+    def of(cls, told: Mapping[str, str], place: str | None = None) -> Label:
+        """The label that the fields of a file name spell, or those that stand in a file.
+
+        Raises:
+            InputError: one of them is none.
+        """
+        for name, text in told.items():
+            if name in _FIELDS and not re.fullmatch(_FIELDS[name], text):
+                rule = f"the {name} of a run is a number" + (" such as 0x1d00" if name == "dvfs" else "")
+                raise InputError(rule, value=text, place=place)
+
+        def number(name: str) -> int | None:
+            return int(told[name]) if name in told else None
+
+        repeat, itr_us, rapl_w = (int(told[name]) for name in ("repeat", "itr", "rapl"))
+        dvfs = int(told["dvfs"], 16)
+        return cls(repeat, itr_us, dvfs, rapl_w, number("qps"), number("bytes"), number("loop"))
+
+    @property
+    def rx_usecs(self) -> int | None:
+        """What was asked of `nic.rx_usecs`; None for the default policy."""
+        return None if self.dvfs == _GOVERNED else self.itr_us
+
+    @property
+    def freq_mhz(self) -> int | None:
+        """What was asked of `cpu.freq_mhz`; None for the default policy."""
+        return None if self.dvfs == _GOVERNED else (self.dvfs >> 8) * _MHZ_PER_STEP
+
+    @property
+    def cap_w(self) -> int | None:
+        """What was asked of `power.cap_w`; None at the processor's own limit."""
+        return None if self.rapl_w == _PROCESSORS_LIMIT_W else self.rapl_w
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The files of one run.
+
+    Attributes:
+        os: The operating system of the server.
+        app: The service.
+        label: What their names say.
+        logs: The names of the logs by core; by 0 where the names do not say which.
+        client: The name of the file with what the load generator printed.
+        clock: The name of the file with the time stamps; None where they stand in `client`.
+    """
+
+    os: Literal["linux", "ebbrt"]
+    app: str
+    label: Label
+    logs: Mapping[int, str]
+    client: str
+    clock: str | None
+
+
+@dataclass(slots=True)
+class _Found:
+    """The files of one run that were seen so far, and its fields as one of them spells them."""
+
+    told: Mapping[str, str]
+    logs: dict[int, str] = field(default_factory=dict)
+    others: dict[Role, str] = field(default_factory=dict)
+
+    def add(self, role: Role, core: int, name: str) -> None:
+        """Adds a file.
+
+        Raises:
+            InputError: the run has it already, spelled in another way.
+        """
+        known = self.logs.setdefault(core, name) if role == "log" else self.others.setdefault(role, name)
+        if known != name:
+            raise InputError("a run has each of its files once", value=name, hint=f"{known} says the same")
+
+
+def find_runs(names: Iterable[str], *, ebbrt_app: EbbrtApp | None = None) -> list[Run]:
+    """The runs that the files of a folder make up, by benchmark and in the order of their labels.
+
+    Args:
+        names: Of all files in the folder, without it.
+        ebbrt_app: What the runs of an open loop on EbbRT served.
+
+    Raises:
+        InputError: there is no run, one lacks a file or has one twice, or a name only begins like that of a run's file.
+    """
+    present = set(names)
+    runs = []
+    for benchmark in BENCHMARKS:
+        grouped = _grouped(benchmark, present)
+        runs += [_whole(benchmark, label, core, grouped[label, core], ebbrt_app) for label, core in sorted(grouped)]
+    if not runs:
+        looked_for = ", ".join(sorted(n.write({}) for b in BENCHMARKS for n in b.names.values()))
+        raise InputError("a folder of raw logs holds a run of a benchmark", hint=f"a run's files are {looked_for}")
+    return runs
+
+
+def _grouped(benchmark: Benchmark, present: set[str]) -> dict[tuple[Label, int], _Found]:
+    """The files of a benchmark by run: by its label, and where every file of a run names it, by its core."""
+    names = benchmark.names
+    one_core = "core" in names["client"].fields
+    grouped: dict[tuple[Label, int], _Found] = {}
+    for role, pattern in names.items():
+        for name in sorted(name for name in present if name.startswith(pattern.stem)):
+            # EbbRT's memory as it was, of which there is a text as well.
+            if pattern.suffix and name + pattern.suffix in present:
+                continue
+            told = pattern.read(name)
+            if told is None:
+                raise InputError(
+                    f"the name of a run's file is {pattern.write({})}", value=name, hint=_hint(name, pattern)
+                )
+            if told.get("sleep", _EBBRTS_SLEEP) != _EBBRTS_SLEEP:
+                hint = "a study has no column for another idle state; leave these runs out"
+                raise InputError(f"a run of EbbRT halts to {_EBBRTS_SLEEP}", value=name, hint=hint)
+            core = int(told.get("core", 0))
+            key = Label.of(told), core if one_core else 0
+            grouped.setdefault(key, _Found(told)).add(role, core, name)
+    return grouped
+
+
+def _hint(name: str, pattern: _Name) -> str | None:
+    """What may be wrong with a name: it is that of a log which has not been printed as text yet."""
+    if pattern.read(name + pattern.suffix) is None:
+        return None
+    return f"print EbbRT's memory with the driver's parser first: parse_ebbrt_mcd {name} > {name}{pattern.suffix}"
+
+
+def _whole(benchmark: Benchmark, label: Label, core: int, found: _Found, ebbrt_app: EbbrtApp | None) -> Run:
+    """The run, once it is known that it has all of its files.
+
+    Raises:
+        InputError: it has not, or nobody says what it served.
+    """
+    app = benchmark.app or ebbrt_app
+    names, logs = benchmark.names, found.logs
+    if app is None:
+        file = next(iter([*found.others.values(), *logs.values()]))
+        hint = "say it with --ebbrt-app memcached or --ebbrt-app silo"
+        raise InputError("it is known what a run of an open loop on EbbRT served", value=file, hint=hint)
+    cores = range(SERVER_CORES[app]) if app in SERVER_CORES else (core,)
+    for wanted in cores:
+        if wanted not in logs:
+            raise _missing(names["log"].write({**found.told, "core": str(wanted)}), found)
+    surplus = [name for number, name in logs.items() if number not in cores and number >= _CORES]
+    if surplus:
+        raise InputError(f"the server of a run has {_CORES} cores, like the papers'", value=surplus[0])
+    for role, pattern in names.items():
+        if role != "log" and role not in found.others:
+            raise _missing(pattern.write(found.told), found)
+    return Run(
+        benchmark.os, app, label, {wanted: logs[wanted] for wanted in cores}, found.others["client"],
+        found.others.get("clock"),
+    )  # fmt: skip
+
+
+def _missing(name: str, found: _Found) -> InputError:
+    there = next(iter([*found.others.values(), *found.logs.values()]))
+    return InputError("a run has all of its files", value=f"no {name}", hint=f"{there} is of this run")

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bayop.cli import main
+from bayop.study.table import open_study
+from bayop.testing.interrupt_logs import LINES, ebbrt_run, linux_run, write_files
+
+
+def imported(*argv: object) -> int:
+    return main(["study", "import", *map(str, argv)])
+
+
+def refused(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
+    assert imported(*argv) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert len(captured.err.splitlines()) <= 2
+    return captured.err
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    runs = linux_run("0_50_0x1d00_135_200000") | linux_run("0_1_0xffff_135_200000")
+    return write_files(tmp_path / "oct_29", runs)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_a_folder_becomes_a_study_of_any_format(
+    folder: Path, tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / f"study{suffix}"
+    assert imported(folder, "--out", out, "--json") == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    frame = open_study(out)
+    assert json.loads(captured.out) == {"event": "written", "path": str(out), "trials": 2, "columns": frame.width}
+    assert frame.select("study", "app", "p99_us", "asked.nic.rx_usecs", "machine").rows() == [
+        ("oct_29", "memcached", 232.0, None, "unknown"),
+        ("oct_29", "memcached", 232.0, 50.0, "unknown"),
+    ]
+
+
+def test_a_study_of_raw_logs_may_stand_wherever_a_verb_takes_one(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "study.parquet"
+    assert imported(folder, "--out", out) == 0
+    assert capsys.readouterr().out == f"{out}: 2 trials, {open_study(out).width} columns\n"
+    assert main(["study", "show", str(out), "--json"]) == 0
+    campaign = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert (campaign["default_trials"], campaign["qps_offered"]) == (1, [200_000.0])
+
+
+def test_a_machine_of_its_own(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "study.csv"
+    assert imported(folder, "--out", out, "--tsc-mhz", "1000", "--energy-unit-uj", "100") == 0
+    row = open_study(out).row(0, named=True)
+    assert row["duration_s"] == pytest.approx(0.0029)
+    assert row["energy_j"] == pytest.approx(700 * 100e-6)
+
+
+def test_what_served_on_ebbrt_is_a_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, out = write_files(tmp_path / "ebbrt", ebbrt_run()), tmp_path / "study.csv"
+    assert "say it with --ebbrt-app memcached or --ebbrt-app silo" in refused(capsys, folder, "--out", out)
+    assert imported(folder, "--ebbrt-app", "silo", "--out", out) == 0
+    assert open_study(out)["app"].to_list() == ["silo"]
+
+
+def test_bad_input_is_one_clear_error_and_nothing_is_written(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "study.csv"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert f"{empty}: a folder of raw logs holds a run" in refused(capsys, empty, "--out", out)
+    assert "linux.mcd.dmesg.REPEAT_CORE_ITR_DVFS_RAPL_QPS" in refused(capsys, empty, "--out", out)
+    assert "the folder can be read, but got 'nowhere'" in refused(capsys, "nowhere", "--out", out)
+    assert "a study is written as .parquet, .csv or .csv.gz" in refused(capsys, "nowhere", "--out", "x.txt")
+    assert "--tsc-mhz: it lies between" in refused(capsys, folder, "--out", out, "--tsc-mhz", "0")
+    log = folder / "linux.mcd.dmesg.0_9_50_0x1d00_135_200000"
+    log.write_text("\n".join(LINES[:3]) + "\n1 2\n", encoding="utf-8")
+    assert f"{log}, line 4: a record of this log has 16 fields" in refused(capsys, folder, "--out", out)
+    log.unlink()
+    assert f"{folder}: a run has all of its files, but got 'no {log.name}'" in refused(capsys, folder, "--out", out)
+    assert not out.exists()

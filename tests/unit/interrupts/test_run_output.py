@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayop.errors import InputError
+from bayop.interrupts.run_output import (
+    ClosedLoop,
+    OpenLoop,
+    read_connections,
+    read_ebbrt_clock,
+    read_ebbrt_netpipe,
+    read_mutilate,
+    read_netpipe_client,
+    read_netpipe_server,
+)
+from bayop.interrupts.window import Window
+from bayop.testing.interrupt_logs import CONNECTIONS, MUTILATE
+
+CLIENT = "  8192 2216.084841 0.00002820 0.298963\n"
+SERVER = "Using no perturbations\n\nSERVER_WORKLOAD_PERIOD: 11179492725437 11180111245881 3.605057 4.483063\n"
+EBBRT = "0 8192 5000 0x1600 135 6 3.7644 4.7438 2835.3799 22.0429 1081548102639 1082180885966\n"
+LATENCIES = {
+    "mean_us": 121.3, "p5_us": 70.2, "p10_us": 78.8, "p50_us": 117.3, "p90_us": 170.4, "p95_us": 189.9, "p99_us": 232.0
+}  # fmt: skip
+
+
+def refusal(read: Callable[[str, str], object], text: str) -> InputError:
+    with pytest.raises(InputError) as caught:
+        read(text, "the.file")
+    assert caught.value.place == "the.file"
+    return caught.value
+
+
+def test_mutilates_table_and_rate() -> None:
+    seen = read_mutilate(MUTILATE, "")
+    assert seen == OpenLoop(LATENCIES | {"qps": 200_003.4}, 20.0)
+
+
+def test_mutilates_columns_are_told_by_their_names() -> None:
+    # The original has no median.
+    rows = [line.split() for line in MUTILATE.splitlines()]
+    without = "\n".join(" ".join(row[:6] + row[7:]) if len(row) == 10 else " ".join(row) for row in rows)
+    seen = read_mutilate(without, "").quantities
+    assert seen == {name: value for name, value in LATENCIES.items() if name != "p50_us"} | {"qps": 200_003.4}
+
+
+def test_mutilates_bytes_as_python_shows_them() -> None:
+    assert read_mutilate("b'" + MUTILATE.rstrip() + "\n'", "") == read_mutilate(MUTILATE, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("Total QPS", "Total", "mutilate printed Total QPS = N"),
+        ("#type", "#kind", "one table that begins with #type"),
+        ("read ", "get ", "one row read with a number a column"),
+        ("update", "read", "one row read with a number a column"),
+        ("232.0", "", "one row read with a number a column"),
+        ("232.0", "nan", "p99_us of mutilate's reads is a positive number, but got 'nan'"),
+        ("232.0", "-1.0", "p99_us of mutilate's reads is a positive number, but got '-1.0'"),
+        ("121.3", "0.0", "mean_us of mutilate's reads is a positive number, but got '0.0'"),
+        ("200003.4", "0.0", "the rate is a positive number"),
+        ("20.0s", "0.0s", "the duration is a positive number"),
+    ],
+)
+def test_what_is_no_output_of_mutilate(old: str, new: str, said: str) -> None:
+    assert said in refusal(read_mutilate, MUTILATE.replace(old, new, 1)).message
+
+
+def test_netpipes_client() -> None:
+    seen = read_netpipe_client(CLIENT, "")
+    assert seen == ClosedLoop(8192, 2216.084841)
+    # There and back, what it prints as 28.20 us.
+    assert seen.roundtrip_us == pytest.approx(2 * 28.20, abs=0.01)
+
+
+@pytest.mark.parametrize("text", ["", "8192", "8192.5 22.1", "0 22.1", "8192 0", "8192 inf", "8192 1e3", "٨ 1"])
+def test_what_is_no_output_of_netpipes_client(text: str) -> None:
+    refusal(read_netpipe_client, text)
+
+
+def test_netpipes_server() -> None:
+    assert read_netpipe_server(SERVER, "") == Window(11_179_492_725_437, 11_180_111_245_881)
+    assert read_netpipe_server("WORKLOAD 5 9", "") == Window(5, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "a line WORKLOAD with two time stamps"),
+        ("the WORKLOAD 5 9", "a line WORKLOAD with two time stamps"),
+        ("WORKLOAD 5", "the server printed two time stamps, but got '5'"),
+        ("WORKLOAD 5 x", "the server printed two time stamps, but got '5 x'"),
+        ("WORKLOAD 9 9", "a run ends after it began, but got 'from tick 9 to 9'"),
+    ],
+)
+def test_what_is_no_output_of_netpipes_server(text: str, said: str) -> None:
+    assert said in refusal(read_netpipe_server, text).message
+
+
+def test_netpipe_on_ebbrt() -> None:
+    label, seen, window = read_ebbrt_netpipe(EBBRT, "")
+    assert {name: label[name] for name in ("repeat", "bytes", "loop", "dvfs", "rapl", "itr")} == {
+        "repeat": "0", "bytes": "8192", "loop": "5000", "dvfs": "0x1600", "rapl": "135", "itr": "6"
+    }  # fmt: skip
+    assert seen == ClosedLoop(8192, 2835.3799)
+    assert seen.roundtrip_us == pytest.approx(2 * 22.0429, rel=1e-5)
+    assert window == Window(1_081_548_102_639, 1_082_180_885_966)
+    assert "but got '11 fields'" in refusal(read_ebbrt_netpipe, EBBRT.rpartition(" ")[0]).message
+
+
+def test_connections_run_together_until_the_last_one_ends() -> None:
+    assert read_connections(CONNECTIONS, "") == Window(10_002_900_000, 10_005_800_000)
+    # A line that the server adds in the end, of a connection that never was.
+    assert read_connections(CONNECTIONS + "-1 -1 10002900001 0\n\n", "").first == 10_002_900_001
+
+
+@pytest.mark.parametrize("text", ["", "\n", "0 31 5\n", "0 31 5 -6\n", "0 31 9 9\n", CONNECTIONS + "x\n"])
+def test_what_is_no_output_of_a_server(text: str) -> None:
+    refusal(read_connections, text)
+
+
+def test_the_window_on_ebbrt_is_no_longer_than_the_load() -> None:
+    assert read_ebbrt_clock("100 700\n", "", 500) == Window(100, 600)
+    assert read_ebbrt_clock("100 700\n", "", 900) == Window(100, 700)
+    assert read_ebbrt_clock("100 0\n", "", 900, with_end=False) == Window(100, 1000)
+    with pytest.raises(InputError, match="a run ends after it began"):
+        read_ebbrt_clock("100 0\n", "", 900)
+    with pytest.raises(InputError, match="two time stamps"):
+        read_ebbrt_clock("", "", 900)
+
+
+READERS: dict[str, tuple[Callable[[str, str], object], str]] = {
+    "mutilate": (lambda text, place: read_mutilate(text, place).quantities, MUTILATE),
+    "client": (lambda text, place: {"us": read_netpipe_client(text, place).roundtrip_us}, CLIENT),
+    "server": (lambda text, place: {"ticks": read_netpipe_server(text, place).ticks}, SERVER),
+    "ebbrt": (lambda text, place: {"ticks": read_ebbrt_netpipe(text, place)[2].ticks}, EBBRT),
+    "connections": (lambda text, place: {"ticks": read_connections(text, place).ticks}, CONNECTIONS),
+    "clock": (lambda text, place: {"ticks": read_ebbrt_clock(text, place, 10).ticks}, "100 700\n"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@given(data=st.data())
+def test_damaged_output_is_refused_or_read_as_positive_numbers(reader: str, data: st.DataObject) -> None:
+    read, text = READERS[reader]
+    at = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(at, min(at + 5, len(text))))
+    put = data.draw(st.text(st.sampled_from("0123456789.-+eEnai \n%#_\x00٣é"), max_size=4))
+    try:
+        numbers = read(text[:at] + put + text[end:], "the.file")
+    except InputError:
+        return
+    assert isinstance(numbers, dict)
+    assert numbers
+    assert all(math.isfinite(number) and number > 0 for number in numbers.values())
