@@ -13,7 +13,7 @@ import pytest
 
 from bayop.errors import BayopError, InputError
 from bayop.latency.base import Vantage, Watched, Window
-from bayop.load.plan import ClosedLoop, OpenLoop, Plan, ServerError
+from bayop.load.plan import OpenLoop, Plan, ServerError
 from bayop.load.steady import SLICE_S, LoadLostError, SteadyLoad
 from bayop.testing.servers import free_port, memcached_on
 
@@ -106,8 +106,3 @@ def test_a_load_that_can_not_begin_says_why(through: list[str], kind: type[Bayop
     plan = Plan(servers=(f"127.0.0.1:{free_port()}",), schedule=OpenLoop.constant(QPS))
     with pytest.raises(kind, match=said), SteadyLoad(plan, through=through):
         pass
-
-
-def test_a_closed_loop_is_no_load_that_is_kept_up() -> None:
-    with pytest.raises(InputError, match="open loop"):
-        SteadyLoad(Plan(servers=("127.0.0.1:1",), schedule=ClosedLoop()))

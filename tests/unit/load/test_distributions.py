@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bayop import _core
-from bayop.load.plan import PRESETS, OpenLoop, Piece, Plan, Replay
+from bayop.load.plan import OpenLoop, Piece, Plan, Replay
 
 COUNT = 20_000
 # The critical value of the Kolmogorov-Smirnov distance at a level of 1e-6: draws are seeded, so a test never flickers.
@@ -131,12 +131,6 @@ def test_zipf_falls_with_the_rank() -> None:
 def test_uniform_popularity_reaches_every_record_alike() -> None:
     chosen = np.bincount(_core.load_choose("uniform", 50, 50_000, 1), minlength=50)
     assert stats.chisquare(chosen).pvalue > 1e-6
-
-
-def test_presets_are_understood() -> None:
-    for preset in PRESETS.values():
-        Plan(servers=("h:1",), workload=preset.workload, schedule=OpenLoop.constant(1.0, preset.gaps)).to_json()
-        assert _core.load_draw(preset.gaps, 1, 0)[0] >= 0
 
 
 @given(st.text(max_size=30))

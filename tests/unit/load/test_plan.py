@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bayop import _core
+from bayop.errors import InputError
+from bayop.load.plan import (
+    PORTS,
+    PRESETS,
+    ClosedLoop,
+    Dialect,
+    OpenLoop,
+    Piece,
+    Plan,
+    Replay,
+    Schedule,
+    ServerError,
+    UntilInterval,
+    Workload,
+    check_distribution,
+    check_popularity,
+    translate,
+    with_ports,
+)
+from bayop.testing.servers import free_port
+
+PLAN = Plan(servers=("h:1",), schedule=OpenLoop((Piece(1.0, 100.0), Piece(2.0, 200.0)), "fixed"), seed=7)
+
+
+def refused(plan: Plan) -> _core.LoadError:
+    with pytest.raises(_core.LoadError) as caught:
+        _core.load_run(plan.to_json())
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("schedule", "kind"), [(PLAN.schedule, "open"), (Replay((0.0, 0.5)), "replay"), (ClosedLoop(), "closed")]
+)
+def test_the_schedules_kind_is_told(schedule: Schedule, kind: str) -> None:
+    assert json.loads(replace(PLAN, schedule=schedule).to_json())["schedule"]["kind"] == kind
+
+
+def test_the_generator_reads_the_pieces_of_a_load() -> None:
+    """100/s for a second, then 200/s for two, and then nothing."""
+    arrivals_s = np.array(_core.load_arrivals(PLAN.to_json(), 0, 10_000)) / 1e9
+    assert np.histogram(arrivals_s, bins=[0.0, 1.0, 3.0, 9.0])[0] == pytest.approx([100, 400, 0], abs=1)
+
+
+def test_the_same_plan_at_another_load() -> None:
+    other = PLAN.at(500.0)
+    assert other == replace(PLAN, schedule=other.schedule)
+    assert np.diff(_core.load_arrivals(other.to_json(), 0, 50)) == pytest.approx(2e6, abs=1.0)
+
+
+@pytest.mark.parametrize(("schedule", "kind"), [(Replay((0.0,)), "replay"), (ClosedLoop(), "closed")])
+def test_only_an_open_loop_has_a_load_to_set(schedule: Schedule, kind: str) -> None:
+    with pytest.raises(InputError) as caught:
+        replace(PLAN, schedule=schedule).at(500.0)
+    assert caught.value.message == f"--qps: a load can be set in an open loop, but got {kind!r}"
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"threads": 0}, "--threads"),
+        ({"connections": 0}, "--connections"),
+        ({"depth": 0}, "--depth"),
+        ({"warmup_s": -1.0}, "--warmup"),
+        ({"duration_s": 0.0}, "--time"),
+        ({"timeout_s": 0.0}, "--timeout"),
+        ({"servers": ()}, "--server"),
+        ({"schedule": OpenLoop.constant(-1.0)}, "--qps"),
+        ({"schedule": Replay((2.0, 1.0))}, "--replay"),
+        ({"workload": Workload(records=0)}, "--records"),
+        ({"workload": Workload(update=1.5)}, "--update"),
+        ({"workload": Workload(path="two words")}, "--path"),
+        ({"until_interval": UntilInterval(1.5, 0.1)}, "--until-ci"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_told_by_its_flag(change: dict[str, object], place: str) -> None:
+    error = refused(replace(PLAN, **change))  # type: ignore[arg-type]
+    said = translate(error)
+    assert isinstance(said, InputError)
+    assert (said.place, said.rule, said.value) == (place, error.rule, error.value)
+
+
+def test_a_server_that_refuses_is_no_bad_usage() -> None:
+    server = f"127.0.0.1:{free_port()}"
+    said = translate(refused(replace(PLAN, servers=(server,))))
+    assert isinstance(said, ServerError)
+    assert (said.exit_code, said.place, said.hint) == (1, server, None)
+
+
+def test_a_distribution_is_checked_before_it_is_used() -> None:
+    assert check_distribution("pareto:15,214.476,0.348238") == "pareto:15,214.476,0.348238"
+    with pytest.raises(InputError, match="known name and all of its numbers, but got 'pareto:1'") as caught:
+        check_distribution("pareto:1")
+    assert "fb_key" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("text", ["zipf", "zipf:-1", "often"])
+def test_a_popularity_is_checked_before_it_is_used(text: str) -> None:
+    assert check_popularity("zipf:0.99") == "zipf:0.99"
+    with pytest.raises(InputError, match=f"uniform, or zipf with a positive exponent, but got '{text}'") as caught:
+        check_popularity(text)
+    assert caught.value.hint == "for example zipf:0.99"
+
+
+@pytest.mark.parametrize("dialect", PORTS)
+def test_a_server_listens_where_its_protocol_expects_it_unless_it_is_said(dialect: Dialect) -> None:
+    port = PORTS[dialect]
+    assert with_ports(["web1", "web1:8080", "[fe80::1]", "[fe80::1]:9"], dialect) == (
+        f"web1:{port}", "web1:8080", f"[fe80::1]:{port}", "[fe80::1]:9",
+    )  # fmt: skip
+
+
+def test_the_pools_are_facebooks() -> None:
+    """ETC has 30 GETs to an UPDATE; USR has keys of 16 and 21 bytes, values of two, and 99.8 % GETs."""
+    etc, usr = PRESETS["etc"].workload, PRESETS["usr"].workload
+    assert etc.update == pytest.approx(1.0 / 31.0)
+    assert (set(_core.load_draw(usr.key_size, 1000, 0)), usr.value_size, usr.update) == ({16.0, 21.0}, "2", 0.002)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_generator_knows_every_pool(name: str) -> None:
+    preset = PRESETS[name]
+    plan = replace(PLAN, workload=preset.workload, schedule=OpenLoop.constant(1000.0, preset.gaps))
+    assert np.diff(_core.load_arrivals(plan.to_json(), 0, 20_000)).mean() == pytest.approx(1e6, rel=0.05)
+    assert max(_core.load_draw(preset.workload.key_size, 1000, 0)) <= 250

@@ -1,0 +1,141 @@
+"""What becomes of a generator's slices; the real generator and a real server are in the end-to-end tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bayop.errors import BayopError, InputError
+from bayop.latency.base import Vantage, Window
+from bayop.load.plan import ClosedLoop, OpenLoop, Plan, Replay, Schedule, ServerError
+from bayop.load.steady import SLICE_S, LoadLostError, SteadyLoad
+from bayop.testing.load_results import load_report
+
+PLAN = Plan(servers=("web1:11211",), schedule=OpenLoop.constant(50.0), warmup_s=9.0, duration_s=99.0, timeout_s=0.5)
+# Prints the lines of a file, one for each 20 ms, and ends with its stdin; the words behind it are those of the real one.
+PLAYER = """
+import os, select, sys
+plan = os.read(0, 1 << 16)
+open(sys.argv[1] + ".plan", "wb").write(plan)
+for line in open(sys.argv[1]):
+    if select.select([0], [], [], 0.02)[0]: sys.exit()
+    print(line, end="", flush=True)
+if sys.argv[2] != "ends": os.read(0, 1)
+sys.exit("no such host")
+"""
+
+
+def played(tmp_path: Path, lines: Sequence[str], *, then: str = "waits") -> SteadyLoad:
+    file = tmp_path / "lines"
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return SteadyLoad(PLAN, through=[sys.executable, "-c", PLAYER, str(file), then])
+
+
+def slices(count: int) -> list[str]:
+    """Slice number n has a latency of n ms, but for some requests that are slower by n us."""
+    return [f"report {load_report([1000.0 * n] * 95 + [1001.0 * n] * 5).to_json()}" for n in range(1, count + 1)]
+
+
+def test_a_window_is_made_of_the_slices_that_begin_in_it(tmp_path: Path) -> None:
+    """The first slice was awaited before the search began, and each window leaves out the one that is under way."""
+    seen = []
+    with played(tmp_path, slices(60)) as load:
+        for _ in range(2):
+            latency = load.measure(Window({}, 2 * SLICE_S), sleep=time.sleep)
+            assert latency.vantage is Vantage.CLIENT
+            # A batch of each slice has 100 requests, ten batches a slice, in a second each.
+            assert latency.quantities["qps"] == pytest.approx(1000.0)
+            seen.append((latency.quantities["p50_us"] / 1000.0, latency.quantities["p99_us"] / 1001.0))
+    for earlier, later in seen:
+        assert round(later) - round(earlier) == 1, "two slices, one after the other"
+    assert round(seen[0][0]) >= 3
+    assert round(seen[1][0]) >= round(seen[0][1]) + 2
+
+
+def test_how_exact_a_quantile_is_follows_from_its_interval(tmp_path: Path) -> None:
+    spread = load_report([1000.0 + 10.0 * n for n in range(100)])
+    (p50,) = spread.quantiles([0.5])
+    _, value_us, low_us, high_us = p50
+    assert value_us is not None
+    assert low_us is not None
+    assert high_us is not None
+    with played(tmp_path, [f"report {spread.to_json()}"] * 20) as load:
+        latency = load.measure(Window({}, SLICE_S), sleep=time.sleep)
+    assert latency.relative_sd["p50_us"] == pytest.approx((high_us - low_us) / (2 * 1.96 * value_us))
+
+
+def test_a_quantile_that_falls_on_lost_requests_is_not_there(tmp_path: Path) -> None:
+    lossy = f"report {load_report([1000.0] * 98, failed=2).to_json()}"
+    with played(tmp_path, [lossy] * 20) as load:
+        quantities = load.measure(Window({}, SLICE_S), sleep=time.sleep).quantities
+    assert {"p50_us", "p95_us"} <= set(quantities)
+    assert "p99_us" not in quantities
+
+
+def test_the_last_moments_are_those_of_two_slices(tmp_path: Path) -> None:
+    with played(tmp_path, slices(60)) as load:
+        load.measure(Window({}, 4 * SLICE_S), sleep=time.sleep)
+        recent = load.recent()
+    assert recent is not None
+    assert round(recent.quantities["p99_us"] / 1001.0) - round(recent.quantities["p50_us"] / 1000.0) == 1
+
+
+def test_a_server_that_answers_nothing_ends_the_window(tmp_path: Path) -> None:
+    silent = f"report {load_report([], failed=5).to_json()}"
+    with played(tmp_path, [silent] * 20) as load, pytest.raises(ServerError, match="web1:11211: the server answers"):
+        load.measure(Window({}, SLICE_S), sleep=time.sleep)
+
+
+@pytest.mark.parametrize("kind", [InputError, ServerError])
+def test_the_generators_error_is_ours(tmp_path: Path, kind: type[BayopError]) -> None:
+    said = {"kind": kind.__name__, "rule": "R", "value": "V", "place": "P", "hint": "H"}
+    load = played(tmp_path, [*slices(2), f"error {json.dumps(said)}"])
+    with load, pytest.raises(kind) as caught:
+        load.measure(Window({}, 5.0), sleep=time.sleep)
+    assert (caught.value.message, caught.value.hint) == ("P: R, but got 'V'", "H")
+
+
+def test_a_generator_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
+    with pytest.raises(LoadLostError, match="runs until the search has ended, but got 'exit code 1'") as caught:
+        played(tmp_path, [], then="ends").__enter__()
+    assert caught.value.hint == "no such host"
+
+
+def test_a_generator_that_is_killed_is_told_with_the_signal(tmp_path: Path) -> None:
+    with played(tmp_path, slices(2)) as load:
+        assert load.pid is not None
+        os.kill(load.pid, signal.SIGKILL)
+        with pytest.raises(LoadLostError, match="signal SIGKILL"):
+            load.measure(Window({}, SLICE_S), sleep=time.sleep)
+
+
+def test_the_load_is_the_plans_in_slices(tmp_path: Path) -> None:
+    with played(tmp_path, slices(3)) as load:
+        assert load.qps == 50.0
+        asked = json.loads((tmp_path / "lines.plan").read_text())
+    assert asked["duration_s"] == SLICE_S
+    assert asked["warmup_s"] < 0.1
+    assert asked["schedule"] == json.loads(PLAN.to_json())["schedule"]
+
+
+@pytest.mark.parametrize("schedule", [ClosedLoop(), Replay((0.0,))])
+def test_only_an_open_loop_can_be_kept_up(schedule: Schedule) -> None:
+    with pytest.raises(InputError, match=f"is an open loop, but got '{type(schedule).__name__}'"):
+        SteadyLoad(Plan(servers=("web1:1",), schedule=schedule))
+
+
+def test_a_way_to_the_clients_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="can be started, but got '/nowhere/ssh'") as caught:
+        SteadyLoad(PLAN, through=shlex.split("/nowhere/ssh client")).__enter__()
+    assert caught.value.hint == "No such file or directory"
+    with pytest.raises(InputError) as caught:
+        SteadyLoad(PLAN, through=[str(tmp_path)]).__enter__()
+    assert caught.value.hint == "Permission denied"

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayop.errors import InputError
+from bayop.load.wire import PORT, AgentError, Channel, split
+from bayop.testing.servers import free_port
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda children: st.lists(children) | st.dictionaries(st.text(), children),
+    max_leaves=5,
+)
+
+
+@contextmanager
+def channel() -> Iterator[tuple[Channel, socket.socket]]:
+    """A channel to `web1`, and the socket at its other end."""
+    mine, theirs = socket.socketpair()
+    with Channel(mine, "web1") as here, theirs:
+        yield here, theirs
+
+
+@given(st.lists(st.dictionaries(st.text().filter(lambda key: key != "error"), JSON), min_size=1, max_size=3))
+@settings(max_examples=30)
+def test_messages_arrive_as_they_were_sent_one_by_one(messages: list[dict[str, Any]]) -> None:
+    mine, theirs = socket.socketpair()
+    with Channel(mine, "here") as here, Channel(theirs, "there") as there:
+        for message in messages:
+            here.send(message)
+        assert [there.receive(1.0) for _ in messages] == messages
+        assert not there.has_message()
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"GET / HTTP/1.1\r\n", "the other side sends messages, but got 'GET / HTTP/1.1\\r\\n'"),
+        (b"\xff\xfe\n", "the other side sends messages"),
+        (b"[1]\n", "a message is an object, but got '[1]'"),
+        (b'{"error": "no core is free"}\n', "an agent can run its part, but got 'no core is free'"),
+        (b"", "the other side sends messages, but got 'the end of the connection'"),
+        (b'{"half": ', "the other side sends messages, but got '{\"half\": '"),
+    ],
+)
+def test_anything_else_is_refused(sent: bytes, said: str) -> None:
+    with channel() as (here, there):
+        there.sendall(sent)
+        there.shutdown(socket.SHUT_WR)
+        with pytest.raises(AgentError) as caught:
+            here.receive(1.0)
+    assert said in caught.value.message
+    assert (caught.value.place, caught.value.exit_code) == ("web1", 1)
+
+
+def test_silence_ends() -> None:
+    started = time.monotonic()
+    with channel() as (here, _), pytest.raises(AgentError, match="web1: the other side answers in time"):
+        here.receive(0.05)
+    assert time.monotonic() - started < 1.0
+
+
+def test_nobody_is_there_to_read() -> None:
+    with channel() as (here, there):
+        there.close()
+        with pytest.raises(AgentError, match="web1: the other side stays connected"):
+            here.send({"go": True})
+
+
+def test_a_word_or_an_end_is_something_to_look_at() -> None:
+    with channel() as (here, there):
+        assert not here.has_message()
+        there.sendall(b'{"stop": true}\n')
+        assert here.has_message()
+        assert here.receive(1.0) == {"stop": True}
+        assert not here.has_message()
+        there.close()
+        assert here.has_message()
+
+
+def test_an_agent_is_called_at_its_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        with Channel.connect(address) as here:
+            assert here.peer == address
+            here.send({"hello": True})
+            connection, _ = listener.accept()
+            with connection:
+                assert connection.recv(100) == b'{"hello": true}\n'
+
+
+def test_where_no_agent_is_it_says_how_to_start_one() -> None:
+    address = f"127.0.0.1:{free_port()}"
+    with pytest.raises(AgentError, match=f"{address}: an agent answers") as caught:
+        Channel.connect(address)
+    assert caught.value.hint == f"start it there: bayop load --agent --listen {address}"
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "port"), [("web1", "web1", PORT), ("web1:1", "web1", 1), ("10.0.0.1:65535", "10.0.0.1", 65535)]
+)
+def test_an_address_has_a_port_of_its_own_or_ours(address: str, host: str, port: int) -> None:
+    assert split(address) == (host, port)
+
+
+@pytest.mark.parametrize("address", ["web1:", "web1:0", "web1:65536", "web1:-1", "web1:ssh"])
+def test_a_port_is_a_number_that_exists(address: str) -> None:
+    with pytest.raises(InputError, match="an agent is HOST or HOST:PORT") as caught:
+        split(address)
+    assert caught.value.value == address
