@@ -52,6 +52,7 @@ def test_traffic_is_what_an_interrupt_brings(numbers: Any) -> None:
         "mean": 8 / 6, "p50": 0.0, "p99": 6.0, "greatest": 6, "share_with_any": 0.5,
     }  # fmt: skip
     assert (numbers["records"], numbers["empty_interrupts"], numbers["first_entry"]) == (6, 1, 0)
+    assert numbers["span_s"] == pytest.approx(0.005829)
     assert not numbers["one_record_per_sample"]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +9,7 @@ from tests.unit.interrupts.conftest import refusal
 
 from bayop.errors import InputError
 from bayop.interrupts import parquet
-from bayop.interrupts.batch import BadRecordError
+from bayop.interrupts.batch import BadRecordError, Batch
 from bayop.interrupts.convert import convert
 from bayop.interrupts.layout import INTERRUPT_COLUMNS
 from bayop.interrupts.log import open_log
@@ -104,3 +105,22 @@ def test_a_sample_that_is_none_is_null(tmp_path: Path) -> None:
     frame = pl.read_parquet(path)
     assert frame.columns[: len(INTERRUPT_COLUMNS)] == list(INTERRUPT_COLUMNS)
     assert frame["instructions"].to_list() == [None, 1_000_000, None, None, 1_700_000, None]
+
+
+def test_what_fails_on_the_way_is_raised_as_it_was_and_leaves_nothing_behind(converted: Path, tmp_path: Path) -> None:
+    layout = parquet.read_layout(converted)
+    error = BadRecordError(7, "cycles", "a rule")
+
+    def failing() -> Iterator[Batch]:
+        yield from parquet.read(converted, layout, 0, None)
+        raise error
+
+    out = tmp_path / "out" / "log.parquet"
+    out.parent.mkdir()
+    with pytest.raises(BadRecordError) as caught:
+        parquet.write(failing(), layout, out)
+    assert caught.value is error
+    assert not list(out.parent.iterdir())
+    with pytest.raises(InputError, match="the file can be written") as refused:
+        parquet.write(parquet.read(converted, layout, 0, None), layout, out / "none")
+    assert (refused.value.value, bool(refused.value.hint)) == (str(out / "none"), True)

@@ -4,18 +4,13 @@ from collections.abc import Callable
 
 import pytest
 from matplotlib.figure import Figure
+from tests.unit.report.conftest import words
 
 from bayop.report import day_figures as draw
 from bayop.report.style import bayop_style
 from bayop.study.day_record import DayRecord
 
 DRAWN = [draw.draw_load, draw.draw_power, draw.draw_latency, draw.draw_settings, draw.draw_energy]
-
-
-def words(figure: Figure) -> set[str]:
-    with bayop_style():
-        figure.draw_without_rendering()
-    return {t.get_text() for t in figure.findobj(lambda a: hasattr(a, "get_text"))}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("function", DRAWN, ids=lambda f: f.__name__)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from matplotlib.figure import Figure
+from tests.unit.report.conftest import words
 
 from bayop.analysis.summary import WorkloadSummary, summarize
 from bayop.errors import InputError
 from bayop.report.study import draw_workload, write_report
 from bayop.report.study_page import Provenance
-from bayop.report.style import bayop_style
 from bayop.report.svg import Drawing
 from bayop.slo import Slo
 from bayop.study.table import open_study
@@ -45,12 +44,6 @@ def closed_loop(netpipe: pl.DataFrame) -> list[Drawing]:
 
 def kinds(drawings: Sequence[Drawing], slug: str) -> list[str]:
     return [drawing.name.removeprefix(f"{slug}-") for drawing in drawings]
-
-
-def words(figure: Figure) -> set[str]:
-    with bayop_style():
-        figure.draw_without_rendering()
-    return {t.get_text() for t in figure.findobj(lambda a: hasattr(a, "get_text"))}  # type: ignore[attr-defined]
 
 
 def named(drawings: Sequence[Drawing], ending: str) -> Drawing:
@@ -90,16 +83,6 @@ def _is_off_axis(text: object) -> bool:
 @pytest.mark.parametrize("ending", ["pareto", "savings", "knobs", "linux-l", "linux-idle", "request"])
 def test_the_default_is_marked(open_loop: list[Drawing], ending: str) -> None:
     assert "default" in words(named(open_loop, ending).figure)
-
-
-def test_a_distribution_names_its_settings(open_loop: list[Drawing]) -> None:
-    shown = words(named(open_loop, "latency").figure)
-    assert {"Linux: default", "Linux: 300 us, 1.7 GHz, 95 W cap", "SLO p99<500us"} <= shown
-
-
-def test_a_map_has_two_triangles_a_setting(open_loop: list[Drawing]) -> None:
-    axes = named(open_loop, "linux-map").figure.axes[0]
-    assert [len(halves.get_paths()) for halves in axes.collections] == [99, 99]
 
 
 def test_captions_tell_what_the_numbers_say(closed_loop: list[Drawing], open_loop: list[Drawing]) -> None:

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import polars as pl
-
-from bayop.report.study_style import plain_number, system_colours, thin
 from bayop.report.study_words import axis_label, message_size, percent, setting_name, system_names, workload_name
 
 
@@ -38,16 +35,3 @@ def test_settings() -> None:
 
 def test_numbers() -> None:
     assert percent(-0.031) == "\N{MINUS SIGN}3.1 %"
-    assert [plain_number(x) for x in (0.5, 9999.0, 20_000.0)] == ["0.5", "9999", "20K"]
-
-
-def test_systems_have_colours_of_their_own() -> None:
-    colours = system_colours(["Linux", "EbbRT", "a", "b"])
-    assert len(set(colours.values())) == 4
-
-
-def test_many_points_are_thinned_to_dots() -> None:
-    points = pl.DataFrame({"x": [float(i + 1) for i in range(50_000)], "y": [1.0 + i % 7 for i in range(50_000)]})
-    few = thin(points, "x", "y", most=1000)
-    assert 0 < few.height <= 1000 * 1.2
-    assert thin(points, "x", "y", most=100_000).height == 50_000
