@@ -79,13 +79,14 @@ class Benchmark:
     names: Mapping[Role, _Name]
 
 
-def _per_core(fields: tuple[str, ...]) -> tuple[str, ...]:
+def _log_fields(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """The fields of a log's name: the core stands behind the repeat."""
     return (fields[0], "core", *fields[1:])
 
 
 def _open_loop(stem: str, fields: tuple[str, ...], log_suffix: str = "") -> dict[Role, _Name]:
     return {
-        "log": _Name(f"{stem}dmesg.", _per_core(fields), log_suffix),
+        "log": _Name(f"{stem}dmesg.", _log_fields(fields), log_suffix),
         "client": _Name(f"{stem}out.", fields),
         "clock": _Name(f"{stem}rdtsc.", fields),
     }
@@ -98,9 +99,9 @@ BENCHMARKS: Final = (
         "linux",
         "netpipe",
         {
-            "log": _Name("linux.np.log.", _per_core(_CLOSED_LOOP)),
-            "client": _Name("linux.np.client.", _per_core(_CLOSED_LOOP)),
-            "clock": _Name("linux.np.server.", _per_core(_CLOSED_LOOP)),
+            "log": _Name("linux.np.log.", _log_fields(_CLOSED_LOOP)),
+            "client": _Name("linux.np.client.", _log_fields(_CLOSED_LOOP)),
+            "clock": _Name("linux.np.server.", _log_fields(_CLOSED_LOOP)),
         },
     ),
     Benchmark("ebbrt", None, _open_loop("ebbrt_", (*_OPEN_LOOP, "sleep"), ".csv")),
@@ -234,7 +235,7 @@ def find_runs(names: Iterable[str], *, ebbrt_app: EbbrtApp | None = None) -> lis
 def _grouped(benchmark: Benchmark, present: set[str]) -> dict[tuple[Label, int], _Found]:
     """The files of a benchmark by run: by its label, and where every file of a run names it, by its core."""
     names = benchmark.names
-    one_core = "core" in names["client"].fields
+    single = "core" in names["client"].fields
     grouped: dict[tuple[Label, int], _Found] = {}
     for role, pattern in names.items():
         for name in sorted(name for name in present if name.startswith(pattern.stem)):
@@ -250,7 +251,7 @@ def _grouped(benchmark: Benchmark, present: set[str]) -> dict[tuple[Label, int],
                 hint = "a study has no column for another idle state; leave these runs out"
                 raise InputError(f"a run of EbbRT halts to {_EBBRTS_SLEEP}", value=name, hint=hint)
             core = int(told.get("core", 0))
-            key = Label.of(told), core if one_core else 0
+            key = Label.of(told), core if single else 0
             grouped.setdefault(key, _Found(told)).add(role, core, name)
     return grouped
 

@@ -101,10 +101,13 @@ def test_silo_is_served_by_fifteen_cores(tmp_path: Path) -> None:
     assert (row["app"], row["instructions"], row["energy_j"]) == ("silo", 15 * 700_000, 700 * ENERGY_UNIT_J)
 
 
-def test_utilization_is_of_the_cores_that_serve(tmp_path: Path) -> None:
-    idle = text(changed(LINES, 4, 7, "3290000", " "))
-    files = {name: idle if ".dmesg." in name else content for name, content in linux_run().items()}
-    assert row_of(tmp_path, files)["utilization"] == pytest.approx(0.1, rel=1e-6)
+@pytest.mark.parametrize(("ref_cycles", "share"), [(290_000, 0.1), (2_920_000, 1.0)])
+def test_utilization_is_of_the_cores_that_serve_and_never_more_than_all(
+    tmp_path: Path, ref_cycles: int, share: float
+) -> None:
+    log = text(changed(LINES, 4, 7, str(3_000_000 + ref_cycles), " "))
+    files = {name: log if ".dmesg." in name else content for name, content in linux_run().items()}
+    assert row_of(tmp_path, files)["utilization"] == pytest.approx(share, rel=1e-6)
 
 
 @pytest.mark.parametrize("core", [0, 1, 6])

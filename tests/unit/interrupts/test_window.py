@@ -39,11 +39,18 @@ def test_it_says_what_a_log_of_these_records_alone_says(
     assert state_of(inside) == state_of(summarise(part))
 
 
-def test_what_breaks_a_rule_is_named_with_its_line(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "log", changed(LINES, 3, 0, "2", " "))
-    with pytest.raises(InputError, match="line 4, column i: the record follows the one before it"):
+@pytest.mark.parametrize(
+    ("row", "cell", "value", "said"),
+    [(3, 0, "2", "line 4, column i: the record"), (4, 5, "999999", "line 5, column instructions: instructions does")],
+)
+def test_what_breaks_a_rule_is_named_with_its_line(tmp_path: Path, row: int, cell: int, value: str, said: str) -> None:
+    path = write_lines(tmp_path / "log", changed(LINES, row, cell, value, " "))
+    with pytest.raises(InputError, match=said):
         summarise(open_log(path), window=Window(10_002_900_000, 10_005_800_000))
-    # Outside, it counts for nothing.
+
+
+def test_what_breaks_a_rule_outside_counts_for_nothing(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "log", changed(LINES, 3, 0, "2", " "))
     assert summarise(open_log(path), window=Window(10_002_958_000, 10_005_800_000)).records == 2
 
 
