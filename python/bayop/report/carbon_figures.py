@@ -44,7 +44,8 @@ def draw_months(comparisons: Sequence[Comparison], lifetime_years: float) -> Fig
     """The carbon intensity of all work so far, month by month: with the network, and the server's part alone."""
     width, height = COLUMN_WIDE
     figure, (whole, server) = new_figure((width, 1.5 * height), rows=2)
-    months = range(1, max(int(lifetime_years * MONTHS_PER_YEAR), 1) + 1)
+    # A line has two ends, however short the life.
+    months = range(1, max(int(lifetime_years * MONTHS_PER_YEAR), 2) + 1)
     curves = [intensity_by_month(c.stack, c.grid, months) for c in comparisons]
     for axes, value, label in (
         (whole, _total, "all"),
