@@ -90,6 +90,13 @@ def test_every_line_has_as_many_cells_as_the_header(tmp_path: Path, row: str) ->
     assert (caught.value.value, caught.value.place) == (len(row.split(",")), f"{path}, line 3")
 
 
+def test_quotes_of_the_header_match(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", '"a"x,b\n')
+    with pytest.raises(InputError, match="a study is a CSV file") as caught:
+        CsvText(path)
+    assert caught.value.place == f"{path}, line 1"
+
+
 @pytest.mark.parametrize(("row", "line"), [('"1"x,2', 3), ('"1,2', 3)])
 def test_quotes_match(tmp_path: Path, row: str, line: int) -> None:
     path = written(tmp_path / "a.csv", f"a,b\n1,2\n{row}\n")
@@ -115,6 +122,13 @@ def test_a_compressed_file_that_ends_early_is_refused_at_its_last_line(tmp_path:
     file, _, line = str(caught.value.place).rpartition(", line ")
     assert file == str(path)
     assert int(line) == pytest.approx(50_000, rel=0.1)
+
+
+def test_a_compressed_file_without_its_end_is_refused_after_its_last_line(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv.gz", gzip.compress(b"a\n1\n2\n")[:-4])
+    with pytest.raises(InputError, match="a compressed study is whole") as caught:
+        CsvText(path)
+    assert caught.value.place == f"{path}, line 4"
 
 
 def test_the_first_bytes_of_a_file(tmp_path: Path) -> None:
