@@ -35,11 +35,13 @@ def find_campaigns(folders: Iterable[Path], *, ebbrt_app: EbbrtApp | None = None
     """What there is to import; nothing is read but the names of files.
 
     Raises:
-        InputError: a folder can't be read, has the name of another one, or has no run or one that is not whole.
+        InputError: a folder can't be read, has no name of its own, or has no run or one that is not whole.
     """
     campaigns: list[Campaign] = []
     for folder in folders:
         name = folder.resolve().name
+        if not name or not name.isprintable():
+            raise InputError("a folder is a campaign, whose name is one line of text", value=str(folder))
         if name in {campaign.name for campaign in campaigns}:
             raise InputError("a folder is a campaign, and has a name of its own", value=str(folder))
         try:

@@ -227,8 +227,8 @@ def find_runs(names: Iterable[str], *, ebbrt_app: EbbrtApp | None = None) -> lis
         grouped = _grouped(benchmark, present)
         runs += [_whole(benchmark, label, core, grouped[label, core], ebbrt_app) for label, core in sorted(grouped)]
     if not runs:
-        looked_for = ", ".join(sorted(n.write({}) for b in BENCHMARKS for n in b.names.values()))
-        raise InputError("a folder of raw logs holds a run of a benchmark", hint=f"a run's files are {looked_for}")
+        logs = ", ".join(benchmark.names["log"].write({}) for benchmark in BENCHMARKS)
+        raise InputError("a folder of raw logs holds a run of a benchmark", hint=f"what is looked for: {logs}")
     return runs
 
 

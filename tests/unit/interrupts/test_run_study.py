@@ -89,6 +89,12 @@ def test_folders_of_one_name_are_refused(tmp_path: Path) -> None:
         find_campaigns(folders)
 
 
+@pytest.mark.parametrize("name", ["two\nlines", "not\udcff text"])
+def test_a_folder_whose_name_is_no_text(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="whose name is one line of text"):
+        find_campaigns([write_files(tmp_path / name, linux_run())])
+
+
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     for folder in (tmp_path / "no", write_files(tmp_path, {"file": ""}) / "file"):
         with pytest.raises(InputError, match="the folder can be read"):
