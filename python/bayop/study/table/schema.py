@@ -83,7 +83,7 @@ _PROVENANCE: Final = (
     _text("bayop_version", "version that ran it"),
     _text("vantage", "where latency was measured: client, probe, server+wait, server or model"),
     Column("started_at", "time", "UTC", "when the trial began"),
-    _text("source", "file:line that the row was imported from"),
+    _text("source", "file, or file:line, that the row was imported from"),
 )
 
 _MEASURED: Final = (
