@@ -52,7 +52,7 @@ def test_nothing_of_the_load_is_lost(qps: list[float], weights: list[float], mea
     mine, theirs = split_plan(plan, weights, Measuring(qps=measure_qps))
     parts = [loads_qps(part) for part in (mine, *theirs)]
     assert [sum(piece) for piece in zip(*parts, strict=True)] == pytest.approx(qps)
-    assert all(0.0 < q for part in parts for q in part)
+    assert all(q > 0.0 for part in parts for q in part)
 
 
 def test_the_measuring_client_sends_at_most_a_thousand_a_second_unless_it_is_said() -> None:
