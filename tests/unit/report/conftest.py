@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,6 +12,9 @@ from matplotlib.lines import Line2D
 from bayop.analysis.conditions import DELAY, FREQUENCY
 from bayop.analysis.trade_off import TradeOff
 from bayop.control.triggers import parse_trigger
+from bayop.interrupts.log import open_log
+from bayop.interrupts.query import summarise
+from bayop.interrupts.summary import Summary
 from bayop.load.curve import LoadCurve
 from bayop.objective import Objective
 from bayop.report.style import bayop_style
@@ -53,6 +57,12 @@ def record() -> DayRecord:
         effort=Effort(1000, 1000, threads=1),
     )
     return play_day(plan, {"linux": FakeMachine(), "ebbrt": FakeMachine(Shape(cycles=20_000))})
+
+
+@pytest.fixture(scope="session")
+def published(data: Path) -> dict[Path, Summary]:
+    """Two published interrupt logs: Linux's default policy and a static delay."""
+    return {path: summarise(open_log(path)) for path in sorted(data.glob("interrupts_netpipe_linux_*_8192B*"))}
 
 
 def words(figure: Figure) -> set[str]:

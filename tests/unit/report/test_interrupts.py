@@ -12,15 +12,7 @@ from bayop.interrupts.log import open_log
 from bayop.interrupts.query import summarise
 from bayop.interrupts.summary import Summary
 from bayop.report.interrupts import short_names, write_report
-from bayop.report.interrupts_figures import draw_spacing, styles_of
-from bayop.report.interrupts_rates import rates_of
-from bayop.report.style import COLOURS, bayop_style
 from bayop.testing.interrupt_logs import LINES, write_lines
-
-
-@pytest.fixture(scope="module")
-def published(data: Path) -> dict[Path, Summary]:
-    return {path: summarise(open_log(path)) for path in sorted(data.glob("interrupts_netpipe_linux_*_8192B*"))}
 
 
 def test_names_lose_what_they_share() -> None:
@@ -29,13 +21,6 @@ def test_names_lose_what_they_share() -> None:
     assert short_names(paths[:1]) == ["interrupts_netpipe_linux_64B"]
     assert short_names([Path("a/core.parquet"), Path("b/core.parquet")]) == ["a/core.parquet", "b/core.parquet"]
     assert short_names([Path("log.0"), Path("log.1")]) == ["log.0", "log.1"]
-
-
-def test_the_default_policy_is_grey_and_no_two_logs_look_alike() -> None:
-    styles = styles_of(["linux_default_64B", "linux_default_8192B", "ebbrt", "linux_static", "x", "y", "z"])
-    assert {styles[n]["color"] for n in ("linux_default_64B", "linux_default_8192B")} == {COLOURS["linux-default"]}
-    assert styles["ebbrt"]["color"] == COLOURS["bayop-ebbrt"]
-    assert len({tuple(style.values()) for style in styles.values()}) == 7
 
 
 def test_a_report_of_the_published_logs(published: dict[Path, Summary], tmp_path: Path) -> None:
@@ -49,17 +34,6 @@ def test_a_report_of_the_published_logs(published: dict[Path, Summary], tmp_path
     assert {row["log"] for row in rows} == set(short_names(list(published)))
     static = [float(row["power_w"]) for row in rows if "static_8192B_itr8us" in row["log"] and row["power_w"]]
     assert np.mean(static) == pytest.approx(26.8, abs=0.2)
-
-
-def test_rates_add_up_to_the_totals(published: dict[Path, Summary]) -> None:
-    for summary in published.values():
-        rates = rates_of(summary)
-        known = np.isfinite(rates.power_w)
-        energy_j = summary.totals["energy_units"] * summary.layout.energy_unit_j
-        sampled_s = summary.sampled_ticks / summary.layout.tick_hz
-        assert np.average(rates.power_w[known]) == pytest.approx(energy_j / sampled_s, rel=0.02)
-        assert rates.start_s[0] <= 0.0
-        assert np.all(rates.interrupts_per_s[np.isfinite(rates.interrupts_per_s)] > 0.0)
 
 
 def test_a_log_without_samples_has_no_rates_figure(tmp_path: Path) -> None:
@@ -79,9 +53,3 @@ def test_a_log_of_one_record_is_drawn(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_an_error(published: dict[Path, Summary], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the report's folder can be written"):
         write_report(published, tmp_path / "none")
-
-
-def test_axes_have_units(published: dict[Path, Summary]) -> None:
-    with bayop_style():
-        figure = draw_spacing({path.name: summary for path, summary in published.items()})
-    assert figure.axes[-1].get_xlabel().endswith("(us)")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import polars as pl
@@ -48,6 +49,13 @@ def test_any_program_can_read_it_and_sees_the_version_and_the_seal(sealed: Path)
     metadata = pl.read_parquet_metadata(sealed)
     assert metadata[VERSION_KEY] == VERSION
     assert len(bytes.fromhex(metadata[SEAL_KEY])) == 4
+
+
+def test_the_seal_is_the_checksum_of_the_file_with_zeros_in_its_place(sealed: Path) -> None:
+    seal = pl.read_parquet_metadata(sealed)[SEAL_KEY].encode()
+    content = sealed.read_bytes()
+    assert content.count(seal) == 1
+    assert int(seal, 16) == zlib.crc32(content.replace(seal, b"00000000"))
 
 
 @given(st.data())
