@@ -28,6 +28,7 @@ def folder(tmp_path: Path) -> Path:
         "node1,linux,performance,main,800000,90,100,4000",
         "node1,ebbrt,none,main,400000,80,100,1000",
         "node1,linux,performance,main,400000,80,100,4500",
+        "node1,ebbrt,none,main,600000,85,100,1000",
         "node1,ebbrt,none,main,2800000,499,100,",
         "node3,linux,performance,main,1600000,499,100,",
         "node3,linux,performance,main,2000000,501,100,",

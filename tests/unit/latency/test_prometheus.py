@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 
 import pytest
 
 from bayop.errors import InputError
 from bayop.latency.base import Vantage, Window
 from bayop.latency.prometheus import PrometheusQuery
-from bayop.latency.prometheus_api import Api
 from bayop.slo import Slo
 from bayop.testing.prometheus import Prometheus
 
@@ -119,90 +114,3 @@ def test_promql_keeps_its_own_letters() -> None:
     """`&`, `=`, `?` and `+` stand in matchers and expressions; only a known parameter ends a query."""
     text = 'http://h:9090?query=a{path=~"/x?b=1&c=2"} + 1 &unit=ms'
     assert source(text)._asked.query == 'a{path=~"/x?b=1&c=2"} + 1 '
-
-
-class Canned:
-    """A server that gives one answer to everything."""
-
-    def __init__(self) -> None:
-        self.code, self.body, self.headers, self.delay_s = 200, b"", dict[str, str](), 0.0
-        self.seen: list[dict[str, str]] = []
-        canned = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                canned.seen.append(dict(self.headers))
-                time.sleep(canned.delay_s)
-                self.send_response(canned.code)
-                for name, value in canned.headers.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(canned.body)
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the base class's name
-                pass
-
-        self.server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-
-
-@pytest.fixture
-def canned() -> Iterator[Canned]:
-    canned = Canned()
-    thread = threading.Thread(target=canned.server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield canned
-    canned.server.shutdown()
-    canned.server.server_close()
-    thread.join()
-
-
-@pytest.mark.parametrize(
-    ("code", "body", "said"),
-    [
-        (200, b"<html>", "its own format"),
-        (200, b'{"status": "success"}', "its own format"),
-        (200, b'{"status": "success", "data": {"resultType": "vector", "result": [{"value": [1]}]}}', "its own format"),
-        (200, b'{"status": "success", "data": {"resultType": "vector", "result": [7]}}', "its own format"),
-        (302, b"", "answers itself, but got 302"),
-        (401, b"", "lets us in, but got 401"),
-        (403, b"{}", "lets us in, but got 403"),
-        (404, b"not here", "answers a query, but got 'HTTP 404'"),
-        (503, b'{"status": "error", "error": "query timed out"}', "takes the query (query timed out)"),
-    ],
-)
-def test_an_answer_that_prometheus_does_not_give_is_refused(canned: Canned, code: int, body: bytes, said: str) -> None:
-    canned.code, canned.body, canned.headers = code, body, {"Location": "http://127.0.0.1:9/elsewhere"}
-    with pytest.raises(InputError) as caught:
-        Api(canned.url).sample("up")
-    assert said in caught.value.message
-
-
-def test_a_server_that_does_not_answer_is_given_up(canned: Canned) -> None:
-    canned.delay_s = 0.5
-    with pytest.raises(InputError, match="timed out"):
-        Api(canned.url, timeout_s=0.1).sample("up")
-
-
-def test_nobody_there_is_said() -> None:
-    with pytest.raises(InputError, match="Connection refused"):
-        Api("http://127.0.0.1:9").sample("up")
-
-
-def test_the_token_is_read_anew_and_sent(canned: Canned, tmp_path: Path) -> None:
-    canned.body = b'{"status": "success", "data": {"resultType": "vector", "result": [{"value": [1, "2"]}]}}'
-    token = tmp_path / "token"
-    token.write_text("first\n")
-    api = Api(canned.url, token_file=token)
-    for word in ("first", "second"):
-        token.write_text(f"{word}\n")
-        assert api.sample("up").value == 2.0
-        assert canned.seen[-1]["Authorization"] == f"Bearer {word}"
-
-
-@pytest.mark.parametrize("text", ["", "two words", "line\nline", "caf\u00e9"])
-def test_a_token_is_one_word(tmp_path: Path, text: str) -> None:
-    token = tmp_path / "token"
-    token.write_text(text)
-    with pytest.raises(InputError, match="token"):
-        Api("https://127.0.0.1:9", token_file=token)
