@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from bayop.interrupts.batch import BadRecordError
-from bayop.interrupts.intlog import ENERGY_UNIT_J, FIELD_COUNTS, TSC_HZ, fields_of, layout_of, name_of, read_batch
+from bayop.interrupts.intlog import FIELD_COUNTS, fields_of, layout_of, name_of, read_batch
+from bayop.interrupts.layout import ENERGY_UNIT_J, TSC_HZ
 from bayop.interrupts.log import open_log
 from bayop.interrupts.numbers import describe
 from bayop.interrupts.query import summarise

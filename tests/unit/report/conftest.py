@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -98,8 +99,8 @@ def systems() -> pl.DataFrame:
     return pl.concat([cells_of(LINUX), cells_of(EBBRT, os="ebbrt")])
 
 
-def points_of(line: Line2D) -> list[tuple[float, float]]:
-    """The data of a line."""
+def points_of(line: Line2D) -> list[tuple[Any, Any]]:
+    """The data of a line, as numbers."""
     return [(float(x), float(y)) for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)]  # type: ignore[arg-type]
 
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 from matplotlib.figure import Figure
-from tests.unit.report.conftest import words
+from tests.unit.report.conftest import points_of, words
 
 from bayop.carbon.compare import Comparison, compare
 from bayop.carbon.files import Entry
@@ -55,7 +55,7 @@ def test_a_curve_falls_while_a_machine_works_off_its_making(comparisons: list[Co
     with bayop_style():
         figure = draw_months(comparisons, 4.0)
     whole, server = figure.axes
-    new, old = (list(line.get_ydata()) for line in whole.lines)  # type: ignore[arg-type]
+    new, old = ([y for _, y in points_of(line)] for line in whole.lines)
     assert len(new) == 48
     assert list(whole.lines[0].get_xdata()) == list(range(1, 49))  # type: ignore[arg-type]
     assert all(a > b for a, b in pairwise(new))

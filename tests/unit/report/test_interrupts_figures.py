@@ -93,10 +93,10 @@ def test_a_map_shows_of_each_moment_the_shares_of_its_interrupts(logs: dict[str,
     assert [axes.get_title(loc="left") for axes in panels] == ["linux_default", "ebbrt"]
     for axes, summary in zip(panels, logs.values(), strict=True):
         (mesh,) = axes.collections
-        shares = np.ma.filled(np.ma.asarray(mesh.get_array()), 0.0).sum(axis=0)  # type: ignore[arg-type]
+        shares = np.ma.filled(np.ma.asarray(mesh.get_array()), 0.0).sum(axis=0)
         came = summary.bins.spacing.sum(axis=1) > 0
         assert shares == pytest.approx(came.astype(float))
-    assert panels[0].get_xlim() == (0.0, pytest.approx(5.829))
+    assert panels[0].get_xlim() == pytest.approx((0.0, 5.829))
 
 
 def test_traffic_is_cumulated_from_nothing_to_the_greatest(logs: dict[str, Summary]) -> None:

@@ -67,7 +67,7 @@ def test_what_is_right_lies_on_a_line_and_in_a_band_of_ten_percent() -> None:
     assert low == pytest.approx(0.95 * CELLS.latency_us.min())
     assert high == pytest.approx(1.05 * CELLS.latency_us.max())
     (band,) = axes.collections
-    corners = {(round(x / high, 6), round(y / high, 6)) for x, y in band.get_paths()[0].vertices}
+    corners = {(round(x / high, 6), round(y / high, 6)) for x, y in np.asarray(band.get_paths()[0].vertices)}
     assert {(1.0, 0.9), (1.0, 1.1)} <= corners
 
 

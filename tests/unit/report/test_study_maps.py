@@ -20,7 +20,7 @@ def test_every_setting_has_two_triangles_with_its_numbers() -> None:
     assert np.asarray(latency.get_array()).tolist() == [120.0, 150.0, 300.0, 400.0]
     assert np.asarray(power.get_array()).tolist() == [100.0, 105.0, 70.0, 60.0]
     # The first setting: the shortest delay, the highest of two frequencies.
-    upper, lower = (halves.get_paths()[0].vertices[:3].tolist() for halves in (latency, power))  # type: ignore[union-attr]
+    upper, lower = (np.asarray(halves.get_paths()[0].vertices)[:3].tolist() for halves in (latency, power))
     assert upper == [[-0.5, 0.5], [-0.5, 1.5], [0.5, 1.5]]
     assert lower == [[-0.5, 0.5], [0.5, 0.5], [0.5, 1.5]]
 

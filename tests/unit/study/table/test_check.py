@@ -186,7 +186,9 @@ def test_a_number_is_plausible_in_its_unit(value: float | None, rule: str | None
 
 @pytest.mark.parametrize(("p99_us", "sound"), [(50.0, True), (49.9, False), (None, True)])
 def test_noise_may_swap_quantiles_and_another_unit_may_not(p99_us: float | None, sound: bool) -> None:  # noqa: FBT001
-    frame = pl.DataFrame({"p99_us": [p99_us], "p50_us": [10.0], "p90_us": [100.0]}, schema_overrides={"p99_us": float})
+    frame = pl.DataFrame(
+        {"p99_us": [p99_us], "p50_us": [10.0], "p90_us": [100.0]}, schema_overrides={"p99_us": pl.Float64}
+    )
     columns = [column_of(name) for name in frame.columns]
     if sound:
         check_values(frame, columns, ROWS)
