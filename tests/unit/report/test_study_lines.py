@@ -37,6 +37,7 @@ class TestPerRequest:
         assert points_of(linux) == [(10.0, 130.0), (200.0, 80.0)]
         assert points_of(ebbrt) == [(10.0, 70.0), (200.0, 45.0)]
         assert linux.get_color() == COLOURS["bayop-linux"]
+        assert (axes.get_xlim()[0], axes.get_ylim()[0]) == (0.0, 0.0)
         bands = [band.get_paths()[0].get_extents() for band in axes.collections]
         assert [(band.y0, band.y1) for band in bands] == [(40.0, 80.0), (70.0, 150.0)]
 
@@ -80,6 +81,7 @@ class TestIdle:
         (default,) = [line for line in axes.lines if line.is_dashed()]
         assert set(default.get_ydata()) == {5e4}  # type: ignore[arg-type]
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("ITR-delay (us)", "entries a second, all cores")
+        assert (axes.get_xlim()[0], axes.get_ylim()[0]) == (0.0, 0.0)
         assert key(figure) == ["C1", "default"]
 
     def test_residencies_are_told_where_they_are_known(self) -> None:
