@@ -6,11 +6,9 @@ from dataclasses import replace
 import pytest
 
 from bayop.errors import InputError
-from bayop.live.experiment import shortfall
 from bayop.live.record import LiveRecord, Point
 from bayop.measurement import Measurement
 from bayop.slo import Slo
-from bayop.testing.fakes import make_problem, papers_space
 
 SLO = Slo.parse("p99<250us")
 SETTING = {"napi.gro_flush_timeout_us": 100, "napi.defer_hard_irqs": 2}
@@ -54,12 +52,3 @@ def test_points_say_what_a_request_costs() -> None:
     assert seen.per_request("interrupts_per_s") is None
     assert replace(seen, cut_short="harm").per_request("service_cpu") is None
     assert [p.meets(SLO) for p in record().sweep] == [True, False, False]
-
-
-def test_the_shortfall_compares_both_winners_as_measured_again() -> None:
-    problem = make_problem(papers_space(), slo="p99<250us")
-    told = record()
-    assert shortfall(told, problem) == pytest.approx(52.0 / 50.0 - 1.0)
-    told.again["search"] = [point(1.0, 900.0, "harm")]
-    assert shortfall(told, problem) is None
-    assert shortfall(replace(told, again={}), problem) is None
