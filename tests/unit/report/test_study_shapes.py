@@ -5,6 +5,7 @@ import pytest
 from tests.unit.report.conftest import POWER, cells_of, marked, points_of, words
 
 from bayop.report.study_shapes import draw_l_shape, draw_v_shape
+from bayop.report.study_style import line_colours
 
 # Power is a V over the delay at 1 GHz, and falls at 2 GHz.
 V_CELLS = cells_of(
@@ -32,7 +33,8 @@ def test_a_line_for_each_frequency_in_the_order_of_the_delays() -> None:
     slow, fast = (line for line in axes.lines if line.get_marker() == "None")
     assert points_of(slow) == [(10.0, 80.0), (20.0, 60.0), (40.0, 70.0)]
     assert points_of(fast) == [(10.0, 99.0), (20.0, 95.0), (40.0, 85.0)]
-    assert slow.get_color() != fast.get_color()
+    colours = line_colours()
+    assert (slow.get_color(), fast.get_color()) == (colours(0.0), colours(1.0))
     assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xlim()[0]) == ("ITR-delay (us)", "power (W)", 0.0)
 
 
@@ -79,6 +81,9 @@ def test_an_l_has_its_front_its_corner_and_the_default() -> None:
     assert np.asarray(dots.get_offsets()).tolist() == [
         [130.0, 100.0], [100.0, 110.0], [75.0, 120.0], [72.0, 500.0], [70.0, 900.0],
     ]  # fmt: skip
+    # From 1.3 to 2.9 GHz, dark to bright.
+    shades = line_colours()(np.array([1.0, 0.4375, 0.25, 0.0, 0.0]))
+    assert np.asarray(dots.get_facecolor()) == pytest.approx(shades, abs=0.01)
     (corner,) = marked(axes, "o")
     assert points_of(corner) == [(75.0, 120.0)]
     (star,) = marked(axes, "*")
