@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -49,9 +50,11 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
 
 def test_an_agent_that_does_not_start_says_why_and_leaves_nothing() -> None:
     rig = Rig(Path("/bin/false"), qps=1.0, window_s=0.5)
+    started = time.monotonic()
     with pytest.raises(UnsupportedError, match="the agent starts") as caught, rig:
         pytest.fail("there is no machine")
     assert caught.value.exit_code == 4
+    assert time.monotonic() - started < 5.0, "what has ended is not waited for"
     assert not Path(f"/proc/{rig.memcached_pid}").exists()
 
 

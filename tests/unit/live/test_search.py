@@ -46,7 +46,7 @@ def test_the_machine_has_its_own_settings_back_when_the_block_ends(
         assert agent.client.status().lease_holder == "a test"
         seen = target.measure()
         assert seen["p99_us"] == pytest.approx(225.0)
-        assert seen["duration_s"] == pytest.approx(0.1, abs=0.09)
+        assert seen["duration_s"] < 1.0, "the file's window, and not the usual one"
         assert machine.cap_w == 80.0
     assert (machine.cap_w, agent.client.status().lease_holder) == (120.0, None)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bayop.errors import InputError
@@ -116,7 +116,11 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     assert caught.value.hint == "it is no text"
 
 
-@given(st.floats(allow_nan=True) | st.integers())
+@given(st.floats() | st.integers(-20, 20))
+@example(1)
+@example(1.0)
+@example(9)
+@example(9.0)
 def test_a_number_lies_within_its_bounds(value: float) -> None:
     if 1.0 <= value <= 9.0:
         assert number(1.0, 9.0)(value) == value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,13 +41,26 @@ def roundtrip_us(pair: VethPair) -> float:
     return float(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to look further")
 def test_what_is_not_installed_is_named_with_its_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    require(missing() is None, str(missing()))
-    assert missing(["sh", "no-such-program"]) == (
-        "no-such-program not installed: apt-get install iproute2 ethtool util-linux memcached"
-    )
+    for program in ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt"):
+        (tmp_path / program).touch(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert str(missing()).startswith("ip, ethtool, nsenter, unshare, setpriv, chrt not installed")
+    assert missing() is None
+    assert missing(["ip", "memcached"]) == (
+        "memcached not installed: apt-get install iproute2 ethtool util-linux memcached"
+    )
+    (tmp_path / "chrt").unlink()
+    assert str(missing(["memcached"])).startswith("chrt, memcached not installed: ")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
+def test_another_user_learns_that_it_takes_root() -> None:
+    os.seteuid(65534)
+    try:
+        assert missing() == "network namespaces need root"
+    finally:
+        os.seteuid(0)
 
 
 def test_a_namespace_has_no_devices_of_ours_and_ends_with_its_holder(namespace: Namespace) -> None:

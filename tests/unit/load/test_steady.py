@@ -47,7 +47,7 @@ def slices(count: int) -> list[str]:
 def test_a_window_is_made_of_the_slices_that_begin_in_it(tmp_path: Path) -> None:
     """The first slice was awaited before the search began, and each window leaves out the one that is under way."""
     seen = []
-    with played(tmp_path, slices(60)) as load:
+    with played(tmp_path, slices(200)) as load:
         for late_s in (0.0, 0.2):
             latency = load.measure(Window({}, 2 * SLICE_S), sleep=lambda s, late_s=late_s: time.sleep(s + late_s))  # type: ignore[misc]
             assert latency.vantage is Vantage.CLIENT
@@ -82,7 +82,7 @@ def test_a_quantile_that_falls_on_lost_requests_is_not_there(tmp_path: Path) -> 
 
 def test_the_last_moments_are_those_of_two_slices(tmp_path: Path) -> None:
     """6 % of the requests of slice number n take n ms: of two slices together, p95 is the first's, p99 the second's."""
-    lines = [f"report {load_report([1000.0] * 94 + [1000.0 * n] * 6).to_json()}" for n in range(2, 60)]
+    lines = [f"report {load_report([1000.0] * 94 + [1000.0 * n] * 6).to_json()}" for n in range(2, 200)]
     with played(tmp_path, lines) as load:
         load.measure(Window({}, 4 * SLICE_S), sleep=time.sleep)
         recent = load.recent()
