@@ -66,6 +66,7 @@ class TestResponse:
         (limit,) = [line for line in figure.axes[0].lines if line.get_color() == SLO_COLOUR]
         assert set(limit.get_ydata()) == {250.0}  # type: ignore[arg-type]
         assert {" p90<250us", "defer_hard_irqs 1", "defer_hard_irqs 2"} <= words(figure)
+        assert [len(axes.texts) for axes in figure.axes] == [3, 0, 0, 0], "lines are named once"
 
     def test_axes_have_units(self, record: LiveRecord) -> None:
         with bayop_style():
