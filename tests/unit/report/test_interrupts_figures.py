@@ -97,6 +97,10 @@ def test_a_map_shows_of_each_moment_the_shares_of_its_interrupts(logs: dict[str,
         came = summary.bins.spacing.sum(axis=1) > 0
         assert shares == pytest.approx(came.astype(float))
     assert panels[0].get_xlim() == pytest.approx((0.0, 5.829))
+    (mesh,) = panels[0].collections
+    edges_us = mesh.get_coordinates()[:, 0, 1]  # type: ignore[attr-defined]
+    assert edges_us[0] <= 29 < edges_us[1]
+    assert edges_us[-2] <= 2900 < edges_us[-1]
 
 
 def test_traffic_is_cumulated_from_nothing_to_the_greatest(logs: dict[str, Summary]) -> None:
