@@ -99,11 +99,11 @@ def split(address: str) -> tuple[str, int]:
     """`host` or `host:port`.
 
     Raises:
-        InputError: the port is no number from 1 to 65535.
+        InputError: the port is no number from 1 to 65535, or the host is an IPv6 address, which has no place for one.
     """
     host, colon, port = address.rpartition(":")
     if not colon:
         return address, PORT
-    if not port.isdigit() or not 0 < int(port) < 65536:
-        raise InputError("an agent is HOST or HOST:PORT", value=address)
+    if ":" in host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise InputError("an agent is HOST or HOST:PORT, and HOST a name or an IPv4 address", value=address)
     return host, int(port)

@@ -110,8 +110,8 @@ def test_an_address_has_a_port_of_its_own_or_ours(address: str, host: str, port:
     assert split(address) == (host, port)
 
 
-@pytest.mark.parametrize("address", ["web1:", "web1:0", "web1:65536", "web1:-1", "web1:ssh"])
-def test_a_port_is_a_number_that_exists(address: str) -> None:
+@pytest.mark.parametrize("address", ["::1", "fe80::1:7300", "web1:", "web1:0", "web1:65536", "web1:-1", "web1:ssh"])
+def test_an_address_has_one_colon_and_behind_it_a_port_that_exists(address: str) -> None:
     with pytest.raises(InputError, match="an agent is HOST or HOST:PORT") as caught:
         split(address)
     assert caught.value.value == address
