@@ -123,6 +123,16 @@ def test_import_is_light() -> None:
     assert min(seconds() for _ in range(5)) < 0.3
 
 
+def test_every_module_has_a_file_of_unit_tests() -> None:
+    """But for the contract suites, which are tests, and the command line, whose verbs are tested by their noun."""
+    source = ROOT / "python" / "bayop"
+    modules = [path.relative_to(source) for path in source.rglob("*.py") if not path.name.startswith("__")]
+    mirrored = [path for path in modules if path.parts[0] not in {"cli", "testing"}]
+    assert len(mirrored) > 100
+    tests = ROOT / "tests" / "unit"
+    assert [path for path in mirrored if not (tests / path.parent / f"test_{path.name}").exists()] == []
+
+
 def test_one_version_everywhere() -> None:
     import bayop
     import bayop._core
