@@ -279,6 +279,9 @@ class LoadReport:
     def to_json(self) -> str:
         """As JSON, for another machine."""
 
+    def copy(self) -> LoadReport:
+        """Another one with the same in it."""
+
     def merge(self, other: LoadReport) -> None:
         """Add what another generator saw at the same time; histograms merge exactly."""
 

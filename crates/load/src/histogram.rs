@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 const MOST_NS: u64 = 3_600 * 1_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Counts of times in ns. All histograms have the same bins, so merging them loses nothing.
+/// Counts of times in ns. The bins of all histograms are alike, so merging them loses nothing.
 ///
 /// Serialized as pairs of a value and its count.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ impl Histogram {
 
     /// Adds everything recorded in `other`.
     pub fn merge(&mut self, other: &Self) {
-        self.0.add(&other.0).expect("all histograms have the same bounds");
+        self.0.add(&other.0).expect("none exceeds the greatest bound");
     }
 
     /// How many times were recorded.
@@ -99,10 +99,12 @@ impl Serialize for Histogram {
 
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut histogram = Self::default();
+        // It grows as it needs to: what comes from elsewhere is merged and read, and time spent on empty bins shows up in
+        // the utilization of the machine that is measured.
+        let mut histogram = Hdr::new(SIGNIFICANT_DIGITS).expect("the digits are sound");
         for (value, count) in Vec::<(u64, u64)>::deserialize(deserializer)? {
-            histogram.0.saturating_record_n(value, count);
+            histogram.record_n(value.min(MOST_NS), count).expect("it grows");
         }
-        Ok(histogram)
+        Ok(Self(histogram))
     }
 }

@@ -7,6 +7,7 @@
 //! Student's t standard errors away. It is never narrower than that of independent requests. This is the method of
 //! batch means applied to the indicator of a quantile (Asmussen and Glynn, "Stochastic Simulation", chapter IV).
 
+use crate::histogram::Histogram;
 use crate::report::{Batch, Report};
 
 /// Batches of a measurement.
@@ -37,24 +38,47 @@ impl Quantile {
 
 /// A quantile and its interval from the batches of a report.
 pub fn quantile(report: &Report, quantile: f64) -> Quantile {
-    let pooled = report.latency();
-    let batches: Vec<&Batch> = report.batches.iter().filter(|batch| batch.count() > 0).collect();
-    let count: u64 = batches.iter().map(|batch| batch.count()).sum();
-    let at_share = |share: f64| pooled.at_rank(((share * count as f64).ceil() as u64).max(1));
-    let mut found = Quantile { quantile, value_ns: None, low_ns: None, high_ns: None };
-    if count == 0 {
-        return found;
+    Pool::of(report).quantile(quantile)
+}
+
+/// Quantiles and their intervals from the batches of a report.
+pub fn quantiles(report: &Report, wanted: &[f64]) -> Vec<Quantile> {
+    let pool = Pool::of(report);
+    wanted.iter().map(|&which| pool.quantile(which)).collect()
+}
+
+/// All latencies of a report, and the batches that have any request.
+struct Pool<'a> {
+    latency: Histogram,
+    batches: Vec<&'a Batch>,
+    count: u64,
+}
+
+impl<'a> Pool<'a> {
+    fn of(report: &'a Report) -> Self {
+        let batches: Vec<&Batch> = report.batches.iter().filter(|batch| batch.count() > 0).collect();
+        let count = batches.iter().map(|batch| batch.count()).sum();
+        Self { latency: report.latency(), batches, count }
     }
-    found.value_ns = at_share(quantile);
-    let (Some(value_ns), true) = (found.value_ns, batches.len() >= LEAST_BATCHES) else { return found };
-    let margin = t_975(batches.len() - 1) * rank_error(&batches, count, value_ns, quantile);
-    if quantile - margin > 0.0 {
-        found.low_ns = at_share(quantile - margin);
+
+    fn quantile(&self, quantile: f64) -> Quantile {
+        let &Self { ref latency, ref batches, count } = self;
+        let at_share = |share: f64| latency.at_rank(((share * count as f64).ceil() as u64).max(1));
+        let mut found = Quantile { quantile, value_ns: None, low_ns: None, high_ns: None };
+        if count == 0 {
+            return found;
+        }
+        found.value_ns = at_share(quantile);
+        let (Some(value_ns), true) = (found.value_ns, batches.len() >= LEAST_BATCHES) else { return found };
+        let margin = t_975(batches.len() - 1) * rank_error(batches, count, value_ns, quantile);
+        if quantile - margin > 0.0 {
+            found.low_ns = at_share(quantile - margin);
+        }
+        if (quantile + margin) * (count as f64) < count as f64 - 0.5 {
+            found.high_ns = at_share(quantile + margin);
+        }
+        found
     }
-    if (quantile + margin) * (count as f64) < count as f64 - 0.5 {
-        found.high_ns = at_share(quantile + margin);
-    }
-    found
 }
 
 /// Standard error of the share of requests at or below the value.

@@ -174,26 +174,28 @@ impl Report {
         for (batch, more) in self.batches.iter_mut().zip(&other.batches) {
             batch.merge(more);
         }
+        self.duration_s = self.duration_s.max(other.duration_s);
+        self.add_totals(other);
+    }
+
+    /// Adds what was seen in a later measurement of the same thing.
+    pub fn append(&mut self, later: &Self) {
+        self.batches.extend_from_slice(&later.batches);
+        self.duration_s += later.duration_s;
+        self.add_totals(later);
+    }
+
+    /// Adds what is not told apart by time.
+    fn add_totals(&mut self, other: &Self) {
         self.lateness.merge(&other.lateness);
         self.punctual.merge(&other.punctual);
         self.counts += other.counts;
-        self.duration_s = self.duration_s.max(other.duration_s);
         for (trouble, count) in &other.troubles {
             self.add_trouble(trouble, *count);
         }
         self.ended_early |= other.ended_early;
         self.interrupted |= other.interrupted;
         self.samples.extend_from_slice(&other.samples);
-    }
-
-    /// Adds what was seen in a later measurement of the same thing.
-    pub fn append(&mut self, later: &Self) {
-        let duration_s = self.duration_s + later.duration_s;
-        let batches = std::mem::take(&mut self.batches);
-        self.merge(&Self { batches: Vec::new(), ..later.clone() });
-        self.batches = batches;
-        self.batches.extend_from_slice(&later.batches);
-        self.duration_s = duration_s;
     }
 
     /// Counts something that went wrong.

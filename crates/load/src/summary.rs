@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::interval::{Quantile, quantile};
+use crate::interval::{self, Quantile};
 use crate::report::Report;
 
 const US: f64 = 1e3;
@@ -48,7 +48,7 @@ pub struct Lateness {
 
 /// Latency quantiles of a report.
 pub fn quantiles(report: &Report, wanted: &[f64]) -> Vec<QuantileUs> {
-    wanted.iter().map(|&which| quantile(report, which).into()).collect()
+    interval::quantiles(report, wanted).into_iter().map(QuantileUs::from).collect()
 }
 
 /// How late the generator was, and whether that matters.

@@ -115,10 +115,31 @@ proptest! {
             batches: vec![Batch { latency: histogram(times), failed: times.len() as u64 }],
             ..Report::default()
         };
+        let both = report(&[a.clone(), b.clone()].concat());
+        // Here a histogram that was read, which is no larger than it needs to be, takes in a whole one, and is taken in.
         let mut merged = Report::from_json(&report(&a).to_json()).unwrap();
         merged.merge(&report(&b));
-        let both = report(&[a, b].concat());
-        prop_assert_eq!(merged.latency().pairs(), both.latency().pairs());
-        prop_assert_eq!(merged.batches[0].failed, both.batches[0].failed);
+        let mut other = report(&a);
+        other.merge(&Report::from_json(&report(&b).to_json()).unwrap());
+        for found in [merged, other] {
+            prop_assert_eq!(found.latency().pairs(), both.latency().pairs());
+            prop_assert_eq!(found.batches[0].failed, both.batches[0].failed);
+        }
+    }
+
+    #[test]
+    fn what_comes_later_has_batches_of_its_own(a in prop::collection::vec(1_u64..1 << 40, 0..50), b in prop::collection::vec(1_u64..1 << 40, 0..50)) {
+        let report = |times: &[u64], duration_s| Report {
+            batches: vec![Batch { latency: histogram(times), failed: 1 }],
+            lateness: histogram(times),
+            duration_s,
+            ..Report::default()
+        };
+        let mut whole = report(&a, 0.25);
+        whole.append(&report(&b, 0.5));
+        prop_assert_eq!(whole.duration_s, 0.75);
+        prop_assert_eq!(whole.batches.len(), 2);
+        prop_assert_eq!(whole.batches[1].latency.pairs(), histogram(&b).pairs());
+        prop_assert_eq!(whole.lateness.pairs(), histogram(&[a, b].concat()).pairs());
     }
 }

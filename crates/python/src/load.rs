@@ -159,6 +159,11 @@ impl LoadReport {
         self.0.to_json()
     }
 
+    /// Another one with the same in it.
+    fn copy(&self) -> Self {
+        Self(self.0.clone())
+    }
+
     /// Adds what another generator saw at the same time.
     fn merge(&mut self, other: &Self) {
         self.0.merge(&other.0);

@@ -154,7 +154,7 @@ class Coordinator:
                 channel.send({"stop": True})
         patience_s = _PATIENCE_S + plan.timeout_s
         reports = [channel.receive(patience_s)["report"] for channel in self._channels]
-        merged = _core.LoadReport.from_json(measured.report.to_json())
+        merged = measured.report.copy()
         for report in reports:
             merged.merge(_core.LoadReport.from_json(json.dumps(report)))
         return Coordinated(measured.report, Result(merged, offered_qps(plan)))

@@ -60,6 +60,23 @@ def test_a_window_is_made_of_the_slices_that_begin_in_it(tmp_path: Path) -> None
     assert round(seen[1][0]) >= round(seen[0][1]) + 2
 
 
+def test_what_was_last_seen_is_worked_out_once_a_slice(tmp_path: Path) -> None:
+    """A guard looks far more often, on the machine whose power is measured."""
+    answers = []
+
+    def look(duration_s: float) -> None:
+        answers.append(load.recent())
+        time.sleep(duration_s / 10)
+
+    with played(tmp_path, slices(200)) as load:
+        load.measure(Window({}, 4 * SLICE_S), sleep=look)
+    assert answers[0] is None, "no slice of the window has ended"
+    seen = [answer for answer in answers if answer is not None]
+    distinct = {id(answer): answer.quantities["p50_us"] for answer in seen}
+    assert len(seen) > len(distinct) == len(set(distinct.values())) >= 3
+    assert list(distinct.values()) == sorted(distinct.values())
+
+
 def test_how_exact_a_quantile_is_follows_from_its_interval(tmp_path: Path) -> None:
     spread = load_report([1000.0 + 10.0 * n for n in range(100)])
     (p50,) = spread.quantiles([0.5])
