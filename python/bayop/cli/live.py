@@ -35,7 +35,7 @@ _POLLS: Final = (1, 2, 4)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    arguments.add_slo(parser, default="p90<250us")
+    arguments.add_slo(parser, default="p90<500us")
     arguments.add_objective(parser)
     parser.add_argument(
         "--load",
