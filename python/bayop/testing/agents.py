@@ -52,7 +52,7 @@ ALLOWED: Final = {
 """What the agent may write unless a test says otherwise: the lines of each knob's table."""
 
 _TICKS_PER_S: Final = 100
-_PERIOD_S: Final = 0.01
+_PERIOD_S: Final = 0.005
 _START_S: Final = 10.0
 
 

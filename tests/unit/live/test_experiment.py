@@ -39,7 +39,7 @@ def record() -> LiveRecord:
 
 @pytest.fixture
 def target(agent: AgentProcess, clients: str) -> Iterator[AgentTarget]:
-    with AgentTarget(agent.client, SPACE, LatencyCommand(clients), holder="a test", window_s=0.05, settle_s=0.0) as it:
+    with AgentTarget(agent.client, SPACE, LatencyCommand(clients), holder="a test", window_s=0.15, settle_s=0.0) as it:
         yield it
 
 
@@ -71,9 +71,9 @@ def test_a_sweep_a_search_and_both_winners_in_turns(target: AgentTarget, machine
     assert record.held["power.cap_w"] in searched
     assert told[-2 * REPEATS :] == [("again", record.held["power.cap_w"]), ("again", 90)] * REPEATS
     assert {name: len(points) for name, points in record.again.items()} == {"search": REPEATS, "sweep": REPEATS}
-    assert [p.service_cpu for p in record.sweep] == pytest.approx([0.25] * len(GRID), rel=0.2)
+    assert [p.service_cpu for p in record.sweep] == pytest.approx([0.25] * len(GRID), rel=0.4)
     assert [p.service_cpu for p in record.again["sweep"]] == [0.0] * REPEATS
-    assert record.duration_s > 0.05 * len(told)
+    assert record.duration_s > 0.15 * len(told)
     assert machine.cap_w == 120.0
 
 

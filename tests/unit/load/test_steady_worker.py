@@ -62,7 +62,7 @@ def test_slice_after_slice_has_arrivals_of_its_own_until_nobody_listens() -> Non
                 assert intended == pytest.approx(arrivals, abs=1)
             assert process.stdin is not None
             process.stdin.close()
-            assert process.wait(timeout=5.0) == 0
+            assert process.wait(timeout=20.0) == 0
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_slice_after_slice_has_arrivals_of_its_own_until_nobody_listens() -> Non
 def test_an_error_is_told_with_all_its_parts(change: dict[str, Any], kind: str, rule: str, place: str) -> None:
     with worker(replace(PLAN, **change).to_json()) as process:
         word, error = said(process)
-        assert process.wait(timeout=5.0) == 0
+        assert process.wait(timeout=20.0) == 0
     assert word == "error"
     assert set(error) == {"kind", "rule", "value", "place", "hint"}
     assert (error["kind"], error["rule"], error["place"]) == (kind, rule, place)

@@ -64,7 +64,7 @@ def test_silence_ends() -> None:
     started = time.monotonic()
     with channel() as (here, _), pytest.raises(AgentError, match="web1: the other side answers in time"):
         here.receive(0.05)
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < 5.0
 
 
 def test_nobody_is_there_to_read() -> None:

@@ -48,7 +48,7 @@ def delay_us(machine: Machine) -> object:
 
 def test_the_default_is_measured_before_anything_is_applied(agent: AgentProcess, machine: Machine) -> None:
     target = target_of(agent)
-    assert target.baseline()["power_w"] == pytest.approx(120, rel=0.15)
+    assert target.baseline()["power_w"] == pytest.approx(120, rel=0.3)
     assert agent.client.status().lease_holder is None
     assert machine.cap_w == 120
     assert target.description == (
@@ -62,7 +62,7 @@ def test_a_setting_is_written_measured_and_taken_back(agent: AgentProcess, machi
         assert dict(target.apply({CAP_W: 80})) == {CAP_W: 80}
         assert machine.cap_w == 80
         assert agent.client.status().lease_holder == "a test"
-        assert target.measure()["power_w"] == pytest.approx(80, rel=0.15)
+        assert target.measure()["power_w"] == pytest.approx(80, rel=0.3)
         assert dict(target.apply({CAP_W: AUTO})) == {CAP_W: AUTO}
         assert machine.cap_w == 120
         target.apply({CAP_W: 60})
