@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from bayop.live.veth import VethPair
 from bayop.live.veth import missing as missing_for_veth
@@ -23,6 +24,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A background job of a shell ignores Ctrl-C, and so would the processes that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A property does not say how long an example takes, and a busy machine is slow. In CI the examples are the same every
+# time, so that what fails is what was changed.
+settings.register_profile("anew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ci" if "CI" in os.environ else "anew")
 
 pytest.register_assert_rewrite("bayop.testing.latencies", "bayop.testing.optimizers", "bayop.testing.targets")
 

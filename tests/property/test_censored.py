@@ -33,7 +33,7 @@ def cut_short(setting: Setting, latency_us: float, power_w: float) -> Observatio
     return Observation(setting, seen, PROBLEM.qps)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(delay=delays, frequency=frequencies, latency_us=st.floats(1.0, 1e6), power_w=st.floats(0.001, 1e4))
 def test_a_censored_setting_is_believed_to_miss_the_slo(
     delay: int, frequency: int, latency_us: float, power_w: float
@@ -49,7 +49,7 @@ def test_a_censored_setting_is_believed_to_miss_the_slo(
     assert after.slo_probability < 0.9, "trusted, although it was cut short"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(delay=delays, frequency=frequencies, powers_w=st.tuples(st.floats(0.001, 1e4), st.floats(0.001, 1e4)))
 def test_what_it_drew_says_nothing(delay: int, frequency: int, powers_w: tuple[float, float]) -> None:
     setting = {RX_USECS: delay, FREQ_MHZ: frequency}

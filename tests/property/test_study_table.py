@@ -162,7 +162,7 @@ def test_a_compressed_study_is_refused_wherever_it_ends(tmp_path: Path, frame: p
 numbers = partial(st.floats, allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_whatever_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     rows = data.draw(st.integers(1, 5))

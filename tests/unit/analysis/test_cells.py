@@ -91,7 +91,7 @@ def test_an_unknown_quantity_is_refused() -> None:
         cells(study_frame(), ["p999_us"])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 1000), repeats=st.integers(2, 5))
 def test_the_order_of_trials_does_not_matter(seed: int, repeats: int) -> None:
     rng = np.random.default_rng(seed)

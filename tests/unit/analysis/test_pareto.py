@@ -5,7 +5,7 @@ import time
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.analysis.conftest import Repeated
 
@@ -27,7 +27,6 @@ def dominated(pair: tuple[float, float], pairs: list[tuple[int, int]]) -> bool:
     return any(x <= pair[0] and y <= pair[1] and (x, y) != pair for x, y in pairs)
 
 
-@settings(deadline=None)
 @given(pairs=points)
 def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]]) -> None:
     edge = front(as_frame(pairs), POWER)
@@ -36,7 +35,6 @@ def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]]) -> None:
     assert found == sorted(found)
 
 
-@settings(deadline=None)
 @given(pairs=points)
 def test_both_ways_to_the_front_agree(pairs: list[tuple[int, int]]) -> None:
     x, y = (np.array(v, dtype=float) for v in zip(*pairs, strict=True))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.analysis.conftest import Repeated
 
@@ -30,7 +30,6 @@ def test_a_saving_is_a_reduction_and_not_a_ratio() -> None:
     assert reduction(cell(50.0, None), cell(100.0, None), "power_w").value == pytest.approx(0.5)
 
 
-@settings(deadline=None)
 @given(a=positive, b=positive, error=st.floats(1e-4, 0.3))
 def test_the_interval_holds_the_saving_and_ends_below_all_of_it(a: float, b: float, error: float) -> None:
     saved = reduction(cell(a, a * error), cell(b, b * error), "power_w")

@@ -196,7 +196,7 @@ def test_windows_and_searches_are_told_as_they_happen() -> None:
     assert [len(s.trials) for s in searches] == [2]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     steps=st.lists(st.floats(1e5, 7e5), min_size=1, max_size=4),
     trigger=st.sampled_from(["clock", "load", "breach", "load,breach", "clock,load,breach"]),

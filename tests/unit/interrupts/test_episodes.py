@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayop.interrupts.episodes import Episodes, Run
@@ -26,7 +26,6 @@ def test_runs_of_busy_and_idle_intervals() -> None:
     assert episodes.shares.sum() == 6
 
 
-@settings(deadline=None)
 @given(intervals, intervals, intervals)
 def test_episodes_of_parts_add_up_to_those_of_the_whole(
     first: list[tuple[int, int]], second: list[tuple[int, int]], third: list[tuple[int, int]]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayop.interrupts.histogram import (
@@ -24,7 +24,6 @@ def counted(numbers: list[int]) -> Histogram:
     return histogram
 
 
-@settings(deadline=None)
 @given(values)
 def test_a_value_lies_in_its_bucket_and_near_what_stands_for_it(value: int) -> None:
     bucket = bucket_of(np.array([value]))
@@ -39,14 +38,12 @@ def test_small_whole_numbers_are_exact(value: int) -> None:
     assert representative(int(bucket_of(np.array([value]))[0])) == value
 
 
-@settings(deadline=None)
 @given(st.lists(values, min_size=1, max_size=200), st.floats(0.001, 1.0))
 def test_a_quantile_is_the_value_of_that_rank_within_the_stated_error(numbers: list[int], share: float) -> None:
     exact = float(np.quantile(np.array(numbers, dtype=object).astype(np.int64), share, method="inverted_cdf"))
     assert counted(numbers).quantile(share) == pytest.approx(exact, rel=1.01 * RELATIVE_ERROR, abs=1e-9)
 
 
-@settings(deadline=None)
 @given(st.lists(values, max_size=100), st.lists(values, max_size=100))
 def test_histograms_of_parts_add_up_to_that_of_the_whole(first: list[int], second: list[int]) -> None:
     merged, whole = counted(first), counted(first + second)
@@ -56,7 +53,6 @@ def test_histograms_of_parts_add_up_to_that_of_the_whole(first: list[int], secon
         assert getattr(merged, name) == getattr(whole, name)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=100))
 def test_mean_and_variation_are_exact(numbers: list[int]) -> None:
     histogram = counted(numbers)

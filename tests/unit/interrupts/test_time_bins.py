@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayop.interrupts.histogram import bucket_of
@@ -19,7 +19,6 @@ def binned(times: list[int], gaps: list[int]) -> TimeBins:
     return bins
 
 
-@settings(deadline=None)
 @given(ascending, st.integers(0, 10**15))
 def test_however_long_a_log_is_it_has_few_bins_and_nothing_is_lost(times: list[int], origin: int) -> None:
     bins = binned([origin + t for t in times], times)
@@ -28,7 +27,6 @@ def test_however_long_a_log_is_it_has_few_bins_and_nothing_is_lost(times: list[i
     assert bins.sums("gap_ticks").sum() == sum(times)
 
 
-@settings(deadline=None)
 @given(ascending, st.integers(0, 50))
 def test_bins_of_parts_add_up_to_those_of_the_whole(times: list[int], cut: int) -> None:
     whole = binned(times, times)

@@ -107,7 +107,7 @@ def test_a_changing_poisson_load_is_poisson_in_its_own_time() -> None:
     threads=st.integers(1, 4),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_arrivals_ascend_and_repeat(qps: float, gaps: str, threads: int, seed: int) -> None:
     plan = replace(plan_at(Piece(1e6, qps), gaps=gaps, threads=threads), seed=seed)
     first = arrivals_s(plan, threads - 1, 200)
@@ -134,7 +134,7 @@ def test_uniform_popularity_reaches_every_record_alike() -> None:
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_text_is_a_distribution_or_refused(text: str) -> None:
     refusal = ("plan", text)
     try:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayop.errors import InputError
@@ -29,7 +29,6 @@ def spaces(draw: st.DrawFn) -> Space:
     return Space(tuple(knob(i) for i in range(draw(st.integers(1, 3)))))
 
 
-@settings(deadline=None)
 @given(spaces(), st.integers(1, 9), st.booleans())
 def test_a_grid_is_made_of_the_spaces_settings_each_once(space: Space, points: int, auto: bool) -> None:  # noqa: FBT001
     design = grid(axes(space, {}, points=points, with_auto=auto))
@@ -39,7 +38,6 @@ def test_a_grid_is_made_of_the_spaces_settings_each_once(space: Space, points: i
     assert len(design) == math.prod(counts)
 
 
-@settings(deadline=None)
 @given(spaces(), st.integers(0, 2**32 - 1), st.data())
 def test_a_filling_design_has_as_many_distinct_settings_of_the_space_as_were_asked_for(
     space: Space, seed: int, data: st.DataObject

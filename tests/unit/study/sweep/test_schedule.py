@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayop.measurement import Measurement
@@ -62,7 +62,6 @@ def test_noisy_cells_have_more_repeats() -> None:
     assert counts[-1] > 10
 
 
-@settings(deadline=None)
 @given(st.integers(1, 9), st.randoms(use_true_random=False), st.data())
 def test_what_is_measured_does_not_depend_on_how_many_run_at_a_time_nor_on_interruptions(
     at_a_time: int, order: random.Random, data: st.DataObject
