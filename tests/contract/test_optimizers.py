@@ -30,6 +30,7 @@ class TestGrid(OptimizerContract):
 
 
 @needs_ax
+@pytest.mark.slow
 class TestAx(OptimizerContract):
     trials: ClassVar[int] = 7
 
@@ -38,6 +39,7 @@ class TestAx(OptimizerContract):
 
 
 @needs_ax
+@pytest.mark.slow
 class TestAxConstrained(OptimizerContract):
     trials: ClassVar[int] = 7
 
