@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import time
+from multiprocessing import Process
 from pathlib import Path
 
 from bench import environment
@@ -30,9 +31,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write rows.jsonl and env.json here")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    text, parquet = args.folder / "log.txt", args.folder / "log.parquet"
+    name = f"{args.records}_records_seed_{args.seed}"
+    text, parquet = args.folder / f"{name}.txt", args.folder / f"{name}.parquet"
     if not text.exists():
-        write_log(text, args.records, args.seed)
+        # In a process of its own: what this one holds, its children begin with, and it would count as theirs.
+        writer = Process(target=write_log, args=(text, args.records, args.seed))
+        writer.start()
+        writer.join()
+        if writer.exitcode:
+            sys.exit(writer.exitcode)
     rows = []
     for what, command, file in (
         ("summarise text", ["show", str(text), "--json"], text),

@@ -52,14 +52,17 @@ def parse(block: bytes, fields: tuple[Field, ...], separator: str, first_row: in
     reason = "a line is not understood"
     try:
         table = pl.read_csv(block, separator=separator, has_header=False, schema=schema, quote_char=None)
-        # Where a line ends early, what is missing would be read as empty.
-        whole = block.count(separator.encode()) == lines * (len(fields) - 1)
-        if whole and table.height == lines and _is_sound(table, fields):
+        if table.height == lines and _is_whole(block, fields, separator.encode(), lines) and _is_sound(table, fields):
             return table
     except pl.exceptions.PolarsError as error:
         reason = str(error).partition("\n")[0]
     _find_fault(block, fields, separator.encode(), first_row)
     raise BadRecordError(first_row, None, "the records are lines of numbers", hint=reason)
+
+
+def _is_whole(block: bytes, fields: tuple[Field, ...], separator: bytes, lines: int) -> bool:
+    """Whether no line ends early: what it lacks would be read as empty, which is an error only where nothing may be."""
+    return not any(field.optional for field in fields) or block.count(separator) == lines * (len(fields) - 1)
 
 
 def _is_sound(table: pl.DataFrame, fields: tuple[Field, ...]) -> bool:
