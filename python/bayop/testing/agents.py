@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -106,8 +107,8 @@ class Machine:
             raw.write(f"{text}\n".encode())
 
     def _run(self) -> None:
-        if os.geteuid() == 0:
-            # A meter that lags behind shows too little power. This thread sleeps nearly always.
+        # A meter that lags behind shows too little power. This thread sleeps nearly always.
+        with suppress(PermissionError):
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         last = time.monotonic()
         while not self._over.wait(_PERIOD_S):
