@@ -19,6 +19,7 @@ from bayop.errors import InputError
 from bayop.latency.base import Vantage, Window
 from bayop.latency.ebpf import EbpfProbe
 from bayop.live.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
+from bayop.testing.patience import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 # From 500 us on, what the client itself takes (20 to 50 us, more on a busy machine) is within the allowed tenth:
@@ -191,10 +192,7 @@ def test_however_it_ends_it_leaves_nothing_in_the_kernel(
     process.wait(timeout=10)
     process.stdout.close()
     # The kernel frees a program some time after its last user is gone.
-    ends = time.monotonic() + 10
-    while own & loaded_programs() and time.monotonic() < ends:
-        time.sleep(0.05)
-    assert not own & loaded_programs()
+    assert eventually(lambda: not own & loaded_programs(), within_s=10)
 
 
 @pytest.mark.usefixtures("veth_pair")

@@ -9,10 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from bayop.testing.patience import eventually
 
 SWEEP = [sys.executable, "-m", "bayop", "sweep"]
 # 34 trials of about 50 ms each.
@@ -56,6 +59,10 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+def are_gone(pids: list[int]) -> bool:
+    return not any(map(is_alive, pids))
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The table of the small sweep, in one process and never interrupted."""
@@ -97,10 +104,7 @@ def test_a_sweep_that_is_killed_again_and_again_makes_the_table_of_one_that_is_n
         process.kill()
         process.communicate()
         assert seen <= lines_of(journal) < 34
-        deadline = time.monotonic() + 20.0
-        while any(is_alive(child) for child in children):
-            assert time.monotonic() < deadline, "its processes outlive it"
-            time.sleep(0.02)
+        assert eventually(partial(are_gone, children), within_s=20), "its processes outlive it"
     run = sweep(*arguments)
     assert run.returncode == 0, run.stderr
     assert out.read_bytes() == whole

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from tests.end_to_end.lab.lab_agent import JOURNAL, LabAgent, snapshot, until_link
 from tests.end_to_end.lab.test_server import rx_usecs
 
+from bayop.testing.patience import eventually
 from lab import Machine
 
 CAP = "power.cap_w@intel-rapl:0/0"
@@ -51,9 +52,7 @@ def test_a_silent_brain_s_lease_ends_and_the_machine_is_as_found(machine: Machin
     found = snapshot(machine)
     agent.hold(SETTING, ttl_s=6)
     assert snapshot(machine) != found
-    deadline = time.monotonic() + 30
-    while agent.status()["held"] and time.monotonic() < deadline:
-        time.sleep(0.2)
+    assert eventually(lambda: not agent.status()["held"], within_s=30)
     assert snapshot(machine) == found
     assert agent.status()["lease"] is None
 
@@ -146,11 +145,8 @@ def test_a_nic_that_comes_back_while_it_is_held_is_not_taken_over_again(machine:
     lease = agent.hold(SETTING)
     machine.remove_nic()
     machine.restore_nic()
-    deadline = time.monotonic() + 10
-    while (state := states(agent)[NIC]) == "held" and time.monotonic() < deadline:
-        time.sleep(0.2)
     # By what the agent saw: no card, or a card with a driver that starts from its defaults.
-    assert state in {"latched", "stood_down"}
+    assert eventually(lambda: states(agent)[NIC] in {"latched", "stood_down"}, within_s=10)
     released = agent.post("/v1/release", {"lease": lease})
     assert released["latched"] == []
     assert snapshot(machine) == found

@@ -15,6 +15,7 @@ import pytest
 from tests.end_to_end.lab.lab_agent import LabAgent, snapshot, until_link
 
 from bayop.agent.lease import TTL_S
+from bayop.testing.patience import eventually
 from lab import Machine
 from lab.power_law import meter_power_w
 
@@ -155,8 +156,6 @@ def test_a_brain_that_is_killed_during_a_trial_leaves_a_machine_that_its_lease_r
     with searching(metered) as process:
         process.kill()
     assert snapshot(machine) != found
-    deadline = time.monotonic() + TTL_S + 20
-    while metered.status()["held"] and time.monotonic() < deadline:
-        time.sleep(0.5)
+    assert eventually(lambda: not metered.status()["held"], within_s=TTL_S + 20)
     assert snapshot(machine) == found
     assert "lease_expired" in metered.log()
