@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from bayop.claims.catalogue import CLAIMS
 from bayop.claims.page import render_page
 from bayop.claims.record import differences, from_lines
+from bayop.cli.claims import EXAMPLE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORD = DOCS / "claims.jsonl"
@@ -35,6 +37,11 @@ def test_the_committed_record_is_what_a_new_run_finds(data: Path) -> None:
     run = claims("--data", str(data), "--json")
     assert run.returncode == 0, run.stderr
     assert differences(from_lines(RECORD.read_text(encoding="utf-8")), from_lines(run.stdout)) == []
+
+
+def test_the_claims_of_the_help_s_examples_exist() -> None:
+    (asked,) = re.findall(r"--only (\S+)", EXAMPLE)
+    assert set(asked.split(",")) <= {claim.id for claim in CLAIMS}
 
 
 def test_one_claim_can_be_asked_for(data: Path) -> None:

@@ -58,7 +58,7 @@ class Claim:
     """One quantitative claim.
 
     Attributes:
-        id: Stable name for programs: `open-loop-saving`.
+        id: Stable name for programs: `open-loop-43`.
         paper: Key of `PAPERS`.
         place: Where it stands in the paper.
         statement: What is claimed, in our words.

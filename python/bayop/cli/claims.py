@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLE: Final = """\
   bayop claims --data ../shared/data
-  bayop claims --only open-loop-saving,netpipe-64k-energy --json
+  bayop claims --only open-loop-43,netpipe-64k-energy-linux --json
   bayop claims --page docs/claims.md --record docs/claims.jsonl
 """
 
