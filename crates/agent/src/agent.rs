@@ -7,13 +7,13 @@ use bayop_knobs::knob::{Instance, Survey, survey};
 use bayop_knobs::sensor::Sensors;
 use bayop_knobs::{Host, Value, catalogue, doctor};
 
+use crate::allow_list::not_allowed;
 use crate::api::{
-    Applied, ApplyRequest, Calibrations, Change, Examination, HeldKnob, Knobs, Latched, Lease, LeaseInForce,
+    Applied, AppliedBy, ApplyRequest, Calibrations, Change, Examination, HeldKnob, Knobs, Latched, Lease, LeaseInForce,
     LeaseRequest, Readings, ReleaseRequest, Released, RenewRequest, Renewed, Status,
 };
 use crate::calibration::{Calibration, Map};
-use crate::config::{Config, Mode};
-use crate::error::{Error, Kind, Result};
+use crate::config::{Config, DEFAULT_PATH, Mode};
 use crate::hold::{Held, Hold, Outcome, Plan};
 use crate::journal::{Asked, Journal, State};
 use crate::knobs::{self, id};
@@ -21,6 +21,7 @@ use crate::lease;
 use crate::log;
 use crate::metrics::{self, Snapshot, Tally, Written};
 use crate::own;
+use bayop_core::{Error, Kind, Result};
 
 /// The agent's version; a build that can be told to die says so.
 pub const VERSION: &str = if cfg!(feature = "fault-points") {
@@ -46,6 +47,8 @@ pub struct Agent {
     sensors: Sensors,
     tally: Tally,
     kept: bool,
+    /// Whose setting is in effect, and since when.
+    applied: Option<(String, Duration)>,
     started: Instant,
 }
 
@@ -70,7 +73,8 @@ impl Agent {
         let started = Instant::now();
         let sensors = Sensors::open(host.clone(), &config.power, 0.0)?;
         let (survey, leases, tally) = (survey(&host), lease::Slot::default(), Tally::default());
-        Ok(Self { config, host, boot_id, survey, calibration, leases, hold, sensors, tally, kept: false, started })
+        let (kept, applied) = (false, None);
+        Ok(Self { config, host, boot_id, survey, calibration, leases, hold, sensors, tally, kept, applied, started })
     }
 
     /// What is to be done each second: look at counters that wrap, end a lease whose holder is silent, look after what
@@ -96,11 +100,16 @@ impl Agent {
             boot_id: self.boot_id.clone(),
             uptime_s: now.as_secs_f64(),
             own: own::cost()?,
-            lease: self
-                .leases
-                .holder(now)
-                .map(|(holder, expires_in_s)| LeaseInForce { holder: holder.to_owned(), expires_in_s }),
+            lease: self.leases.tenure(now).map(|tenure| LeaseInForce {
+                holder: tenure.holder.to_owned(),
+                age_s: tenure.age_s,
+                expires_in_s: tenure.expires_in_s,
+            }),
             kept: self.kept,
+            applied_by: self
+                .applied
+                .as_ref()
+                .map(|(holder, since)| AppliedBy { holder: holder.clone(), age_s: (now - *since).as_secs_f64() }),
             held: self.hold.held().into_iter().map(|held| self.held_knob(held)).collect(),
             damage: self.hold.damage(),
         })
@@ -182,14 +191,15 @@ impl Agent {
         let holder = match (request.dry_run, self.config.mode, &request.lease) {
             (true, ..) | (_, Mode::Advise, _) => None,
             (_, Mode::Observe, _) => {
-                return Err(Error::forbidden("settings are applied in the mode apply")
+                return Err(Error::forbidden("the agent observes and applies no setting")
                     .value(self.config.mode)
                     .at("mode")
-                    .hint("a dry run is allowed; an administrator may set mode = \"apply\" in the configuration"));
+                    .hint(format!("set mode = \"apply\" in {DEFAULT_PATH}; a dry run is allowed in any mode")));
             }
             (_, Mode::Apply, Some(lease)) => Some(self.leases.check(lease)?.to_owned()),
             (_, Mode::Apply, None) => {
-                return Err(Error::input("a setting is applied under a lease")
+                return Err(Error::input("the request names no lease")
+                    .rule("a setting must be applied under one")
                     .at("lease")
                     .hint("POST /v1/lease gives one; a dry run needs none"));
             }
@@ -203,6 +213,9 @@ impl Agent {
             let plans = self.with_disturbed(&returned, self.plans(&wanted, &changes)?)?;
             self.hold.apply(&returned, &plans)?;
             self.kept = false;
+            if self.applied.as_ref().is_none_or(|(by, _)| by != holder) {
+                self.applied = Some((holder.clone(), self.now()));
+            }
             for (wanted, change) in wanted.iter().zip(&mut changes) {
                 change.effective = Some(self.effective(&wanted.instance)?);
                 let faithful = wanted.value.is_none_or(|value| wanted.instance.read(&self.host).as_ref() == Ok(value));
@@ -231,9 +244,8 @@ impl Agent {
             for instance in self.places(key, value)? {
                 let name = instance.name();
                 if let Some(other) = all.iter().find(|other| other.instance.name() == name) {
-                    return Err(Error::input("a setting names each knob once in each place")
-                        .value(format!("{} and {key}", other.key))
-                        .at(name));
+                    return Err(Error::input(format!("{} and {key} both set {name}", other.key))
+                        .rule("a setting must name each knob once in each place"));
                 }
                 all.push(Wanted { key, instance, value });
             }
@@ -249,7 +261,7 @@ impl Agent {
             let instance = self.instance(key).ok_or_else(|| {
                 let places = self.survey.instances.iter().filter(|instance| instance.knob.id == id);
                 let places: Vec<_> = places.map(|instance| instance.at.as_str()).collect();
-                Error::new(Kind::NotFound, "the knob is in that place")
+                Error::new(Kind::NotFound, format!("there is no {key} on this machine"))
                     .value(key)
                     .at("setting")
                     .hint(format!("places of {id}: {}", places.join(", ")))
@@ -258,7 +270,7 @@ impl Agent {
         }
         known_knob(key)?;
         if let Some(missing) = self.survey.missing.iter().find(|missing| missing.knob.id == key) {
-            return Err(Error::from(missing.why.clone()).at(key));
+            return Err(missing.why.clone().at(key));
         }
         let held: BTreeSet<_> = self.hold.held().into_iter().map(|held| held.knob).collect();
         let instances = self.survey.instances.iter().filter(|instance| instance.knob.id == key);
@@ -272,9 +284,8 @@ impl Agent {
             concerned.retain(|instance| instance.at.rsplit_once('/').is_none_or(|(whole, _)| !all.contains(whole)));
         }
         if concerned.is_empty() && value.is_some() {
-            return Err(Error::forbidden("the allow-list has every knob that is written")
-                .at(key)
-                .hint(format!("an administrator may add [allow.\"{key}\"] with its places")));
+            let found = self.survey.instances.iter().find(|instance| instance.knob.id == key);
+            return Err(not_allowed(key, key, found.map_or("*", |instance| &instance.at)));
         }
         Ok(concerned)
     }
@@ -297,7 +308,7 @@ impl Agent {
     fn plans(&self, wanted: &[Wanted], changes: &[Change]) -> Result<Vec<Plan>> {
         let plan = |(wanted, change): (&Wanted, &Change)| {
             let value = wanted.value?;
-            Some(wanted.instance.plan(&self.host, value).map_err(Error::from).map(|writes| Plan {
+            Some(wanted.instance.plan(&self.host, value).map(|writes| Plan {
                 knob: change.knob.clone(),
                 found: change.before.clone(),
                 requested: value.clone(),
@@ -348,7 +359,7 @@ impl Agent {
     }
 
     fn restore_all(&mut self, reason: &str) -> Released {
-        self.kept = false;
+        (self.kept, self.applied) = (false, None);
         self.watch(true);
         let outcome = self.hold.release();
         report(&outcome, reason);
@@ -419,14 +430,14 @@ pub fn boot_id(host: &Host) -> Result<String> {
     if !host.is_live() && !host.has(PATH) {
         return Ok("recorded".to_owned());
     }
-    Ok(host.read(PATH)?)
+    host.read(PATH)
 }
 
 fn known_knob(id: &str) -> Result<()> {
     if catalogue::entry(id).is_some() {
         return Ok(());
     }
-    Err(Error::new(Kind::NotFound, "a setting names knobs of the catalogue")
+    Err(Error::new(Kind::NotFound, format!("there is no knob {id}"))
         .value(id)
         .at("setting")
         .hint("GET /v1/knobs lists them"))

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use bayop_knobs::{Value, knob::Domain, knob::Instance};
 use serde::Deserialize;
 
-use crate::error::{Error, Result};
+use bayop_core::{Error, Kind, Result};
+
+use crate::config::DEFAULT_PATH;
 
 /// What is allowed of one knob. A bound that is absent is the kernel's own.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -38,13 +40,13 @@ impl Rule {
             Value::Word(_) => None,
         });
         if let Some(number) = finite.chain([low, high]).find(|number| !number.is_finite()) {
-            return Err(Error::input("a bound is a finite number").value(number));
+            return Err(Error::cannot_use(number, "a bound must be a finite number"));
         }
         if low > high {
-            return Err(Error::input("low is not above high").value(format!("{low} > {high}")));
+            return Err(Error::input(format!("low, {low}, is above high, {high}")));
         }
         if self.places.is_empty() || self.choices.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Error::input("places and choices are not empty").hint("remove the entry to allow nothing"));
+            return Err(Error::input("places or choices are empty").hint("remove the entry to allow nothing"));
         }
         Ok(())
     }
@@ -103,21 +105,24 @@ impl AllowList {
     /// # Errors
     /// The kernel's domain does not have the value, or the allow-list has not the knob, the place or the value.
     pub fn check(&self, instance: &Instance, value: &Value) -> Result<()> {
-        instance.domain.check(value).map_err(|error| Error::from(error).at(instance.name()))?;
+        instance.domain.check(value).map_err(|error| error.at(instance.name()))?;
         let id = &instance.knob.id;
         let Some(allowed) = self.domain(instance) else {
-            return Err(Error::forbidden("the allow-list has every knob that is written")
-                .value(value)
-                .at(instance.name())
-                .hint(format!("an administrator may add [allow.\"{id}\"] places = [\"{}\"]", instance.at)));
+            return Err(not_allowed(&instance.name(), id, &instance.at).value(value));
         };
         allowed.check(value).map_err(|error| {
-            Error::forbidden(format!("by the allow-list, {}", error.rule))
-                .value(value)
+            let wrong = format!("the agent's allow-list does not allow {value}");
+            Error { kind: Kind::Forbidden, wrong: Some(wrong.into()), ..error }
                 .at(instance.name())
-                .hint(format!("an administrator may widen [allow.\"{id}\"]"))
+                .hint(format!("widen [allow.\"{id}\"] in {DEFAULT_PATH}"))
         })
     }
+}
+
+/// The error of a knob that may not be written; `place` is where it would be.
+pub fn not_allowed(name: &str, id: &str, place: &str) -> Error {
+    Error::forbidden(format!("{name} is not on the agent's allow-list"))
+        .hint(format!("add [allow.\"{id}\"] with places = [\"{place}\"] to {DEFAULT_PATH}"))
 }
 
 #[cfg(test)]

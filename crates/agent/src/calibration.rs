@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::durable;
-use crate::error::{Error, Result};
+use bayop_core::{Error, Kind, Result};
 
 /// The most points of a map.
 const GREATEST_POINTS: usize = 1024;
@@ -55,18 +55,20 @@ impl Map {
     /// The name is empty, there is no point or too many, or a point is no finite delay in rising order.
     pub fn check(&self) -> Result<()> {
         if self.device.is_empty() {
-            return Err(Error::input("a calibration names its device").at("device"));
+            return Err(Error::input("the calibration names no device").at("device"));
         }
         if !(1..=GREATEST_POINTS).contains(&self.points.len()) {
-            let rule = format!("a calibration has 1 to {GREATEST_POINTS} points");
-            return Err(Error::input(rule).value(self.points.len()).at("points"));
+            let wrong = format!("the calibration has {} points", self.points.len());
+            let rule = format!("it must have 1 to {GREATEST_POINTS}");
+            return Err(Error::input(wrong).rule(rule).at("points"));
         }
         let delay = |us: f64| us.is_finite() && us >= 0.0;
         if let Some(point) = self.points.iter().find(|point| !delay(point.requested_us) || !delay(point.effective_us)) {
-            return Err(Error::input("delays are finite and not negative").value(format!("{point:?}")).at("points"));
+            let given = format!("{} us, {} us", point.requested_us, point.effective_us);
+            return Err(Error::cannot_use(given, "delays must be finite and not negative").at("points"));
         }
         if !self.points.is_sorted_by(|one, next| one.requested_us < next.requested_us) {
-            return Err(Error::input("points have rising requests").at("points"));
+            return Err(Error::input("the requests of the points do not rise").at("points"));
         }
         Ok(())
     }
@@ -94,10 +96,9 @@ impl Calibration {
         let path = folder.join("calibration.json");
         let maps: Vec<Map> = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(Error::file("the calibration can be read", &path, &error)),
+            Err(error) => return Err(Error::unreadable(&path, &error).of(Kind::Unsupported)),
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-                Error::input(format!("the calibration is as it was stored ({error})"))
-                    .at(path.display())
+                Error::input(format!("{} is no calibration: {error}", path.display()))
                     .hint("remove the file and calibrate anew: bayop doctor --calibrate nic")
             })?,
         };
@@ -126,8 +127,7 @@ impl Calibration {
         let mut maps = self.maps.clone();
         maps.insert(map.device.clone(), map);
         let text = serde_json::to_vec_pretty(&maps.values().collect::<Vec<_>>()).expect("delays are finite");
-        durable::replace(&self.path, &text)
-            .map_err(|error| Error::file("the calibration can be stored", &self.path, &error))?;
+        durable::replace(&self.path, &text).map_err(|error| Error::unwritable(&self.path, &error))?;
         self.maps = maps;
         Ok(())
     }

@@ -14,7 +14,7 @@ use toml::de::DeTable;
 use utoipa::ToSchema;
 
 use crate::allow_list::{AllowList, Rule};
-use crate::error::{Error, Result};
+use bayop_core::{Error, Result};
 
 /// Where the configuration is unless `--config` says otherwise.
 pub const DEFAULT_PATH: &str = "/etc/bayop/agent.toml";
@@ -129,19 +129,19 @@ impl Config {
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let place = |offset: usize| format!("{}:{}", path.display(), text[..offset].matches('\n').count() + 1);
         let file: File = toml::from_str(text).map_err(|error| {
-            let wrong = Error::input(format!("the configuration is as documented: {}", error.message()));
+            let wrong = Error::input(format!("cannot use the configuration: {}", error.message()));
             let wrong = wrong.at(place(error.span().map_or(0, |span| span.start)));
             if text.contains("[tls]") && error.message().contains("missing field") {
                 return wrong.hint("TCP is served with mutual TLS only: listen, certificate, key and client_ca");
             }
-            wrong.hint("bayop-agent check-config checks the file")
+            wrong.hint("docs/agent.md has every key; bayop-agent check-config checks the file")
         })?;
         let mut rules = BTreeMap::new();
         for (id, rule) in file.allow {
             let place = place(id.span().start);
             if catalogue::entry(id.as_ref()).is_none() {
                 let ids: Vec<_> = catalogue::entries().iter().map(|entry| entry.id.as_str()).collect();
-                let unknown = Error::input("the allow-list names knobs of the catalogue").value(id.as_ref()).at(place);
+                let unknown = Error::input(format!("there is no knob {}", id.as_ref())).value(id.as_ref()).at(place);
                 return Err(unknown.hint(format!("known knobs: {}", ids.join(", "))));
             }
             rule.check().map_err(|error| error.at(format!("{place}: allow.{:?}", id.as_ref())))?;
@@ -149,14 +149,13 @@ impl Config {
         }
         let power_place = place(file.power.span().start);
         file.power.get_ref().check().map_err(|error| {
-            let error = Error::from(error);
             let key = error.place.clone().unwrap_or_default();
-            Error { place: Some(format!("{power_place}: {key}")), ..error }
+            Error { place: Some(format!("{power_place}: {key}").into()), ..error }
         })?;
         let File { mode, socket, group, state_dir, tls, power, .. } = file;
         for (key, value) in [("socket", &socket), ("state_dir", &state_dir)] {
             if !value.is_absolute() {
-                return Err(Error::input(format!("{key} is an absolute path")).value(value.display()).at(place(0)));
+                return Err(Error::cannot_use(value.display(), format!("{key} must be an absolute path")).at(place(0)));
             }
         }
         Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules), power: power.into_inner() })
@@ -187,10 +186,7 @@ fn stated(text: &str) -> Option<PathBuf> {
 
 /// The text of a configuration that nobody else could have changed.
 fn text(path: &Path) -> Result<String> {
-    let unreadable = |error| {
-        let error = Error::file("the configuration can be read", path, &error);
-        Error { kind: crate::error::Kind::Input, ..error }
-    };
+    let unreadable = |error| Error::unreadable(path, &error);
     owned(path, &fs::metadata(path).map_err(unreadable)?)?;
     fs::read_to_string(path).map_err(unreadable)
 }
@@ -202,15 +198,13 @@ fn text(path: &Path) -> Result<String> {
 pub fn owned(path: &Path, metadata: &Metadata) -> Result<()> {
     let user = nix::unistd::geteuid().as_raw();
     if ![0, user].contains(&metadata.uid()) {
-        return Err(Error::forbidden("it belongs to root, or to the user who runs the agent")
-            .value(format!("user {}", metadata.uid()))
-            .at(path.display())
+        return Err(Error::forbidden(format!("{} belongs to user {}", path.display(), metadata.uid()))
+            .rule("it must belong to root, or to the user who runs the agent")
             .hint(format!("chown root {}", path.display())));
     }
     if metadata.mode() & 0o022 != 0 {
-        return Err(Error::forbidden("nobody but its owner can write it")
-            .value(format!("mode {:04o}", metadata.mode() & 0o7777))
-            .at(path.display())
+        return Err(Error::forbidden(format!("{} has mode {:04o}", path.display(), metadata.mode() & 0o7777))
+            .rule("only its owner must be able to write it")
             .hint(format!("chmod go-w {}", path.display())));
     }
     Ok(())

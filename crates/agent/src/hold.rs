@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bayop_knobs::{Host, Value, control::Control, control::Write};
 
-use crate::error::{Error, Result};
 use crate::fault;
 use crate::journal::{Asked, Entry, Journal, State};
 use crate::knobs::id;
 use crate::undo::{Target, put_back};
+use bayop_core::{Error, Result};
 
 /// A knob to set: its instance's name, what it was, what was asked and the writes that do it.
 #[derive(Debug, Clone)]
@@ -217,8 +217,8 @@ impl Hold {
 
     fn refuse_blocked(&self, returned: &BTreeSet<String>, plans: &[Plan]) -> Result<()> {
         if let Some(damage) = self.damage() {
-            return Err(Error::conflict("nothing is applied while originals may be lost")
-                .at(damage)
+            return Err(Error::conflict(damage)
+                .rule("nothing must be applied while originals may be lost")
                 .hint("look at the machine's settings, then run: bayop-agent restore --discard-damaged"));
         }
         for entry in self.entries.iter().filter(|entry| entry.state != State::Held) {
@@ -230,11 +230,11 @@ impl Hold {
             let Some(knob) = planned.map(|plan| &plan.knob).or(returned) else { continue };
             let reason = entry.reason.as_deref().unwrap_or_default();
             return Err(if latched {
-                Error::conflict(format!("a knob that could not be restored is not written again ({reason})"))
+                Error::conflict(format!("the knob could not be restored and is not written again: {reason}"))
                     .at(knob)
                     .hint("remove the cause, then POST /v1/restore")
             } else {
-                Error::conflict(format!("a knob that somebody else changed is not written again ({reason})"))
+                Error::conflict(format!("somebody else changed the knob, so it is not written again: {reason}"))
                     .at(knob)
                     .hint("set it to auto to leave it to them, or release and apply anew to take it over")
             });
@@ -363,7 +363,7 @@ impl Hold {
         self.store_later();
         match failed.len() {
             0 => error,
-            count => Error { hint: Some(format!("{count} controls could not be put back and are latched")), ..error },
+            count => error.hint(format!("{count} controls could not be put back and are latched")),
         }
     }
 
@@ -379,9 +379,8 @@ fn refuse_contradiction(plans: &[Plan]) -> Result<()> {
         for write in &plan.writes {
             match wanted.insert(&write.control, (&write.text, plan)) {
                 Some((text, other)) if text != write.text && other.knob != plan.knob => {
-                    return Err(Error::input("the knobs of a setting agree on what they write to a control")
-                        .value(format!("{} and {}", other.knob, plan.knob))
-                        .at(&write.control));
+                    let wrong = format!("{} and {} write different things to one control", other.knob, plan.knob);
+                    return Err(Error::input(wrong).at(&write.control));
                 }
                 _ => {}
             }

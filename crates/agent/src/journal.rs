@@ -14,7 +14,7 @@ use bayop_knobs::{Value, control::Control};
 use serde::{Deserialize, Serialize};
 
 use crate::durable;
-use crate::error::{Error, Result};
+use bayop_core::{Error, Kind, Result};
 
 /// One control that was, or is about to be, written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,7 +120,8 @@ impl Journal {
             durable::replace(&self.path(), encode(boot_id, entries).as_bytes())
         };
         stored.map_err(|error| {
-            Error::file("the journal is on disk before a machine is changed", &self.path(), &error)
+            Error::unwritable(self.path(), &error)
+                .rule("the journal must be on disk before a machine is changed")
                 .hint("make room in the state folder; nothing is written to the machine until then")
         })
     }
@@ -142,7 +143,7 @@ impl Journal {
         let loaded = decode(&bytes);
         if loaded.damage.is_some() && contents(&self.damaged_path())?.is_none() {
             durable::replace(&self.damaged_path(), &bytes)
-                .map_err(|error| Error::file("a damaged journal is kept", &self.damaged_path(), &error))?;
+                .map_err(|error| Error::unwritable(self.damaged_path(), &error))?;
         }
         Ok(loaded)
     }
@@ -157,8 +158,7 @@ impl Journal {
     /// # Errors
     /// The folder can't be written.
     pub fn discard_damaged(&self) -> Result<()> {
-        durable::remove(&self.damaged_path())
-            .map_err(|error| Error::file("a damaged journal can be removed", &self.damaged_path(), &error))
+        durable::remove(&self.damaged_path()).map_err(|error| Error::unwritable(self.damaged_path(), &error))
     }
 }
 
@@ -166,7 +166,7 @@ fn contents(path: &Path) -> Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::file("the journal can be read", path, &error)),
+        Err(error) => Err(Error::unreadable(path, &error).of(Kind::Unsupported)),
     }
 }
 

@@ -7,7 +7,7 @@ use bayop_knobs::{Value, catalogue};
 
 use crate::allow_list::AllowList;
 use crate::api::{Knob, Knobs, MissingKnob, Place};
-use crate::error::Result;
+use bayop_core::Result;
 
 /// The knob of an instance's name: `nic.rx_usecs` of `nic.rx_usecs@eth0`.
 pub fn id(name: &str) -> &str {
@@ -35,7 +35,7 @@ pub fn view(survey: &Survey, allow: &AllowList, effective: impl Fn(&Instance) ->
         let unit = entry.unit.as_deref();
         Some(Knob { id: &entry.id, summary: &entry.summary, unit, safest: entry.safest, places })
     };
-    let missing = |gap: &bayop_knobs::knob::Missing| MissingKnob { id: &gap.knob.id, error: gap.why.clone().into() };
+    let missing = |gap: &bayop_knobs::knob::Missing| MissingKnob { id: &gap.knob.id, error: gap.why.clone() };
     Knobs {
         knobs: catalogue::entries().iter().filter_map(knob).collect(),
         missing: survey.missing.iter().map(missing).collect(),

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use bayop_core::{Error, Result};
 
 /// The shortest lease: two ticks of the agent's clock.
 pub const LEAST_TTL_S: f64 = 2.0;
@@ -21,7 +21,19 @@ pub struct Lease {
     /// Who asked for it, in its own words.
     pub holder: String,
     ttl: Duration,
+    granted: Duration,
     expires: Duration,
+}
+
+/// What others may know of the lease in force.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tenure<'a> {
+    /// Who holds it.
+    pub holder: &'a str,
+    /// The seconds since it was granted.
+    pub age_s: f64,
+    /// The seconds until it ends unless it is renewed.
+    pub expires_in_s: f64,
 }
 
 /// At most one lease.
@@ -35,22 +47,22 @@ impl Slot {
     /// Somebody holds the lease, or the length of time or the name is out of bounds.
     pub fn grant(&mut self, token: String, holder: &str, ttl_s: f64, now: Duration) -> Result<String> {
         if !(LEAST_TTL_S..=GREATEST_TTL_S).contains(&ttl_s) {
-            let rule = format!("a lease lasts {LEAST_TTL_S} to {GREATEST_TTL_S} seconds");
-            return Err(Error::input(rule).value(ttl_s).at("ttl_s"));
+            let rule = format!("a lease must last {LEAST_TTL_S} to {GREATEST_TTL_S} seconds");
+            return Err(Error::cannot_use(ttl_s, rule).at("ttl_s"));
         }
         if holder.is_empty() || holder.len() > HOLDER_BYTES || holder.chars().any(char::is_control) {
-            let rule = format!("a holder is 1 to {HOLDER_BYTES} bytes of printable text");
-            return Err(Error::input(rule).value(holder).at("holder"));
+            let rule = format!("a holder must be 1 to {HOLDER_BYTES} bytes of printable text");
+            return Err(Error::cannot_use(holder, rule).at("holder"));
         }
         if let Some(lease) = &self.0 {
             let left_s = lease.expires.saturating_sub(now).as_secs_f64();
-            return Err(Error::conflict("one writer holds the lease at a time")
+            return Err(Error::conflict(format!("{} holds the lease", lease.holder))
+                .rule("one writer at a time must hold it")
                 .value(&lease.holder)
-                .at("lease")
                 .hint(format!("it ends in {left_s:.0} s unless it is renewed; POST /v1/restore ends it now")));
         }
         let ttl = Duration::from_secs_f64(ttl_s);
-        self.0 = Some(Lease { token: token.clone(), holder: holder.to_owned(), ttl, expires: now + ttl });
+        self.0 = Some(Lease { token: token.clone(), holder: holder.to_owned(), ttl, granted: now, expires: now + ttl });
         Ok(token)
     }
 
@@ -72,10 +84,9 @@ impl Slot {
     pub fn check(&self, token: &str) -> Result<&str> {
         match &self.0 {
             Some(lease) if lease.token == token => Ok(&lease.holder),
-            Some(_) => Err(Error::conflict("the lease is the one in force").at("lease").hint("somebody else holds it")),
-            None => Err(Error::conflict("the lease is the one in force")
-                .at("lease")
-                .hint("it was released, or expired and the machine was restored; POST /v1/lease gives a new one")),
+            Some(_) => Err(Error::conflict("the lease is over: somebody else holds it now")),
+            None => Err(Error::conflict("the lease is over: it was released, or expired and the machine was restored")
+                .hint("POST /v1/lease gives a new one")),
         }
     }
 
@@ -89,9 +100,13 @@ impl Slot {
         self.0.take()
     }
 
-    /// The holder and the seconds left.
-    pub fn holder(&self, now: Duration) -> Option<(&str, f64)> {
-        self.0.as_ref().map(|lease| (lease.holder.as_str(), lease.expires.saturating_sub(now).as_secs_f64()))
+    /// Who holds the lease, since when and until when.
+    pub fn tenure(&self, now: Duration) -> Option<Tenure<'_>> {
+        self.0.as_ref().map(|lease| Tenure {
+            holder: &lease.holder,
+            age_s: now.saturating_sub(lease.granted).as_secs_f64(),
+            expires_in_s: lease.expires.saturating_sub(now).as_secs_f64(),
+        })
     }
 }
 
@@ -102,14 +117,14 @@ impl Slot {
 pub fn token() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Error::unsupported(format!("the kernel gives random bytes ({error})")))?;
+        .map_err(|error| Error::unsupported(format!("the kernel gives no random bytes: {error}")))?;
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use bayop_core::Kind;
 
     const fn s(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
@@ -128,6 +143,7 @@ mod tests {
         let mut slot = Slot::default();
         slot.grant("a".into(), "tune", 10.0, s(0)).unwrap();
         assert_eq!(slot.renew("a", s(8)).unwrap(), 10.0);
+        assert_eq!(slot.tenure(s(9)), Some(Tenure { holder: "tune", age_s: 9.0, expires_in_s: 9.0 }));
         assert_eq!(slot.expire(s(17)), None);
         assert_eq!(slot.expire(s(18)).unwrap().holder, "tune");
         assert_eq!(slot.renew("a", s(18)).unwrap_err().kind, Kind::Conflict);

@@ -19,7 +19,6 @@ pub mod api;
 pub mod calibration;
 pub mod config;
 pub mod durable;
-pub mod error;
 pub mod fault;
 pub mod hold;
 pub mod journal;
@@ -31,5 +30,3 @@ pub mod metrics;
 pub mod own;
 pub mod server;
 pub mod undo;
-
-pub use error::{Error, Result};

@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::config::owned;
-use crate::error::{Error, Result};
+use bayop_core::{Error, Result};
 
 /// The state folder, exclusively; the kernel lets go of it when the process ends, however it ends.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Lock {
     /// # Errors
     /// Another process has it, it can't be made, or others may write it.
     pub fn take(folder: &Path) -> Result<Self> {
-        let unusable = |error| Error::file("the state folder can be used", folder, &error);
+        let unusable = |error| Error::unwritable(folder, &error);
         match DirBuilder::new().mode(0o700).create(folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(unusable(error)),
             _ => owned(folder, &fs::metadata(folder).map_err(unusable)?)?,
@@ -36,9 +36,8 @@ impl Lock {
             Err((mut file, Errno::EWOULDBLOCK)) => {
                 let mut process = String::new();
                 file.read_to_string(&mut process).map_err(unusable)?;
-                Err(Error::conflict("one agent uses a state folder at a time")
-                    .value(format!("process {process}"))
-                    .at(folder.display())
+                Err(Error::conflict(format!("process {process} uses {}", folder.display()))
+                    .rule("one agent at a time must use a state folder")
                     .hint("the agent is running: stop it (which restores), or POST /v1/restore to its socket"))
             }
             Err((_, error)) => Err(unusable(error.into())),
@@ -55,7 +54,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = Lock::take(folder.path()).unwrap();
         let refused = Lock::take(folder.path()).unwrap_err();
-        assert_eq!(refused.value.unwrap(), format!("process {}", std::process::id()));
+        assert!(refused.to_string().starts_with(&format!("process {} uses ", std::process::id())), "{refused}");
         drop(first);
         assert!(Lock::take(folder.path()).is_ok());
     }

@@ -16,8 +16,8 @@ use prometheus_client::registry::Registry;
 use crate::agent::VERSION;
 use crate::api::Own;
 use crate::config::Mode;
-use crate::error::{Error, Kind};
 use crate::hold::Held;
+use bayop_core::{Error, Kind};
 
 /// What `/metrics` is.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -50,7 +50,8 @@ impl Tally {
 
     /// A setting that names the knob was refused or failed.
     pub fn failed(&self, id: &str, error: &Error) {
-        let result = if matches!(error.kind, Kind::Unsupported | Kind::Drift) { "error" } else { "refused" };
+        let result =
+            if matches!(error.kind, Kind::Failed | Kind::Unsupported | Kind::Drift) { "error" } else { "refused" };
         self.count(id, result);
     }
 
@@ -246,7 +247,7 @@ fn counters(registry: &mut Registry, name: &str, help: &str) -> Counters {
 mod tests {
     use super::*;
 
-    fn reading(name: &'static str, at: &str, kind: sensor::Kind, value: bayop_knobs::Result<f64>) -> Reading {
+    fn reading(name: &'static str, at: &str, kind: sensor::Kind, value: bayop_core::Result<f64>) -> Reading {
         let (at, source) = (at.to_owned(), "/proc/stat".to_owned());
         Reading { name, at, value, unit: "1", kind, source, estimated: false, time_s: 0.0 }
     }
@@ -263,7 +264,7 @@ mod tests {
             &[
                 reading("idle_usage", "cpu0/C6", sensor::Kind::Counter, Ok(7.0)),
                 reading("freq_mhz", "cpu1", sensor::Kind::Gauge, Ok(2100.0)),
-                reading("energy_j", "machine", sensor::Kind::Counter, Err(bayop_knobs::Error::unsupported("gone"))),
+                reading("energy_j", "machine", sensor::Kind::Counter, Err(bayop_core::Error::unsupported("gone"))),
             ],
             &Tally::default(),
         );

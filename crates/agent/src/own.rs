@@ -5,15 +5,16 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
 use crate::api::Own;
-use crate::error::{Error, Result};
+use bayop_core::{Error, Result};
 
 /// The processor time and the resident memory of this process so far.
 ///
 /// # Errors
 /// The kernel does not say.
 pub fn cost() -> Result<Own> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF)
-        .map_err(|error| Error::unsupported(format!("the kernel says what a process costs ({error})")))?;
+    let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|error| {
+        Error::unsupported(format!("the kernel does not say what a process costs: {}", error.desc()))
+    })?;
     let cpu_us = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     Ok(Own { cpu_s: cpu_us as f64 / 1e6, rss_bytes: rss_bytes()? })
 }
@@ -23,7 +24,7 @@ fn rss_bytes() -> Result<u64> {
     let status = Host::live().read("proc/self/status")?;
     let rss = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB"));
     let kib: Option<u64> = rss.and_then(|kib| kib.trim().parse().ok());
-    Ok(kib.ok_or_else(|| Error::unsupported("the status of a process has VmRSS").at("/proc/self/status"))? * 1024)
+    Ok(kib.ok_or_else(|| Error::unsupported("the status of the process has no VmRSS").at("/proc/self/status"))? * 1024)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use bayop_knobs::{Host, control::Control};
 
-use crate::error::{Error, Result};
 use crate::fault;
+use bayop_core::{Error, Result};
 
 /// A control and the text that it shall read again.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ fn check(host: &Host, target: &Target) -> Result<()> {
     if text == target.text {
         return Ok(());
     }
-    Err(Error::drift(format!("the control reads {:?} again", target.text)).value(text).at(&target.control))
+    Err(Error::drift(format!("the control reads '{text}' and not '{}' again", target.text)).at(&target.control))
 }
 
 fn write(host: &Host, target: &Target) -> Result<()> {

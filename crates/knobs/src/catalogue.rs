@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::network::CoalesceParameter;
+use bayop_core::{Error, Result};
 
 /// The catalogue as it is written.
 pub const TEXT: &str = include_str!("../catalogue.toml");
@@ -175,7 +175,9 @@ impl Driver {
     /// It refuses the value.
     pub(crate) fn shown(&self, asked: u32, resolution: Option<u32>) -> Result<u32> {
         if self.greatest.is_some_and(|greatest| asked > greatest) {
-            return Err(Error::unsupported("the network driver takes the value (Invalid argument)").value(asked));
+            return Err(
+                Error::unsupported(format!("the network driver refuses {asked}: invalid argument")).value(asked)
+            );
         }
         Ok(if self.shows_request { asked } else { self.effective(asked, resolution) })
     }

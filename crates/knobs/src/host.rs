@@ -1,14 +1,15 @@
 //! Where the kernel's interfaces are.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::control::DmaLatency;
-use crate::error::{Error, Result};
+use crate::control::{DmaLatency, dma_latency};
 use crate::network::{Live, Network, Recorded};
+use bayop_core::{Error, Result, reason};
 
 /// The bits of a file's mode that let somebody read or write it.
 const READABLE: u32 = 0o444;
@@ -23,7 +24,24 @@ pub struct Host {
     root: PathBuf,
     network: Arc<dyn Network>,
     dma_latency: DmaLatency,
+    looks: Option<Looks>,
 }
+
+/// One look at a machine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Look {
+    /// At a file's text, or at whether a file or folder is there.
+    File(String),
+    /// At the names in a folder.
+    Names(String),
+    /// At where a link leads.
+    Link(String),
+    /// At a register of a CPU.
+    Register(u32, u32),
+}
+
+/// What was looked at, by every copy of a [`Host`] that notes it.
+pub(crate) type Looks = Arc<Mutex<BTreeSet<Look>>>;
 
 impl Host {
     /// The machine that this program runs on.
@@ -40,7 +58,19 @@ impl Host {
 
     fn new(root: PathBuf, network: Arc<dyn Network>, is_live: bool) -> Self {
         let dma_latency = DmaLatency::new(&root, is_live);
-        Self { root, network, dma_latency }
+        Self { root, network, dma_latency, looks: None }
+    }
+
+    /// The same machine, and a note of everything that is looked at through it.
+    pub(crate) fn noting(&self) -> (Self, Looks) {
+        let looks = Looks::default();
+        (Self { looks: Some(Arc::clone(&looks)), ..self.clone() }, looks)
+    }
+
+    pub(crate) fn note(&self, look: impl FnOnce() -> Look) {
+        if let Some(looks) = &self.looks {
+            looks.lock().unwrap_or_else(PoisonError::into_inner).insert(look());
+        }
     }
 
     /// Whether this is the machine that the program runs on.
@@ -59,7 +89,7 @@ impl Host {
     /// The file is absent, may not be read, or the driver refuses.
     pub fn read(&self, path: &str) -> Result<String> {
         let mut text = String::new();
-        self.reader(path)?.read_to_string(&mut text).map_err(|error| refusal(path, "read", &error))?;
+        self.reader(path)?.read_to_string(&mut text).map_err(|error| refusal("read", path, &error))?;
         Ok(text.trim_end().to_owned())
     }
 
@@ -68,7 +98,8 @@ impl Host {
     /// # Errors
     /// The file is absent or may not be read.
     pub(crate) fn reader(&self, path: &str) -> Result<fs::File> {
-        self.open(path, fs::OpenOptions::new().read(true), READABLE).map_err(|error| refusal(path, "read", &error))
+        self.note(|| Look::File(path.to_owned()));
+        self.open(path, fs::OpenOptions::new().read(true), READABLE).map_err(|error| refusal("read", path, &error))
     }
 
     /// Writes a kernel file in one system call, as the kernel wants it. Never creates a file.
@@ -78,7 +109,7 @@ impl Host {
     pub fn write(&self, path: &str, text: &str) -> Result<()> {
         self.open(path, fs::OpenOptions::new().write(true).truncate(!self.is_live()), WRITABLE)
             .and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|error| refusal(path, "written", &error).value(text))
+            .map_err(|error| refusal(&format!("write '{text}' to"), path, &error).value(text))
     }
 
     /// Opens a kernel file. sysfs refuses even root what the file's mode gives to nobody, so a recorded file does too.
@@ -97,21 +128,32 @@ impl Host {
 
     /// The request that this process holds in `/dev/cpu_dma_latency`.
     pub(crate) fn dma_latency(&self) -> &DmaLatency {
+        self.note(|| Look::File(dma_latency::PATH.to_owned()));
         &self.dma_latency
     }
 
     /// The driver of a network device, such as `ixgbe`; none for a device without hardware.
     pub(crate) fn driver(&self, device: &str) -> Option<String> {
+        self.note(|| Look::Link(driver_link(device)));
         driver(&self.root, device)
     }
 
     /// Whether the file or folder is there.
     pub fn has(&self, path: &str) -> bool {
+        self.note(|| Look::File(path.to_owned()));
         self.path(path).exists()
+    }
+
+    /// The name of the folder that a link leads to in the end.
+    pub(crate) fn target(&self, link: &str) -> Option<String> {
+        self.note(|| Look::Link(link.to_owned()));
+        let target = fs::canonicalize(self.path(link)).ok()?;
+        target.file_name()?.to_str().map(str::to_owned)
     }
 
     /// The names in a folder, sorted; none when there is no such folder.
     pub fn names(&self, path: &str) -> Vec<String> {
+        self.note(|| Look::Names(path.to_owned()));
         let mut names: Vec<String> = fs::read_dir(self.path(path))
             .into_iter()
             .flatten()
@@ -124,12 +166,17 @@ impl Host {
 
 /// The driver of a network device in the trees under `root`.
 pub(crate) fn driver(root: &Path, device: &str) -> Option<String> {
-    let link = fs::read_link(root.join(format!("sys/class/net/{device}/device/driver"))).ok()?;
+    let link = fs::read_link(root.join(driver_link(device))).ok()?;
     link.file_name()?.to_str().map(str::to_owned)
 }
 
-pub(crate) fn refusal(path: &str, action: &str, error: &std::io::Error) -> Error {
-    let refused = Error::unsupported(format!("the kernel lets the file be {action} ({error})")).at(format!("/{path}"));
+fn driver_link(device: &str) -> String {
+    format!("sys/class/net/{device}/device/driver")
+}
+
+/// What is said of a kernel file that did not let itself be read or written, as `act` says.
+pub(crate) fn refusal(act: &str, path: &str, error: &std::io::Error) -> Error {
+    let refused = Error::unsupported(format!("cannot {act} /{path}: {}", reason(error)));
     match (error.kind(), path.contains("/cpuidle/state")) {
         // The kernel asks for CAP_SYS_ADMIN (drivers/cpuidle/sysfs.c, store_state_disable).
         (ErrorKind::PermissionDenied, true) => {
@@ -151,8 +198,8 @@ mod tests {
 
     #[test]
     fn a_refusal_by_the_hardened_unit_names_the_drop_in() {
-        let refused = |path| refusal(path, "written", &std::io::Error::from_raw_os_error(libc::EPERM)).hint.unwrap();
-        assert_eq!(refused("sys/class/powercap/intel-rapl:0/enabled"), "run as root");
+        let refused = |path| refusal("write", path, &std::io::Error::from_raw_os_error(libc::EPERM)).hint.unwrap();
+        assert_eq!(&*refused("sys/class/powercap/intel-rapl:0/enabled"), "run as root");
         let hint = refused("sys/devices/system/cpu/cpu0/cpuidle/state3/disable");
         let drop_in = hint.split(' ').find(|word| word.ends_with(".conf")).unwrap();
         assert!(

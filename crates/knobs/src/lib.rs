@@ -10,21 +10,23 @@
 //! - [`network`]: coalescing and NAPI deferral of network devices, by netlink and ioctl.
 //! - [`sensor`]: what the machine shows: energy, utilization, interrupts, idle states, as [`sensor::Reading`]s.
 //! - [`doctor`]: what the machine lets BayOp control and measure, and what to do about the rest.
+//! - [`serving`]: what the machine serves, and through which network device.
 //! - [`host`]: where the kernel's interfaces are: the live machine, or a recorded one, unpacked by [`tree`].
+//! - [`recording`]: a machine as such a text, with no more in it than BayOp looks at.
 //!
 //! Nothing here decides whether a write is allowed, remembers an original or restores one: that is the agent's work.
 
 pub mod catalogue;
 pub mod control;
 pub mod doctor;
-pub mod error;
 pub mod host;
 pub mod knob;
 pub mod network;
+pub mod recording;
 pub mod sensor;
+pub mod serving;
 pub mod tree;
 pub mod value;
 
-pub use error::{Error, Result};
 pub use host::Host;
 pub use value::Value;

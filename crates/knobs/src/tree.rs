@@ -20,12 +20,13 @@
 //! `!msr` lists registers, each of which is 8 bytes at the offset that is its number; `!s32` is one binary integer.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::{Component, Path};
 
-use crate::error::{Error, Result};
 use crate::host::Host;
+use bayop_core::{Error, Result};
 
 const HEADER: &str = "=== ";
 const REGISTER_BYTES: u64 = 8;
@@ -37,24 +38,52 @@ const REGISTER_BYTES: u64 = 8;
 pub fn unpack(text: &str, folder: &Path) -> Result<Host> {
     for entry in parse(text)? {
         let path = folder.join(entry.path);
-        write(&entry, &path)
-            .map_err(|error| Error::input(format!("a machine can be unpacked ({error})")).at(path.display()))?;
+        write(&entry, &path).map_err(|error| Error::unwritable(&path, &error))?;
     }
     Ok(Host::recorded(folder))
 }
 
-#[derive(Debug)]
-struct Entry<'a> {
-    path: &'a str,
-    content: Content<'a>,
+/// One file of a machine, which is written as it is read.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Entry<'a> {
+    pub path: &'a str,
+    pub content: Content<'a>,
 }
 
-#[derive(Debug)]
-enum Content<'a> {
+#[derive(Debug, PartialEq)]
+pub(crate) enum Content<'a> {
     Text { text: &'a str, mode: u32 },
     Link(&'a str),
     Registers(Vec<(u64, u64)>),
     Integer(i32),
+}
+
+/// Modes of a file that may be written only, read only, and both.
+pub(crate) const UNREADABLE: u32 = 0o200;
+pub(crate) const READ_ONLY: u32 = 0o444;
+pub(crate) const READ_WRITE: u32 = 0o644;
+
+impl fmt::Display for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{HEADER}{}", self.path)?;
+        match &self.content {
+            Content::Link(target) => writeln!(f, " -> {target}"),
+            Content::Integer(integer) => writeln!(f, " !s32\n{integer}"),
+            Content::Registers(registers) => {
+                writeln!(f, " !msr")?;
+                registers.iter().try_for_each(|(register, value)| writeln!(f, "{register:#x} = {value:#x}"))
+            }
+            Content::Text { text, mode } => {
+                let mark = match *mode {
+                    UNREADABLE => " !read",
+                    READ_ONLY => " !write",
+                    _ => "",
+                };
+                let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+                write!(f, "{mark}\n{text}{end}")
+            }
+        }
+    }
 }
 
 fn parse(text: &str) -> Result<Vec<Entry<'_>>> {
@@ -69,16 +98,15 @@ fn parse(text: &str) -> Result<Vec<Entry<'_>>> {
             if entries.is_empty() && (head.starts_with('#') || head.is_empty()) {
                 continue;
             }
-            return Err(Error::input("a machine starts with comments, then its files, each behind \"=== PATH\"")
-                .value(head)
-                .at(at));
+            let rule = "a machine must start with comments, then its files, each behind \"=== PATH\"";
+            return Err(Error::cannot_use(head, rule).at(at));
         };
         let body = &rest[..body_length(rest)];
         rest = &rest[body.len()..];
         line += body.lines().count();
         let entry = entry(header, body).map_err(|error| error.at(&at))?;
         if !paths.insert(entry.path) {
-            return Err(Error::input("a machine has each file once").value(entry.path).at(at));
+            return Err(Error::input(format!("{} is there twice", entry.path)).at(at));
         }
         entries.push(entry);
     }
@@ -97,26 +125,25 @@ fn body_length(text: &str) -> usize {
 fn entry<'a>(header: &'a str, body: &'a str) -> Result<Entry<'a>> {
     let (path, content) = if let Some((path, target)) = header.split_once(" -> ") {
         if !body.trim().is_empty() {
-            return Err(Error::input("a link has no text").value(body.trim()));
+            return Err(Error::cannot_use(body.trim(), "a link must have no text"));
         }
         (path, Content::Link(target))
     } else if let Some((path, mark)) = header.split_once(" !") {
-        let content =
-            match mark {
-                "read" => Content::Text { text: body, mode: 0o200 },
-                "write" => Content::Text { text: body, mode: 0o444 },
-                "msr" => Content::Registers(registers(body)?),
-                "s32" => Content::Integer(body.trim().parse().map_err(|_| {
-                    Error::input("a file marked !s32 holds one signed 32-bit integer").value(body.trim())
-                })?),
-                _ => return Err(Error::input("a mark is !read, !write, !msr or !s32").value(mark)),
-            };
+        let content = match mark {
+            "read" => Content::Text { text: body, mode: UNREADABLE },
+            "write" => Content::Text { text: body, mode: READ_ONLY },
+            "msr" => Content::Registers(registers(body)?),
+            "s32" => Content::Integer(body.trim().parse().map_err(|_| {
+                Error::cannot_use(body.trim(), "a file marked !s32 must hold one signed 32-bit integer")
+            })?),
+            _ => return Err(Error::cannot_use(mark, "a mark must be !read, !write, !msr or !s32")),
+        };
         (path, content)
     } else {
-        (header, Content::Text { text: body, mode: 0o644 })
+        (header, Content::Text { text: body, mode: READ_WRITE })
     };
     if path.is_empty() || !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
-        return Err(Error::input("a path is relative and stays inside the machine").value(path));
+        return Err(Error::cannot_use(path, "a path must be relative and stay inside the machine"));
     }
     Ok(Entry { path, content })
 }
@@ -127,9 +154,10 @@ fn registers(body: &str) -> Result<Vec<(u64, u64)>> {
     for line in body.lines().filter(|line| !line.is_empty()) {
         let number = |text: &str| u64::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok();
         let register = line.split_once('=').and_then(|(register, value)| Some((number(register)?, number(value)?)));
-        let register = register.ok_or_else(|| Error::input("a register is written 0xNUMBER = 0xVALUE").value(line))?;
+        let register =
+            register.ok_or_else(|| Error::cannot_use(line, "a register must be written 0xNUMBER = 0xVALUE"))?;
         if registers.iter().any(|(other, _)| register.0.abs_diff(*other) < REGISTER_BYTES) {
-            return Err(Error::input("the recorded registers of a CPU are 8 or more apart").value(line));
+            return Err(Error::cannot_use(line, "the recorded registers of a CPU must be 8 or more apart"));
         }
         registers.push(register);
     }
@@ -192,11 +220,19 @@ two
     }
 
     #[test]
+    fn what_is_read_is_written_alike() {
+        let written: String = parse(MACHINE).unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(written, MACHINE.split_once("\n\n").unwrap().1);
+    }
+
+    #[test]
     fn permissions_hold_for_root_too() {
         let folder = tempfile::tempdir().unwrap();
         let host = unpack(MACHINE, folder.path()).unwrap();
-        assert_eq!(host.read("sys/a/secret").unwrap_err().place.as_deref(), Some("/sys/a/secret"));
-        assert_eq!(host.write("sys/a/fixed", "44").unwrap_err().place.as_deref(), Some("/sys/a/fixed"));
+        let refused = |done: Result<String>| done.unwrap_err().to_string();
+        assert_eq!(refused(host.read("sys/a/secret")), "cannot read /sys/a/secret: permission denied");
+        let written = host.write("sys/a/fixed", "44").map(|()| String::new());
+        assert_eq!(refused(written), "cannot write '44' to /sys/a/fixed: permission denied");
         host.write("sys/a/text", "44").unwrap();
     }
 

@@ -1,11 +1,13 @@
 //! Knobs of the machine that runs the tests, as root, each put back as it was found.
 
+mod needs;
+
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bayop_core::Kind;
 use bayop_knobs::control::Control;
-use bayop_knobs::error::Kind;
 use bayop_knobs::knob::{Instance, survey};
 use bayop_knobs::network::{CoalesceParameter, NapiParameter};
 use bayop_knobs::{Host, Value};
@@ -18,15 +20,6 @@ const NAMESPACE: &str = "mount -t sysfs sysfs /sys && ip link add veth0 type vet
     && ip link set veth0 up && ip link set veth1 up && ethtool -K veth0 gro on \
     && ip tuntap add dev tap0 mode tap && exec \"$@\"";
 
-fn is_root() -> bool {
-    let root =
-        std::fs::metadata("/proc/self").is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
-    if !root {
-        eprintln!("skipped: not root");
-    }
-    root
-}
-
 fn kernel_is_since(major: u32, minor: u32) -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut numbers = release.split(['.', '-']).map(|number| number.parse().unwrap_or(0));
@@ -38,7 +31,7 @@ fn is_in_namespace(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
-    if !is_root() {
+    if !needs::has_root() || !needs::has_programs(&["unshare", "ip", "ethtool"]) {
         return false;
     }
     let output = Command::new("unshare")
@@ -46,16 +39,10 @@ fn is_in_namespace(test: &str) -> bool {
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .env(INSIDE, "1")
-        .output();
-    match output {
-        Ok(output) => assert!(
-            output.status.success(),
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        ),
-        Err(error) => eprintln!("skipped: unshare: {error}"),
-    }
+        .output()
+        .unwrap();
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}{errors}");
     false
 }
 
@@ -84,7 +71,7 @@ fn deferral_is_set_on_a_veth_device_and_its_queue() {
         return;
     }
     if !kernel_is_since(6, 13) {
-        eprintln!("skipped: NAPI parameters of queues are since kernel 6.13");
+        needs::unsupported("NAPI parameters of queues are since kernel 6.13");
         return;
     }
     let host = Host::live();
@@ -122,7 +109,7 @@ fn a_driver_that_clamps_shows_what_is_in_effect() {
     assert_eq!(tx_usecs.read(&host).unwrap_err().kind, Kind::Unsupported);
     let error = tx_usecs.write(&host, "8").unwrap_err();
     // The kernel's own words.
-    assert!(error.rule.contains("cannot modify an unsupported parameter"), "{error}");
+    assert!(error.to_string().contains("cannot modify an unsupported parameter"), "{error}");
 }
 
 #[test]
@@ -137,7 +124,7 @@ fn a_device_without_coalescing_is_told_from_one_that_is_not_there() {
         ("nosuch0", None, "o such device"),
         ("nosuch0", Some(0), "o such device"),
         ("a-name-that-is-too-long", Some(0), "15 bytes"),
-        ("veth0", Some(4096), "below 4096"),
+        ("veth0", Some(4096), "4096 queues at most"),
     ] {
         let control = Control::Coalesce { device: device.to_owned(), queue, parameter: CoalesceParameter::RxUsecs };
         for error in [control.read(&host).unwrap_err(), control.write(&host, "50").unwrap_err()] {
@@ -158,8 +145,11 @@ fn a_queue_of_a_virtio_nic_tells_what_its_device_tells() {
     let driver = |device: &str| std::fs::read_link(format!("/sys/class/net/{device}/device/driver"));
     let has_virtio = |device: &String| driver(device).is_ok_and(|driver| driver.ends_with("virtio_net"));
     let devices: Vec<_> = host.names("sys/class/net").into_iter().filter(has_virtio).collect();
-    if !is_root() || devices.is_empty() {
-        eprintln!("skipped: no virtio NIC for this user");
+    if devices.is_empty() {
+        needs::unsupported("there is no virtio NIC");
+    }
+    if devices.is_empty() || !needs::has_root() {
+        return;
     }
     for device in devices {
         let frames =
@@ -174,8 +164,10 @@ fn a_queue_of_a_virtio_nic_tells_what_its_device_tells() {
 #[test]
 fn the_latency_of_all_cpus_is_asked_for_as_long_as_it_is_held() {
     let host = Host::live();
-    if !is_root() || !host.has("dev/cpu_dma_latency") {
-        eprintln!("skipped: no /dev/cpu_dma_latency for this user");
+    if !host.has("dev/cpu_dma_latency") {
+        return needs::unsupported("there is no /dev/cpu_dma_latency");
+    }
+    if !needs::has_root() {
         return;
     }
     let in_effect = || {
@@ -207,8 +199,10 @@ fn the_latency_of_all_cpus_is_asked_for_as_long_as_it_is_held() {
 fn the_latency_of_one_cpu_is_limited() {
     let host = Host::live();
     let instances = instances(&host, "idle.max_latency_us");
-    if instances.is_empty() || !is_root() {
-        eprintln!("skipped: no PM QoS latency of CPUs for this user");
+    if instances.is_empty() {
+        return needs::unsupported("there is no PM QoS latency of CPUs");
+    }
+    if !needs::has_root() {
         return;
     }
     for instance in &instances {

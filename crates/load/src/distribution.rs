@@ -8,7 +8,7 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution as _, Exp1, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use crate::error::LoadError;
+use bayop_core::Error;
 
 const HINT: &str = "fixed:30, uniform:100, normal:30,8, exponential:0.01, pareto:15,214.476,0.348238, \
                     gev:30.7984,8.20449,0.078688, discrete:16=0.5,21=0.5, fb_key, fb_value, fb_ia";
@@ -126,10 +126,10 @@ fn box_cox(x: f64, shape: f64) -> f64 {
 }
 
 impl FromStr for Distribution {
-    type Err = LoadError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, LoadError> {
-        let refuse = |rule: &str| LoadError::plan(rule, text, "distribution").hint(format!("for example {HINT}"));
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let refuse = |rule: &str| Error::cannot_use(text, rule).at("distribution").hint(format!("for example {HINT}"));
         let (name, rest) = match text.split_once(':') {
             Some((name, rest)) => (name, rest),
             None if text.parse::<f64>().is_ok() => ("fixed", text),
@@ -142,9 +142,9 @@ impl FromStr for Distribution {
                 rest.split(',').filter(|part| !part.is_empty()).map(|part| part.trim().parse().ok()).collect();
             parameters.and_then(|parameters| continuous(name, &parameters))
         };
-        let shape = shape.ok_or_else(|| refuse("a distribution has a known name and all of its numbers"))?;
+        let shape = shape.ok_or_else(|| refuse("a distribution must have a known name and all of its numbers"))?;
         if !shape.is_sound() {
-            return Err(refuse("numbers of a distribution are finite, and its scale is not negative"));
+            return Err(refuse("numbers of a distribution must be finite, and its scale not negative"));
         }
         Ok(Self { text: text.to_owned(), shape })
     }
@@ -213,9 +213,9 @@ impl Shape {
 }
 
 impl TryFrom<String> for Distribution {
-    type Error = LoadError;
+    type Error = Error;
 
-    fn try_from(text: String) -> Result<Self, LoadError> {
+    fn try_from(text: String) -> Result<Self, Error> {
         text.parse()
     }
 }

@@ -15,7 +15,6 @@ pub mod arrivals;
 pub mod clock;
 pub mod connection;
 pub mod distribution;
-pub mod error;
 pub mod histogram;
 pub mod interval;
 mod link;

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 
 use crate::clock::{SECOND_NS, now_ns};
 use crate::connection::Connection;
-use crate::error::LoadError;
 use crate::link::{Link, State};
 use crate::poller::Poller;
+use crate::run::no_connection;
+use bayop_core::{Error, reason};
 
 /// How long a handshake may take.
 pub const HANDSHAKE_NS: u64 = 3 * SECOND_NS;
@@ -29,8 +30,8 @@ impl Links {
     ///
     /// # Errors
     /// A server can't be reached, or the machine has no socket left.
-    pub fn connect(addresses: impl Iterator<Item = SocketAddr>, depth: usize) -> Result<Self, LoadError> {
-        let exhausted = |error: io::Error| LoadError::machine("the machine has file descriptors left", error, "epoll");
+    pub fn connect(addresses: impl Iterator<Item = SocketAddr>, depth: usize) -> Result<Self, Error> {
+        let exhausted = |error: io::Error| Error::unsupported(format!("cannot wait for answers: {}", reason(&error)));
         let poller = Poller::new().map_err(exhausted)?;
         let links = addresses.enumerate().map(|(index, address)| Link::new(address, index)).collect();
         let mut links = Self { poller, links, depth, cursor: 0 };
@@ -38,10 +39,8 @@ impl Links {
         Ok(links)
     }
 
-    fn open_all(&mut self) -> Result<(), LoadError> {
-        let refused = |address: &SocketAddr, error: io::Error| {
-            LoadError::server("a server accepts connections", error, address.to_string())
-        };
+    fn open_all(&mut self) -> Result<(), Error> {
+        let refused = |address: &SocketAddr, error: io::Error| no_connection(*address, &error);
         let begun_ns = now_ns();
         for link in &mut self.links {
             link.open(&self.poller, begun_ns).map_err(|error| refused(&link.address, error))?;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
-use crate::error::LoadError;
 use crate::popularity::Popularity;
+use bayop_core::Error;
 
 /// Most connections of one plan.
 const MOST_CONNECTIONS: usize = 20_000;
@@ -129,9 +129,9 @@ impl Plan {
     ///
     /// # Errors
     /// The first rule that does not hold, with the field as its place.
-    pub fn from_json(text: &str) -> Result<Self, LoadError> {
-        let plan: Self =
-            serde_json::from_str(text).map_err(|error| LoadError::plan("a plan is complete", error, "plan"))?;
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        let plan: Self = serde_json::from_str(text)
+            .map_err(|error| Error::input(format!("the plan is not complete: {error}")).at("plan"))?;
         plan.check()?;
         Ok(plan)
     }
@@ -145,44 +145,46 @@ impl Plan {
         self.seed ^ hash ^ (thread as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    fn check(&self) -> Result<(), LoadError> {
+    fn check(&self) -> Result<(), Error> {
         let rule = |holds: bool, rule: &str, value: &dyn std::fmt::Display, place: &str| {
-            if holds { Ok(()) } else { Err(LoadError::plan(rule, value, place)) }
+            if holds { Ok(()) } else { Err(Error::cannot_use(value, rule).at(place)) }
         };
         let seconds = |value: f64| value.is_finite() && (0.0..=LONGEST_S).contains(&value);
-        rule(!self.servers.is_empty(), "a plan has at least one server", &"none", "servers")?;
-        rule((1..=MOST_THREADS).contains(&self.threads), "threads are 1 to 256", &self.threads, "threads")?;
+        if self.servers.is_empty() {
+            return Err(Error::input("the plan has no server").at("servers"));
+        }
+        rule((1..=MOST_THREADS).contains(&self.threads), "threads must be 1 to 256", &self.threads, "threads")?;
         let connections = self.connections.saturating_mul(self.threads).saturating_mul(self.servers.len());
         rule(
             (1..=MOST_CONNECTIONS).contains(&connections),
-            "connections are 1 to 20000 in all",
+            "connections must be 1 to 20000 in all",
             &connections,
             "connections",
         )?;
-        rule(self.depth != Some(0), "a depth is at least 1", &0, "depth")?;
-        rule(seconds(self.warmup_s), "a warm-up lasts 0 to 1e6 s", &self.warmup_s, "warmup_s")?;
+        rule(self.depth != Some(0), "a depth must be at least 1", &0, "depth")?;
+        rule(seconds(self.warmup_s), "a warm-up must last 0 to 1e6 s", &self.warmup_s, "warmup_s")?;
         rule(
             seconds(self.duration_s) && self.duration_s > 0.0,
-            "a duration is positive, and at most 1e6 s",
+            "a duration must be positive, and at most 1e6 s",
             &self.duration_s,
             "duration_s",
         )?;
         rule(
             seconds(self.timeout_s) && self.timeout_s > 0.0,
-            "a timeout is positive, and at most 1e6 s",
+            "a timeout must be positive, and at most 1e6 s",
             &self.timeout_s,
             "timeout_s",
         )?;
         if let Some(until) = &self.until_interval {
             rule(
                 until.quantile > 0.0 && until.quantile < 1.0,
-                "a quantile lies between 0 and 1",
+                "a quantile must lie between 0 and 1",
                 &until.quantile,
                 "until_interval",
             )?;
             rule(
                 until.half_width > 0.0 && until.half_width < 1.0,
-                "an interval's half width lies between 0 and 1",
+                "an interval's half width must lie between 0 and 1",
                 &until.half_width,
                 "until_interval",
             )?;
@@ -191,37 +193,38 @@ impl Plan {
         self.check_schedule()
     }
 
-    fn check_workload(&self) -> Result<(), LoadError> {
+    fn check_workload(&self) -> Result<(), Error> {
         let workload = &self.workload;
         if !(1..=MOST_RECORDS).contains(&workload.records) {
-            return Err(LoadError::plan("records are 1 to 100 million", workload.records, "records"));
+            return Err(Error::cannot_use(workload.records, "records must be 1 to 100 million").at("records"));
         }
         if !(0.0..=1.0).contains(&workload.update) {
-            return Err(LoadError::plan("a share lies between 0 and 1", workload.update, "update"));
+            return Err(Error::cannot_use(workload.update, "a share must lie between 0 and 1").at("update"));
         }
         if !workload.path.starts_with('/') || workload.path.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
-            return Err(LoadError::plan("a path starts with / and has no spaces", &workload.path, "path"));
+            return Err(Error::cannot_use(&workload.path, "a path must start with / and have no spaces").at("path"));
         }
         Ok(())
     }
 
-    fn check_schedule(&self) -> Result<(), LoadError> {
+    fn check_schedule(&self) -> Result<(), Error> {
         match &self.schedule {
             Schedule::Open { pieces, gaps } => {
                 if gaps.mean_of_gaps().is_none() {
-                    let rule = "gaps between arrivals have a positive mean and are never negative";
+                    let rule = "gaps between arrivals must have a positive mean and never be negative";
                     let hint =
                         "fixed, uniform, exponential, fb_ia, or pareto:LOCATION,SCALE,SHAPE with a shape below 1";
-                    return Err(LoadError::plan(rule, gaps, "gaps").hint(hint));
+                    return Err(Error::cannot_use(gaps, rule).at("gaps").hint(hint));
                 }
                 let sound = |piece: &&Piece| {
                     piece.qps > 0.0 && piece.qps <= 1e9 && piece.duration_s > 0.0 && piece.duration_s <= LONGEST_S
                 };
                 match pieces.iter().find(|piece| !sound(piece)) {
                     Some(piece) => {
-                        Err(LoadError::plan("a load is positive and at most 1e9 requests/s", piece.qps, "qps"))
+                        let rule = "a load must be positive and at most 1e9 requests/s";
+                        Err(Error::cannot_use(piece.qps, rule).at("qps"))
                     }
-                    None if pieces.is_empty() => Err(LoadError::plan("a load has at least one piece", "none", "qps")),
+                    None if pieces.is_empty() => Err(Error::input("the load has no piece").at("qps")),
                     None => Ok(()),
                 }
             }
@@ -229,11 +232,9 @@ impl Plan {
                 let ascending = times_s.windows(2).all(|pair| pair[0] <= pair[1]);
                 let sound = times_s.iter().all(|time| (0.0..=LONGEST_S).contains(time));
                 if times_s.is_empty() || !ascending || !sound {
-                    return Err(LoadError::plan(
-                        "replayed times are ascending, from 0 to 1e6 s",
-                        times_s.len(),
-                        "times_s",
-                    ));
+                    let wrong = format!("cannot replay {} times", times_s.len());
+                    let rule = "times must be one or more, ascending, from 0 to 1e6 s";
+                    return Err(Error::input(wrong).rule(rule).at("times_s"));
                 }
                 Ok(())
             }

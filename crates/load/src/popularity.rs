@@ -8,7 +8,7 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Zipf};
 use serde::{Deserialize, Serialize};
 
-use crate::error::LoadError;
+use bayop_core::Error;
 
 /// How requests spread over the records: `uniform`, or `zipf:EXPONENT`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,26 +52,29 @@ impl Chooser {
 }
 
 impl FromStr for Popularity {
-    type Err = LoadError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, LoadError> {
-        let refuse =
-            || LoadError::plan("a popularity is uniform, or zipf with a positive exponent", text, "popularity");
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let refuse = || {
+            Error::cannot_use(text, "a popularity must be uniform, or zipf with a positive exponent")
+                .at("popularity")
+                .hint("for example zipf:0.99")
+        };
         match text.split_once(':') {
             None if text == "uniform" => Ok(Self::Uniform),
             Some(("zipf", exponent)) => {
                 let exponent: f64 = exponent.parse().map_err(|_| refuse())?;
                 if (1e-6..=100.0).contains(&exponent) { Ok(Self::Zipf(exponent)) } else { Err(refuse()) }
             }
-            _ => Err(refuse().hint("for example zipf:0.99")),
+            _ => Err(refuse()),
         }
     }
 }
 
 impl TryFrom<String> for Popularity {
-    type Error = LoadError;
+    type Error = Error;
 
-    fn try_from(text: String) -> Result<Self, LoadError> {
+    fn try_from(text: String) -> Result<Self, Error> {
         text.parse()
     }
 }

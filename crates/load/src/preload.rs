@@ -4,14 +4,14 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::error::LoadError;
 use crate::plan::{Dialect, Plan};
 use crate::protocol::memcached_binary::MemcachedBinary;
 use crate::protocol::memcached_text::MemcachedText;
 use crate::protocol::redis::Redis;
 use crate::protocol::{Kind, Outcome, Protocol, Reply};
 use crate::records::Records;
-use crate::run::resolve;
+use crate::run::{no_connection, resolve};
+use bayop_core::{Error, reason};
 
 /// Requests that are sent together.
 const TOGETHER: u64 = 64;
@@ -33,7 +33,7 @@ pub struct Preloaded {
 ///
 /// # Errors
 /// The protocol stores nothing; a server can't be reached, refuses a record, or returns another value than was stored.
-pub fn preload(plan: &Plan, mut interrupted: impl FnMut() -> bool) -> Result<Preloaded, LoadError> {
+pub fn preload(plan: &Plan, mut interrupted: impl FnMut() -> bool) -> Result<Preloaded, Error> {
     let records = Records::new(plan)?;
     for server in resolve(&plan.servers)? {
         let done = match plan.dialect {
@@ -41,11 +41,7 @@ pub fn preload(plan: &Plan, mut interrupted: impl FnMut() -> bool) -> Result<Pre
             Dialect::MemcachedBinary => fill(server, &records, &MemcachedBinary, &mut interrupted),
             Dialect::Redis => fill(server, &records, &Redis, &mut interrupted),
             Dialect::Http | Dialect::Echo => {
-                return Err(LoadError::plan(
-                    "records can be stored with this protocol",
-                    format!("{:?}", plan.dialect),
-                    "dialect",
-                ));
+                return Err(Error::input(format!("cannot store records with {:?}", plan.dialect)).at("dialect"));
             }
         }?;
         if !done {
@@ -61,7 +57,7 @@ fn fill<P: Protocol>(
     records: &Records,
     protocol: &P,
     interrupted: &mut impl FnMut() -> bool,
-) -> Result<bool, LoadError> {
+) -> Result<bool, Error> {
     let mut session = Session::open(server, records, protocol)?;
     for kind in [Kind::Set, Kind::Get] {
         for first in (0..records.len()).step_by(TOGETHER as usize) {
@@ -83,19 +79,18 @@ struct Session<'a, P> {
 }
 
 impl<'a, P: Protocol> Session<'a, P> {
-    fn open(server: SocketAddr, records: &'a Records, protocol: &'a P) -> Result<Self, LoadError> {
+    fn open(server: SocketAddr, records: &'a Records, protocol: &'a P) -> Result<Self, Error> {
         let open = || {
             let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
             stream.set_read_timeout(Some(PATIENCE))?;
             stream.set_write_timeout(Some(PATIENCE))?;
             Ok(stream)
         };
-        let stream = open()
-            .map_err(|error: io::Error| LoadError::server("a server accepts connections", error, server.to_string()))?;
+        let stream = open().map_err(|error: io::Error| no_connection(server, &error))?;
         Ok(Self { server, stream, records, protocol, input: Vec::new() })
     }
 
-    fn exchange(&mut self, kind: Kind, batch: std::ops::Range<u64>) -> Result<(), LoadError> {
+    fn exchange(&mut self, kind: Kind, batch: std::ops::Range<u64>) -> Result<(), Error> {
         let mut out = Vec::new();
         for record in batch.clone() {
             let mut buffer = Records::key_buffer();
@@ -106,7 +101,7 @@ impl<'a, P: Protocol> Session<'a, P> {
         batch.into_iter().try_for_each(|record| self.receive(kind, record))
     }
 
-    fn receive(&mut self, kind: Kind, record: u64) -> Result<(), LoadError> {
+    fn receive(&mut self, kind: Kind, record: u64) -> Result<(), Error> {
         loop {
             match self.protocol.parse(kind, &self.input) {
                 Ok(Some(reply)) => {
@@ -117,27 +112,27 @@ impl<'a, P: Protocol> Session<'a, P> {
                 }
                 Ok(None) => self.read().map_err(|error| self.broken(error))?,
                 Err(garbage) => {
-                    return Err(LoadError::server("a server speaks the protocol", garbage, self.server.to_string()));
+                    return Err(Error::failed(format!("{} does not speak the protocol: {garbage}", self.server)));
                 }
             }
         }
     }
 
-    fn check(&self, kind: Kind, record: u64, reply: &Reply<'_>) -> Result<(), LoadError> {
+    fn check(&self, kind: Kind, record: u64, reply: &Reply<'_>) -> Result<(), Error> {
         let place = || format!("{}, record {record}", self.server);
         let bytes = self.records.value(record).len();
         match (kind, reply.outcome) {
             (Kind::Set, Outcome::Stored) => Ok(()),
             (Kind::Get, Outcome::Hit) if reply.body == self.records.value(record) => Ok(()),
-            (Kind::Get, Outcome::Hit) => {
-                Err(LoadError::server("a server returns the value that was stored", "another one", place())
-                    .hint("is somebody else using this server?"))
-            }
-            (Kind::Get, Outcome::Miss) => Err(LoadError::server("a server keeps every record", "a miss", place())
+            (Kind::Get, Outcome::Hit) => Err(Error::failed("the server returns another value than was stored")
+                .at(place())
+                .hint("is somebody else using this server?")),
+            (Kind::Get, Outcome::Miss) => Err(Error::failed("the server did not keep the record")
+                .at(place())
                 .hint("give the server more memory (memcached -m), or ask for fewer --records")),
             _ => {
                 let message = String::from_utf8_lossy(reply.body).into_owned();
-                Err(LoadError::server(format!("a server stores a value of {bytes} bytes"), message, place()))
+                Err(Error::failed(format!("the server did not store a value of {bytes} bytes: {message}")).at(place()))
             }
         }
     }
@@ -150,7 +145,8 @@ impl<'a, P: Protocol> Session<'a, P> {
         if bytes == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
 
-    fn broken(&self, error: io::Error) -> LoadError {
-        LoadError::server("a server keeps the connection while records are stored", error, self.server.to_string())
+    fn broken(&self, error: io::Error) -> Error {
+        let why = reason(&error);
+        Error::failed(format!("{} did not keep the connection while records were stored: {why}", self.server))
     }
 }

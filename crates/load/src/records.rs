@@ -3,8 +3,8 @@
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::error::LoadError;
 use crate::plan::Plan;
+use bayop_core::Error;
 
 /// Longest key that memcached stores.
 const MOST_KEY_BYTES: usize = 250;
@@ -32,13 +32,15 @@ impl Records {
     ///
     /// # Errors
     /// No memory for them.
-    pub fn new(plan: &Plan) -> Result<Self, LoadError> {
+    pub fn new(plan: &Plan) -> Result<Self, Error> {
         let workload = &plan.workload;
         let mut rng = SmallRng::seed_from_u64(plan.stream("records", 0));
         let least_key_bytes = (workload.records - 1).max(1).ilog10() as usize + 1;
         let mut sizes = Vec::new();
         let count = workload.records as usize;
-        sizes.try_reserve_exact(count).map_err(|_| LoadError::machine("records fit into memory", count, "records"))?;
+        sizes.try_reserve_exact(count).map_err(|_| {
+            Error::unsupported(format!("{count} records do not fit into memory")).value(count).at("records")
+        })?;
         for _ in 0..count {
             let key =
                 (workload.key_size.sample(&mut rng).round() as usize).clamp(least_key_bytes, MOST_KEY_BYTES) as u8;

@@ -5,8 +5,8 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::LoadError;
 use crate::histogram::Histogram;
+use bayop_core::Error;
 
 /// Most kinds of trouble that are told apart.
 const MOST_TROUBLES: usize = 20;
@@ -157,8 +157,9 @@ impl Report {
     ///
     /// # Errors
     /// It is something else.
-    pub fn from_json(text: &str) -> Result<Self, LoadError> {
-        serde_json::from_str(text).map_err(|error| LoadError::plan("a report is one of this program", error, "report"))
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        serde_json::from_str(text)
+            .map_err(|error| Error::input(format!("this is no report of this program: {error}")).at("report"))
     }
 
     /// As JSON, for another machine.

@@ -1,5 +1,6 @@
 //! A whole run: threads, progress, and the end.
 
+use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -7,7 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 use crate::clock::{SECOND_NS, now_ns, to_ns};
-use crate::error::LoadError;
 use crate::interval::{BATCHES, quantile};
 use crate::plan::{Dialect, Plan};
 use crate::protocol::Protocol;
@@ -20,6 +20,7 @@ use crate::recorder::Window;
 use crate::records::Records;
 use crate::report::{Batch, Report};
 use crate::worker::Worker;
+use bayop_core::{Error, reason};
 
 /// How often somebody may interrupt.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -38,7 +39,7 @@ const LEAST_BATCHES: usize = 10;
 /// # Errors
 /// A server can't be reached at the start, or the machine is out of memory or sockets. Whatever happens later is in
 /// the report.
-pub fn run(plan: &Plan, interrupted: impl FnMut() -> bool) -> Result<Report, LoadError> {
+pub fn run(plan: &Plan, interrupted: impl FnMut() -> bool) -> Result<Report, Error> {
     let servers = resolve(&plan.servers)?;
     let records = Records::new(plan)?;
     match plan.dialect {
@@ -53,17 +54,25 @@ pub fn run(plan: &Plan, interrupted: impl FnMut() -> bool) -> Result<Report, Loa
     }
 }
 
+/// The error of a server that does not let itself be connected to.
+pub(crate) fn no_connection(server: SocketAddr, error: &io::Error) -> Error {
+    Error::failed(format!("cannot connect to {server}: {}", reason(error)))
+}
+
 /// Addresses of `host:port` each.
 ///
 /// # Errors
 /// A name is unknown or has no port.
-pub fn resolve(servers: &[String]) -> Result<Vec<SocketAddr>, LoadError> {
+pub fn resolve(servers: &[String]) -> Result<Vec<SocketAddr>, Error> {
     let address = |server: &String| {
-        let unknown = |value: String| {
-            LoadError::plan("a server is host:port, and its name is known", value, "servers").hint("127.0.0.1:11211")
+        let unknown = |why: String| {
+            Error::input(format!("cannot find the server {server}: {why}"))
+                .rule("it must be host:port")
+                .at("servers")
+                .hint("127.0.0.1:11211")
         };
-        let mut found = server.to_socket_addrs().map_err(|error| unknown(format!("{server} ({error})")))?;
-        found.next().ok_or_else(|| unknown(server.clone()))
+        let mut found = server.to_socket_addrs().map_err(|error| unknown(reason(&error)))?;
+        found.next().ok_or_else(|| unknown("it has no address".to_owned()))
     };
     servers.iter().map(address).collect()
 }
@@ -74,7 +83,7 @@ fn run_with<P: Protocol>(
     servers: &[SocketAddr],
     protocol: &P,
     mut interrupted: impl FnMut() -> bool,
-) -> Result<Report, LoadError> {
+) -> Result<Report, Error> {
     let workers = (0..plan.threads)
         .map(|thread| Worker::connect(plan, records, protocol.clone(), servers, thread))
         .collect::<Result<Vec<_>, _>>()?;

@@ -11,7 +11,7 @@ use std::path::Path;
 use ruzstd::decoding::StreamingDecoder;
 
 use crate::clock::SECOND_NS;
-use crate::error::LoadError;
+use bayop_core::Error;
 
 const BUFFER_BYTES: usize = 1 << 20;
 /// Most bins: a trace of a century by the hour.
@@ -21,13 +21,13 @@ const MOST_BINS: usize = 1_000_000;
 ///
 /// # Errors
 /// The file can't be read, or a line does not begin with a time that is not before the last one's.
-pub fn counts(path: &Path, bin_s: f64) -> Result<Vec<u64>, LoadError> {
+pub fn counts(path: &Path, bin_s: f64) -> Result<Vec<u64>, Error> {
     let mut counts: Vec<u64> = Vec::new();
     let mut first_s = None;
     for_each_time(path, |line, time_s| {
         let bin = ((time_s - *first_s.get_or_insert(time_s)) / bin_s) as usize;
         if bin >= MOST_BINS {
-            return Err(LoadError::plan("a trace has at most a million bins", time_s, place(path, line)));
+            return Err(Error::cannot_use(time_s, "a trace must have at most a million bins").at(place(path, line)));
         }
         counts.resize(counts.len().max(bin + 1), 0);
         counts[bin] += 1;
@@ -44,7 +44,7 @@ pub fn counts(path: &Path, bin_s: f64) -> Result<Vec<u64>, LoadError> {
 ///
 /// # Errors
 /// The file can't be read, or a line does not begin with a time that is not before the last one's.
-pub fn times_s(path: &Path, most: usize) -> Result<Vec<f64>, LoadError> {
+pub fn times_s(path: &Path, most: usize) -> Result<Vec<f64>, Error> {
     let mut times_s: Vec<f64> = Vec::new();
     for_each_time(path, |_, time_s| {
         times_s.push(time_s);
@@ -63,8 +63,8 @@ pub fn times_s(path: &Path, most: usize) -> Result<Vec<f64>, LoadError> {
 }
 
 /// Gives every time with its line's number to `take`, until that returns false.
-fn for_each_time(path: &Path, mut take: impl FnMut(usize, f64) -> Result<bool, LoadError>) -> Result<(), LoadError> {
-    let unreadable = |error: io::Error| LoadError::plan("a trace can be read", error, path.display().to_string());
+fn for_each_time(path: &Path, mut take: impl FnMut(usize, f64) -> Result<bool, Error>) -> Result<(), Error> {
+    let unreadable = |error: io::Error| Error::unreadable(path, &error);
     let mut reader = open(path).map_err(unreadable)?;
     let mut line = Vec::new();
     let mut last_s = f64::NEG_INFINITY;
@@ -77,8 +77,9 @@ fn for_each_time(path: &Path, mut take: impl FnMut(usize, f64) -> Result<bool, L
         let time_s = std::str::from_utf8(column).ok().and_then(|text| text.trim().parse::<f64>().ok());
         let sound = time_s.filter(|&time_s| time_s.is_finite() && time_s >= last_s && time_s < 1e9 * SECOND_NS as f64);
         let Some(time_s) = sound else {
-            let rule = "a line of a trace begins with a time in seconds that is not before the last one's";
-            return Err(LoadError::plan(rule, column[..column.len().min(40)].escape_ascii(), place(path, number)));
+            let rule = "a line of a trace must begin with a time in seconds that is not before the last one's";
+            let begin = String::from_utf8_lossy(&column[..column.len().min(40)]);
+            return Err(Error::cannot_use(begin, rule).at(place(path, number)));
         };
         last_s = time_s;
         if !take(number, time_s)? {

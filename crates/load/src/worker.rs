@@ -15,7 +15,6 @@ use rustix::thread::set_current_timer_slack;
 use crate::arrivals::Arrivals;
 use crate::clock::{SECOND_NS, now_ns, to_ns};
 use crate::connection::{Connection, Request};
-use crate::error::LoadError;
 use crate::link::State;
 use crate::links::{HANDSHAKE_NS, Links};
 use crate::plan::{Plan, Schedule};
@@ -24,6 +23,7 @@ use crate::protocol::{Kind, Protocol};
 use crate::recorder::{Piece, Recorder, Window};
 use crate::records::Records;
 use crate::report::{Loss, Report};
+use bayop_core::Error;
 
 /// How often timeouts, reconnects and the end of the run are looked at.
 const TICK_NS: u64 = SECOND_NS / 1000;
@@ -67,7 +67,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         protocol: P,
         servers: &[SocketAddr],
         thread: usize,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, Error> {
         let addresses = servers.iter().flat_map(|server| std::iter::repeat_n(*server, plan.connections));
         let default_depth = if plan.schedule == Schedule::Closed { 1 } else { usize::MAX };
         Ok(Self {

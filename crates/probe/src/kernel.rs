@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use bayop_knobs::error::{Error, Result};
+use bayop_core::{Error, Kind, Result, reason};
 use bayop_probe::counters::Counters;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, ProgramMut};
@@ -60,7 +60,8 @@ impl<'a> Probe<'a> {
     pub fn attach(watch: &Watch, storage: &'a mut MaybeUninit<OpenObject>) -> Result<Self> {
         check_capabilities()?;
         if !Path::new(BTF).exists() {
-            return Err(Error::unsupported("the kernel describes its structures (CONFIG_DEBUG_INFO_BTF)").at(BTF));
+            return Err(Error::unsupported(format!("there is no {BTF}"))
+                .rule("the kernel must describe its structures (CONFIG_DEBUG_INFO_BTF)"));
         }
         let cgroup = open_cgroup(watch.cgroup.as_deref())?;
         let netns = enter(watch.netns.as_deref())?;
@@ -68,17 +69,15 @@ impl<'a> Probe<'a> {
 
         libbpf_rs::set_print(None);
         let mut open =
-            ProbeSkelBuilder::default().open(storage).map_err(|error| refused("opens the programs", &error))?;
+            ProbeSkelBuilder::default().open(storage).map_err(|error| refused("open the programs", &error))?;
         let constants = open.maps.rodata_data.as_deref_mut().expect("the programs have constants");
         constants.port = watch.port;
         constants.netns = netns;
         constants.from_departure = device.is_some();
         open.progs.on_receive.set_autoload(device.is_some());
-        let skeleton = open.load().map_err(|error| refused("loads the programs", &error))?;
+        let skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
         let attach = |program: &ProgramMut<'_>| {
-            program
-                .attach_cgroup(cgroup.as_raw_fd())
-                .map_err(|error| refused("attaches a program to the cgroup", &error))
+            program.attach_cgroup(cgroup.as_raw_fd()).map_err(|error| refused("attach a program to the cgroup", &error))
         };
         // Responses first: a request that is seen will have its response seen.
         let links = [attach(&skeleton.progs.on_response)?, attach(&skeleton.progs.on_request)?];
@@ -97,7 +96,7 @@ impl<'a> Probe<'a> {
             .maps
             .counters
             .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)
-            .map_err(|error| refused("gives the counters", &error))?
+            .map_err(|error| refused("give the counters", &error))?
             .expect("an array has its elements");
         Ok(Counters::of_cpus(cpus.iter().map(Vec::as_slice)))
     }
@@ -121,21 +120,24 @@ impl<'a> Probe<'a> {
 
 fn check_capabilities() -> Result<()> {
     const STATUS: &str = "/proc/self/status";
-    let status =
-        fs::read_to_string(STATUS).map_err(|error| Error::unsupported(format!("/proc is mounted ({error})")))?;
+    let status = fs::read_to_string(STATUS).map_err(|error| unreadable(STATUS, &error))?;
     let effective = status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))
         .and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())
-        .ok_or_else(|| Error::unsupported("the kernel lists the process's capabilities").at(STATUS))?;
+        .ok_or_else(|| Error::unsupported(format!("{STATUS} lists no capabilities")))?;
     let has = |capability| effective & capability != 0;
     if has(CAP_NET_ADMIN) && (has(CAP_SYS_ADMIN) || has(CAP_BPF) && has(CAP_PERFMON)) {
         return Ok(());
     }
-    Err(Error::unsupported("eBPF needs the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN")
-        .value(format!("{effective:#x}"))
-        .at(format!("{STATUS}, CapEff"))
+    Err(Error::unsupported(format!("this process has the capabilities {effective:#x} only"))
+        .rule("it must have CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN")
         .hint("run it as root, or: setcap cap_bpf,cap_perfmon,cap_net_admin=ep bayop-probe"))
+}
+
+/// A file that this machine shows everybody, or should.
+fn unreadable(path: impl AsRef<Path>, error: &io::Error) -> Error {
+    Error::unreadable(path, error).of(Kind::Unsupported)
 }
 
 fn open_cgroup(path: Option<&Path>) -> Result<File> {
@@ -145,12 +147,9 @@ fn open_cgroup(path: Option<&Path>) -> Result<File> {
         None => unified_hierarchy()?,
     };
     if path.join("cgroup.procs").exists() && !path.join("tasks").exists() {
-        return File::open(&path).map_err(|error| {
-            Error::unsupported(format!("the cgroup can be opened ({error})")).value(path.display()).at(place)
-        });
+        return File::open(&path).map_err(|error| unreadable(&path, &error).at(place));
     }
-    Err(Error::input("the cgroup is a folder of the unified hierarchy (version 2)")
-        .value(path.display())
+    Err(Error::cannot_use(path.display(), "the cgroup must be a folder of the unified hierarchy (version 2)")
         .at(place)
         .hint("/proc/PID/cgroup has the server's, on the line that begins with 0::"))
 }
@@ -158,8 +157,8 @@ fn open_cgroup(path: Option<&Path>) -> Result<File> {
 /// Where the unified hierarchy is mounted; proc(5), /proc/PID/mountinfo: the fifth field is the place, the first one
 /// after the separator the type.
 fn unified_hierarchy() -> Result<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo")
-        .map_err(|error| Error::unsupported(format!("/proc is mounted ({error})")))?;
+    const MOUNTS: &str = "/proc/self/mountinfo";
+    let mounts = fs::read_to_string(MOUNTS).map_err(|error| unreadable(MOUNTS, &error))?;
     mounts
         .lines()
         .filter_map(|line| line.split_once(" - "))
@@ -167,8 +166,8 @@ fn unified_hierarchy() -> Result<PathBuf> {
         .and_then(|(mount, _)| mount.split(' ').nth(4))
         .map(PathBuf::from)
         .ok_or_else(|| {
-            Error::unsupported("the unified cgroup hierarchy is mounted")
-                .at("/proc/self/mountinfo")
+            Error::unsupported("the unified cgroup hierarchy is not mounted")
+                .at(MOUNTS)
                 .hint("mount -t cgroup2 none /sys/fs/cgroup; inside `ip netns exec` it is hidden: use --netns instead")
         })
 }
@@ -178,7 +177,7 @@ fn enter(path: Option<&Path>) -> Result<u32> {
     let own = Path::new("/proc/self/ns/net");
     let path = path.unwrap_or(own);
     let wrong = |error: io::Error| {
-        Error::input(format!("the network namespace can be entered ({error})"))
+        Error::input(format!("cannot enter the network namespace {}: {}", path.display(), reason(&error)))
             .value(path.display())
             .at("--netns")
             .hint("/run/netns/NAME, or /proc/PID/ns/net of the server")
@@ -188,15 +187,13 @@ fn enter(path: Option<&Path>) -> Result<u32> {
         setns(&file, CloneFlags::CLONE_NEWNET).map_err(|error| wrong(error.into()))?;
     }
     let inode = file.metadata().map_err(wrong)?.ino();
-    u32::try_from(inode).map_err(|_| Error::unsupported("a namespace's inode number has 32 bits").value(inode))
+    u32::try_from(inode).map_err(|_| Error::malformed(inode, "a namespace's inode number must have 32 bits"))
 }
 
 fn device_index(name: &str) -> Result<u32> {
     if_nametoindex(name).map_err(|error| {
-        Error::input(format!("the device exists in the server's network namespace ({})", error.desc()))
-            .value(name)
-            .at("--wait")
-            .hint("ip link shows them")
+        let wrong = format!("cannot use device {name} of the server's network namespace");
+        Error::input(format!("{wrong}: {}", reason(&error.into()))).value(name).at("--wait").hint("ip link shows them")
     })
 }
 
@@ -208,14 +205,14 @@ fn attach_receive(program: &ProgramMut<'_>, device: u32) -> Result<OwnedFd> {
     let link = unsafe {
         libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), device, libbpf_sys::BPF_TCX_INGRESS, std::ptr::null())
     };
-    owned(link, "attaches a program to the device", "tcx came with Linux 6.6; before that, model the wait: --rx-usecs")
+    owned(link, "attach a program to the device", "tcx came with Linux 6.6; before that, model the wait: --rx-usecs")
 }
 
 /// Has the kernel take the time of eBPF programs, while the file descriptor is open.
 fn enable_statistics() -> Result<OwnedFd> {
     // SAFETY: the call takes a constant and no memory.
     let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
-    owned(statistics, "takes the time of eBPF programs", "leave out --cost")
+    owned(statistics, "take the time of eBPF programs", "leave out --cost")
 }
 
 fn run_time_ns(program: &ProgramMut<'_>) -> Result<u64> {
@@ -224,23 +221,22 @@ fn run_time_ns(program: &ProgramMut<'_>) -> Result<u64> {
     // SAFETY: the program's file descriptor is open, and `info` is a structure of `length` bytes.
     let code = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_fd().as_raw_fd(), &mut info, &mut length) };
     if code < 0 {
-        return Err(refused("tells the time of a program", &io::Error::from_raw_os_error(-code)));
+        return Err(refused("tell the time of a program", &reason(&io::Error::from_raw_os_error(-code))));
     }
     Ok(info.run_time_ns)
 }
 
 /// The file descriptor that a call of libbpf returned, or its error.
-fn owned(descriptor: i32, rule: &str, hint: &str) -> Result<OwnedFd> {
+fn owned(descriptor: i32, act: &str, hint: &str) -> Result<OwnedFd> {
     if descriptor < 0 {
-        return Err(refused(rule, &io::Error::from_raw_os_error(-descriptor)).hint(hint));
+        return Err(refused(act, &reason(&io::Error::from_raw_os_error(-descriptor))).hint(hint));
     }
     // SAFETY: the call has just opened it for us, and nobody else closes it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-fn refused(rule: &str, error: &impl std::fmt::Display) -> Error {
-    Error::unsupported(format!("the kernel {rule}"))
-        .value(error)
+fn refused(act: &str, error: &impl std::fmt::Display) -> Error {
+    Error::unsupported(format!("the kernel does not {act}: {error}"))
         .at("eBPF")
         .hint("it takes Linux 6.1 or later, and kernel.lockdown below confidentiality")
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bayop_knobs::error::{Error, Kind, Result};
+use bayop_core::{Error, Result};
 use bayop_probe::wait::Moderation;
 use bayop_probe::window::{Wait, Window};
 use clap::Parser;
@@ -95,7 +95,7 @@ fn microseconds(text: &str) -> std::result::Result<f64, String> {
 fn within(text: &str, low: f64, high: f64) -> std::result::Result<f64, String> {
     match text.parse() {
         Ok(number) if (low..=high).contains(&number) => Ok(number),
-        _ => Err(format!("a number from {low} to {high} is expected")),
+        _ => Err(format!("it must be a number from {low} to {high}")),
     }
 }
 
@@ -103,15 +103,8 @@ fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
-            if let Some(hint) = &error.hint {
-                eprintln!("hint: {hint}");
-            }
-            ExitCode::from(match error.kind {
-                Kind::Input => 2,
-                Kind::Drift => 3,
-                Kind::Unsupported => 4,
-            })
+            eprintln!("{}", error.report());
+            ExitCode::from(error.exit_code())
         }
     }
 }
@@ -135,8 +128,8 @@ fn run(arguments: Arguments) -> Result<()> {
         let run_time_ns = total_ns.zip(taken_ns).map(|(now, then)| now - then);
         let window = Window::new(&total.since(&counted), (now - began).as_secs_f64(), wait, run_time_ns);
         if window.requests == 0 && window.undated > 0 {
-            return Err(Error::unsupported("received packets say when their client sent them")
-                .value(format!("{} requests without a departure", window.undated))
+            return Err(Error::unsupported(format!("{} requests came without their departure", window.undated))
+                .rule("received packets must say when their client sent them")
                 .at(format!("--wait {}", watch.wait.unwrap_or_default()))
                 .hint("that takes a virtual device between client and server, in one kernel; else --rx-usecs"));
         }
@@ -155,7 +148,7 @@ fn print(window: &Window) -> Result<bool> {
     let mut out = io::stdout().lock();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Error::unsupported(format!("a window can be printed ({error})")).at("stdout")),
+        Err(error) => Err(Error::unwritable("stdout", &error)),
         Ok(()) => Ok(true),
     }
 }

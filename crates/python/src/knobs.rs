@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use bayop_knobs::Host;
 use bayop_knobs::catalogue::{self, End, Entry};
 use bayop_knobs::doctor::{self, Options, Status};
+use bayop_knobs::knob::{Domain, Instance, survey};
+use bayop_knobs::{recording, serving, tree};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,10 +19,10 @@ pub fn knob_catalogue(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 
 /// Examines this machine, or a recorded one: a dict for each finding.
 #[pyfunction]
-#[pyo3(signature = (*, root = None, socket = None))]
-pub fn examine(py: Python<'_>, root: Option<PathBuf>, socket: Option<PathBuf>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+#[pyo3(signature = (*, root = None))]
+pub fn examine(py: Python<'_>, root: Option<PathBuf>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let host = root.map_or_else(Host::live, Host::recorded);
-    let findings = py.detach(|| doctor::examine(&host, &Options { socket, ..Options::default() }));
+    let findings = py.detach(|| doctor::examine(&host, &Options::default()));
     let to_dict = |finding: doctor::Finding| {
         let status = match finding.status {
             Status::Ok => "ok",
@@ -36,6 +39,63 @@ pub fn examine(py: Python<'_>, root: Option<PathBuf>, socket: Option<PathBuf>) -
         Ok(dict)
     };
     findings.into_iter().map(to_dict).collect()
+}
+
+/// The knobs of this machine or a recorded one, a dict for each place.
+#[pyfunction]
+#[pyo3(signature = (*, root = None))]
+pub fn find_knobs(py: Python<'_>, root: Option<PathBuf>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let host = root.map_or_else(Host::live, Host::recorded);
+    let survey = py.detach(|| survey(&host));
+    let to_dict = |instance: &Instance| {
+        let steps = match instance.domain {
+            Domain::Steps { low, high, step, .. } => Some((low, high, step)),
+            Domain::Choices(_) => None,
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("id", &instance.knob.id)?;
+        dict.set_item("at", &instance.at)?;
+        dict.set_item("steps", steps)?;
+        Ok(dict)
+    };
+    survey.instances.iter().map(to_dict).collect()
+}
+
+/// The network devices of this machine or a recorded one, a dict each: the one of the default route first.
+#[pyfunction]
+#[pyo3(signature = (*, root = None))]
+pub fn find_nics(py: Python<'_>, root: Option<PathBuf>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let to_dict = |nic: serving::Nic| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", nic.name)?;
+        dict.set_item("driver", nic.driver)?;
+        dict.set_item("has_default_route", nic.has_default_route)?;
+        dict.set_item("rx_packets", nic.rx_packets)?;
+        Ok(dict)
+    };
+    serving::nics(&root.map_or_else(Host::live, Host::recorded)).into_iter().map(to_dict).collect()
+}
+
+/// The servers of this machine or a recorded one that the load generator can speak to: their process and TCP port.
+#[pyfunction]
+#[pyo3(signature = (*, root = None))]
+pub fn find_services(root: Option<PathBuf>) -> Vec<(String, u16)> {
+    let services = serving::services(&root.map_or_else(Host::live, Host::recorded));
+    services.into_iter().map(|service| (service.name, service.port)).collect()
+}
+
+/// What BayOp sees of this machine, or of a recorded one, in the format of `tests/machines`.
+#[pyfunction]
+#[pyo3(signature = (*, root = None))]
+pub fn record_machine(py: Python<'_>, root: Option<PathBuf>) -> String {
+    let host = root.map_or_else(Host::live, Host::recorded);
+    py.detach(|| recording::record(&host))
+}
+
+/// Writes a recorded machine's files into a folder.
+#[pyfunction]
+pub fn unpack_machine(text: &str, folder: PathBuf) -> PyResult<()> {
+    tree::unpack(text, &folder).map(drop).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 fn to_dict<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>> {

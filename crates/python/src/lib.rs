@@ -14,12 +14,17 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("ProfileError", module.py().get_type::<error::ProfileError>())?;
+    module.add("Error", module.py().get_type::<error::Error>())?;
     module.add_class::<twin::Profile>()?;
     module.add_function(wrap_pyfunction!(twin::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::knob_catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::driver_rules, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::examine, module)?)?;
+    module.add_function(wrap_pyfunction!(knobs::find_knobs, module)?)?;
+    module.add_function(wrap_pyfunction!(knobs::find_nics, module)?)?;
+    module.add_function(wrap_pyfunction!(knobs::find_services, module)?)?;
+    module.add_function(wrap_pyfunction!(knobs::record_machine, module)?)?;
+    module.add_function(wrap_pyfunction!(knobs::unpack_machine, module)?)?;
     load::register(module)?;
     Ok(())
 }

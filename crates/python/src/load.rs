@@ -4,32 +4,21 @@ use std::path::PathBuf;
 
 use bayop_load::arrivals::Arrivals;
 use bayop_load::distribution::Distribution;
-use bayop_load::error::{Fault, LoadError as Failure};
 use bayop_load::plan::Plan;
 use bayop_load::popularity::Popularity;
 use bayop_load::preload;
 use bayop_load::report::Report;
 use bayop_load::summary::{lateness, quantiles};
 use bayop_load::trace;
-use pyo3::create_exception;
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-create_exception!(
-    bayop._core,
-    LoadError,
-    PyException,
-    "A plan that cannot be run, or a server that cannot be loaded.\n\n\
-     Attributes: `fault` (plan, server or machine), `rule` (what must hold), `value` (what was given),\n\
-     `place` (a field of the plan, or a server) and `hint` (what to do; may be empty)."
-);
+use crate::error::raise;
 
 /// Adds everything of this module to `bayop._core`.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("LoadError", module.py().get_type::<LoadError>())?;
     module.add_class::<LoadReport>()?;
     module.add_function(wrap_pyfunction!(load_preload, module)?)?;
     module.add_function(wrap_pyfunction!(load_run, module)?)?;
@@ -40,33 +29,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_trace_times, module)?)
 }
 
-fn raise(py: Python<'_>, failure: &Failure) -> PyErr {
-    let exception = LoadError::new_err(failure.to_string());
-    let value = exception.value(py);
-    let fault = match failure.fault {
-        Fault::Plan => "plan",
-        Fault::Server => "server",
-        Fault::Machine => "machine",
-    };
-    let texts: [(&str, &str); 5] = [
-        ("fault", fault),
-        ("rule", &failure.rule),
-        ("value", &failure.value),
-        ("place", &failure.place),
-        ("hint", &failure.hint),
-    ];
-    for (name, text) in texts {
-        if let Err(error) = value.setattr(name, text) {
-            return error;
-        }
-    }
-    exception
-}
-
 /// Stores every record of a plan and reads it back.
 #[pyfunction]
 pub fn load_preload<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyDict>> {
-    let plan = Plan::from_json(plan).map_err(|failure| raise(py, &failure))?;
+    let plan = Plan::from_json(plan).map_err(|error| raise(py, &error))?;
     let mut interrupt = None;
     let done = py.detach(|| {
         preload::preload(&plan, || {
@@ -77,7 +43,7 @@ pub fn load_preload<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyD
     if let Some(interrupt) = interrupt {
         return Err(interrupt);
     }
-    let done = done.map_err(|failure| raise(py, &failure))?;
+    let done = done.map_err(|error| raise(py, &error))?;
     let dict = PyDict::new(py);
     dict.set_item("records", done.records)?;
     dict.set_item("value_bytes", done.value_bytes)?;
@@ -88,7 +54,7 @@ pub fn load_preload<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyD
 #[pyfunction]
 #[pyo3(signature = (plan, *, stop = None))]
 pub fn load_run(py: Python<'_>, plan: &str, stop: Option<Py<PyAny>>) -> PyResult<LoadReport> {
-    let plan = Plan::from_json(plan).map_err(|failure| raise(py, &failure))?;
+    let plan = Plan::from_json(plan).map_err(|error| raise(py, &error))?;
     let mut broken = None;
     let mut asked = |py: Python<'_>| match stop.as_ref().map(|stop| stop.call0(py)?.is_truthy(py)) {
         Some(Err(error)) => {
@@ -103,13 +69,13 @@ pub fn load_run(py: Python<'_>, plan: &str, stop: Option<Py<PyAny>>) -> PyResult
     if let Some(error) = broken {
         return Err(error);
     }
-    report.map(LoadReport).map_err(|failure| raise(py, &failure))
+    report.map(LoadReport).map_err(|error| raise(py, &error))
 }
 
 /// Numbers from a distribution, as a plan's sizes and gaps are drawn.
 #[pyfunction]
 pub fn load_draw(py: Python<'_>, distribution: &str, count: usize, seed: u64) -> PyResult<Vec<f64>> {
-    let distribution: Distribution = distribution.parse().map_err(|failure| raise(py, &failure))?;
+    let distribution: Distribution = distribution.parse().map_err(|error| raise(py, &error))?;
     let mut rng = SmallRng::seed_from_u64(seed);
     Ok((0..count).map(|_| distribution.sample(&mut rng)).collect())
 }
@@ -117,7 +83,7 @@ pub fn load_draw(py: Python<'_>, distribution: &str, count: usize, seed: u64) ->
 /// Records as a popularity chooses them.
 #[pyfunction]
 pub fn load_choose(py: Python<'_>, popularity: &str, records: u64, count: usize, seed: u64) -> PyResult<Vec<u64>> {
-    let popularity: Popularity = popularity.parse().map_err(|failure| raise(py, &failure))?;
+    let popularity: Popularity = popularity.parse().map_err(|error| raise(py, &error))?;
     let chooser = popularity.chooser(records);
     let mut rng = SmallRng::seed_from_u64(seed);
     Ok((0..count).map(|_| chooser.choose(&mut rng)).collect())
@@ -126,20 +92,20 @@ pub fn load_choose(py: Python<'_>, popularity: &str, records: u64, count: usize,
 /// The first intended send times of one thread of a plan, in ns since the start of the run.
 #[pyfunction]
 pub fn load_arrivals(py: Python<'_>, plan: &str, thread: usize, count: usize) -> PyResult<Vec<u64>> {
-    let plan = Plan::from_json(plan).map_err(|failure| raise(py, &failure))?;
+    let plan = Plan::from_json(plan).map_err(|error| raise(py, &error))?;
     Ok(Arrivals::new(&plan, thread).take(count).collect())
 }
 
 /// Requests of a recorded trace in each complete bin since the first one.
 #[pyfunction]
 pub fn load_trace_counts(py: Python<'_>, path: PathBuf, bin_s: f64) -> PyResult<Vec<u64>> {
-    py.detach(|| trace::counts(&path, bin_s)).map_err(|failure| raise(py, &failure))
+    py.detach(|| trace::counts(&path, bin_s)).map_err(|error| raise(py, &error))
 }
 
 /// Times of the first requests of a recorded trace, in s since the first one.
 #[pyfunction]
 pub fn load_trace_times(py: Python<'_>, path: PathBuf, most: usize) -> PyResult<Vec<f64>> {
-    py.detach(|| trace::times_s(&path, most)).map_err(|failure| raise(py, &failure))
+    py.detach(|| trace::times_s(&path, most)).map_err(|error| raise(py, &error))
 }
 
 /// What one or several generators saw.
@@ -151,7 +117,7 @@ impl LoadReport {
     /// Reads what `to_json` wrote.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
-        Report::from_json(text).map(Self).map_err(|failure| raise(py, &failure))
+        Report::from_json(text).map(Self).map_err(|error| raise(py, &error))
     }
 
     /// As JSON, for another machine.

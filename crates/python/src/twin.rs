@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bayop_core::Error;
 use bayop_twin::{Length, Load, Measurement, Override, Run, Setting, Stopped};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyType};
@@ -119,7 +120,7 @@ impl RunDict {
         for key in run.keys() {
             let key: String = key.extract()?;
             if !KEYS.contains(&key.as_str()) {
-                let error = bayop_twin::ProfileError::new("keys of a run must be known", format!("`{key}`"), "run");
+                let error = Error::input(format!("a run has no {key}")).value(key).at("run");
                 return Err(raise(run.py(), &error.hint(format!("known: {}", KEYS.join(", ")))));
             }
         }
@@ -141,7 +142,7 @@ impl RunDict {
             (Some(requests), Some(seconds)) => {
                 let value = format!("requests {requests} and duration_s {seconds}");
                 let rule = "a run must have requests or duration_s, not both";
-                return Err(raise(py, &bayop_twin::ProfileError::new(rule, value, "run")));
+                return Err(raise(py, &Error::cannot_use(value, rule).at("run")));
             }
             (Some(requests), None) => Length::Requests(requests),
             (None, Some(seconds)) => Length::Seconds(seconds),
@@ -153,7 +154,7 @@ impl RunDict {
             (qps, bytes) => {
                 let value = format!("qps {qps:?} and message_bytes {bytes:?}");
                 let rule = "a run must have either qps or message_bytes";
-                return Err(raise(py, &bayop_twin::ProfileError::new(rule, value, "run")));
+                return Err(raise(py, &Error::cannot_use(value, rule).at("run")));
             }
         };
         Ok(Run {

@@ -5,10 +5,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use crate::engine::simulate_unless;
-use crate::error::ProfileError;
 use crate::measure::Measurement;
 use crate::profile::Profile;
 use crate::run::Run;
+use bayop_core::Error;
 
 /// How long the calling thread waits for results before it asks whether to stop.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -26,7 +26,7 @@ pub fn simulate_batch(
     jobs: &[(&Profile, Run)],
     threads: usize,
     mut stop: impl FnMut() -> bool,
-) -> Result<Vec<Result<Measurement, ProfileError>>, Stopped> {
+) -> Result<Vec<Result<Measurement, Error>>, Stopped> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by(|&a, &b| jobs[b].1.expected_requests().total_cmp(&jobs[a].1.expected_requests()));
     let next = AtomicUsize::new(0);

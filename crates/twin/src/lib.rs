@@ -28,7 +28,6 @@ mod balance;
 mod batch;
 mod costs;
 mod engine;
-mod error;
 mod frequency;
 mod histogram;
 mod idle;
@@ -43,7 +42,6 @@ mod service;
 
 pub use batch::{Stopped, simulate_batch};
 pub use engine::simulate;
-pub use error::ProfileError;
 pub use histogram::Histogram;
 pub use measure::{IdleStateUse, Measurement, QUANTILES};
 pub use power::Energy;

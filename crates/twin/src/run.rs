@@ -1,8 +1,8 @@
 //! What is asked of a simulation: a setting, a load, a length of time.
 
-use crate::error::ProfileError;
 use crate::frequency::pinned_step;
 use crate::profile::{Exchange, Profile};
+use bayop_core::Error;
 
 /// Largest message of a closed loop (16 MiB).
 const MAX_MESSAGE_BYTES: f64 = 16_777_216.0;
@@ -80,7 +80,7 @@ impl Run {
     }
 
     /// Resolves the run on a server: validates, rounds, fills in defaults.
-    pub fn apply(&self, profile: &Profile) -> Result<Applied, ProfileError> {
+    pub fn apply(&self, profile: &Profile) -> Result<Applied, Error> {
         let rx_usecs = match self.setting.rx_usecs {
             Some(rx_usecs) => Some(applied_rx_usecs(profile, rx_usecs)?),
             None if profile.os.polls() => Some(0.0), // nothing is delayed or held back
@@ -112,7 +112,7 @@ impl Run {
     }
 
     /// Requests per second and message size, the latter zero in an open loop.
-    fn applied_load(&self, profile: &Profile, rx_usecs: Option<f64>) -> Result<(f64, f64), ProfileError> {
+    fn applied_load(&self, profile: &Profile, rx_usecs: Option<f64>) -> Result<(f64, f64), Error> {
         match (self.load, &profile.exchange) {
             (Load::Qps(qps), None) => Ok((check(qps, 1e-3, 1e9, "qps")?, 0.0)),
             (Load::MessageBytes(bytes), Some(exchange)) => {
@@ -120,12 +120,12 @@ impl Run {
                 Ok((nominal_round_trips_per_s(exchange, bytes, rx_usecs), bytes))
             }
             (Load::Qps(qps), Some(_)) => {
-                let rule = "a closed loop has a message size, not a request rate";
-                Err(ProfileError::new(rule, format!("{qps} requests/s"), "run, qps"))
+                let rule = "the load of a closed loop must be a message size, not a request rate";
+                Err(Error::cannot_use(format!("{qps} requests/s"), rule).at("run, qps"))
             }
             (Load::MessageBytes(bytes), None) => {
-                let rule = "an open loop has a request rate, not a message size";
-                Err(ProfileError::new(rule, format!("{bytes} bytes"), "run, message_bytes"))
+                let rule = "the load of an open loop must be a request rate, not a message size";
+                Err(Error::cannot_use(format!("{bytes} bytes"), rule).at("run, message_bytes"))
             }
         }
     }
@@ -140,20 +140,20 @@ fn nominal_round_trips_per_s(exchange: &Exchange, message_bytes: f64, rx_usecs: 
 }
 
 /// rx-usecs as the driver applies it: rounded down to its step, refused out of range.
-fn applied_rx_usecs(profile: &Profile, rx_usecs: f64) -> Result<f64, ProfileError> {
+fn applied_rx_usecs(profile: &Profile, rx_usecs: f64) -> Result<f64, Error> {
     let nic = &profile.machine.nic;
     if profile.os.polls() {
-        let rule = "a polling core takes no interrupts that could be delayed";
-        return Err(ProfileError::new(rule, format!("{rx_usecs} us"), "run, rx_usecs"));
+        let rule = "rx_usecs must be left out: a polling core takes no interrupts that could be delayed";
+        return Err(Error::cannot_use(format!("{rx_usecs} us"), rule).at("run, rx_usecs"));
     }
     let rx_usecs = check(rx_usecs, nic.rx_usecs_min, nic.rx_usecs_max, "rx_usecs")?;
     Ok(f64::max((rx_usecs / nic.rx_usecs_step + 1e-9).floor() * nic.rx_usecs_step, nic.rx_usecs_min))
 }
 
-fn check(value: f64, least: f64, greatest: f64, name: &str) -> Result<f64, ProfileError> {
+fn check(value: f64, least: f64, greatest: f64, name: &str) -> Result<f64, Error> {
     if (least..=greatest).contains(&value) {
         return Ok(value);
     }
     let rule = format!("{name} must be between {least} and {greatest}");
-    Err(ProfileError::new(rule, value.to_string(), format!("run, {name}")))
+    Err(Error::cannot_use(value, rule).at(format!("run, {name}")))
 }

@@ -12,7 +12,7 @@ use hyper::body::Body as _;
 use serde::de::DeserializeOwned;
 
 use super::types::Failure;
-use crate::error::{Error, Kind};
+use bayop_core::{Error, Kind};
 
 /// The largest body, in bytes: some hundred knobs by place.
 pub const GREATEST_BODY: usize = 64 * 1024;
@@ -24,43 +24,51 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Input<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Input<T> {
-    type Rejection = Error;
+    type Rejection = Failure;
 
-    async fn from_request(request: Request, _state: &S) -> Result<Self, Error> {
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Failure> {
         let bytes = read(request.into_body()).await?;
         serde_json::from_slice(&bytes).map(Self).map_err(|error| {
-            let rule = format!("the body is the JSON that the API describes ({error})");
-            Error::input(rule).at("body").hint("GET /v1/openapi.json describes every request")
+            Error::input(format!("the body is not the JSON that the API describes: {error}"))
+                .at("body")
+                .hint("GET /v1/openapi.json describes every request")
+                .into()
         })
     }
 }
 
 async fn read(body: Body) -> Result<Vec<u8>, Error> {
-    let too_large = || Error::new(Kind::TooLarge, format!("a body has at most {GREATEST_BODY} bytes")).at("body");
+    let too_large = || Error::new(Kind::TooLarge, format!("the body has more than {GREATEST_BODY} bytes")).at("body");
     // A declared length is refused before anything arrives.
     if body.size_hint().lower() > GREATEST_BODY as u64 {
         return Err(too_large());
     }
     let collected = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, GREATEST_BODY).collect()).await;
     let collected = collected
-        .map_err(|_elapsed| Error::input(format!("the body arrives within {} s", BODY_TIMEOUT.as_secs())).at("body"))?;
+        .map_err(|_| Error::input(format!("the body did not arrive in {} s", BODY_TIMEOUT.as_secs())).at("body"))?;
     match collected {
         Ok(body) => Ok(body.to_bytes().into()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(error) => Err(Error::input(format!("the body arrives whole ({error})")).at("body")),
+        Err(error) => Err(Error::input(format!("the body did not arrive whole: {error}")).at("body")),
     }
 }
 
-impl IntoResponse for Error {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error }
+    }
+}
+
+impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let status = match self.kind {
+        let status = match self.error.kind {
             Kind::Input => StatusCode::BAD_REQUEST,
             Kind::Forbidden => StatusCode::FORBIDDEN,
             Kind::NotFound => StatusCode::NOT_FOUND,
             Kind::Conflict => StatusCode::CONFLICT,
             Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Kind::Unsupported | Kind::Drift => StatusCode::BAD_GATEWAY,
+            Kind::Failed | Kind::Unsupported | Kind::Drift => StatusCode::BAD_GATEWAY,
         };
-        (status, Json(Failure { error: self })).into_response()
+        (status, Json(self)).into_response()
     }
 }

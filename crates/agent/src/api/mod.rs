@@ -15,7 +15,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Description;
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::error::{Error, Kind};
+use bayop_core::{Error, Kind};
 
 #[derive(OpenApi)]
 #[openapi(info(
@@ -48,13 +48,14 @@ pub fn router(agent: Shared) -> Router {
     described().with_state(agent).split_for_parts().0.method_not_allowed_fallback(other_method).fallback(other_path)
 }
 
-async fn other_path(uri: Uri) -> Error {
-    Error::new(Kind::NotFound, "the path is one of the API's")
+async fn other_path(uri: Uri) -> Failure {
+    Error::new(Kind::NotFound, format!("the API has no path {}", uri.path()))
         .value(uri.path())
         .hint("GET /v1/openapi.json describes every path")
+        .into()
 }
 
 async fn other_method(method: Method, uri: Uri) -> Response {
-    let error = Error::input("the method is one that the path has").value(method).at(uri.path());
+    let error = Error::input(format!("{} does not have the method {method}", uri.path())).value(method);
     (StatusCode::METHOD_NOT_ALLOWED, Json(Failure { error })).into_response()
 }

@@ -13,8 +13,10 @@ use super::body::Input;
 use super::types::*;
 use crate::agent::Agent;
 use crate::calibration::Map;
-use crate::error::Result;
 use crate::metrics;
+
+/// What a route answers.
+type Answer<T> = Result<T, Failure>;
 
 /// The agent, as the routes and the clock share it.
 pub type Shared = Arc<Mutex<Agent>>;
@@ -42,8 +44,8 @@ pub(super) fn all() -> OpenApiRouter<Shared> {
 
 /// The agent, its lease and what it holds.
 #[utoipa::path(get, path = "/v1/status", responses((status = 200, body = Status)))]
-async fn status(State(agent): State<Shared>) -> Result<Json<Status>> {
-    lock(&agent).status().map(Json)
+async fn status(State(agent): State<Shared>) -> Answer<Json<Status>> {
+    Ok(Json(lock(&agent).status()?))
 }
 
 /// The knobs of this machine, with what may be written and what is in effect.
@@ -61,7 +63,7 @@ async fn sensors(State(agent): State<Shared>) -> Json<Readings> {
 /// The agent and its machine for Prometheus.
 #[utoipa::path(get, path = "/metrics", responses(
     (status = 200, description = "OpenMetrics text", body = String, content_type = metrics::CONTENT_TYPE)))]
-async fn metrics(State(agent): State<Shared>) -> Result<impl IntoResponse> {
+async fn metrics(State(agent): State<Shared>) -> Answer<impl IntoResponse> {
     let text = lock(&agent).metrics()?;
     Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text))
 }
@@ -71,7 +73,7 @@ async fn metrics(State(agent): State<Shared>) -> Result<impl IntoResponse> {
     (status = 201, body = Lease),
     (status = 400, description = "The request is wrong", body = Failure),
     (status = 409, description = "Somebody holds the lease", body = Failure)))]
-async fn lease(State(agent): State<Shared>, Input(request): Input<LeaseRequest>) -> Result<impl IntoResponse> {
+async fn lease(State(agent): State<Shared>, Input(request): Input<LeaseRequest>) -> Answer<impl IntoResponse> {
     let lease = lock(&agent).lease(&request)?;
     Ok((StatusCode::CREATED, Json(lease)))
 }
@@ -81,8 +83,8 @@ async fn lease(State(agent): State<Shared>, Input(request): Input<LeaseRequest>)
     (status = 200, body = Renewed),
     (status = 400, description = "The request is wrong", body = Failure),
     (status = 409, description = "The lease is over or another's", body = Failure)))]
-async fn renew(State(agent): State<Shared>, Input(request): Input<RenewRequest>) -> Result<Json<Renewed>> {
-    lock(&agent).renew(&request).map(Json)
+async fn renew(State(agent): State<Shared>, Input(request): Input<RenewRequest>) -> Answer<Json<Renewed>> {
+    Ok(Json(lock(&agent).renew(&request)?))
 }
 
 /// Applies a setting, all or nothing, and answers what is in effect.
@@ -93,8 +95,8 @@ async fn renew(State(agent): State<Shared>, Input(request): Input<RenewRequest>)
     (status = 404, description = "There is no such knob or place", body = Failure),
     (status = 409, description = "The lease is another's, or the knob is latched or stood down", body = Failure),
     (status = 502, description = "The kernel refused; what was changed is put back", body = Failure)))]
-async fn apply(State(agent): State<Shared>, Input(request): Input<ApplyRequest>) -> Result<Json<Applied>> {
-    lock(&agent).apply(&request).map(Json)
+async fn apply(State(agent): State<Shared>, Input(request): Input<ApplyRequest>) -> Answer<Json<Applied>> {
+    Ok(Json(lock(&agent).apply(&request)?))
 }
 
 /// Ends a lease and restores what it applied, or keeps it.
@@ -102,8 +104,8 @@ async fn apply(State(agent): State<Shared>, Input(request): Input<ApplyRequest>)
     (status = 200, body = Released),
     (status = 400, description = "The request is wrong", body = Failure),
     (status = 409, description = "The lease is over or another's", body = Failure)))]
-async fn release(State(agent): State<Shared>, Input(request): Input<ReleaseRequest>) -> Result<Json<Released>> {
-    lock(&agent).release(&request).map(Json)
+async fn release(State(agent): State<Shared>, Input(request): Input<ReleaseRequest>) -> Answer<Json<Released>> {
+    Ok(Json(lock(&agent).release(&request)?))
 }
 
 /// Restores everything and ends any lease.
@@ -125,8 +127,8 @@ async fn calibrations(State(agent): State<Shared>) -> Json<Calibrations> {
     (status = 200, body = Map),
     (status = 400, description = "The map is none", body = Failure),
     (status = 502, description = "The map could not be stored", body = Failure)))]
-async fn calibrate(State(agent): State<Shared>, Input(map): Input<Map>) -> Result<Json<Map>> {
-    lock(&agent).calibrate(map).map(Json)
+async fn calibrate(State(agent): State<Shared>, Input(map): Input<Map>) -> Answer<Json<Map>> {
+    Ok(Json(lock(&agent).calibrate(map)?))
 }
 
 /// What this machine lets BayOp control and measure, what is missing, and the remedy.

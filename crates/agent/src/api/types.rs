@@ -15,8 +15,8 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, OneOfBuilder, Schema, Type}
 
 use crate::calibration::Map;
 use crate::config::Mode;
-use crate::error::Error;
 use crate::journal::State;
+use bayop_core::Error;
 
 /// A number in the unit that the knob's id carries, or a word such as `on`; in a request, `auto` hands the knob back.
 #[derive(ToSchema)]
@@ -112,6 +112,9 @@ pub struct Status {
     pub lease: Option<LeaseInForce>,
     /// Whether something stays applied without a lease, as its release asked.
     pub kept: bool,
+    /// Whose setting is in effect; null when nothing was applied since the last restore.
+    #[schema(required)]
+    pub applied_by: Option<AppliedBy>,
     /// The knobs that are held, or could not be restored.
     pub held: Vec<HeldKnob>,
     /// Why nothing may be applied: the journal was damaged and a person has to look.
@@ -133,8 +136,19 @@ pub struct Own {
 pub struct LeaseInForce {
     /// Who asked for it.
     pub holder: String,
+    /// How long ago it was granted.
+    pub age_s: f64,
     /// When it ends unless it is renewed.
     pub expires_in_s: f64,
+}
+
+/// Who applied what is in effect.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AppliedBy {
+    /// Who held the lease, in its own words.
+    pub holder: String,
+    /// How long ago it applied its first setting.
+    pub age_s: f64,
 }
 
 /// A knob that is held.
@@ -274,7 +288,7 @@ impl From<Reading> for SensorReading {
         };
         let (value, error) = match value {
             Ok(value) => (Some(value), None),
-            Err(error) => (None, Some(error.into())),
+            Err(error) => (None, Some(error)),
         };
         Self { name, at, value, unit, kind, source, estimated, time_s, error }
     }
@@ -452,6 +466,6 @@ pub struct Calibrations {
 /// How every request that fails is answered.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Failure {
-    /// The rule that does not hold.
+    /// What is wrong, and what to do.
     pub error: Error,
 }

@@ -17,7 +17,8 @@ use std::process::ExitCode;
 
 use bayop_agent::agent::VERSION;
 use bayop_agent::config::Config;
-use bayop_agent::{Result, api, log, server};
+use bayop_agent::{api, log, server};
+use bayop_core::Result;
 use bayop_knobs::Host;
 use clap::{Args, Parser, Subcommand};
 
@@ -130,8 +131,8 @@ pub fn run() -> ExitCode {
             code
         }
         Err(error) => {
-            eprintln!("bayop-agent: {error}");
-            error.exit_code()
+            eprintln!("{}", error.report());
+            ExitCode::from(error.exit_code())
         }
     }
 }

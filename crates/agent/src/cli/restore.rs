@@ -17,8 +17,8 @@ pub fn folder(machine: &Machine, state_dir: Option<PathBuf>) -> PathBuf {
     state_dir.unwrap_or_else(|| {
         let (folder, wrong) = config::state_dir(machine.config.as_deref());
         if let Some(error) = wrong {
-            eprintln!("bayop-agent: warning: {error}");
-            eprintln!("restoring from {}; --state-dir names another folder", folder.display());
+            eprintln!("warning: {error}");
+            eprintln!("hint: this restores from {}; --state-dir names another folder", folder.display());
         }
         folder
     })

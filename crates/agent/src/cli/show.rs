@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use bayop_agent::api::{Examination, Finding, Knobs, SensorReading};
 use bayop_agent::config::Config;
 use bayop_agent::{knobs, server};
+use bayop_core::Error;
 use bayop_knobs::doctor::{self, Status};
 use bayop_knobs::knob::survey;
 use bayop_knobs::sensor::Sensors;
@@ -15,12 +16,17 @@ use super::{Done, Machine};
 /// Lists the knobs.
 pub fn knobs(machine: &Machine, json: bool) -> Done {
     let (config, host) = (machine.config()?, machine.host());
-    let known = knobs::view(&survey(&host), &config.allow, |instance| Ok(instance.read(&host)?));
+    let known = knobs::view(&survey(&host), &config.allow, |instance| instance.read(&host));
     Ok((if json { pretty(&known) } else { table(&known) }, ExitCode::SUCCESS))
 }
 
 fn pretty(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect("what is shown has string keys") + "\n"
+}
+
+/// An error with its hint on one line.
+fn told(error: &Error) -> String {
+    error.hint.as_ref().map_or_else(|| error.to_string(), |hint| format!("{error}; {hint}"))
 }
 
 fn table(knobs: &Knobs) -> String {
@@ -30,7 +36,7 @@ fn table(knobs: &Knobs) -> String {
         for place in &knob.places {
             let effective = match (&place.effective, &place.error) {
                 (Some(value), _) => format!("{value} {}", knob.unit.unwrap_or_default()),
-                (None, error) => error.as_ref().map(ToString::to_string).unwrap_or_default(),
+                (None, error) => error.as_ref().map(told).unwrap_or_default(),
             };
             let allowed = place.allowed.as_ref().map_or_else(|| "no".to_owned(), ToString::to_string);
             let name = format!("{}@{}", knob.id, place.at);
@@ -38,7 +44,7 @@ fn table(knobs: &Knobs) -> String {
         }
     }
     for missing in &knobs.missing {
-        outln!(text, "{:<36} {:>14} {}", missing.id, "absent", missing.error.to_string().replace('\n', "; "));
+        outln!(text, "{:<36} {:>14} {}", missing.id, "absent", told(&missing.error));
     }
     text
 }
@@ -55,7 +61,7 @@ pub fn sensors(machine: &Machine, json: bool) -> Done {
     for SensorReading { name, at, value, unit, source, estimated, error, .. } in readings {
         let value = value.map_or_else(|| "error".to_owned(), |value| value.to_string());
         let estimated = if estimated { " (estimated)" } else { "" };
-        let error = error.map(|error| format!(": {}", error.to_string().replace('\n', "; "))).unwrap_or_default();
+        let error = error.map(|error| format!(": {}", told(&error))).unwrap_or_default();
         outln!(text, "{name:<16} {at:<24} {value:>18} {unit:<4} {source}{estimated}{error}");
     }
     Ok((text, ExitCode::SUCCESS))

@@ -19,9 +19,9 @@ use tokio::time::MissedTickBehavior;
 use crate::agent::Agent;
 use crate::api::{Released, lock, router};
 use crate::config::{Config, Tls};
-use crate::error::{Error, Result};
 use crate::lock::Lock;
 use crate::log;
+use bayop_core::{Error, Result, reason};
 use connection::Gate;
 
 /// How often the agent looks at the clock, at its sensors and at what it holds.
@@ -34,7 +34,8 @@ const TICK: Duration = Duration::from_secs(1);
 pub fn serve(config: Config, host: Host) -> Result<Released> {
     let _lock = Lock::take(&config.state_dir)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Error::unsupported(format!("the kernel offers epoll ({error})")))?;
+    let runtime =
+        runtime.map_err(|error| Error::unsupported(format!("cannot wait for requests: {}", reason(&error))))?;
     runtime.block_on(run(config, host))
 }
 
@@ -92,7 +93,7 @@ async fn run(config: Config, host: Host) -> Result<Released> {
     log::event("stopping", &[("reason", &reason)]);
     let released = lock(&agent).restore(reason);
     match reason {
-        "panic" => Err(Error::unsupported("a request never panics").hint("this is a bug; the machine was restored")),
+        "panic" => Err(Error::unsupported("a request panicked").hint("this is a bug; the machine was restored")),
         _ => Ok(released),
     }
 }
@@ -120,7 +121,7 @@ async fn accept_remote(listener: Option<&TcpListener>, gate: &Gate) -> (tokio::n
 
 /// An accept fails when the client is gone already, or no file descriptor is left: a pause lets some be closed.
 async fn refused(error: &io::Error) {
-    log::event("accept_failed", &[("error", error)]);
+    log::event("accept_failed", &[("error", &reason(error))]);
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::Tls;
-use crate::error::{Error, Kind, Result};
+use bayop_core::{Error, Result, reason};
 
 /// TLS 1.3 with the configured certificate, for clients that the configured authority signed.
 ///
@@ -38,7 +38,7 @@ pub fn acceptor(files: &Tls) -> Result<TlsAcceptor> {
         .with_client_cert_verifier(verifier)
         .with_single_cert(certificates(&files.certificate, "tls.certificate")?, key)
         .map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => Error::input("tls.key is the key of tls.certificate")
+            rustls::Error::InconsistentKeys(_) => Error::input("tls.key is not the key of tls.certificate")
                 .at(files.key.display())
                 .hint("openssl pkey -pubout and openssl x509 -pubkey print the same for a pair"),
             error => refused("tls.certificate", &files.certificate, &error),
@@ -52,23 +52,21 @@ pub fn acceptor(files: &Tls) -> Result<TlsAcceptor> {
 /// It is in use or not this machine's.
 pub async fn listen(files: &Tls) -> Result<TcpListener> {
     TcpListener::bind(files.listen).await.map_err(|error| {
-        Error::unsupported(format!("the address can be listened at ({error})")).value(files.listen).at("tls.listen")
+        Error::unsupported(format!("cannot listen at {}: {}", files.listen, reason(&error))).at("tls.listen")
     })
 }
 
 /// Refuses a file that the service can't read. It is root without CAP_DAC_OVERRIDE: a file's mode binds it, also where
 /// it does not bind the root who runs `check-config`.
 fn readable(path: &Path, key: &str) -> Result<()> {
-    let unreadable = |error| Error {
-        kind: Kind::Input,
-        ..Error::file(&format!("{key} is a file that the agent can read"), path, &error)
-    };
+    let unreadable = |error| Error::unreadable(path, &error).at(key);
     let metadata = fs::metadata(path).map_err(unreadable)?;
     let is_own = metadata.uid() == nix::unistd::geteuid().as_raw();
     if !(metadata.mode() & 0o004 != 0 || is_own && metadata.mode() & 0o400 != 0) {
-        return Err(Error::input(format!("{key} is a file that the agent can read, also without root's privileges"))
-            .value(format!("mode {:04o} of user {}", metadata.mode() & 0o7777, metadata.uid()))
-            .at(path.display())
+        let (mode, user) = (metadata.mode() & 0o7777, metadata.uid());
+        return Err(Error::input(format!("{} has mode {mode:04o} and belongs to user {user}", path.display()))
+            .rule("the agent must be able to read it without root's privileges")
+            .at(key)
             .hint(format!("chown root {0}; chmod 0600 {0}", path.display())));
     }
     fs::File::open(path).map(drop).map_err(unreadable)
@@ -85,5 +83,5 @@ fn certificates(path: &Path, key: &str) -> Result<Vec<CertificateDer<'static>>> 
 }
 
 fn refused(key: &str, path: &Path, error: &dyn std::fmt::Display) -> Error {
-    Error::input(format!("{key} is a PEM file that can be used ({error})")).at(path.display())
+    Error::input(format!("cannot use {} as {key}: {error}", path.display())).rule("it must be a PEM file")
 }

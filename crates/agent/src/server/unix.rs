@@ -11,7 +11,7 @@ use nix::unistd::Group;
 use tokio::net::UnixListener;
 
 use crate::config::owned;
-use crate::error::{Error, Result};
+use bayop_core::{Error, Result, reason};
 
 /// A listening socket whose file goes when it is dropped.
 #[derive(Debug)]
@@ -27,9 +27,9 @@ impl Socket {
     /// # Errors
     /// The group is unknown, the folder is not safe, or somebody answers there already.
     pub fn bind(path: &Path, group: &str) -> Result<Self> {
-        let unusable = |error: io::Error| Error::file("the socket can be made", path, &error);
+        let unusable = |error: io::Error| unusable(path, &error);
         let group = Group::from_name(group).map_err(|error| unusable(error.into()))?.ok_or_else(|| {
-            Error::input("the group of the socket exists")
+            Error::input(format!("there is no group {group}, to which the socket would belong"))
                 .value(group)
                 .at("group")
                 .hint(format!("groupadd --system {group}, or name another group in the configuration"))
@@ -58,19 +58,24 @@ impl Drop for Socket {
 }
 
 /// Removes a socket at which nobody answers.
+fn unusable(path: &Path, error: &io::Error) -> Error {
+    Error::unsupported(format!("cannot make the socket {}: {}", path.display(), reason(error)))
+}
+
 fn remove_stale(path: &Path) -> Result<()> {
     let metadata = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::file("the socket can be made", path, &error)),
+        Err(error) => return Err(unusable(path, &error)),
         Ok(metadata) => metadata,
     };
     if !metadata.file_type().is_socket() {
-        return Err(Error::conflict("what is in the socket's place is a socket").at(path.display()));
+        return Err(Error::conflict(format!("{} is there and is no socket", path.display())));
     }
     match net::UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            fs::remove_file(path).map_err(|error| Error::file("a stale socket can be removed", path, &error))
+            fs::remove_file(path).map_err(|error| Error::unwritable(path, &error))
         }
-        _ => Err(Error::conflict("nobody else listens at the socket").at(path.display())),
+        _ => Err(Error::conflict(format!("somebody else listens at {}", path.display()))
+            .hint("stop the agent that runs: systemctl stop bayop-agent")),
     }
 }

@@ -7,10 +7,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{Error, Result};
 use crate::host::refusal;
+use bayop_core::{Error, Result};
 
-const PATH: &str = "dev/cpu_dma_latency";
+/// The file that holds the limit while it is open.
+pub(crate) const PATH: &str = "dev/cpu_dma_latency";
 
 /// The text of no request.
 const NONE: &str = "none";
@@ -44,9 +45,9 @@ impl DmaLatency {
             File::open(&self.path)?.read_exact(&mut bytes)?;
             Ok(i32::from_ne_bytes(bytes))
         };
-        match read().map_err(|error| refusal(PATH, "read", &error))? {
+        match read().map_err(|error| refusal("read", PATH, &error))? {
             latency_us if latency_us < 0 => {
-                Err(Error::unsupported("a latency is not below 0").value(latency_us).at(format!("/{PATH}")))
+                Err(Error::malformed(latency_us, "a latency must not be negative").at(format!("/{PATH}")))
             }
             latency_us => Ok(latency_us),
         }
@@ -63,14 +64,15 @@ impl DmaLatency {
             NONE => None,
             _ => {
                 let latency_us: i32 = text.parse().ok().filter(|&us| us >= 0).ok_or_else(|| {
-                    Error::input(format!("a latency is microseconds from 0 to {}, or none", i32::MAX)).value(text)
+                    Error::cannot_use(text, format!("a latency must be microseconds from 0 to {}, or none", i32::MAX))
                 })?;
                 Some(latency_us)
             }
         };
         let before_us = self.in_effect_us()?;
         let mut held = self.lock();
-        self.replace(&mut held, latency_us, before_us).map_err(|error| refusal(PATH, "written", &error).value(text))
+        self.replace(&mut held, latency_us, before_us)
+            .map_err(|error| refusal(&format!("write '{text}' to"), PATH, &error).value(text))
     }
 
     fn replace(&self, held: &mut Option<Request>, latency_us: Option<i32>, before_us: i32) -> io::Result<()> {
@@ -139,9 +141,9 @@ mod tests {
     fn what_is_no_latency_is_refused() {
         let latency = DmaLatency::new(Path::new("/nowhere"), false);
         for text in ["", "-1", "1.5", "2147483648", "None"] {
-            assert_eq!(latency.request(text).unwrap_err().kind, crate::error::Kind::Input, "{text}");
+            assert_eq!(latency.request(text).unwrap_err().kind, bayop_core::Kind::Input, "{text}");
         }
-        assert_eq!(latency.request("1").unwrap_err().kind, crate::error::Kind::Unsupported);
+        assert_eq!(latency.request("1").unwrap_err().kind, bayop_core::Kind::Unsupported);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One kernel attribute each: how to read it, write it, and undo a write by hand.
 
-mod dma_latency;
+pub(crate) mod dma_latency;
 mod msr;
 mod reach;
 
@@ -8,9 +8,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::network::{CoalesceParameter, NapiParameter};
+use bayop_core::{Error, Result};
 
 pub(crate) use dma_latency::DmaLatency;
 
@@ -82,13 +82,13 @@ impl Control {
             Self::Coalesce { device, queue, parameter } => {
                 let value = host.network().coalescing(device, *queue)?.remove(parameter);
                 value.map(|value| parameter.text(value)).ok_or_else(|| {
-                    Error::unsupported(format!("the driver has {}", parameter.ethtool_name())).at(device)
+                    Error::unsupported(format!("the driver of {device} has no {}", parameter.ethtool_name()))
                 })
             }
             Self::Napi { device, queue, parameter } => {
                 let instance = host.network().napi(device, *queue)?;
                 instance.parameters.get(parameter).map(u64::to_string).ok_or_else(|| {
-                    Error::unsupported(format!("the kernel has {}", parameter.netlink_name()))
+                    Error::unsupported(format!("the kernel has no {}", parameter.netlink_name()))
                         .at(format!("{device}/rx-{queue}"))
                         .hint("kernel 6.13 or newer")
                 })
@@ -111,7 +111,7 @@ impl Control {
                 .map_err(|error| error.value(text).at(self)),
             Self::Napi { device, queue, parameter } => text
                 .parse()
-                .map_err(|_| Error::input("the value is a whole number"))
+                .map_err(|_| Error::cannot_use(text, "the value must be a whole number"))
                 .and_then(|value| host.network().set_napi(device, *queue, *parameter, value))
                 .map_err(|error| error.value(text).at(self)),
             Self::Msr { cpu, register } => msr::parse(text).and_then(|value| msr::write(host, *cpu, *register, value)),

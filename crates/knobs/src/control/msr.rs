@@ -3,8 +3,8 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 
-use crate::error::{Error, Result};
-use crate::host::{Host, in_the_service, refusal};
+use crate::host::{Host, Look, in_the_service, refusal};
+use bayop_core::{Error, Result};
 
 /// What lets a register be read and written at all.
 fn hint() -> String {
@@ -14,13 +14,14 @@ fn hint() -> String {
 }
 
 pub(super) fn read(host: &Host, cpu: u32, register: u32) -> Result<u64> {
+    host.note(|| Look::Register(cpu, register));
     let path = path(cpu);
     let mut bytes = [0; 8];
     OpenOptions::new()
         .read(true)
         .open(host.path(&path))
         .and_then(|file| file.read_exact_at(&mut bytes, u64::from(register)))
-        .map_err(|error| refusal(&format!("{path}, register {register:#x}"), "read", &error).hint(hint()))?;
+        .map_err(|error| refusal(&format!("read register {register:#x} of"), &path, &error).hint(hint()))?;
     Ok(u64::from_le_bytes(bytes))
 }
 
@@ -31,7 +32,7 @@ pub(super) fn write(host: &Host, cpu: u32, register: u32, value: u64) -> Result<
         .open(host.path(&path))
         .and_then(|file| file.write_all_at(&value.to_le_bytes(), u64::from(register)))
         .map_err(|error| {
-            refusal(&format!("{path}, register {register:#x}"), "written", &error)
+            refusal(&format!("write {value:#x} to register {register:#x} of"), &path, &error)
                 .value(format!("{value:#x}"))
                 .hint(hint())
         })
@@ -42,7 +43,7 @@ pub(super) fn parse(text: &str) -> Result<u64> {
     text.strip_prefix("0x")
         .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-        .ok_or_else(|| Error::input("a register's value is hexadecimal, such as 0x1d00").value(text))
+        .ok_or_else(|| Error::cannot_use(text, "a register's value must be hexadecimal, such as 0x1d00"))
 }
 
 fn path(cpu: u32) -> String {

@@ -58,7 +58,7 @@ fn turbo(host: &Host) -> Option<Finding> {
             Finding::note("turbo", "on", why).remedy(format!("echo {off} > /{path}, as in the papers' set-up"))
         }
         Ok(_) => Finding::ok("turbo", "off", why),
-        Err(error) => Finding::missing("turbo", &error),
+        Err(error) => Finding::missing("turbo", &error, why),
     })
 }
 
@@ -79,10 +79,7 @@ fn idle(host: &Host) -> Finding {
     let driver = read("current_driver").filter(|driver| driver != "none");
     let governor = read("current_governor").or_else(|| read("current_governor_ro"));
     let cmdline = host.read("proc/cmdline").unwrap_or_default();
-    let limits: Vec<&str> = cmdline
-        .split_ascii_whitespace()
-        .filter(|word| IDLE_PARAMETERS.iter().any(|parameter| word.starts_with(parameter)))
-        .collect();
+    let limits = idle_parameters(&cmdline);
     let remedy = |otherwise: &str| match limits.as_slice() {
         [] => otherwise.to_owned(),
         limits => format!("boot without {}", limits.join(" ")),
@@ -100,6 +97,12 @@ fn idle(host: &Host) -> Finding {
         (None, _) => Finding::new(check, Status::Missing, "none", why)
             .remedy(remedy("enable C-states in the firmware's set-up; a guest has what its hypervisor offers")),
     }
+}
+
+/// Those words of the kernel's command line that limit its idle drivers.
+pub(crate) fn idle_parameters(cmdline: &str) -> Vec<&str> {
+    let limits = |word: &&str| IDLE_PARAMETERS.iter().any(|parameter| word.starts_with(parameter));
+    cmdline.split_ascii_whitespace().filter(limits).collect()
 }
 
 /// Whether the kernel shows model-specific registers and lets them be written. Nothing needs them unless asked to.

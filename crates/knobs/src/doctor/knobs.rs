@@ -18,7 +18,9 @@ pub(super) fn examine(survey: &Survey, asked: &[String]) -> Vec<Finding> {
         findings.push(Finding::ok(format!("knob {id}"), at(&places), summary));
     }
     let missing = survey.missing.iter().filter(|missing| is_asked(&missing.knob.id));
-    findings.extend(missing.map(|missing| Finding::missing(format!("knob {}", missing.knob.id), &missing.why)));
+    findings.extend(missing.map(|missing| {
+        Finding::missing(format!("knob {}", missing.knob.id), &missing.why, missing.knob.summary.as_str())
+    }));
     for unknown in asked.iter().filter(|id| crate::catalogue::entry(id).is_none()) {
         findings.push(
             Finding::new(format!("knob {unknown}"), Status::Missing, "no such knob", "the catalogue does not have it")

@@ -33,7 +33,7 @@ fn kernel(host: &Host) -> Finding {
     let why = "deferral by NAPI and irq-suspend-timeout need Linux 6.13";
     let release = match host.read(RELEASE) {
         Ok(release) => release,
-        Err(error) => return Finding::missing("kernel", &error),
+        Err(error) => return Finding::missing("kernel", &error, why),
     };
     match version(&release) {
         Some(version) if version >= PER_NAPI => Finding::ok("kernel", release, why),
@@ -92,7 +92,7 @@ fn clock(host: &Host) -> Finding {
         Ok(clock) if FAST_CLOCKS.contains(&clock.as_str()) => Finding::ok("clock source", clock, why),
         Ok(clock) => Finding::note("clock source", clock, why)
             .remedy("see why in `dmesg | grep -i tsc`; where the TSC is sound, boot with tsc=reliable"),
-        Err(error) => Finding::missing("clock source", &error),
+        Err(error) => Finding::missing("clock source", &error, why),
     }
 }
 

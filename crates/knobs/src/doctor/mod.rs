@@ -3,20 +3,20 @@
 //! Reads only. Every check gives at least one [`Finding`], also when all is well, so that a reader sees what was looked
 //! at.
 
-mod cpu;
+pub(crate) mod cpu;
 mod knobs;
 mod machine;
 mod network;
 mod power;
-mod rivals;
+pub(crate) mod rivals;
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::error::Error;
 use crate::host::Host;
 use crate::sensor;
+use bayop_core::Error;
 
 /// What a finding means for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -88,15 +88,8 @@ impl Finding {
     }
 
     /// What an error says of something that is not there.
-    fn missing(check: impl Into<String>, error: &Error) -> Self {
-        let found = match (&error.place, &error.value) {
-            (Some(place), Some(value)) => format!("{place}: {value}"),
-            (Some(place), None) => place.clone(),
-            (None, Some(value)) => value.clone(),
-            (None, None) => "none".to_owned(),
-        };
-        let finding = Self::new(check, Status::Missing, found, format!("needed: {}", error.rule));
-        Self { remedy: error.hint.clone(), ..finding }
+    fn missing(check: impl Into<String>, error: &Error, why: impl Into<String>) -> Self {
+        Self { remedy: error.hint.clone().map(Into::into), ..Self::new(check, Status::Missing, error.to_string(), why) }
     }
 
     fn remedy(mut self, remedy: impl Into<String>) -> Self {

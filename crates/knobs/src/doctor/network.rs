@@ -27,7 +27,7 @@ fn adaptive(host: &Host, survey: &Survey) -> Vec<Finding> {
                 Ok(value) if value == Value::from("on") => Finding::note(check, "on", why)
                     .remedy(format!("ethtool -C {} adaptive-rx off, or allow {ADAPTIVE} to the agent", switch.at)),
                 Ok(value) => Finding::ok(check, value.to_string(), why),
-                Err(error) => Finding::missing(check, &error),
+                Err(error) => Finding::missing(check, &error, why),
             }
         })
         .collect()

@@ -10,14 +10,14 @@ pub(super) fn examine(host: &Host, options: &sensor::Options) -> Vec<Finding> {
     let why = "power is what BayOp minimises";
     let sensors = match Sensors::open(host.clone(), options, 0.0) {
         Ok(sensors) => sensors,
-        Err(error) => return vec![Finding::missing(CHECK, &error)],
+        Err(error) => return vec![Finding::missing(CHECK, &error, why)],
     };
     let meter = match sensors.method() {
         Ok(Method::Model) => Finding::note(CHECK, "model, an estimate from utilization", why)
             .remedy("load a meter's driver: modprobe intel_rapl_msr, xgene_hwmon or acpi_power_meter"),
         Ok(method) => Finding::ok(CHECK, meter(&sensors, method), why),
         Err(error) => {
-            let mut finding = Finding::missing(CHECK, &error);
+            let mut finding = Finding::missing(CHECK, &error, why);
             if error.hint.as_deref() == Some("run as root") {
                 let side_channel = "run as root, as the agent does; others may not read it since CVE-2020-8694";
                 finding = finding.remedy(side_channel);

@@ -34,6 +34,16 @@ struct State {
     enabled: bool,
 }
 
+/// Whether a process of that name may be a rival's.
+pub(crate) fn is_process(comm: &str) -> bool {
+    RIVALS.iter().any(|rival| rival.comm == comm)
+}
+
+/// Whether a file of that name in a target's folder enables a rival.
+pub(crate) fn is_unit(file: &str) -> bool {
+    RIVALS.iter().any(|rival| file.strip_suffix(".service") == Some(rival.unit))
+}
+
 pub(super) fn examine(host: &Host) -> Vec<Finding> {
     let running = processes(host);
     let enabled = enabled_units(host);

@@ -1,8 +1,8 @@
 //! Kernel files that hold one number, or words.
 
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::value::Value;
+use bayop_core::{Error, Result};
 
 /// The folder of a CPU's, a policy's and the idle governor's files.
 pub(super) const CPU: &str = "sys/devices/system/cpu";
@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> Option<u64> {
 }
 
 pub(super) fn no_number(text: &str) -> Error {
-    Error::unsupported("the attribute is a whole number").value(text.chars().take(40).collect::<String>())
+    Error::malformed(text.chars().take(40).collect::<String>(), "the attribute must be a whole number")
 }
 
 /// The words of a kernel file, such as `scaling_available_governors`.
@@ -32,7 +32,7 @@ pub(super) fn no_number(text: &str) -> Error {
 pub(super) fn words(host: &Host, path: &str) -> Result<Vec<String>> {
     let words: Vec<String> = host.read(path)?.split_ascii_whitespace().map(str::to_owned).collect();
     if words.is_empty() {
-        return Err(Error::unsupported("the attribute lists at least one word").at(format!("/{path}")));
+        return Err(Error::unsupported(format!("/{path} is empty")));
     }
     Ok(words)
 }
@@ -49,7 +49,7 @@ pub(super) fn numbered(host: &Host, folder: &str, prefix: &str) -> Vec<String> {
 pub(super) fn as_number(value: &Value) -> Result<f64> {
     match value {
         Value::Number(number) => Ok(*number),
-        Value::Word(word) => Err(Error::input("the value is a number").value(word)),
+        Value::Word(word) => Err(Error::cannot_use(word, "the value must be a number")),
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn as_number(value: &Value) -> Result<f64> {
 pub(super) fn as_word(value: &Value) -> Result<&str> {
     match value {
         Value::Word(word) => Ok(word),
-        Value::Number(number) => Err(Error::input("the value is a word").value(number)),
+        Value::Number(number) => Err(Error::cannot_use(number, "the value must be a word")),
     }
 }
 

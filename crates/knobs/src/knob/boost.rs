@@ -5,9 +5,9 @@ use super::attribute::{CPU, as_word, number, switch};
 use super::policy;
 use super::{Domain, Kind};
 use crate::control::{Control, Write};
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::value::Value;
+use bayop_core::{Error, Result};
 
 /// The place of a switch that is for all CPUs.
 const ALL: &str = "all";
@@ -35,7 +35,7 @@ impl Kind for Boost {
             .map(|at| (at, Domain::Choices(vec!["off".into(), "on".into()])))
             .collect();
         if places.is_empty() {
-            return Err(Error::unsupported("the cpufreq driver lets boost be switched")
+            return Err(Error::unsupported("the cpufreq driver does not let boost be switched")
                 .at(format!("/{CPU}/cpufreq/boost"))
                 .hint("look for turbo or core performance boost in the firmware's set-up"));
         }
@@ -46,7 +46,7 @@ impl Kind for Boost {
         let Switch { path, forbids } = switch_at(host, at);
         match number(host, &path)? {
             bit @ (0 | 1) => Ok(switch((bit == 1) != forbids)),
-            other => Err(Error::unsupported("the switch is 0 or 1").value(other).at(format!("/{path}"))),
+            other => Err(Error::malformed(other, "the switch must be 0 or 1").at(format!("/{path}"))),
         }
     }
 

@@ -5,10 +5,10 @@ use super::attribute::{as_number, as_word, numbered, switch};
 use super::{Domain, Kind};
 use crate::catalogue::{self, Driver};
 use crate::control::{Control, Write};
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::network::CoalesceParameter;
 use crate::value::Value;
+use bayop_core::{Error, Result};
 
 /// Where the network devices are.
 const CLASS: &str = "sys/class/net";
@@ -44,7 +44,7 @@ impl Kind for Coalesce {
         }
         if places.is_empty() {
             return Err(refused.unwrap_or_else(|| {
-                Error::unsupported(format!("a network driver has {}", self.parameter.ethtool_name()))
+                Error::unsupported(format!("no network driver has {}", self.parameter.ethtool_name()))
                     .at(format!("/{CLASS}"))
                     .hint("a virtual NIC may offer napi.gro_flush_timeout_us instead")
             }));
@@ -57,7 +57,7 @@ impl Kind for Coalesce {
         let (device, queue) = self.split(at)?;
         let value = host.network().coalescing(device, queue)?.remove(&self.parameter);
         let value = value.ok_or_else(|| {
-            Error::unsupported(format!("the driver has {}", self.parameter.ethtool_name())).at(device)
+            Error::unsupported(format!("the driver of {device} has no {}", self.parameter.ethtool_name()))
         })?;
         Ok(match self.rule(host, device) {
             _ if self.parameter == self.adaptive => switch(value != 0),
@@ -129,7 +129,7 @@ pub(super) fn split<'a>(at: &'a str, direction: &str) -> Result<(&'a str, Option
     let Some((device, queue)) = at.split_once('/') else { return Ok((at, None)) };
     let index = queue.strip_prefix(direction).and_then(|index| index.parse().ok());
     let index = index.ok_or_else(|| {
-        Error::input(format!("the place is DEVICE or DEVICE/{direction}N, such as eth0/{direction}3")).value(at)
+        Error::cannot_use(at, format!("the place must be DEVICE or DEVICE/{direction}N, such as eth0/{direction}3"))
     })?;
     Ok((device, Some(index)))
 }

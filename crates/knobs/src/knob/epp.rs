@@ -5,9 +5,9 @@ use super::attribute::{as_word, parse, words};
 use super::policy::{self, file};
 use super::{Domain, Kind};
 use crate::control::{Control, Write};
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::value::Value;
+use bayop_core::{Error, Result};
 
 const PREFERENCE: &str = "energy_performance_preference";
 const PERFORMANCE: &str = "performance";
@@ -30,7 +30,7 @@ impl Kind for Epp {
             }
         }
         if places.is_empty() {
-            return Err(Error::unsupported("the cpufreq driver takes an energy-performance preference")
+            return Err(Error::unsupported("the cpufreq driver takes no energy-performance preference")
                 .hint("boot with intel_pstate=active or amd_pstate=active on a processor with HWP or CPPC"));
         }
         Ok(places)
@@ -42,9 +42,7 @@ impl Kind for Epp {
         Ok(match parse(&text) {
             Some(number) => Value::Number(number as f64),
             None if text.is_empty() => {
-                return Err(
-                    Error::unsupported("the attribute holds a preference").at(format!("/{}", file(policy, PREFERENCE)))
-                );
+                return Err(Error::unsupported(format!("/{} holds no preference", file(policy, PREFERENCE))));
             }
             None => Value::Word(text),
         })
@@ -54,11 +52,8 @@ impl Kind for Epp {
         let word = as_word(value)?;
         let governor = file(policy, "scaling_governor");
         if host.read(&governor)? == PERFORMANCE && word != PERFORMANCE {
-            return Err(Error::unsupported(
-                "the governor is not performance, under which the driver keeps its own preference",
-            )
-            .value(word)
-            .hint(format!("echo powersave > /{governor}")));
+            let wrong = "the governor is performance, under which the driver keeps its own preference";
+            return Err(Error::unsupported(wrong).value(word).hint(format!("echo powersave > /{governor}")));
         }
         Ok(vec![Write { control: Control::file(file(policy, PREFERENCE)), text: word.to_owned() }])
     }

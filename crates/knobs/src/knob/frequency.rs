@@ -9,9 +9,9 @@ use super::attribute::{CPU, as_number, no_number, number, parse, words};
 use super::policy::{self, USERSPACE, file};
 use super::{Domain, Kind};
 use crate::control::{Control, Write};
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::value::Value;
+use bayop_core::{Error, Result};
 
 const KHZ_PER_MHZ: f64 = 1e3;
 
@@ -94,8 +94,7 @@ fn domain(host: &Host, policy: &str) -> Result<Domain> {
     let step = if driver.starts_with("intel") { INTEL_STEP_MHZ } else { 1.0 };
     let high = low + ((high - low) / step).floor() * step;
     if low > high {
-        return Err(Error::unsupported("the least frequency is not above the greatest")
-            .value(format!("{low} MHz, {high} MHz"))
+        return Err(Error::unsupported(format!("the least frequency, {low} MHz, is above the greatest, {high} MHz"))
             .at(format!("/{CPU}/cpufreq/{policy}")));
     }
     Ok(Domain::steps(low, high, step))

@@ -4,9 +4,9 @@
 use super::attribute::{CPU, as_number, as_word, no_number, number, numbered, parse, switch, words};
 use super::{Domain, Kind};
 use crate::control::{Control, Write};
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::value::Value;
+use bayop_core::{Error, Result};
 
 /// The place of what holds for every CPU.
 const ALL: &str = "all";
@@ -109,7 +109,7 @@ fn files(host: &Host, name: &str) -> impl Iterator<Item = String> {
 }
 
 fn no_states() -> Error {
-    Error::unsupported("the CPUs have idle states")
+    Error::unsupported("the CPUs have no idle states")
         .at(format!("/{CPU}/cpu0/cpuidle"))
         .hint("boot without idle=poll and processor.max_cstate=0; in a virtual machine the host decides")
 }

@@ -15,10 +15,10 @@ use serde::Serialize;
 
 use crate::catalogue::{Entry, Reserved, entry};
 use crate::control::Write;
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::network::{CoalesceParameter, NapiParameter};
 use crate::value::Value;
+use bayop_core::{Error, Result};
 
 use coalesce::Coalesce;
 use napi::Deferral;
@@ -240,7 +240,8 @@ impl Domain {
             (Self::Choices(choices), value) => choices.contains(value),
             (Self::Steps { low, high, step, .. }, Value::Number(number)) => {
                 if let Some(reserved) = self.reserved(*number) {
-                    return Err(Error::input(format!("the value is {self}; {}", reserved.meaning))
+                    return Err(Error::input(format!("the driver keeps {value} for itself: {}", reserved.meaning))
+                        .rule(format!("the value must be {self}"))
                         .value(value)
                         .hint("auto hands the choice back to the driver"));
                 }
@@ -249,7 +250,7 @@ impl Domain {
             }
             (Self::Steps { .. }, Value::Word(_)) => false,
         };
-        if known { Ok(()) } else { Err(Error::input(format!("the value is {self}")).value(value)) }
+        if known { Ok(()) } else { Err(Error::cannot_use(value, format!("the value must be {self}"))) }
     }
 }
 

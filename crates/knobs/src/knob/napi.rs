@@ -5,10 +5,10 @@ use super::attribute::{as_number, number};
 use super::coalesce::split;
 use super::{Domain, Kind};
 use crate::control::{Control, Write};
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::network::NapiParameter;
 use crate::value::Value;
+use bayop_core::{Error, Result};
 
 const CLASS: &str = "sys/class/net";
 
@@ -49,7 +49,7 @@ impl Kind for Deferral {
             places.extend(has.map(|(queue, _)| (format!("{device}/rx-{queue}"), domain.clone())));
         }
         if places.is_empty() {
-            return Err(Error::unsupported("a network device that is up has NAPI deferral")
+            return Err(Error::unsupported("no network device that is up has NAPI deferral")
                 .at(format!("/{CLASS}"))
                 .hint("kernel 5.8 has it for devices, 6.13 for queues; a veth device polls only with GRO on"));
         }
@@ -86,6 +86,6 @@ impl Deferral {
     }
 
     fn absent(&self, at: &str) -> Error {
-        Error::unsupported(format!("the kernel has {} there", self.parameter.netlink_name())).at(at)
+        Error::unsupported(format!("the kernel has no {} there", self.parameter.netlink_name())).at(at)
     }
 }

@@ -4,9 +4,9 @@
 use super::attribute::{as_number, numbered};
 use super::{Domain, Kind};
 use crate::control::{Control, Write};
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::value::Value;
+use bayop_core::{Error, Result};
 
 const IA32_PERF_CTL: u32 = 0x199;
 const MSR_PLATFORM_INFO: u32 = 0xce;
@@ -33,12 +33,11 @@ impl Kind for PerfCtl {
 
     fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>> {
         if !host.read("proc/cpuinfo")?.contains("GenuineIntel") {
-            return Err(Error::unsupported("the processor is Intel's, whose register this is").at("/proc/cpuinfo"));
+            return Err(Error::unsupported("the processor is not Intel's, whose register this is").at("/proc/cpuinfo"));
         }
         let cpus = numbered(host, "dev/cpu", "");
         if cpus.iter().all(|cpu| !host.has(&format!("dev/cpu/{cpu}/msr"))) {
-            return Err(Error::unsupported("the kernel shows model-specific registers")
-                .at("/dev/cpu/0/msr")
+            return Err(Error::unsupported("the kernel shows no model-specific registers: there is no /dev/cpu/0/msr")
                 .hint("modprobe msr; under Secure Boot the kernel refuses"));
         }
         cpus.into_iter().map(|cpu| Ok((format!("cpu{cpu}"), domain(host, &cpu)?))).collect()
@@ -59,18 +58,17 @@ impl Kind for PerfCtl {
 
 fn control(at: &str) -> Result<Control> {
     let cpu = at.strip_prefix("cpu").and_then(|cpu| cpu.parse().ok());
-    let cpu = cpu.ok_or_else(|| Error::input("the place is a CPU, such as cpu0").value(at))?;
+    let cpu = cpu.ok_or_else(|| Error::cannot_use(at, "the place must be a CPU, such as cpu0"))?;
     Ok(Control::Msr { cpu, register: IA32_PERF_CTL })
 }
 
 fn domain(host: &Host, cpu: &str) -> Result<Domain> {
-    let cpu = cpu.parse().map_err(|_| Error::unsupported("a CPU has a number").value(cpu))?;
+    let cpu = cpu.parse().map_err(|_| Error::malformed(cpu, "a CPU must have a number").at("/dev/cpu"))?;
     let info = Control::Msr { cpu, register: MSR_PLATFORM_INFO }.register(host)?;
     let mhz = |shift: u32| (info >> shift & 0xff) as f64 * MHZ_PER_RATIO;
     let (low, high) = (mhz(LEAST_SHIFT), mhz(GREATEST_SHIFT));
     if low <= 0.0 || low > high {
-        return Err(Error::unsupported("the register says the least and greatest ratio")
-            .value(format!("{info:#x}"))
+        return Err(Error::malformed(format!("{info:#x}"), "the register must say the least and greatest ratio")
             .at(format!("/dev/cpu/{cpu}/msr, register {MSR_PLATFORM_INFO:#x}"))
             .hint("a hypervisor may hide it"));
     }

@@ -2,8 +2,8 @@
 //! sysfs").
 
 use super::attribute::{CPU, numbered};
-use crate::error::{Error, Result};
 use crate::host::Host;
+use bayop_core::{Error, Result};
 
 /// The governor that lets user space set the frequency.
 pub(super) const USERSPACE: &str = "userspace";
@@ -15,7 +15,7 @@ pub(super) const USERSPACE: &str = "userspace";
 pub(super) fn names(host: &Host) -> Result<Vec<String>> {
     let names = numbered(host, &format!("{CPU}/cpufreq"), "policy");
     if names.is_empty() {
-        return Err(Error::unsupported("a cpufreq driver is at work")
+        return Err(Error::unsupported("no cpufreq driver is at work")
             .at(format!("/{CPU}/cpufreq"))
             .hint("modprobe acpi-cpufreq or cppc_cpufreq; in a virtual machine the host decides the frequency"));
     }

@@ -3,9 +3,9 @@
 use super::attribute::{as_number, number, parse};
 use super::{Domain, Kind};
 use crate::control::{Control, Write};
-use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::value::Value;
+use bayop_core::{Error, Result};
 
 const CLASS: &str = "sys/class/powercap";
 
@@ -45,7 +45,7 @@ impl Kind for Constraint {
             }
         }
         if places.is_empty() {
-            return Err(Error::unsupported("the kernel offers a powercap zone with a constraint")
+            return Err(Error::unsupported("the kernel offers no powercap zone with a constraint")
                 .at(format!("/{CLASS}"))
                 .hint("modprobe intel_rapl_msr"));
         }
@@ -80,7 +80,7 @@ impl Constraint {
 fn split(at: &str) -> Result<(&str, u32)> {
     at.rsplit_once('/')
         .and_then(|(zone, index)| Some((zone, parse(index)?.try_into().ok()?)))
-        .ok_or_else(|| Error::input("a constraint is ZONE/INDEX, such as intel-rapl:0/0").value(at))
+        .ok_or_else(|| Error::cannot_use(at, "a constraint must be ZONE/INDEX, such as intel-rapl:0/0"))
 }
 
 fn file(zone: &str, index: u32, name: &str) -> String {

@@ -13,7 +13,7 @@ pub(super) fn number(bytes: &[u8]) -> io::Result<u64> {
         [byte] => Ok(u64::from(byte)),
         [a, b, c, d] => Ok(u64::from(u32::from_ne_bytes([a, b, c, d]))),
         [a, b, c, d, e, f, g, h] => Ok(u64::from_ne_bytes([a, b, c, d, e, f, g, h])),
-        _ => Err(malformed("a number has 1, 4 or 8 bytes")),
+        _ => Err(malformed(&format!("a number has {} bytes", bytes.len()))),
     }
 }
 
@@ -26,7 +26,7 @@ pub(super) fn optional(attributes: &[Attribute], kind: u16) -> io::Result<Option
 pub(super) fn required(attributes: &[Attribute], kind: u16) -> io::Result<u32> {
     optional(attributes, kind)?
         .and_then(|value| u32::try_from(value).ok())
-        .ok_or_else(|| malformed(&format!("attribute {kind} is there and has 32 bits")))
+        .ok_or_else(|| malformed(&format!("no attribute {kind} of 32 bits is there")))
 }
 
 /// An attribute that holds a 32-bit number.
@@ -39,9 +39,9 @@ pub(super) fn name(kind: u16, name: &str) -> DefaultNla {
     DefaultNla::new(kind, name.bytes().chain([0]).collect())
 }
 
-/// The error of a reply that breaks a rule.
-pub(super) fn malformed(rule: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("the kernel's netlink reply can be read: {rule}"))
+/// The error of a reply with something wrong in it.
+pub(super) fn malformed(wrong: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the kernel's netlink reply cannot be read: {wrong}"))
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ fn read(attributes: &[Attribute]) -> io::Result<Coalescing> {
     for (sent, bytes) in attributes {
         if let Some(parameter) = CoalesceParameter::ALL.into_iter().find(|&parameter| kind(parameter) == *sent) {
             let value = u32::try_from(number(bytes)?);
-            found.insert(parameter, value.map_err(|_| malformed("a coalescing parameter has 32 bits"))?);
+            found.insert(parameter, value.map_err(|_| malformed("a coalescing parameter has more than 32 bits"))?);
         }
     }
     Ok(found)

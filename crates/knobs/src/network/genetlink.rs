@@ -66,7 +66,7 @@ impl Connection {
         let replies = self.request(CONTROLLER, &request)?;
         let id = replies.iter().flatten().find(|(kind, _)| *kind == CTRL_ATTR_FAMILY_ID);
         id.and_then(|(_, bytes)| Some(u16::from_ne_bytes(bytes.as_slice().try_into().ok()?)))
-            .ok_or_else(|| malformed("the family has a number"))
+            .ok_or_else(|| malformed("the family has no number"))
     }
 
     /// The attributes of every message that answers the request.
@@ -108,7 +108,7 @@ fn decode(datagram: &[u8], sequence: u32, replies: &mut Vec<Vec<Attribute>>) -> 
         let message = NetlinkMessage::<Payload>::deserialize(rest).map_err(|error| malformed(&error.to_string()))?;
         let length = (message.header.length as usize).next_multiple_of(ALIGNMENT);
         if length < HEADER_LENGTH {
-            return Err(malformed("a message has a header"));
+            return Err(malformed("a message has no header"));
         }
         rest = rest.get(length..).unwrap_or_default();
         // An answer to a request whose own answer was given up on.
@@ -126,7 +126,7 @@ fn decode(datagram: &[u8], sequence: u32, replies: &mut Vec<Vec<Attribute>>) -> 
                     None => refusal,
                 });
             }
-            NetlinkPayload::Overrun(_) => return Err(malformed("no reply is lost")),
+            NetlinkPayload::Overrun(_) => return Err(malformed("a reply was lost")),
             _ => {}
         }
     }
@@ -138,7 +138,7 @@ fn finished(code: i32) -> io::Result<()> {
 }
 
 fn attributes(bytes: &[u8], from: usize) -> io::Result<Vec<Attribute>> {
-    let bytes = bytes.get(from..).ok_or_else(|| malformed("a generic message has its header"))?;
+    let bytes = bytes.get(from..).ok_or_else(|| malformed("a generic message has no header"))?;
     NlasIterator::new(bytes)
         .map(|attribute| attribute.map(|attribute| (attribute.kind(), attribute.value().to_vec())))
         .collect::<Result<_, DecodeError>>()

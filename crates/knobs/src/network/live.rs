@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::{CoalesceParameter, Coalescing, Napi, NapiParameter, Network, ethtool, ioctl, netdev};
-use crate::error::{Error, Result};
+use bayop_core::{Error, Result, reason};
 
 /// The network devices of this machine.
 #[derive(Debug)]
@@ -15,26 +15,26 @@ impl Network for Live {
         let by_netlink = if queue.is_none() { ethtool::coalescing(device) } else { None };
         by_netlink
             .unwrap_or_else(|| ioctl::coalescing(device, queue))
-            .map_err(|error| refusal(&error, "tells its coalescing").at(place(device, queue)))
+            .map_err(|error| refusal("tell its coalescing", &error).at(place(device, queue)))
     }
 
     fn set_coalescing(&self, device: &str, queue: Option<u32>, parameter: CoalesceParameter, value: u32) -> Result<()> {
         let by_netlink = if queue.is_none() { ethtool::set_coalescing(device, parameter, value) } else { None };
-        by_netlink
-            .unwrap_or_else(|| ioctl::set_coalescing(device, queue, parameter, value))
-            .map_err(|error| refusal(&error, &format!("takes {}", parameter.ethtool_name())).at(place(device, queue)))
+        by_netlink.unwrap_or_else(|| ioctl::set_coalescing(device, queue, parameter, value)).map_err(|error| {
+            refusal(&format!("take {} {value}", parameter.ethtool_name()), &error).at(place(device, queue))
+        })
     }
 
     fn napis(&self, device: &str) -> Result<BTreeMap<u32, Napi>> {
         netdev::napis(device).map_err(|error| {
-            refusal(&error, "tells its NAPI instances").at(device).hint("kernel 6.13 or newer, with the device up")
+            refusal("tell its NAPI instances", &error).at(device).hint("kernel 6.13 or newer, with the device up")
         })
     }
 
     fn set_napi(&self, device: &str, queue: u32, parameter: NapiParameter, value: u64) -> Result<()> {
         let id = self.napi(device, queue)?.id;
         netdev::set(id, parameter, value).map_err(|error| {
-            refusal(&error, &format!("takes {}", parameter.netlink_name())).at(format!("{device}/rx-{queue}"))
+            refusal(&format!("take {} {value}", parameter.netlink_name()), &error).at(format!("{device}/rx-{queue}"))
         })
     }
 }
@@ -43,8 +43,8 @@ fn place(device: &str, queue: Option<u32>) -> String {
     queue.map_or_else(|| device.to_owned(), |queue| format!("{device} queue {queue}"))
 }
 
-fn refusal(error: &io::Error, does: &str) -> Error {
-    let refused = Error::unsupported(format!("the network driver {does} ({error})"));
+fn refusal(act: &str, error: &io::Error) -> Error {
+    let refused = Error::unsupported(format!("the network driver does not {act}: {}", reason(error)));
     match error.kind() {
         io::ErrorKind::PermissionDenied => refused.hint("run as root, or with CAP_NET_ADMIN"),
         _ => refused,

@@ -7,14 +7,14 @@ mod genetlink;
 mod ioctl;
 mod live;
 mod netdev;
-mod recorded;
+pub(crate) mod recorded;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use bayop_core::{Error, Result};
 
 pub(crate) use live::Live;
 pub(crate) use recorded::Recorded;
@@ -90,8 +90,8 @@ pub(crate) trait Network: Debug + Send + Sync {
     /// The NAPI instance of a receive queue.
     fn napi(&self, device: &str, queue: u32) -> Result<Napi> {
         self.napis(device)?.remove(&queue).ok_or_else(|| {
-            Error::unsupported("the queue has a NAPI instance while its device is up")
-                .at(format!("{device}/rx-{queue}"))
+            Error::unsupported(format!("{device}/rx-{queue} has no NAPI instance"))
+                .rule("the device must be up and have the queue")
         })
     }
 }
@@ -125,8 +125,10 @@ impl CoalesceParameter {
         match (self.is_switch(), text) {
             (true, "off") => Ok(0),
             (true, "on") => Ok(1),
-            (true, _) => Err(Error::input("the value is on or off").value(text)),
-            (false, _) => text.parse().map_err(|_| Error::input("the value is a whole number below 2^32").value(text)),
+            (true, _) => Err(Error::cannot_use(text, "the value must be on or off")),
+            (false, _) => {
+                text.parse().map_err(|_| Error::cannot_use(text, "the value must be a whole number below 2^32"))
+            }
         }
     }
 

@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{CoalesceParameter, Coalescing, Napi, NapiParameter, Network};
 use crate::catalogue;
-use crate::error::{Error, Result};
 use crate::host::{driver, refusal};
+use bayop_core::{Error, Result};
 
 /// The network devices of the machine under a root.
 #[derive(Debug)]
@@ -61,17 +61,36 @@ impl Recorded {
 
     fn load(&self, device: &str) -> Result<Device> {
         let path = path(device);
-        let text = fs::read_to_string(self.root.join(&path)).map_err(|error| refusal(&path, "read", &error))?;
+        let text = fs::read_to_string(self.root.join(&path)).map_err(|error| refusal("read", &path, &error))?;
         toml::from_str(&text).map_err(|error| {
-            Error::unsupported(format!("the recorded device can be read ({})", error.message())).at(format!("/{path}"))
+            Error::unsupported(format!("the recorded device cannot be read: {}", error.message()))
+                .at(format!("/{path}"))
         })
     }
 
     fn store(&self, device: &str, recorded: &Device) -> Result<()> {
         let path = path(device);
         let text = toml::to_string(recorded).expect("a device is plain tables");
-        fs::write(self.root.join(&path), text).map_err(|error| refusal(&path, "written", &error))
+        fs::write(self.root.join(&path), text).map_err(|error| refusal("write", &path, &error))
     }
+}
+
+/// What a device answers as text; none for one that answers nothing and has no driver to ask.
+///
+/// The step of a device that tells its own is not in it: no interface shows it.
+pub(crate) fn record(network: &dyn Network, device: &str, has_driver: bool) -> Option<String> {
+    let whole = network.coalescing(device, None).ok();
+    let mut napis = network.napis(device).unwrap_or_default();
+    let each: Vec<Coalescing> = (0..).map_while(|queue| network.coalescing(device, Some(queue)).ok()).collect();
+    if whole.is_none() && napis.is_empty() && !has_driver {
+        return None;
+    }
+    let last_napi = napis.keys().next_back().map_or(0, |last| last + 1);
+    let count = (each.len() as u32).max(last_napi).max(u32::from(whole.is_some()));
+    let coalescing = |queue: u32| each.get(queue as usize).or(whole.as_ref()).cloned().unwrap_or_default();
+    let queues = (0..count).map(|queue| Queue { coalescing: coalescing(queue), napi: napis.remove(&queue) }).collect();
+    let recorded = Device { per_queue: !each.is_empty(), resolution_us: None, queues };
+    Some(toml::to_string(&recorded).expect("a device is plain tables"))
 }
 
 impl Network for Recorded {
@@ -122,9 +141,9 @@ fn addressed(recorded: &Device, device: &str, queue: Option<u32>) -> Result<std:
 }
 
 fn not_supported(device: &str) -> Error {
-    Error::unsupported("the network driver has the parameter (Operation not supported)").at(device)
+    Error::unsupported("the network driver does not have the parameter: operation not supported").at(device)
 }
 
-fn path(device: &str) -> String {
+pub(crate) fn path(device: &str) -> String {
     format!("ethtool/{device}.toml")
 }

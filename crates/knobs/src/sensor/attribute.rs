@@ -4,8 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use super::text::number;
-use crate::error::Result;
 use crate::host::{Host, refusal};
+use bayop_core::Result;
 
 /// More than a number in a kernel file takes: text that fills it is no number.
 const LONGEST: usize = 64;
@@ -50,7 +50,7 @@ impl Attribute {
             Some(file) => file,
             None => host.reader(&self.path)?,
         };
-        let length = file.read_at(bytes, offset).map_err(|error| refusal(&self.path, "read", &error))?;
+        let length = file.read_at(bytes, offset).map_err(|error| refusal("read", &self.path, &error))?;
         self.file = Some(file);
         Ok(length)
     }
@@ -69,7 +69,7 @@ mod tests {
         let file = root.path().join("energy_uj");
         let mut attribute = Attribute::new("energy_uj");
         let absent = attribute.read(&host).unwrap_err();
-        assert_eq!(absent.place.as_deref(), Some("/energy_uj"));
+        assert_eq!(absent.to_string(), "cannot read /energy_uj: no such file");
         fs::write(&file, "41\n").unwrap();
         assert_eq!(attribute.read(&host), Ok(41));
         fs::write(&file, "42\n").unwrap();

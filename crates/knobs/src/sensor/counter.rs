@@ -1,6 +1,6 @@
 //! A monotone count rebuilt from one that wraps around.
 
-use crate::error::{Error, Result};
+use bayop_core::{Error, Result};
 
 /// The greatest power that one counter of energy is taken to stand for, in watts: four times what the hungriest server
 /// package draws. A step above it is not a wrap but a counter that was set back.
@@ -47,7 +47,7 @@ impl EnergyCounter {
     /// The counter is beyond its own range. The count is left as it was.
     pub fn look(&mut self, raw: u64, time_s: f64) -> Result<f64> {
         if let Some(period) = self.period.filter(|&period| raw > period) {
-            return Err(Error::unsupported(format!("the counter stays within its range of {period}")).value(raw));
+            return Err(Error::malformed(raw, format!("the counter must stay within its range of {period}")));
         }
         match self.last.map(|last| self.step(last, raw, time_s)) {
             Some(Some(step)) => self.total += u128::from(step),

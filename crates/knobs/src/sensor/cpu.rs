@@ -2,8 +2,8 @@
 
 use super::reading::{Quantity, Sample};
 use super::text::quote;
-use crate::error::{Error, Result};
 use crate::host::Host;
+use bayop_core::{Error, Result};
 
 /// Where the kernel counts it.
 pub(super) const FILE: &str = "proc/stat";
@@ -72,7 +72,7 @@ pub(super) fn sum(head: &[u8]) -> Result<Times> {
 }
 
 fn malformed(text: &str) -> Error {
-    Error::unsupported("a row of CPU times is `cpuN` and at least four numbers").value(quote(text))
+    Error::malformed(quote(text), "a row of CPU times must be `cpuN` and at least four numbers").at(format!("/{FILE}"))
 }
 
 fn row(line: &str) -> Option<(&str, Times)> {

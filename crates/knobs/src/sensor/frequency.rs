@@ -6,8 +6,8 @@
 use super::attribute::Attribute;
 use super::reading::{Quantity, Sample};
 use super::text::number;
-use crate::error::{Error, Result};
 use crate::host::Host;
+use bayop_core::{Error, Result};
 
 const FREQUENCY: Quantity = Quantity::gauge("freq_mhz", "MHz");
 const CPUS: &str = "sys/devices/system/cpu";
@@ -47,7 +47,7 @@ pub(super) fn policies(host: &Host) -> Vec<Attribute> {
 /// There is none, or one of them can't be read.
 pub(super) fn mean_mhz(host: &Host, policies: &mut [Attribute]) -> Result<f64> {
     if policies.is_empty() {
-        return Err(Error::unsupported("the kernel shows a frequency policy")
+        return Err(Error::unsupported("the kernel shows no frequency policy")
             .at(format!("/{CPUS}/cpufreq"))
             .hint("leave [power.model.frequency] out"));
     }

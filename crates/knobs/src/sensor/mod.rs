@@ -20,8 +20,8 @@ mod reading;
 mod softirq;
 mod text;
 
-use crate::error::Result;
 use crate::host::Host;
+use bayop_core::Result;
 use power::Power;
 use reading::Sample;
 

@@ -1,6 +1,6 @@
 //! What a sensor said, and when.
 
-use crate::error::Result;
+use bayop_core::Result;
 
 /// Whether a reading counts up or stands for a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use super::reading::{Quantity, Sample};
 use super::text::quote;
-use crate::error::{Error, Result};
 use crate::host::Host;
+use bayop_core::{Error, Result};
 
 const SOFTIRQS_FILE: &str = "proc/softirqs";
 const SOFTNET_FILE: &str = "proc/net/softnet_stat";
@@ -43,7 +43,7 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
                 }
             }
             Err(error) => {
-                sample.add(SOFTIRQS, "machine", &source, Err(error.at(&source)));
+                sample.add(SOFTIRQS, "machine", &source, Err(error));
             }
         }
     }
@@ -57,7 +57,7 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
                 }
             }
             Err(error) => {
-                sample.add(PACKETS, "machine", &source, Err(error.at(&source)));
+                sample.add(PACKETS, "machine", &source, Err(error));
             }
         }
     }
@@ -68,7 +68,10 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
 /// # Errors
 /// The header names no CPU, a row has no number for each, or a softirq is missing.
 fn softirqs(text: &str) -> Result<Vec<Softirq<'_>>> {
-    let malformed = |line: &str| Error::unsupported("a softirq's row has one number for each CPU").value(quote(line));
+    let malformed = |line: &str| {
+        let rule = "a softirq's row must have one number for each CPU";
+        Error::malformed(quote(line), rule).at(format!("/{SOFTIRQS_FILE}"))
+    };
     let mut lines = text.lines();
     let cpus: Vec<&str> = lines.next().unwrap_or_default().split_ascii_whitespace().collect();
     if cpus.is_empty() || !cpus.iter().all(|cpu| cpu.starts_with("CPU")) {
@@ -96,7 +99,10 @@ fn softnet(text: &str) -> Result<Vec<Softnet>> {
     const PACKETS: usize = 0;
     const SQUEEZED: usize = 2;
     const CPU: usize = 12;
-    let malformed = |line: &str| Error::unsupported("a row has 13 or more hexadecimal numbers").value(quote(line));
+    let malformed = |line: &str| {
+        let rule = "a row must have 13 or more hexadecimal numbers";
+        Error::malformed(quote(line), rule).at(format!("/{SOFTNET_FILE}"))
+    };
     let row = |line: &str| {
         let columns = line.split_ascii_whitespace().map(|word| u32::from_str_radix(word, 16).ok());
         let columns: Vec<u32> = columns.collect::<Option<_>>()?;

@@ -1,6 +1,6 @@
 //! What kernel text holds.
 
-use crate::error::{Error, Result};
+use bayop_core::{Error, Result};
 
 /// How much of a file an error quotes, in characters.
 const QUOTED: usize = 80;
@@ -13,7 +13,7 @@ pub(super) fn number(text: &[u8]) -> Result<u64> {
     std::str::from_utf8(text)
         .ok()
         .and_then(|text| text.trim_ascii().parse().ok())
-        .ok_or_else(|| Error::unsupported("the file holds a whole number").value(quote(&String::from_utf8_lossy(text))))
+        .ok_or_else(|| Error::malformed(quote(&String::from_utf8_lossy(text)), "the file must hold a whole number"))
 }
 
 /// The beginning of `text`, as an error quotes it.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use bayop_knobs::error::Kind;
+use bayop_core::Kind;
 use bayop_knobs::sensor::{Method, Options, Sensors};
 
 use crate::machine::{Machine, find, value};
@@ -116,7 +116,8 @@ fn a_refused_meter_is_reported_and_the_next_one_taken() {
     let mut sensors = machine.sensors("");
     assert_eq!(sensors.method(), Ok(Method::HwmonEnergy));
     let error = find(&sensors.sample(1.0), "energy_j@package-0").value.clone().unwrap_err();
-    assert_eq!(error.place.as_deref(), Some("/sys/class/powercap/intel-rapl:0/energy_uj"));
+    let said = "cannot use 'garbage': the file must hold a whole number (/sys/class/powercap/intel-rapl:0/energy_uj)";
+    assert_eq!(error.to_string(), said);
 }
 
 #[test]

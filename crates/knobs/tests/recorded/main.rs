@@ -4,3 +4,4 @@ mod activity;
 mod doctor;
 mod energy;
 mod machine;
+mod recording;

@@ -17,7 +17,6 @@ mod vector;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::balance;
-use crate::error::ProfileError;
 use crate::frequency::FrequencyGovernor;
 use crate::idle::{Always, IdleGovernor, Menu, Oracle};
 use crate::measure::Measurement;
@@ -26,6 +25,7 @@ use crate::power::{CoreTime, Energy, PowerModel};
 use crate::profile::{Dispatch, IdlePolicy, ModerationPolicy, Profile};
 use crate::rng::Rng;
 use crate::run::{Applied, Run};
+use bayop_core::Error;
 use exchange::PingPong;
 use run_to_completion::RunToCompletion;
 use steered::Steered;
@@ -52,13 +52,13 @@ trait Server {
 }
 
 /// Simulates one run.
-pub fn simulate(profile: &Profile, run: &Run) -> Result<Measurement, ProfileError> {
+pub fn simulate(profile: &Profile, run: &Run) -> Result<Measurement, Error> {
     static GO_ON: AtomicBool = AtomicBool::new(false);
     simulate_unless(profile, run, &GO_ON).expect("nobody stops this one")
 }
 
 /// Simulates one run; gives up with `None` soon after `stop` becomes true.
-pub fn simulate_unless(profile: &Profile, run: &Run, stop: &AtomicBool) -> Option<Result<Measurement, ProfileError>> {
+pub fn simulate_unless(profile: &Profile, run: &Run, stop: &AtomicBool) -> Option<Result<Measurement, Error>> {
     let applied = match run.apply(profile) {
         Ok(applied) => applied,
         Err(error) => return Some(Err(error)),

@@ -93,7 +93,7 @@ impl Range {
     pub fn rule(&self) -> String {
         let whole = if self.whole { "a whole number " } else { "" };
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
-        format!("must be {whole}between {} and {}{unit}", self.least, self.greatest)
+        format!("it must be {whole}between {} and {}{unit}", self.least, self.greatest)
     }
 }
 

@@ -6,11 +6,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::Profile;
 use super::limits::{MAX_IDLE_STATES, range_of};
-use crate::error::ProfileError;
+use bayop_core::Error;
 
 impl Profile {
     /// Parses a profile. `source` names the text in errors: a file name, say.
-    pub fn parse(text: &str, source: &str) -> Result<Self, ProfileError> {
+    pub fn parse(text: &str, source: &str) -> Result<Self, Error> {
         let document = Document { text, source };
         let table = DeTable::parse(text).map_err(|e| document.syntax_error(&e))?;
         let mut numbers = Vec::new();
@@ -24,46 +24,44 @@ impl Profile {
     }
 
     /// Rules that involve several keys. `place` says where a key stands.
-    pub(super) fn check(&self, place: &dyn Fn(&str) -> String) -> Result<(), ProfileError> {
+    pub(super) fn check(&self, place: &dyn Fn(&str) -> String) -> Result<(), Error> {
         let machine = &self.machine;
         if machine.freq_mhz.is_empty() || machine.freq_mhz.windows(2).any(|w| w[0] >= w[1]) {
             let steps = format!("{:?}", machine.freq_mhz);
-            return Err(ProfileError::new(
-                "P-states must be one or more, in ascending order",
-                steps,
-                place("machine.freq_mhz"),
-            ));
+            let rule = "P-states must be one or more, in ascending order";
+            return Err(Error::cannot_use(steps, rule).at(place("machine.freq_mhz")));
         }
         let states = machine.idle_states.len();
         if !(1..=MAX_IDLE_STATES).contains(&states) {
-            let rule = format!("there must be 1 to {MAX_IDLE_STATES} idle states");
-            return Err(ProfileError::new(rule, states.to_string(), place("machine.idle_states"))
+            return Err(Error::input(format!("there are {states} idle states"))
+                .rule(format!("there must be 1 to {MAX_IDLE_STATES}"))
+                .at(place("machine.idle_states"))
                 .hint("a machine without idle states has one: POLL, with exit_latency_us = 0"));
         }
         for (i, w) in machine.idle_states.windows(2).enumerate() {
             if w[0].target_residency_us > w[1].target_residency_us {
                 let value = format!("{} after {}", w[1].target_residency_us, w[0].target_residency_us);
                 let key = format!("machine.idle_states.{}.target_residency_us", i + 1);
-                return Err(ProfileError::new("idle states must go from shallow to deep", value, place(&key))
+                return Err(Error::cannot_use(value, "idle states must go from shallow to deep")
+                    .at(place(&key))
                     .hint("sort them by target_residency_us"));
             }
         }
         let nic = &machine.nic;
         if nic.rx_usecs_min > nic.rx_usecs_max {
             let value = format!("{} > {}", nic.rx_usecs_min, nic.rx_usecs_max);
-            return Err(ProfileError::new(
-                "rx_usecs_min must not exceed rx_usecs_max",
-                value,
-                place("machine.nic.rx_usecs_min"),
-            ));
+            let rule = "rx_usecs_min must not exceed rx_usecs_max";
+            return Err(Error::cannot_use(value, rule).at(place("machine.nic.rx_usecs_min")));
         }
         if self.app.spare_cores >= machine.cores {
-            let value = format!("{} of {}", self.app.spare_cores, machine.cores);
-            return Err(ProfileError::new("at least one core must serve", value, place("app.spare_cores")));
+            let wrong = format!("{} of {} cores are spare", self.app.spare_cores, machine.cores);
+            return Err(Error::input(wrong).rule("at least one must serve").at(place("app.spare_cores")));
         }
         if self.exchange.is_some() && self.serving_cores() != 1 {
-            let value = format!("{} of {}", self.serving_cores(), machine.cores);
-            return Err(ProfileError::new("a closed loop has one serving core", value, place("app.spare_cores"))
+            let wrong = format!("{} of {} cores serve", self.serving_cores(), machine.cores);
+            return Err(Error::input(wrong)
+                .rule("a closed loop must have one serving core")
+                .at(place("app.spare_cores"))
                 .hint("spare_cores is one less than cores"));
         }
         Ok(())
@@ -121,49 +119,46 @@ impl Document<'_> {
         }
     }
 
-    fn check_range(&self, number: &Number) -> Result<(), ProfileError> {
+    fn check_range(&self, number: &Number) -> Result<(), Error> {
         match range_of(&number.key) {
             Some(range) if !range.allows(number.value) => {
                 let place = format!("{}, line {}, key {}", self.source, self.line(number.start), number.key);
-                let hint = if number.value < 0.0 { "costs, times and powers are never negative" } else { "" };
-                Err(ProfileError::new(range.rule(), number.value.to_string(), place).hint(hint))
+                Err(Error::cannot_use(number.value, range.rule()).at(place))
             }
             _ => Ok(()), // keys that no range is known for are unknown keys: serde refuses them
         }
     }
 
-    fn syntax_error(&self, error: &toml::de::Error) -> ProfileError {
+    fn syntax_error(&self, error: &toml::de::Error) -> Error {
         let start = error.span().map_or(0, |s| s.start);
         let value = self.text.lines().nth(self.line(start) - 1).unwrap_or_default().trim();
-        let rule = format!("must be valid TOML ({})", error.message().trim());
-        ProfileError::new(rule, format!("`{value}`"), format!("{}, line {}", self.source, self.line(start)))
+        Error::input(format!("{value} is not valid TOML: {}", error.message().trim())).value(value).at(format!(
+            "{}, line {}",
+            self.source,
+            self.line(start)
+        ))
     }
 
     /// Translates serde's messages: unknown key, missing key, wrong type.
-    fn schema_error(&self, error: &toml::de::Error) -> ProfileError {
+    fn schema_error(&self, error: &toml::de::Error) -> Error {
         let message = error.message();
         let line = error.span().map(|span| self.line(span.start));
         let place = line.map_or(self.source.to_string(), |line| format!("{}, line {line}", self.source));
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         if message.starts_with("unknown field") && !quoted.is_empty() {
             let hint = match closest(quoted[0], &quoted[1..]) {
-                Some(known) => format!("did you mean `{known}`?"),
+                Some(known) => format!("did you mean {known}?"),
                 None => format!("known keys here: {}", quoted[1..].join(", ")),
             };
-            return ProfileError::new(
-                "keys must be known",
-                format!("`{}`", quoted[0]),
-                format!("{place}, key {}", quoted[0]),
-            )
-            .hint(hint);
+            return Error::input(format!("there is no key {}", quoted[0])).value(quoted[0]).at(place).hint(hint);
         }
         if message.starts_with("missing field") && !quoted.is_empty() {
-            let place = format!("{place}, key {}", quoted[0]);
-            return ProfileError::new("every key must be present", "nothing", place)
+            return Error::input(format!("the key {} is missing", quoted[0]))
+                .at(place)
                 .hint("start from a complete profile and change it");
         }
         let value = error.span().map_or("", |span| &self.text[span]).trim();
-        ProfileError::new(message.to_string(), format!("`{value}`"), place)
+        Error::input(format!("{value} does not fit: {}", message.replace('`', ""))).value(value).at(place)
     }
 }
 

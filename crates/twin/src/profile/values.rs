@@ -5,7 +5,7 @@ use toml::Value;
 
 use super::Profile;
 use super::limits::range_of;
-use crate::error::ProfileError;
+use bayop_core::Error;
 
 /// A replacement for one value of a profile.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,13 +26,14 @@ impl Profile {
 
     /// The same profile with some values replaced; keys as in [`Profile::values`], and those of
     /// words.
-    pub fn with_values(&self, overrides: &[(String, Override)]) -> Result<Self, ProfileError> {
+    pub fn with_values(&self, overrides: &[(String, Override)]) -> Result<Self, Error> {
         let mut value = self.to_value();
         for (key, replacement) in overrides {
             replace(&mut value, key, replacement)?;
         }
-        let profile = Self::deserialize(value)
-            .map_err(|e| ProfileError::new(e.message().trim(), "an override that does not fit", "overridden values"))?;
+        let profile = Self::deserialize(value).map_err(|e| {
+            Error::input(format!("a value does not fit: {}", e.message().trim())).at("overridden values")
+        })?;
         profile.check(&|key| format!("overridden values, key {key}"))?;
         Ok(profile)
     }
@@ -58,10 +59,12 @@ fn flatten(numbers: &mut Vec<(String, f64)>, key: String, value: &Value) {
     }
 }
 
-fn replace(root: &mut Value, key: &str, replacement: &Override) -> Result<(), ProfileError> {
+fn replace(root: &mut Value, key: &str, replacement: &Override) -> Result<(), Error> {
     let place = || format!("overridden values, key {key}");
     let unknown = || {
-        ProfileError::new("keys must be known", format!("`{key}`"), place())
+        Error::input(format!("there is no key {key} of a number or word"))
+            .value(key)
+            .at("overridden values")
             .hint("Profile.values() lists the keys of numbers")
     };
     let mut slot = root;
@@ -77,13 +80,13 @@ fn replace(root: &mut Value, key: &str, replacement: &Override) -> Result<(), Pr
         (Value::String(_), Override::Text(text)) => Value::String(text.clone()),
         (Value::Integer(_) | Value::Float(_), Override::Number(number)) => {
             if let Some(range) = range_of(key).filter(|range| !range.allows(*number)) {
-                return Err(ProfileError::new(range.rule(), number.to_string(), place()));
+                return Err(Error::cannot_use(number, range.rule()).at(place()));
             }
             if matches!(slot, Value::Integer(_)) { Value::Integer(*number as i64) } else { Value::Float(*number) }
         }
         (Value::Table(_) | Value::Array(_), _) => return Err(unknown()),
-        (_, Override::Text(text)) => return Err(ProfileError::new("must be a number", format!("\"{text}\""), place())),
-        (_, Override::Number(number)) => return Err(ProfileError::new("must be a word", number.to_string(), place())),
+        (_, Override::Text(text)) => return Err(Error::cannot_use(text, "it must be a number").at(place())),
+        (_, Override::Number(number)) => return Err(Error::cannot_use(number, "it must be a word").at(place())),
     };
     Ok(())
 }

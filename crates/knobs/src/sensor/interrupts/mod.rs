@@ -8,8 +8,8 @@ mod queue;
 use super::nic;
 use super::reading::{Quantity, Sample};
 use super::text::quote;
-use crate::error::{Error, Result};
 use crate::host::Host;
+use bayop_core::{Error, Result};
 
 const FILE: &str = "proc/interrupts";
 const INTERRUPTS: Quantity = Quantity::counter("interrupts", "1");
@@ -49,7 +49,7 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
             }
         }
         Err(error) => {
-            sample.add(INTERRUPTS, "machine", &source, Err(error.at(&source)));
+            sample.add(INTERRUPTS, "machine", &source, Err(error));
         }
     }
 }
@@ -72,8 +72,9 @@ fn irqs(host: &Host, device: String) -> Device {
 /// # Errors
 /// The header names no CPU, or a wanted row has no number for each.
 fn parse(text: &str, wanted: impl Fn(u32) -> bool) -> Result<Vec<Interrupt<'_>>> {
-    let malformed =
-        |line: &str| Error::unsupported("an interrupt's row has one number for each CPU").value(quote(line));
+    let malformed = |line: &str| {
+        Error::malformed(quote(line), "an interrupt's row must have one number for each CPU").at(format!("/{FILE}"))
+    };
     let mut lines = text.lines();
     let header = lines.next().unwrap_or_default();
     let cpus = header.split_ascii_whitespace().count();

@@ -8,8 +8,8 @@ use super::super::attribute::Attribute;
 use super::super::counter::EnergyCounter;
 use super::integral::Integral;
 use super::{Channel, Input, Look, Method};
-use crate::error::{Error, Result};
 use crate::host::Host;
+use bayop_core::{Error, Result};
 
 const CLASS: &str = "sys/class/hwmon";
 const UJ_PER_J: f64 = 1e6;
@@ -47,7 +47,7 @@ pub(super) fn channels(host: &Host, named: &[String]) -> Result<Vec<Channel>> {
         let known = sensors.iter().map(|sensor| sensor.at.as_str()).collect::<Vec<_>>().join(", ");
         let hint =
             if known.is_empty() { "this machine has none".to_owned() } else { format!("this machine has {known}") };
-        return Err(Error::input("`inputs` names hwmon inputs").value(unknown).at("power.inputs").hint(hint));
+        return Err(Error::cannot_use(unknown, "`inputs` must name hwmon inputs").at("power.inputs").hint(hint));
     }
     let counted: Vec<bool> = sensors.iter().map(|sensor| is_counted(sensor, &sensors, named)).collect();
     Ok(sensors.into_iter().zip(counted).map(|(sensor, counted)| sensor.channel(counted)).collect())
@@ -108,10 +108,8 @@ fn stem(file: &str) -> Option<String> {
 
 fn device_name(host: &Host, folder: &str) -> String {
     let device = if folder.ends_with("/device") { folder.to_owned() } else { format!("{folder}/device") };
-    let target = std::fs::canonicalize(host.path(&device)).ok();
-    target
-        .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
-        .unwrap_or_else(|| folder.rsplit('/').find(|name| name.starts_with("hwmon")).unwrap_or("hwmon").to_owned())
+    let target = host.target(&device);
+    target.unwrap_or_else(|| folder.rsplit('/').find(|name| name.starts_with("hwmon")).unwrap_or("hwmon").to_owned())
 }
 
 /// What the kernel's documentation says of the driver's inputs.

@@ -11,8 +11,8 @@ mod vendor;
 use std::fmt::Debug;
 
 use super::reading::{Quantity, Sample};
-use crate::error::{Error, Result};
 use crate::host::Host;
+use bayop_core::{Error, Result};
 
 pub use options::{Method, Model, Options, Order, Scaling};
 
@@ -56,7 +56,7 @@ struct Channel {
 
 impl Channel {
     fn new(at: String, source: String, method: Method, counted: bool, input: impl Input + 'static) -> Self {
-        let look = Err(Error::unsupported("the sensor has been read"));
+        let look = Err(Error::unsupported("the sensor has not been read yet"));
         Self { at, source, method, counted, input: Box::new(input), look }
     }
 
@@ -208,7 +208,7 @@ impl Power {
 }
 
 fn none() -> Error {
-    Error::unsupported("the machine has a power meter that may be used").at("power").hint(
+    Error::unsupported("this machine has no power meter that BayOp could use").at("power").hint(
         "modprobe intel_rapl_msr, xgene_hwmon or acpi_power_meter; or give idle_w and busy_w under [power.model] for \
              an estimate from utilization",
     )

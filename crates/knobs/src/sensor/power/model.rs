@@ -4,8 +4,8 @@ use super::super::attribute::Attribute;
 use super::super::cpu::{self, Times};
 use super::super::frequency;
 use super::{Input, Look, Model};
-use crate::error::Result;
 use crate::host::Host;
+use bayop_core::Result;
 
 /// The estimate, kept up to date.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use super::super::attribute::Attribute;
 use super::super::counter::EnergyCounter;
 use super::vendor::{self, Vendor};
 use super::{Channel, Input, Look, Method};
-use crate::error::{Error, Result};
 use crate::host::Host;
+use bayop_core::{Error, Result};
 
 /// The energy counter takes the low 32 bits of its register.
 const PERIOD: u64 = 1 << 32;
@@ -69,8 +69,8 @@ impl Package {
         let mut bytes = [0; 8];
         match self.msr.read_at(host, &mut bytes, register)? {
             8 => Ok(u64::from_le_bytes(bytes)),
-            length => Err(Error::unsupported(format!("register {register:#x} is read as 8 bytes"))
-                .value(length)
+            length => Err(Error::unsupported(format!("register {register:#x} has {length} bytes"))
+                .rule("a register must have 8 bytes")
                 .at(self.msr.source())),
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use bayop_core::{Error, Result};
 
 /// One way to find the energy of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,10 +96,10 @@ impl Options {
     pub fn check(&self) -> Result<()> {
         let methods = self.methods();
         if methods.is_empty() {
-            return Err(Error::input("`meter` names at least one method").at("power.meter"));
+            return Err(Error::input("`meter` names no method").rule("it must name at least one").at("power.meter"));
         }
         if let Some(twice) = methods.iter().enumerate().find(|(index, method)| methods[..*index].contains(method)) {
-            return Err(Error::input("`meter` names each method once").value(twice.1).at("power.meter"));
+            return Err(Error::input(format!("`meter` names {} twice", twice.1)).at("power.meter"));
         }
         self.model.as_ref().map_or(Ok(()), Model::check)
     }
@@ -117,16 +117,15 @@ impl Model {
     fn check(&self) -> Result<()> {
         let Self { idle_w, busy_w, frequency } = *self;
         if !(idle_w.is_finite() && busy_w.is_finite() && 0.0 <= idle_w && idle_w <= busy_w) {
-            return Err(Error::input("0 <= idle_w <= busy_w")
-                .value(format!("idle_w = {idle_w}, busy_w = {busy_w}"))
-                .at("power.model"));
+            let given = format!("idle_w = {idle_w}, busy_w = {busy_w}");
+            return Err(Error::cannot_use(given, "idle_w must be from 0 to busy_w").at("power.model"));
         }
         match frequency {
             Some(Scaling { busy_mhz, .. }) if !(busy_mhz.is_finite() && busy_mhz > 0.0) => {
-                Err(Error::input("busy_mhz > 0").value(busy_mhz).at("power.model.frequency"))
+                Err(Error::cannot_use(busy_mhz, "busy_mhz must be positive").at("power.model.frequency"))
             }
             Some(Scaling { exponent, .. }) if !(0.0..=3.0).contains(&exponent) => {
-                Err(Error::input("0 <= exponent <= 3").value(exponent).at("power.model.frequency"))
+                Err(Error::cannot_use(exponent, "exponent must be from 0 to 3").at("power.model.frequency"))
             }
             _ => Ok(()),
         }

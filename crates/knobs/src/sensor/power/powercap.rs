@@ -11,8 +11,8 @@ use super::super::attribute::Attribute;
 use super::super::counter::EnergyCounter;
 use super::vendor::{self, Vendor};
 use super::{Channel, Input, Look, Method};
-use crate::error::Result;
 use crate::host::Host;
+use bayop_core::Result;
 
 const CLASS: &str = "sys/class/powercap";
 const UJ_PER_J: f64 = 1e6;

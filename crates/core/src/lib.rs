@@ -1,0 +1,14 @@
+//! What every crate of BayOp shares: the [error](Error).
+
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+mod error;
+#[cfg(feature = "std")]
+mod file;
+mod quote;
+
+pub use error::{Error, Kind, Result};
+#[cfg(feature = "std")]
+pub use file::reason;
