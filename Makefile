@@ -7,7 +7,7 @@ RELEASE = $(or $(CARGO_TARGET_DIR),target)/release
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live lab test test-all lint format lock extras probe deb clean
+.PHONY: help demo live lab test test-slow test-pages test-all lint format lock extras probe deb man clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -16,7 +16,7 @@ demo: $(VENV)/.built  ## Tune a simulated day of memcached and write a report
 	$(BIN)/bayop demo --out build/demo
 
 live: $(VENV)/.built  ## Tune a real memcached on this machine, in namespaces of its own (needs root)
-	requirements/install-live
+	requirements/install-packages live
 	cargo build --release --locked --quiet --package bayop-agent
 	$(BIN)/bayop live --agent-program $(RELEASE)/bayop-agent --out build/live
 
@@ -25,12 +25,28 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 	cargo build --package bayop-agent --release --locked --quiet
 	$(BIN)/python -m lab --agent $(RELEASE)/bayop-agent
 
-test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked slow
-	cargo test --workspace --release --locked --quiet
-	BAYOP_AGENT=$(abspath $(RELEASE)/bayop-agent) $(BIN)/python -m pytest -m "not slow"
+test test-slow test-pages: export BAYOP_AGENT_PROGRAM = $(abspath $(RELEASE)/bayop-agent)
+test test-slow test-pages: export BAYOP_SKIPPED = $(CURDIR)/build/skipped
+PYTEST := $(BIN)/python -m pytest
+# Many tests wait for a real agent or server, so that four of them keep two cores busy.
+SIDE_BY_SIDE := --numprocesses 4 --dist loadgroup
 
-test-all: test  ## Run every test
-	BAYOP_AGENT=$(abspath $(RELEASE)/bayop-agent) $(BIN)/python -m pytest -m slow
+test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked slow; say what did not run, and why
+	requirements/install-packages --or-go-on test
+	mkdir -p build && rm -f build/skipped
+	cargo test --workspace --release --locked --quiet
+	$(PYTEST) -m "not slow and not alone" $(SIDE_BY_SIDE)
+	$(PYTEST) -m "not slow and alone"
+	@$(BIN)/python -m bayop.testing.needs build/skipped
+
+test-slow: test  ## Run the tests and those marked slow, but for the slow blocks of the documentation
+	$(PYTEST) -m slow --ignore tests/pages
+	@$(BIN)/python -m bayop.testing.needs build/skipped
+
+test-pages: $(VENV)/.built  ## Run the slow blocks of README and docs
+	$(PYTEST) -m slow tests/pages
+
+test-all: test-slow test-pages  ## Run every test
 
 lint: $(VENV)/.built  ## Run every linter; a warning is an error
 	cargo fmt --all --check
@@ -52,6 +68,9 @@ extras: $(VENV)/.built  ## Add the papers' optimizer (brings PyTorch) and Ray
 probe:  ## Build the eBPF latency probe, target/release/bayop-probe (needs clang)
 	@./requirements/check-ebpf-toolchain
 	cargo build --package bayop-probe --features ebpf --release --locked --quiet
+
+man: $(VENV)/.built  ## Write the manual pages of every verb into build/man/man1
+	$(BIN)/python -m bayop.cli.man_pages build/man/man1
 
 lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requirements/
 	$(BIN)/python -m pip install --quiet uv
