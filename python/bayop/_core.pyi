@@ -6,13 +6,15 @@ from os import PathLike
 from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
 __all__ = [
-    "LoadError",
+    "Error",
     "LoadReport",
     "Profile",
-    "ProfileError",
     "__version__",
     "driver_rules",
     "examine",
+    "find_knobs",
+    "find_nics",
+    "find_services",
     "knob_catalogue",
     "load_arrivals",
     "load_choose",
@@ -21,29 +23,35 @@ __all__ = [
     "load_run",
     "load_trace_counts",
     "load_trace_times",
+    "record_machine",
     "simulate",
+    "unpack_machine",
 ]
 
 __version__: str
 
-class ProfileError(ValueError):
-    """A profile, setting or run that cannot be used."""
+class Error(Exception):
+    """What the core can't do."""
 
-    rule: str
+    kind: str
+    """Whose fault it is: `input`, `failed`, `unsupported` or `drift`."""
+    wrong: str | None
+    """What happened; None when that is just a value that can't be used."""
+    rule: str | None
     """What must hold."""
-    value: str
+    value: str | None
     """What was given."""
-    place: str
-    """File, line and key, as far as known."""
-    hint: str
-    """What to do about it; may be empty."""
+    place: str | None
+    """File, line and key, a field of the plan, or a server, as far as known."""
+    hint: str | None
+    """What to do about it."""
 
 @final
 class Profile:
     """A parsed profile: a machine, an operating system and an application."""
 
     def __new__(cls, toml: str, source: str = "profile") -> Profile:
-        """Parse TOML text; `source` names it in errors. Raises ProfileError."""
+        """Parse TOML text; `source` names it in errors. Raises Error."""
 
     @property
     def name(self) -> str:
@@ -73,7 +81,7 @@ class Profile:
         """Every number by its dotted key, such as `machine.idle_states.2.exit_latency_us`."""
 
     def with_values(self, values: Mapping[str, float | str]) -> Profile:
-        """The same profile with some values replaced. Raises ProfileError."""
+        """The same profile with some values replaced. Raises Error."""
 
     def to_toml(self) -> str:
         """TOML text of the profile, without comments."""
@@ -149,7 +157,7 @@ def simulate(profile: Profile, runs: Sequence[Run], *, threads: int = 1) -> list
     """Simulate every run; one measurement for each, in order.
 
     Releases the interpreter meanwhile; Ctrl-C interrupts. Results do not depend on `threads`.
-    Raises ProfileError for the first run that cannot be simulated.
+    Raises Error for the first run that cannot be simulated.
     """
 
 @type_check_only
@@ -203,20 +211,6 @@ class DriverRule(TypedDict):
 
 def driver_rules() -> list[DriverRule]:
     """What network drivers make of the coalescing parameters, in the order of the catalogue."""
-
-class LoadError(Exception):
-    """A plan that cannot be run, or a server that cannot be loaded."""
-
-    fault: Literal["plan", "server", "machine"]
-    """Whose fault it is."""
-    rule: str
-    """What must hold."""
-    value: str
-    """What was given."""
-    place: str
-    """A field of the plan, or a server."""
-    hint: str
-    """What to do about it; may be empty."""
 
 @type_check_only
 class LoadCounts(TypedDict):
@@ -274,7 +268,7 @@ class LoadReport:
 
     @staticmethod
     def from_json(text: str) -> LoadReport:
-        """Read what `to_json` wrote. Raises LoadError."""
+        """Read what `to_json` wrote. Raises Error."""
 
     def to_json(self) -> str:
         """As JSON, for another machine."""
@@ -332,23 +326,23 @@ class LoadReport:
         """Intended, sent and received time of every answered request: native 64-bit integers, in ns since the start."""
 
 def load_preload(plan: str) -> Stored:
-    """Store every record of a plan (JSON) in every server, and read it back. Raises LoadError."""
+    """Store every record of a plan (JSON) in every server, and read it back. Raises Error."""
 
 def load_run(plan: str, *, stop: Callable[[], bool] | None = None) -> LoadReport:
     """Run a plan (JSON).
 
     Releases the interpreter meanwhile. Ctrl-C ends the load, as does `stop`, which is asked twenty times a second, when
-    it returns true; the report says so. Raises LoadError.
+    it returns true; the report says so. Raises Error.
     """
 
 def load_draw(distribution: str, count: int, seed: int) -> list[float]:
-    """Numbers from a distribution, as the sizes and gaps of a plan are drawn. Raises LoadError."""
+    """Numbers from a distribution, as the sizes and gaps of a plan are drawn. Raises Error."""
 
 def load_choose(popularity: str, records: int, count: int, seed: int) -> list[int]:
-    """Records as a popularity chooses them. Raises LoadError."""
+    """Records as a popularity chooses them. Raises Error."""
 
 def load_arrivals(plan: str, thread: int, count: int) -> list[int]:
-    """The first intended send times of one thread of a plan, in ns since the start of the run. Raises LoadError."""
+    """The first intended send times of one thread of a plan, in ns since the start of the run. Raises Error."""
 
 @type_check_only
 class Finding(TypedDict):
@@ -365,14 +359,50 @@ class Finding(TypedDict):
     remedy: str | None
     """What to do; None when there is nothing to do."""
 
-def examine(*, root: PathLike[str] | str | None = None, socket: PathLike[str] | str | None = None) -> list[Finding]:
-    """What this machine lets BayOp control and measure, and what is missing. Reads only.
+def examine(*, root: PathLike[str] | str | None = None) -> list[Finding]:
+    """What this machine, or a recorded one, lets BayOp control and measure, and what is missing. Reads only."""
 
-    `root` is a recorded machine in place of this one; `socket` is where an agent is expected to listen.
-    """
+@type_check_only
+class FoundKnob(TypedDict):
+    """One knob in one place."""
+
+    id: str
+    """Such as `nic.rx_usecs`."""
+    at: str
+    """Such as `eth0`."""
+    steps: tuple[float, float, float] | None
+    """The least and greatest value and their step, in the knob's unit; None where it takes a list of values."""
+
+def find_knobs(*, root: PathLike[str] | str | None = None) -> list[FoundKnob]:
+    """The knobs of this machine, or of a recorded one. Reads only."""
+
+@type_check_only
+class Nic(TypedDict):
+    """A network device that is no loopback."""
+
+    name: str
+    """Such as `eth0`."""
+    driver: str | None
+    """None for a device without hardware."""
+    has_default_route: bool
+    """Whether the default route leads through it, or through one that it is part of."""
+    rx_packets: int
+    """What it has received since it is up."""
+
+def find_nics(*, root: PathLike[str] | str | None = None) -> list[Nic]:
+    """The network devices of this machine, or of a recorded one: that of the default route first."""
+
+def find_services(*, root: PathLike[str] | str | None = None) -> list[tuple[str, int]]:
+    """The servers that listen and that the load generator can speak to: process name and TCP port."""
+
+def record_machine(*, root: PathLike[str] | str | None = None) -> str:
+    """What BayOp sees of this machine, or of a recorded one, in the format of `tests/machines`, without comments."""
+
+def unpack_machine(text: str, folder: PathLike[str] | str) -> None:
+    """Writes a recorded machine's files into a folder. Raises ValueError, with the line at fault."""
 
 def load_trace_counts(path: str | PathLike[str], bin_s: float) -> list[int]:
-    """Requests of a recorded trace (CSV, time in s first; also .zst) in each complete bin. Raises LoadError."""
+    """Requests of a recorded trace (CSV, time in s first; also .zst) in each complete bin. Raises Error."""
 
 def load_trace_times(path: str | PathLike[str], most: int) -> list[float]:
-    """Times of the first requests of a recorded trace, in s since the first one. Raises LoadError."""
+    """Times of the first requests of a recorded trace, in s since the first one. Raises Error."""

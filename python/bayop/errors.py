@@ -1,28 +1,47 @@
-"""One shape for everything that can go wrong: the rule, the offending value, where it came from, what to do.
+"""One shape for everything that can go wrong: what is wrong, the rule, where it came from, what to do.
 
-Every error that BayOp raises on purpose is a `BayopError`. The command line prints it in two lines and exits with
-its `exit_code`; nobody ever sees a traceback for bad input.
+Every error that BayOp raises on purpose is a `BayopError`. The command line prints it in two lines, or under `--json`
+as an object, and exits with its `exit_code`; nobody ever sees a traceback for bad input.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+import errno
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+if TYPE_CHECKING:
+    from bayop import _core
 
 
 class BayopError(Exception):
-    """A rule that does not hold.
+    """Something that can't be done.
 
     Args:
-        rule: What must hold, as one sentence without a full stop ("an SLO names a quantile and a limit with a unit").
-        value: The offending value as the user would recognise it; omitted when there is none.
-        place: Where the value came from: a flag, a file with line and column, a knob id.
+        rule: What must hold, as one sentence with "must" and without a full stop ("a limit must be positive"); None
+            where `wrong` alone says it.
+        wrong: What happened ("cannot read nope.csv: no such file"); None where that is just a value that can't be used.
+        value: The offending value as the user would recognise it; None when there is none.
+        place: Where it came from: a flag, a file with line and column, a knob id.
         hint: What to do about it.
     """
 
     exit_code: ClassVar[int] = 1
+    kind: ClassVar[str] = "failed"
 
-    def __init__(self, rule: str, *, value: object = None, place: str | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        rule: str | None = None,
+        *,
+        wrong: str | None = None,
+        value: object = None,
+        place: str | None = None,
+        hint: str | None = None,
+    ) -> None:
         self.rule = rule
+        self.wrong = wrong
         self.value = value
         self.place = place
         self.hint = hint
@@ -30,29 +49,70 @@ class BayopError(Exception):
 
     @property
     def message(self) -> str:
-        """The error on one line: place, rule, value."""
-        prefix = f"{self.place}: " if self.place else ""
-        suffix = f", but got {self.value!r}" if self.value is not None else ""
-        return f"{prefix}{self.rule}{suffix}"
+        """The error on one line: what is wrong, the rule, and the place, unless what is wrong names it."""
+        parts = [self.wrong or ("" if self.value is None else f"cannot use {self.value!r}"), self.rule or ""]
+        said = ("; " if self.wrong else ": ").join(part for part in parts if part)
+        named = self.wrong and self.place and re.search(rf"(?<![\w-]){re.escape(self.place)}(?![\w-])", self.wrong)
+        return f"{said} ({self.place})" if self.place and not named else said
 
-    def at(self, place: str) -> BayopError:
+    @classmethod
+    def of(cls, error: BayopError | _core.Error) -> Self:
+        """Another error, of the compiled core or of another class, as one of this class."""
+        return cls(error.rule, wrong=error.wrong, value=error.value, place=error.place, hint=error.hint)
+
+    def at(self, place: str) -> Self:
         """The same error with a place, for callers that know where the value came from; a known place is kept."""
-        return type(self)(self.rule, value=self.value, place=self.place or place, hint=self.hint)
+        return self.but(place=self.place or place)
+
+    def but(self, **parts: Any) -> Self:  # noqa: ANN401 -- the arguments of the constructor
+        """The same error with other parts."""
+        known = {name: getattr(self, name) for name in ("rule", "wrong", "value", "place", "hint")}
+        return type(self)(**(known | parts))
+
+    def to_json(self) -> dict[str, object]:
+        """The error as the event that programs get; docs/reference/events.md."""
+        value = None if self.value is None else str(self.value)
+        more = {"rule": self.rule, "value": value, "place": self.place, "hint": self.hint}
+        return {"event": "error", "kind": self.kind, "message": self.message, **more, "exit_code": self.exit_code}
 
 
 class InputError(BayopError):
     """Bad usage or input of any kind: exit code 2."""
 
     exit_code = 2
+    kind = "input"
 
 
 class DriftError(BayopError):
     """What is applied is not what was asked: exit code 3."""
 
     exit_code = 3
+    kind = "drift"
 
 
 class UnsupportedError(BayopError):
     """This machine or installation can't do it: exit code 4."""
 
     exit_code = 4
+    kind = "unsupported"
+
+
+def unreadable(path: Path | str, error: Exception, *, place: str | None = None) -> InputError:
+    """The error for a file that can't be read."""
+    return InputError(wrong=f"cannot read {path}: {reason(error)}", place=place or str(path))
+
+
+def unwritable(path: Path | str, error: Exception, *, place: str | None = None) -> InputError:
+    """The error for a file or folder that can't be written."""
+    return InputError(wrong=f"cannot write {path}: {reason(error)}", place=place or str(path))
+
+
+def reason(error: Exception) -> str:
+    """Why a file can't be used, in a few words ("no such file")."""
+    if isinstance(error, UnicodeError):
+        return "it is not text in UTF-8"
+    if isinstance(error, OSError) and error.errno:
+        words = "no such file" if error.errno == errno.ENOENT else os.strerror(error.errno)
+    else:
+        words = str(error).partition("\n")[0] or type(error).__name__
+    return words[:1].lower() + words[1:]

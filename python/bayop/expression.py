@@ -84,7 +84,7 @@ class Expression:
         parser = _Parser(text)
         node = parser.whole()
         if not parser.names - {"slo_us"}:
-            raise InputError("an objective names at least one measured quantity", value=text, hint=_names_hint())
+            raise InputError("an objective must name at least one measured quantity", value=text, hint=_names_hint())
         return cls(text=text, names=frozenset(parser.names), _evaluate=node.evaluate)
 
     def __call__(self, quantities: Mapping[str, Values]) -> Values:
@@ -121,9 +121,9 @@ class _Parser:
             match = _TOKEN.match(text, position)
             if match is None or match.end() == position:
                 at = end - len(text[position:end].lstrip())
-                raise self._error("this character has no meaning in an objective", at, value=text[at])
+                raise self._error("every character must have a meaning in an objective", at, value=text[at])
             if len(self._tokens) == _MAX_TOKENS:
-                raise self._error(f"an objective has at most {_MAX_TOKENS} words and signs", position)
+                raise self._error(f"an objective must have at most {_MAX_TOKENS} words and signs", position)
             if match["number"] is not None:
                 self._tokens.append(("number", match["number"] + " " + match["unit"], match.start("number")))
             elif match["name"] is not None:
@@ -138,13 +138,13 @@ class _Parser:
         node = self._sum()
         kind, token, at = self._peek()
         if kind != "end":
-            raise self._error(f"an operator is expected before {token.strip()!r}", at)
+            raise self._error(f"there must be an operator before {token.strip()!r}", at)
         return node
 
     def _sum(self) -> _Node:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise self._error(f"an objective nests at most {_MAX_DEPTH} parentheses", self._peek()[2])
+            raise self._error(f"an objective must nest at most {_MAX_DEPTH} parentheses", self._peek()[2])
         left = self._product()
         while (op := self._take("+", "-")) is not None:
             symbol, at = op
@@ -161,7 +161,7 @@ class _Parser:
             right = self._signed()
             times = op[0] == "*"
             if not times and right.constant == 0.0:
-                raise self._error("a divisor is not zero", op[1])
+                raise self._error("a divisor must not be zero", op[1])
             dimension = _combine(left.dimension, right.dimension, 1 if times else -1)
             left = _binary(dimension, np.multiply if times else np.divide, left, right)
         return left
@@ -184,7 +184,7 @@ class _Parser:
         sign = self._take("-")
         exponent = self._atom()
         if exponent.constant is None or exponent.dimension != _PURE:
-            raise self._error("an exponent is a plain number", op[1])
+            raise self._error("an exponent must be a plain number", op[1])
         power = -exponent.constant if sign else exponent.constant
         x, y, z = base.dimension
         return _Node((x * power, y * power, z * power), lambda q: np.power(base.evaluate(q), power))
@@ -199,7 +199,7 @@ class _Parser:
             node = self._sum()
             self._expect(")")
             return node
-        raise self._error("a number, a quantity or '(' is expected", at)
+        raise self._error("there must be a number, a quantity or '(' here", at)
 
     def _number(self, token: str, at: int) -> _Node:
         number, _, unit = token.partition(" ")
@@ -207,15 +207,15 @@ class _Parser:
             dimension = _DIMENSIONS[dimension_of(unit)] if unit else _PURE
             value = base_value(float(number), unit) if unit else float(number)
         except InputError as error:
-            raise self._error(error.rule, at, value=unit, hint=error.hint) from error
+            raise error.but(value=unit, place=_place(at)) from error
         if not math.isfinite(value):
-            raise self._error("a number is finite", at, value=number)
+            raise self._error("a number must be finite", at, value=number)
         return _Node(dimension, lambda _: value, value)
 
     def _quantity(self, name: str, at: int) -> _Node:
         unit = "us" if _QUANTILE.fullmatch(name) else _QUANTITY_UNITS.get(name)
         if unit is None:
-            raise self._error("the quantity is unknown", at, value=name, hint=_names_hint())
+            raise InputError(wrong=f"there is no quantity {name!r}", value=name, place=_place(at), hint=_names_hint())
         self.names.add(name)
         if not unit:
             return _Node(_PURE, lambda q: q[name])
@@ -225,20 +225,21 @@ class _Parser:
     def _call(self, name: str, at: int) -> _Node:
         known = _FUNCTIONS.get(name)
         if known is None:
-            raise self._error("the function is unknown", at, value=name, hint="functions: " + ", ".join(_FUNCTIONS))
+            hint = "functions: " + ", ".join(_FUNCTIONS)
+            raise InputError(wrong=f"there is no function {name!r}", value=name, place=_place(at), hint=hint)
         arity, function = known
         arguments = [self._sum()]
         while self._take(","):
             arguments.append(self._sum())
         self._expect(")")
         if len(arguments) != arity:
-            raise self._error(f"{name} takes {arity} argument{'s' * (arity > 1)}", at, value=len(arguments))
+            raise self._error(f"{name} must have {arity} argument{'s' * (arity > 1)}", at, value=len(arguments))
         first = arguments[0].dimension
         if not all(_same(a.dimension, first) for a in arguments) or (
             name in {"log", "exp"} and not _same(first, _PURE)
         ):
             raise self._error(
-                f"the arguments of {name} have the wrong dimension",
+                f"the arguments of {name} must have the right dimension",
                 at,
                 hint="divide by a unit first: p99_us / 1us",
             )
@@ -262,15 +263,20 @@ class _Parser:
 
     def _expect(self, operator: str) -> None:
         if self._take(operator) is None:
-            raise self._error(f"{operator!r} is expected", self._peek()[2])
+            raise self._error(f"there must be a {operator!r} here", self._peek()[2])
 
     def _error(self, rule: str, at: int, *, value: object = None, hint: str | None = None) -> InputError:
         return InputError(
             rule,
             value=value if value is not None else self.text,
-            place=f"objective, column {at + 1}",
+            place=_place(at),
             hint=hint,
         )
+
+
+def _place(at: int) -> str:
+    """Where in an objective something stands."""
+    return f"objective, column {at + 1}"
 
 
 def _binary(dimension: Dimension, function: Callable[..., Values], left: _Node, right: _Node) -> _Node:

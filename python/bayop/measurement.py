@@ -29,7 +29,7 @@ class Measurement:
     def __post_init__(self) -> None:
         for name, value in self.quantities.items():
             if not math.isfinite(value):
-                raise InputError("a measured quantity is a finite number or absent", value=value, place=name)
+                raise InputError("a measured quantity must be a finite number or absent", value=value, place=name)
 
     @property
     def censored(self) -> bool:
@@ -52,5 +52,5 @@ class Measurement:
         value = self.quantities.get(name)
         if value is None:
             measured = ", ".join(sorted(self.quantities))
-            raise InputError(f"the target measures no {name}", hint=f"it measures {measured}")
+            raise InputError(wrong=f"the target does not measure {name}", hint=f"it measures {measured}")
         return value

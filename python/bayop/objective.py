@@ -59,7 +59,7 @@ class Objective:
             return cls(text, Expression.parse(template.format(q=slo.quantity)), slo, constrained)
         if text.isidentifier() and "_" not in text and not is_quantity(text):
             raise InputError(
-                "an objective is a name or an expression",
+                "an objective must be a name or an expression",
                 value=text,
                 hint=f"names: {', '.join(OBJECTIVES)}; an expression: 'power_w * p99_us'",
             )

@@ -111,7 +111,7 @@ def check_problem(target: Target, problem: Problem, max_trials: int) -> None:
         InputError: no trial is allowed, or the target does not measure what the SLO or the objective names.
     """
     if max_trials < 1:
-        raise InputError("a search has at least one trial", value=max_trials, place="max_trials")
+        raise InputError("a search must have at least one trial", value=max_trials, place="max_trials")
     check_measured(target, problem.objective)
 
 
@@ -125,7 +125,7 @@ def check_measured(server: Server, objective: Objective) -> None:
         missing = sorted(named - server.quantities)
         if missing:
             raise InputError(
-                f"the target measures what the {place} names",
+                wrong=f"the target does not measure {', '.join(missing)}, which the {place} names",
                 value=", ".join(missing),
                 place=place,
                 hint=f"{server.description} measures {', '.join(sorted(server.quantities))}",
@@ -137,7 +137,7 @@ def _check_value(objective: Objective, measurement: Measurement) -> None:
     value = objective.of(measurement)
     if not math.isfinite(value):
         raise InputError(
-            f"the objective {objective.name!r} is a finite number in the first trial",
+            f"the objective {objective.name!r} must be a finite number in the first trial",
             value=value,
             place="objective",
             hint="look at its logarithms, roots, powers and divisors",

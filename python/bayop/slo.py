@@ -48,12 +48,12 @@ class Slo:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.quantile < 1.0:
-            raise InputError("an SLO's quantile lies between p0 and p100", value=self.quantile, hint=_HINT)
+            raise InputError("an SLO's quantile must lie between p0 and p100", value=self.quantile, hint=_HINT)
         if "." in _percent(self.quantile) and self.quantile < 0.1:
             # p9.9 would be read from the column p99_us.
-            raise InputError("an SLO's quantile below p10 is a whole number", value=self.quantile, hint=_HINT)
+            raise InputError("an SLO's quantile below p10 must be a whole number", value=self.quantile, hint=_HINT)
         if not (math.isfinite(self.limit_us) and self.limit_us > 0.0):
-            raise InputError("an SLO's limit is a positive time", value=self.limit_us, hint=_HINT)
+            raise InputError("an SLO's limit must be a positive time", value=self.limit_us, hint=_HINT)
 
     @classmethod
     def parse(cls, text: str) -> Slo:
@@ -64,11 +64,12 @@ class Slo:
         """
         match = _SLO.fullmatch(text)
         if match is None:
-            raise InputError("an SLO is a latency quantile and a limit", value=text, hint=_HINT)
+            raise InputError("an SLO must be a latency quantile and a limit", value=text, hint=_HINT)
         try:
             limit_us = parse_quantity(match["limit"], "us", unit_required=True)
         except InputError as error:
-            raise InputError(f"the SLO {text!r} needs a time as its limit: {error.message}", hint=_HINT) from error
+            rule = f"an SLO must have a time as its limit ({error.wrong or error.rule})"
+            raise InputError(rule, value=text, hint=_HINT) from error
         return cls(quantile=float(match["digits"]) / 100.0, limit_us=limit_us)
 
     @property

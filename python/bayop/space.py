@@ -45,7 +45,9 @@ class Steps:
 
     def __post_init__(self) -> None:
         if not (self.step > 0 and self.low <= self.high and math.isfinite(self.high - self.low)):
-            raise InputError("a domain has low <= high and a positive step", value=(self.low, self.high, self.step))
+            raise InputError(
+                "a domain must have low <= high and a positive step", value=(self.low, self.high, self.step)
+            )
 
     def values(self) -> tuple[float, ...]:
         """All numbers of the domain, ascending."""
@@ -70,7 +72,7 @@ class Choices:
 
     def __post_init__(self) -> None:
         if not self.options or len(set(self.options)) != len(self.options):
-            raise InputError("a domain lists at least one value, each once", value=self.options)
+            raise InputError("a domain must list at least one value, each once", value=self.options)
 
     def values(self) -> tuple[Value, ...]:
         """All values of the domain."""
@@ -103,14 +105,14 @@ def parse_range(knob_id: str, numbers: str) -> Range:
     """
     parts = numbers.split(":")
     if not 2 <= len(parts) <= 3:
-        raise InputError("a range is LOW:HIGH or LOW:HIGH:STEP", value=numbers, hint="such as 0:1000:20")
+        raise InputError("a range must be LOW:HIGH or LOW:HIGH:STEP", value=numbers, hint="such as 0:1000:20")
     unit = unit_of(knob_id)
     try:
         low, high, *step = [parse_quantity(part, unit) if unit else float(part) for part in parts]
     except ValueError:
-        raise InputError("a range is made of numbers", value=numbers) from None
+        raise InputError("a range must be made of numbers", value=numbers) from None
     if not low <= high or (step and not step[0] > 0):
-        raise InputError("a range has LOW <= HIGH and a positive STEP", value=numbers)
+        raise InputError("a range must have LOW <= HIGH and a positive STEP", value=numbers)
     return Range(low, high, *step)
 
 
@@ -154,7 +156,7 @@ class Knob:
         try:
             value = parse_quantity(text, self.unit) if self.unit else float(text)
         except ValueError:
-            raise InputError(f"{self.id} takes {self.describe()}", value=text) from None
+            raise InputError(f"{self.id} must be {self.describe()}", value=text) from None
         except InputError as error:
             raise error.at(self.id) from error
         return self.check(value)
@@ -170,7 +172,7 @@ class Knob:
                 not isinstance(value, str) and not isinstance(known, str) and math.isclose(value, known)
             ):
                 return known
-        raise InputError(f"{self.id} takes {self.describe()}", value=value, hint=self._nearest(value))
+        raise InputError(f"{self.id} must be {self.describe()}", value=value, hint=self._nearest(value))
 
     def describe(self) -> str:
         """The domain for people: `2us to 400us in steps of 2us, or auto`."""
@@ -194,13 +196,13 @@ class Knob:
         if isinstance(self.domain, Choices):
             inside = tuple(n for n in self.numbers() if chosen.low <= n <= chosen.high)
             if chosen.step is not None or not inside:
-                rule = f"{self.id} takes {self.describe()}: a range has some of these, and no step"
+                rule = f"{self.id} must be {self.describe()}: a range has some of these, and no step"
                 raise InputError(rule, value=str(chosen), place=place)
             return replace(self, domain=Choices(inside))
         own = self.domain
         steps = Steps(chosen.low, chosen.high, own.step if chosen.step is None else chosen.step, own.reserved)
         if not (own.holds(steps.low) and steps.high <= own.high and _is_multiple(steps.step, own.step)):
-            raise InputError(f"{self.id} takes {self.describe()}", value=str(chosen), place=place)
+            raise InputError(f"{self.id} must be {self.describe()}", value=str(chosen), place=place)
         return replace(self, domain=steps)
 
     def _without(self, reserved: tuple[tuple[float, float], ...]) -> str:
@@ -227,7 +229,7 @@ class Space:
     def __post_init__(self) -> None:
         ids = [k.id for k in self.knobs]
         if not ids or len(set(ids)) != len(ids):
-            raise InputError("a space has at least one knob, each once", value=ids)
+            raise InputError("a space must have at least one knob, each once", value=ids)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -245,7 +247,7 @@ class Space:
                 return knob
         close = get_close_matches(knob_id, self.ids, n=1)
         hint = f"did you mean {close[0]}?" if close else f"this target has {', '.join(self.ids)}"
-        raise InputError("the knob is unknown here", value=knob_id, hint=hint)
+        raise InputError(wrong=f"there is no knob {knob_id!r} here", value=knob_id, hint=hint)
 
     def check(self, setting: Setting) -> Setting:
         """The setting as the domains spell it, with the knobs in this space's order.
@@ -258,7 +260,10 @@ class Space:
         missing = [k for k in self.ids if k not in setting]
         if missing:
             raise InputError(
-                "a setting has a value for every knob", value=dict(setting), hint=f"add {', '.join(missing)}"
+                "a setting must have a value for every knob",
+                wrong=f"{', '.join(missing)} is missing",
+                value=dict(setting),
+                hint=f"add {', '.join(missing)}",
             )
         return MappingProxyType({k.id: k.check(setting[k.id]) for k in self.knobs})
 
@@ -293,8 +298,7 @@ class Space:
         for knob in self.knobs:
             if knob.id not in knob_ids and not knob.auto:
                 raise InputError(
-                    f"a search over {', '.join(knob_ids)} alone leaves {knob.id} to the operating system",
-                    value=AUTO,
+                    wrong=f"a search over {', '.join(knob_ids)} alone would leave {knob.id} to the operating system",
                     place=knob.id,
                     hint=f"this target has no measurement with {knob.id} on auto; use another target, such as the twin",
                 )
@@ -316,7 +320,12 @@ def check_ranges(ranges: Mapping[str, Range], knob_ids: Sequence[str]) -> None:
     for knob_id in ranges:
         if knob_id not in knob_ids:
             hint = f"this search is over {', '.join(knob_ids)}"
-            raise InputError("a range is of a knob that is searched", place=f"range of {knob_id}", hint=hint)
+            raise InputError(
+                "a range must be of a knob that is searched",
+                wrong=f"{knob_id} is not searched",
+                place=f"range of {knob_id}",
+                hint=hint,
+            )
 
 
 def nic_and_cpu_space(rx_usecs: Steps | Choices, freq_mhz: Steps | Choices, *, auto: bool) -> Space:

@@ -49,6 +49,12 @@ _UNITS: Final[dict[str, tuple[str, float]]] = {
     "%": ("ratio", 1e-2),
 }
 
+# How people write a load: 600kqps, 600Krps, 600k/s, or just 600k.
+_RATE = re.compile(r"(?P<multiple>[kKM]?)(?i:qps|rps|/s)?")
+
+# The units of time that a number is brought to for people, in steps of a thousand.
+_TIMES: Final = ("ns", "us", "ms", "s")
+
 # How the unit is spelled at the end of a field's name, and the unit that it means.
 _NAME_SUFFIXES: Final[dict[str, str]] = {
     "usecs": "us",
@@ -61,7 +67,7 @@ _NAME_SUFFIXES: Final[dict[str, str]] = {
     "qps": "qps",
 }
 
-_QUANTITY = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-zµ%]*)\s*")
+_QUANTITY = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>[A-Za-zµ%/]*)\s*")
 
 
 def unit_of(name: str) -> str | None:
@@ -75,9 +81,10 @@ def convert(value: float, unit: str, to: str) -> float:
     Raises:
         InputError: a unit is unknown, or the two measure different things.
     """
-    (dimension, size), (to_dimension, to_size) = _lookup(unit), _lookup(to)
+    to_dimension, to_size = _lookup(to)
+    dimension, size = _lookup(unit, hint=_spellings(to_dimension))
     if dimension != to_dimension:
-        raise InputError(f"a {to_dimension} is expected here", value=f"{value:g}{unit}", hint=f"write it in {to}")
+        raise InputError(f"it must be a {to_dimension}", value=f"{value:g}{unit}", hint=f"write it in {to}")
     # Exact ratios keep round values exact: 1 ms is 1000 us, and not 1000.0000000000001.
     ratio = Fraction(repr(size)) / Fraction(repr(to_size))
     return value * ratio.numerator / ratio.denominator
@@ -87,7 +94,7 @@ def parse_quantity(text: str, to: str, *, unit_required: bool = False) -> float:
     """Reads a number with an optional unit and returns it in the unit `to`.
 
     Args:
-        text: What a person typed: `50us`, `0.5 ms`, `2.1GHz`, `600k` is not accepted (no unit), `600kqps` is.
+        text: What a person typed: `50us`, `0.5 ms`, `2.1GHz`; a load is `600kqps`, `600krps`, `600k/s` or `600k`.
         to: The unit of the result; a bare number is taken to be in it already.
         unit_required: Refuse a bare number, where guessing the unit would be dangerous.
 
@@ -97,13 +104,17 @@ def parse_quantity(text: str, to: str, *, unit_required: bool = False) -> float:
     # Keyboards have two letters for micro; the table has one.
     match = _QUANTITY.fullmatch(text.replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}"))
     if match is None:
-        raise InputError(f"a quantity is a number and a unit such as 50{to}", value=text)
+        raise InputError(f"a quantity must be a number and a unit such as 50{to}", value=text)
     number, unit = float(match["number"]), match["unit"]
+    if to == "qps" and unit and (rate := _RATE.fullmatch(unit)):
+        unit = rate["multiple"].replace("K", "k") + "qps"
     value = convert(number, unit, to) if unit else number
     if not math.isfinite(value):
-        raise InputError("a quantity is finite", value=text)
+        raise InputError("a quantity must be finite", value=text)
     if unit_required and not unit:
-        raise InputError("the unit is missing", value=text, hint=f"write it out, for example {match['number']}{to}")
+        raise InputError(
+            "a quantity must have a unit", value=text, hint=f"write it out, for example {match['number']}{to}"
+        )
     return value
 
 
@@ -121,13 +132,31 @@ def base_value(value: float, unit: str) -> float:
     return value * _lookup(unit)[1]
 
 
-def format_quantity(value: float, unit: str) -> str:
-    """`value` with its unit for people, without trailing zeros or an exponent: `500us`, `2100MHz`, `0.000001W`."""
-    return f"{Decimal(f'{value:.10g}'):f}{unit}"
+def format_quantity(value: float, unit: str, digits: int = 10) -> str:
+    """`value` with its unit for people, who can type it back: `500us`, `1.5ms`, `3s`, `2100MHz`, `0.000001W`.
+
+    A time comes in the unit in which it is shortest, and in its own where that is as short. Numbers have neither
+    trailing zeros nor an exponent, and at most `digits` significant digits.
+    """
+    units = (unit, *_TIMES) if unit in _TIMES else (unit,)
+    numbers = {to: _decimal(value if to == unit else convert(value, unit, to), digits) for to in units}
+    shortest = min(numbers, key=lambda to: len(numbers[to]))
+    return numbers[shortest] + shortest
 
 
-def _lookup(unit: str) -> tuple[str, float]:
+def _decimal(value: float, digits: int) -> str:
+    return f"{Decimal(repr(float(f'{value:.{digits}g}'))):f}".removesuffix(".0")
+
+
+def _lookup(unit: str, *, hint: str | None = None) -> tuple[str, float]:
     known = _UNITS.get(unit)
     if known is None:
-        raise InputError("the unit is unknown", value=unit, hint="known units: " + ", ".join(_UNITS))
+        raise InputError(
+            wrong=f"there is no unit {unit!r}", value=unit, hint=hint or "known units: " + ", ".join(_UNITS)
+        )
     return known
+
+
+def _spellings(dimension: str) -> str:
+    units = [unit for unit, (measured, _) in _UNITS.items() if measured == dimension]
+    return f"known units of {dimension}: " + ", ".join(units)

@@ -15,6 +15,9 @@ PORT: Final = 9617
 SOCKET: Final = "unix:/run/bayop/agent.sock"
 """The address of this machine's agent as its package installs it."""
 
+PREFIX: Final = "agent:"
+"""What an address begins with where it stands beside the names of other targets."""
+
 _HINT: Final = f"{SOCKET} on this machine, https://HOST:{PORT} on another"
 
 
@@ -59,21 +62,22 @@ class Credentials:
 
 
 def parse_address(text: str) -> Address:
-    """Reads `unix:/run/bayop/agent.sock` or `https://web1.example:9617`.
+    """Reads `unix:/run/bayop/agent.sock` or `https://web1.example:9617`; both may have `agent:` before them.
 
     Raises:
         InputError: neither of the two.
     """
+    text = text.removeprefix(PREFIX)
     scheme, _, rest = text.partition(":")
     if scheme == "unix" and rest.startswith("/"):
         return UnixAddress(rest)
     if scheme == "http":
-        raise InputError("an agent is reached over TCP only with mutual TLS", value=text, hint=_HINT)
+        raise InputError("an agent must be reached over TCP with mutual TLS, as https", value=text, hint=_HINT)
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise InputError("an agent's address can be read", value=text, hint=str(error)) from error
+        raise InputError(f"an agent's address must be a URL ({error})", value=text, hint=str(error)) from error
     if scheme != "https" or not host or parts.path not in ("", "/") or parts.query or parts.fragment or parts.username:
-        raise InputError("an agent's address is a Unix socket or an https host", value=text, hint=_HINT)
+        raise InputError("an agent's address must be a Unix socket or an https host", value=text, hint=_HINT)
     return HttpsAddress(host, PORT if port is None else port)

@@ -87,6 +87,10 @@ class AgentClient:
         rows = [{"requested_us": requested, "effective_us": effective} for requested, effective in points]
         self._transport.request("PUT", "/v1/calibration", {"device": device, "points": rows})
 
+    def calibrated(self) -> frozenset[str]:
+        """The NICs whose effective delays are known by a stored calibration."""
+        return self._get("/v1/calibration", lambda a: frozenset(str(map_["device"]) for map_ in a["calibrations"]))
+
     def _apply(self, body: Mapping[str, object]) -> messages.Applied:
         return self._post("/v1/apply", body, messages.applied)
 

@@ -95,7 +95,7 @@ class Lease:
 def lost(client: AgentClient, cause: BayopError) -> DriftError:
     """What a search says when it is cut off from the machine that it tunes."""
     return DriftError(
-        f"the agent grants its lease until the work is done ({cause.rule})",
+        wrong=f"the agent ended the lease before the work was done ({cause.message})",
         place=str(client.address),
         hint="nothing stays applied: the agent restores the machine when the lease ends, or when it starts again",
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from bayop import __version__
-from bayop.errors import UnsupportedError
+from bayop.errors import BayopError, UnsupportedError
 from bayop.space import Choices, Steps, Value
 
 T = TypeVar("T")
@@ -38,13 +38,41 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class Tenure:
+    """Somebody's hold on a machine: who, in its own words, and how long ago it began, in s."""
+
+    holder: str
+    age_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
-    """What an agent is doing."""
+    """What an agent is doing.
+
+    Attributes:
+        version: The agent's.
+        mode: How far it goes.
+        lease: Who may write now; None when nobody.
+        lease_ends_s: When the lease ends unless it is renewed, in s.
+        kept: Whether what is held stays without a lease.
+        applied_by: Whose setting is in effect; None when nothing was applied since the last restore.
+        held: The knobs that are held, or could not be restored.
+        damage: Why nothing may be applied before a person has looked at the machine.
+    """
 
     version: str
     mode: Literal["observe", "advise", "apply"]
-    lease_holder: str | None
+    lease: Tenure | None
+    lease_ends_s: float | None
+    kept: bool
+    applied_by: Tenure | None
     held: tuple[Held, ...]
+    damage: str | None
+
+    @property
+    def lease_holder(self) -> str | None:
+        """Who may write now, in its own words."""
+        return None if self.lease is None else self.lease.holder
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +198,7 @@ def decode(what: str, build: Callable[[Any], T], answer: object) -> T:
         return build(answer)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UnsupportedError(
-            f"the agent's answer to {what} has the shape that bayop {__version__} knows",
+            wrong=f"bayop {__version__} cannot read the agent's answer to {what} ({type(error).__name__}: {error})",
             value=f"{type(error).__name__}: {error}",
             hint="install the same version of bayop and bayop-agent",
         ) from error
@@ -182,7 +210,16 @@ def status(answer: Json) -> Status:
     held = tuple(
         Held(h["knob"], h["found"], h["requested"], h["effective"], h["state"], h["reason"]) for h in answer["held"]
     )
-    return Status(answer["version"], answer["mode"], None if lease is None else lease["holder"], held)
+    return Status(
+        version=answer["version"],
+        mode=answer["mode"],
+        lease=_tenure(lease),
+        lease_ends_s=None if lease is None else float(lease["expires_in_s"]),
+        kept=bool(answer["kept"]),
+        applied_by=_tenure(answer["applied_by"]),
+        held=held,
+        damage=answer["damage"],
+    )
 
 
 def knobs(answer: Json) -> MachineKnobs:
@@ -228,6 +265,10 @@ def findings(answer: Json) -> tuple[Finding, ...]:
     return tuple(Finding(f["check"], f["status"], f["found"], f["why"], f["remedy"]) for f in answer["findings"])
 
 
+def _tenure(answer: Json | None) -> Tenure | None:
+    return None if answer is None else Tenure(answer["holder"], float(answer["age_s"]))
+
+
 def _place(place: Json) -> Place:
     allowed = place["allowed"]
     return Place(
@@ -251,4 +292,4 @@ def _reason(error: Any) -> Any:  # noqa: ANN401 -- null, a sentence, or an error
     """An error inside an answer, on one line."""
     if not isinstance(error, dict):
         return error
-    return f"{error['rule']} ({error['place']})" if error["place"] else error["rule"]
+    return BayopError(error["rule"], wrong=error["wrong"], value=error["value"], place=error["place"]).message

@@ -14,7 +14,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Final
 
 from bayop.agent.address import Address, Credentials, HttpsAddress, UnixAddress
-from bayop.errors import BayopError, DriftError, InputError, UnsupportedError
+from bayop.errors import BayopError, DriftError, InputError, UnsupportedError, unreadable
 
 TIMEOUT_S: Final = 10.0
 """How long an answer may take. Applying is a matter of ms, but a driver that resets its link takes seconds."""
@@ -35,10 +35,14 @@ _ERRORS: Final[Mapping[str, type[BayopError]]] = {
     "not_found": InputError,
     "too_large": InputError,
     "forbidden": UnsupportedError,
+    "failed": BayopError,
     "unsupported": UnsupportedError,
     "conflict": ConflictError,
     "drift": DriftError,
 }
+
+
+_PARTS: Final = frozenset({"wrong", "rule", "value", "place", "hint"})
 
 
 class Transport:
@@ -59,7 +63,7 @@ class Transport:
             self._tls = _mutual_tls(address, credentials)
         elif credentials is not None:
             raise InputError(
-                "a Unix socket is protected by its group, not by certificates",
+                "certificates must go with https: a Unix socket is protected by its group",
                 value=str(address),
                 hint="leave --agent-cert, --agent-key and --agent-ca out",
             )
@@ -114,7 +118,7 @@ class _UnixConnection(HTTPConnection):
 def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.SSLContext:
     if credentials is None:
         raise InputError(
-            "an https agent is reached with mutual TLS",
+            "an https agent must be reached with mutual TLS",
             value=str(address),
             hint="add --agent-cert, --agent-key and --agent-ca",
         )
@@ -122,19 +126,19 @@ def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.S
         try:
             file.read_bytes()
         except OSError as error:
-            raise InputError("the TLS file can be read", value=str(file), hint=error.strerror) from error
+            raise unreadable(file, error) from error
     try:
         context = ssl.create_default_context(cafile=credentials.ca)
     except ssl.SSLError as error:
         raise InputError(
-            "the CA file holds PEM certificates", value=str(credentials.ca), place="--agent-ca", hint=str(error)
+            "a CA file must hold PEM certificates", value=str(credentials.ca), place="--agent-ca", hint=str(error)
         ) from error
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     try:
         context.load_cert_chain(credentials.certificate, credentials.key, password=_no_password)
     except (ssl.SSLError, ValueError) as error:
         raise InputError(
-            "the certificate and the key are PEM files that belong together",
+            "the certificate and the key must be PEM files that belong together",
             value=f"{credentials.certificate}, {credentials.key}",
             place="--agent-cert, --agent-key",
             hint=str(error),
@@ -150,25 +154,28 @@ def _no_password() -> str:
 def _unreachable(address: Address, error: Exception, timeout_s: float) -> UnreachableError:
     place, start = str(address), "start it on the server: systemctl start bayop-agent"
     if isinstance(error, PermissionError):
-        rule, hint = (
-            "this user may talk to the agent",
+        wrong, hint = (
+            "this user may not talk to the agent",
             'join its group: sudo usermod -aG bayop "$USER", then log in anew',
         )
     elif isinstance(error, FileNotFoundError | ConnectionRefusedError):
-        rule, hint = "an agent listens at its address", start
+        wrong, hint = "no agent listens there", start
     elif isinstance(error, ssl.SSLCertVerificationError):
-        rule, hint = "the agent's certificate is signed by --agent-ca for this host name", error.verify_message
+        wrong, hint = "--agent-ca did not sign the agent's certificate for this host name", error.verify_message
     elif isinstance(error, ssl.SSLError) or (isinstance(address, HttpsAddress) and _is_hang_up(error)):
-        rule, hint = "the agent accepts our certificate", "--agent-cert has to be signed by the agent's client_ca"
+        wrong, hint = "the agent refuses our certificate", "--agent-cert must be signed by the agent's client_ca"
     elif isinstance(error, socket.gaierror):
-        rule, hint = "the agent's host has an address", f"{error.strerror}: check the name"
+        wrong, hint = f"the agent's host has no address: {error.strerror}", "check the name"
     elif isinstance(error, TimeoutError):
-        rule, hint = f"the agent answers within {timeout_s:g} s", "check the network, and the agent's log on the server"
+        wrong, hint = (
+            f"the agent did not answer within {timeout_s:g} s",
+            "check the network, and the agent's log on the server",
+        )
     elif _is_hang_up(error):
-        rule, hint = "the agent stays up while it answers", "see its log: journalctl -u bayop-agent"
+        wrong, hint = "the agent hung up before it had answered", "see its log: journalctl -u bayop-agent"
     else:
-        rule, hint = "the agent can be reached", str(error) or type(error).__name__
-    return UnreachableError(rule, place=place, hint=hint)
+        wrong, hint = f"the agent can't be reached: {str(error) or type(error).__name__}", start
+    return UnreachableError(wrong=wrong, place=place, hint=hint)
 
 
 def _is_hang_up(error: Exception) -> bool:
@@ -178,13 +185,11 @@ def _is_hang_up(error: Exception) -> bool:
 
 def _no_agent(address: Address, text: bytes) -> UnreachableError:
     begin = text[:60].decode("utf-8", "replace")
-    return UnreachableError("a bayop-agent answers at this address", value=begin, place=str(address))
+    return UnreachableError(wrong=f"what answers is no bayop-agent: {begin!r}", value=begin, place=str(address))
 
 
 def _refusal(address: Address, answer: object, text: bytes) -> BayopError:
     error = answer.get("error") if isinstance(answer, dict) else None
-    if not isinstance(error, dict) or error.get("kind") not in _ERRORS or not isinstance(error.get("rule"), str):
+    if not isinstance(error, dict) or error.get("kind") not in _ERRORS or not (error.keys() >= _PARTS):
         return _no_agent(address, text)
-    return _ERRORS[error["kind"]](
-        error["rule"], value=error.get("value"), place=error.get("place"), hint=error.get("hint")
-    )
+    return _ERRORS[error["kind"]](**{part: error[part] for part in _PARTS})

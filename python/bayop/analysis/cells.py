@@ -50,7 +50,9 @@ def cells(frame: pl.DataFrame, quantities: Sequence[str], *, centre: Centre = "m
     """
     missing = [name for name in quantities if name not in frame.columns]
     if missing:
-        raise InputError("the study has the quantity", value=", ".join(missing), hint=_measured(frame))
+        raise InputError(
+            wrong=f"the study has no {', '.join(missing)}", value=", ".join(missing), hint=_measured(frame)
+        )
     keys = [*condition_columns(frame), *asked_columns(frame)]
     if _all_distinct(frame, keys):
         return _each_alone(frame, keys, quantities)

@@ -74,7 +74,11 @@ def summarize(study: pl.DataFrame, slo: Slo, *, seed: int) -> list[WorkloadSumma
     """
     rows = trusted(study)
     if rows.is_empty():
-        raise InputError("a study has at least one trusted trial", hint="every row is cut short or suspect")
+        raise InputError(
+            "a study must have at least one trusted trial",
+            wrong="no trial of the study is trusted",
+            hint="every row is cut short or suspect",
+        )
     return [_workload(part.keys, part.rows, slo, seed) for part in by_workload(rows)]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bayop.carbon.stack import COMPONENTS, Stack
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 from bayop.live.toml_file import TomlFile, flag, number, text
 from bayop.units import parse_quantity
 
@@ -50,7 +50,7 @@ def read_stacks(path: Path) -> list[Entry]:
         return [Entry(_read_toml(path))]
     if path.suffix == ".csv":
         return _read_csv(path)
-    raise InputError("a stack is described in a .toml or a .csv", value=str(path))
+    raise InputError("a stack must be described in a .toml or a .csv", value=str(path))
 
 
 def _read_toml(path: Path) -> Stack:
@@ -67,10 +67,15 @@ def _read_toml(path: Path) -> Stack:
     for table, found, needed in (("", own, ("name", "app")), ("work", work, ("qps", "power"))):
         for key in needed:
             if key not in found:
-                raise InputError(f"a stack has {f'{table}.' if table else ''}{key}", place=file.place(table))
+                raise InputError(wrong=f"the stack has no {f'{table}.' if table else ''}{key}", place=file.place(table))
     if not embodied and not own.get("reused", False):
         hint = "kg CO2e by component, such as cpu = 14.2; or reused = true"
-        raise InputError("a stack that is not reused has embodied_kg", place=file.place(""), hint=hint)
+        raise InputError(
+            "a stack that is not reused must have embodied_kg",
+            wrong="embodied_kg is missing",
+            place=file.place(""),
+            hint=hint,
+        )
     return Stack(
         name=own["name"],
         app=own["app"],
@@ -87,7 +92,7 @@ def _in(unit: str) -> Any:  # noqa: ANN401 -- a reader of `TomlFile`
     def read(value: object) -> float:
         found = parse_quantity(text(value), unit, unit_required=True)
         if found <= 0.0:
-            raise InputError("a number above 0 is expected", value=value)
+            raise InputError("it must be a number above 0", value=value)
         return found
 
     return read
@@ -99,12 +104,11 @@ def _read_csv(path: Path) -> list[Entry]:
             reader = csv.DictReader(file, strict=True)
             missing = [name for name in (*_TEXTS, *_NUMBERS) if name not in (reader.fieldnames or ())]
             if missing:
-                rule = "published stacks have the columns of systor_cci.csv"
-                raise InputError(rule, value=f"no {missing[0]}", place=f"{path}:1")
+                rule = "published stacks must have the columns of systor_cci.csv"
+                raise InputError(rule, wrong=f"there is no column {missing[0]}", place=f"{path}:1")
             return [_entry(row, f"{path}:{reader.line_num}") for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError("the file can be read", value=str(path), hint=why) from error
+        raise unreadable(path, error) from error
 
 
 def _entry(row: Mapping[str, str], place: str) -> Entry:
@@ -131,6 +135,6 @@ def _number(cell: str | None, place: str, *, low: float) -> float:
     try:
         return number(low, 1e15)(float(cell or ""))
     except ValueError:
-        raise InputError("a number is expected", value=cell, place=place) from None
+        raise InputError("it must be a number", value=cell, place=place) from None
     except InputError as error:
         raise error.at(place) from error

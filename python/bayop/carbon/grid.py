@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from bayop.carbon.units import GRID, Amount, quantity
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 
 _COLUMNS: Final = ("hour", "gco2_per_kwh")
 _MOST: Final = 5000.0
@@ -30,11 +30,13 @@ class Grid:
 
     def __post_init__(self) -> None:
         if not self.hourly_g_per_kwh:
-            raise InputError("a grid has a carbon intensity for at least one hour")
+            raise InputError(wrong="the grid has no carbon intensity for any hour")
         for value in self.hourly_g_per_kwh:
             _check(value)
         if not any(self.hourly_g_per_kwh):
-            raise InputError("a grid emits something, in some hour at least")
+            raise InputError(
+                "a grid must emit something, in some hour at least", wrong="the carbon intensity is 0 in every hour"
+            )
 
     @property
     def mean(self) -> Amount:
@@ -62,29 +64,36 @@ def read_grid(path: Path) -> Grid:
         with path.open(encoding="utf-8", newline="") as file:
             return Grid(tuple(_values(csv.DictReader(file, strict=True), path)))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError("the series can be read", value=str(path), hint=why) from error
+        raise unreadable(path, error) from error
     except InputError as error:
         raise error.at(str(path)) from error
 
 
 def _check(value: float) -> None:
     if not 0.0 <= value <= _MOST:
-        raise InputError(f"a grid's carbon intensity lies between 0 and {_MOST:g} g CO2e/kWh", value=value)
+        raise InputError(f"a grid's carbon intensity must lie between 0 and {_MOST:g} g CO2e/kWh", value=value)
 
 
 def _values(reader: csv.DictReader[str], path: Path) -> Iterator[float]:
     missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
     if missing:
-        raise InputError(f"a series has the columns {', '.join(_COLUMNS)}", value=f"no {missing[0]}", place=f"{path}:1")
+        raise InputError(
+            f"a series must have the columns {', '.join(_COLUMNS)}",
+            wrong=f"there is no column {missing[0]}",
+            value=f"no {missing[0]}",
+            place=f"{path}:1",
+        )
     for hour, row in enumerate(reader):
         place = f"{path}:{reader.line_num}"
         if row["hour"] != str(hour):
-            raise InputError(f"hours follow each other from 0; this is hour {hour}", value=row["hour"], place=place)
+            raise InputError(
+                f"hours must follow each other from 0; this must be hour {hour}", value=row["hour"], place=place
+            )
         try:
             value = float(row["gco2_per_kwh"])
         except (TypeError, ValueError):
-            raise InputError("a carbon intensity is a number", value=row["gco2_per_kwh"], place=place) from None
+            cell = row["gco2_per_kwh"] or ""
+            raise InputError("a carbon intensity must be a number", value=cell, place=place) from None
         try:
             _check(value)
         except InputError as error:

@@ -72,5 +72,7 @@ def _at(cells: pl.DataFrame, load: float) -> pl.DataFrame:
 
 def _one(cells: pl.DataFrame, what: str) -> Cell:
     if cells.is_empty():
-        raise InputError("the measurements that a claim is held against hold its cells", value=f"without {what}")
+        raise InputError(
+            wrong=f"the measurements that the claim is held against are without {what}", value=f"without {what}"
+        )
     return cells.row(0, named=True)

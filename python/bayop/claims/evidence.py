@@ -53,7 +53,8 @@ class Evidence:
         path = self._folder / name
         if not path.is_file():
             raise InputError(
-                "the folder of measurements holds the published files",
+                "the folder of measurements must hold the published files",
+                wrong=f"there is no {name}",
                 value=f"no {name}",
                 place=str(self._folder),
                 hint="say --data FOLDER",

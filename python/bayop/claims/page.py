@@ -13,6 +13,7 @@ _UNITS = {"_share": ("{:.1f} %", 100.0), "_x": ("{:.2f} x", 1.0), "_w": ("{:.1f}
 _HEAD = """\
 # Every claim, recomputed
 
+<!-- test: slow; needs published; with --only yawn-p99 -->
 ```console
 $ bayop claims --data ../shared/data
 ```

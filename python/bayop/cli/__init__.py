@@ -2,30 +2,31 @@
 
 A verb module has `add_arguments(parser)`, `run(args) -> int` (the exit code) and `EXAMPLE`, which `--help` shows.
 Only the module of the verb that was asked for is imported.
-
-Exit codes are those that `bayop --help` lists, 130 for Ctrl-C where there is nothing to hold, and 143 for SIGTERM,
-which takes down whatever a verb has set up: a machine that is tuned is restored.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
-from bayop import __version__
-from bayop.errors import BayopError, InputError
+from bayop.cli import defaults, exit_codes, streams
+from bayop.cli.output import print_json
+from bayop.cli.signals import interrupted, unwinding
+from bayop.errors import BayopError, InputError, reason
 
 VERBS: Final[dict[str, str]] = {
     "demo": "play a day of changing load on the digital twin and write a report about it",
     "tune": "search for the setting that meets the SLO for the least power, and hold it",
     "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
+    "init": "write a first agent.toml and live.toml for this machine, with comments that explain each choice",
+    "status": "say what an agent holds on its machine, for whom and since when, and whether it is in effect",
+    "restore": "put a machine's own settings back, whoever changed them: the undo of tune --keep",
     "knobs": "list what BayOp can set, on any machine or on one",
     "live": "sweep and search NAPI deferral under a real memcached, in namespaces of this machine",
     "load": "load a server in an open loop and measure the latency that its clients see",
@@ -37,6 +38,9 @@ VERBS: Final[dict[str, str]] = {
     "fit": "fit the published model of latency and energy, and BayOp's own, to a study",
     "interrupts": "show what logs with one record per interrupt hold, and convert them",
     "carbon": "compare the carbon of a request on different machines and operating systems",
+    "config": "show which flags have defaults of your own, and where each comes from",
+    "completion": "print a script by which a shell completes verbs, flags and file names",
+    "help": "show the help of a verb, or the schema of what it prints for programs",
     "claims": "recompute every quantitative claim of the papers from their raw data and the twin",
 }
 
@@ -46,67 +50,71 @@ EXAMPLE: Final = """\
   bayop twin run --load 400kqps
 """
 
-_EXIT_CODES: Final = """\
-exit codes:
-  0  done
-  1  done but no good: no setting meets the SLO, or it is broken
-  2  bad usage or input
-  3  drift: what is applied is not what was asked
-  4  this machine or installation can't
-"""
-
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one verb and returns its exit code."""
+    """Runs one verb and returns its exit code, as `exit_codes` lists them."""
     # The matrices here are small: a second thread costs more than it brings, and takes a core from the service.
     for library in ("OPENBLAS", "OMP"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     arguments = list(sys.argv[1:] if argv is None else argv)
+    with streams.guarded():
+        try:
+            return _run(arguments)
+        except BayopError as error:
+            return _tell(error, json="--json" in arguments)
+        except OSError as error:
+            # Whatever writes files says which; this is for disks that are full where nobody thought of it.
+            where = f"{error.filename}: " if error.filename else ""
+            return _tell(BayopError(wrong=f"{where}{reason(error)}"), json="--json" in arguments)
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted\n")
+            return exit_codes.INTERRUPTED
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
-        with _sigterm_unwinds():
-            args = build_parser(arguments).parse_args(arguments)
-            return int(args.run(args))
-    except BayopError as error:
-        report_error(error)
-        return error.exit_code
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return 130
-    except BrokenPipeError:
-        # The reader of our output (head, less) has gone; nobody is left to tell.
-        sys.stderr.close()
-        return 1
-
-
-@contextmanager
-def _sigterm_unwinds() -> Iterator[None]:
-    """Makes SIGTERM an exception, so that a verb restores what it has changed; a second one does not interrupt that."""
-
-    def unwind(number: int, _frame: object) -> NoReturn:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, unwind)
-    try:
-        yield
+        parser = build_parser(arguments)
+        if next((a for a in arguments if not a.startswith("-")), None) not in (None, "config"):
+            defaults.apply(parser)
+        return _run_verb(parser.parse_args(arguments))
     finally:
-        signal.signal(signal.SIGTERM, before)
+        sys.stdout.flush()
 
 
-def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser; of all verbs only the one in `arguments` is loaded."""
+def _run_verb(args: argparse.Namespace) -> int:
+    try:
+        with unwinding():
+            return int(args.run(args))
+    except Exception:
+        if interrupted():
+            # A library that was being loaded, or called back, made an error of its own of it.
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _tell(error: BayopError, *, json: bool) -> int:
+    if not isinstance(error, streams.ReaderLeftError):
+        if json:
+            with suppress(streams.StdoutError):
+                print_json(error.to_json())
+        report_error(error)
+    return error.exit_code
+
+
+def build_parser(arguments: Sequence[str], *, every_verb: bool = False) -> argparse.ArgumentParser:
+    """The parser; of all verbs only the one in `arguments` is loaded, unless every one is asked for."""
     parser = _Parser(
         prog="bayop",
         description="Finds and holds the setting that meets a latency SLO for the least power.",
-        epilog=f"examples:\n{EXAMPLE}\n{_EXIT_CODES}",
+        epilog=f"examples:\n{EXAMPLE}\n{exit_codes.help_text()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"bayop {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     asked = next((a for a in arguments if not a.startswith("-")), None)
     for verb, summary in VERBS.items():
-        module = import_module(f"bayop.cli.{verb}") if verb == asked else None
+        module = import_module(f"bayop.cli.{verb}") if every_verb or verb == asked else None
         verb_parser = verbs.add_parser(
             verb,
             help=summary,
@@ -122,10 +130,20 @@ def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def report_error(error: BayopError) -> None:
-    """One clear message on stderr: place, rule and value; then what to do."""
+    """One clear message on stderr: what is wrong, rule and place; then what to do."""
     sys.stderr.write(f"error: {error.message}\n")
     if error.hint:
         sys.stderr.write(f"hint: {error.hint}\n")
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from bayop import __version__
+
+        sys.stdout.write(f"{parser.prog} {__version__}\n")
+        parser.exit()
 
 
 class _Parser(argparse.ArgumentParser):
@@ -138,7 +156,7 @@ class _Parser(argparse.ArgumentParser):
             close = get_close_matches(unknown[0], self._option_string_actions, n=1)
             see = f"see {self.prog} --help"
             raise InputError(
-                "the argument is unknown",
+                wrong=f"{unknown[0]!r} is no argument of {self.prog}",
                 value=unknown[0],
                 place=self.prog,
                 hint=f"did you mean {close[0]}? {see}" if close else see,
@@ -146,4 +164,4 @@ class _Parser(argparse.ArgumentParser):
         return found, unknown
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(message, hint=f"see {self.prog} --help")
+        raise InputError(wrong=message, hint=f"see {self.prog} --help")

@@ -6,12 +6,17 @@ import argparse
 import getpass
 import os
 import socket
-from typing import Final
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final, TypeVar
 
 from bayop.agent.address import PORT, SOCKET, Credentials, parse_address
 from bayop.agent.client import AgentClient
 from bayop.cli import arguments
-from bayop.errors import InputError
+from bayop.errors import DriftError, InputError
+
+T = TypeVar("T")
 
 TLS_FLAGS: Final = ("agent_cert", "agent_key", "agent_ca")
 
@@ -49,7 +54,9 @@ def client_of(address: str, args: argparse.Namespace) -> AgentClient:
     if any(files) and not all(files):
         missing = next(flag for flag, file in zip(TLS_FLAGS, files, strict=True) if not file)
         raise InputError(
-            "mutual TLS takes all of --agent-cert, --agent-key and --agent-ca", hint=f"add {_spelt(missing)}"
+            "mutual TLS must have --agent-cert, --agent-key and --agent-ca",
+            wrong=f"{_spelt(missing)} is missing",
+            hint=f"add {_spelt(missing)}",
         )
     return AgentClient.at(address, Credentials(*files) if any(files) else None)
 
@@ -62,12 +69,34 @@ def check_needs_agent(args: argparse.Namespace) -> None:
     """
     for flag in TLS_FLAGS:
         if args.agent is None and getattr(args, flag) is not None:
-            raise InputError("only an agent has this flag", place=_spelt(flag), hint="add --agent ADDRESS")
+            raise InputError(
+                wrong=f"{_spelt(flag)} is for an agent, and none is named",
+                place=_spelt(flag),
+                hint="add --agent ADDRESS",
+            )
 
 
 def holder(verb: str) -> str:
     """How the agent names us to others who want the lease."""
     return f"bayop {verb} by {getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()})"
+
+
+@contextmanager
+def told(opened: AbstractContextManager[T]) -> Iterator[T]:
+    """A live machine whose settings come back when the block ends; says so where an error or a signal has ended it."""
+    ended_by: BaseException | None = None
+    try:
+        with opened as target:
+            try:
+                yield target
+            except BaseException as error:
+                ended_by = error
+                raise
+    except BaseException as error:
+        # Another error is that of putting the machine back, and so may be a drift: each says what is in effect.
+        if error is ended_by and not isinstance(error, DriftError):
+            sys.stderr.write("the machine's own settings are back\n")
+        raise
 
 
 def _address(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
@@ -11,6 +12,7 @@ from bayop.errors import InputError
 from bayop.objective import OBJECTIVES, Objective
 from bayop.slo import Slo
 from bayop.space import Range, parse_range
+from bayop.study import example
 from bayop.units import HOUR_S, parse_quantity
 
 S = TypeVar("S")
@@ -20,6 +22,7 @@ T = TypeVar("T")
 _LEAST_QPS: Final = 0.001
 _MOST_QPS: Final = 1e9
 _LEAST_DURATION_S: Final = 0.001
+_MOST_SHARE: Final = 0.9
 _MOST_SEED: Final = 2**32 - 1
 
 
@@ -36,10 +39,10 @@ def reader(parse: Callable[[S], T], flag: str) -> Callable[[S], T]:
 
 
 def qps(text: str) -> float:
-    """A load in requests/s: `600000`, `600kqps`."""
+    """A load in requests/s: `600000`, `600kqps`, `600k`."""
     value = parse_quantity(text, "qps")
     if not _LEAST_QPS <= value <= _MOST_QPS:
-        raise InputError(f"a load lies between {_LEAST_QPS:g} and {_MOST_QPS:g} requests/s", value=text)
+        raise InputError(f"a load must lie between {_LEAST_QPS:g} and {_MOST_QPS:g} requests/s", value=text)
     return value
 
 
@@ -50,9 +53,9 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
         try:
             value = int(text)
         except ValueError:
-            raise InputError("a whole number is expected", value=text) from None
+            raise InputError("it must be a whole number", value=text) from None
         if not low <= value <= high:
-            raise InputError(f"a whole number from {low} to {high} is expected", value=text)
+            raise InputError(f"it must be a whole number from {low} to {high}", value=text)
         return value
 
     return parse
@@ -66,7 +69,23 @@ def duration_s(text: str) -> float:
     """
     value = parse_quantity(text, "s")
     if not _LEAST_DURATION_S <= value <= HOUR_S:
-        raise InputError("a time lies between 1ms and 1h", value=text)
+        raise InputError("a time must lie between 1ms and 1h", value=text)
+    return value
+
+
+def share(text: str) -> float:
+    """A part of a whole: `10%`, `0.1`.
+
+    Raises:
+        InputError: no share, or not from 0 to 90 %.
+    """
+    number, percent, rest = text.partition("%")
+    try:
+        value = float(number) / (100.0 if percent else 1.0)
+    except ValueError:
+        value = math.nan
+    if rest or not 0.0 <= value <= _MOST_SHARE:
+        raise InputError("a share must be a number from 0% to 90%", value=text, hint="such as 10% or 0.1")
     return value
 
 
@@ -79,7 +98,7 @@ def knob_range(text: str) -> tuple[str, Range]:
     knob_id, _, numbers = text.partition("=")
     if not knob_id or not 2 <= len(numbers.split(":")) <= 3:
         hint = "such as nic.rx_usecs=0:1000:20"
-        raise InputError("a range is KNOB=LOW:HIGH or KNOB=LOW:HIGH:STEP", value=text, hint=hint)
+        raise InputError("a range must be KNOB=LOW:HIGH or KNOB=LOW:HIGH:STEP", value=text, hint=hint)
     return knob_id, parse_range(knob_id, numbers)
 
 
@@ -95,6 +114,16 @@ def add_slo(parser: argparse.ArgumentParser, default: str = "p99<500us") -> None
         default=Slo.parse(default),
         metavar="SLO",
         help=f"latency objective with its unit, such as p99<500us or p90<0.5ms (default: {default})",
+    )
+
+
+def add_headroom(parser: argparse.ArgumentParser) -> None:
+    """`--headroom`."""
+    parser.add_argument(
+        "--headroom",
+        type=reader(share, "--headroom"),
+        metavar="SHARE",
+        help="search for settings whose latency stays so far below the SLO's limit, such as 10%% (default: 0%%)",
     )
 
 
@@ -129,7 +158,7 @@ def add_load(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
         type=reader(qps, "--load"),
         required=required,
         metavar="QPS",
-        help="offered load, such as 600000 or 600kqps",
+        help="offered load, such as 600000, 600kqps or 600k",
     )
 
 
@@ -141,6 +170,13 @@ def add_max_trials(parser: argparse.ArgumentParser) -> None:
         default=15,
         metavar="N",
         help="trial budget of the search (default: 15)",
+    )
+
+
+def add_with_ebbrt(parser: argparse.ArgumentParser) -> None:
+    """`--with-ebbrt`: the papers' library operating system, which nobody runs in production."""
+    parser.add_argument(
+        "--with-ebbrt", action="store_true", help="show EbbRT too, the library operating system of the papers"
     )
 
 
@@ -178,5 +214,16 @@ def path(text: str) -> Path:
         InputError: it is empty, which would mean the current folder.
     """
     if not text:
-        raise InputError("a path is not empty", value=text)
+        raise InputError("a path must not be empty", value=text)
     return Path(text)
+
+
+def study_file(text: str) -> Path:
+    """The file of a study: a path, or `example:memcached` for one that comes with BayOp.
+
+    Raises:
+        InputError: it is empty, or there is no such example.
+    """
+    if text.startswith(example.PREFIX):
+        return example.example_file(text.removeprefix(example.PREFIX))
+    return path(text)

@@ -99,7 +99,7 @@ def _check_names(entries: list[Entry]) -> None:
     names = [(entry.stack.app, entry.stack.name) for entry in entries]
     for app, name in names:
         if names.count((app, name)) > 1:
-            raise InputError("stacks of an application have names of their own", value=name, place=app)
+            raise InputError("the stacks of an application must have different names", value=name, place=app)
 
 
 def _write_figures(folder: Path, comparisons: list[Comparison], lifetime_years: float) -> None:
@@ -122,7 +122,9 @@ def _write_figures(folder: Path, comparisons: list[Comparison], lifetime_years: 
 def _grid_g_per_kwh(given: str) -> float:
     match = _GRID.fullmatch(given.strip())
     if match is None:
-        raise InputError("a grid's carbon intensity is a number, in g CO2e/kWh", value=given, hint="such as 35g/kWh")
+        raise InputError(
+            "a grid's carbon intensity must be a positive number, in g CO2e/kWh", value=given, hint="such as 35g/kWh"
+        )
     return float(match["number"])
 
 
@@ -130,5 +132,5 @@ def _years(given: str) -> float:
     match = _YEARS.fullmatch(given.strip())
     years = float(match["number"]) if match else 0.0
     if not 0.0 < years <= 50.0:
-        raise InputError("a lifetime is up to 50 years", value=given, hint="such as 5y")
+        raise InputError("a lifetime must be positive and at most 50 years", value=given, hint="such as 5y")
     return years

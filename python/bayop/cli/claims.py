@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli import arguments
 from bayop.cli.output import console, literal, new_table, print_json, progress
-from bayop.errors import InputError
+from bayop.errors import InputError, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             rows.append(Row.of(claim, claim.examine(evidence)))
             bar.advance()
             if args.json:
-                print_json(rows[-1].to_json())
+                print_json({"event": "claim", **rows[-1].to_json()})
     for path, text in ((args.page, render_page), (args.record, to_lines)):
         if path is not None:
             _write(path, text(rows))
@@ -85,7 +85,9 @@ def _chosen(claims: Sequence[Claim], only: str | None) -> list[Claim]:
     wanted = [part.strip() for part in only.split(",")]
     for id_ in wanted:
         if id_ not in known:
-            raise InputError("the claim is unknown", value=id_, place="--only", hint=f"claims: {', '.join(known)}")
+            raise InputError(
+                wrong=f"there is no claim {id_!r}", value=id_, place="--only", hint=f"claims: {', '.join(known)}"
+            )
     return [known[id_] for id_ in dict.fromkeys(wanted)]
 
 
@@ -93,7 +95,7 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError("the file can be written", value=str(path), hint=error.strerror) from error
+        raise unwritable(path, error) from error
 
 
 def _print(rows: Sequence[Row]) -> None:

@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("--app", choices=_APPS, default="memcached", help="the service (default: memcached)")
     arguments.add_slo(parser)
+    arguments.add_headroom(parser)
     arguments.add_objective(parser)
     parser.add_argument(
         "--load-curve",
@@ -52,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what starts a search: clock (every hour), load (a change), breach (of the SLO), or several "
         "(default: clock,breach)",
     )
+    arguments.add_with_ebbrt(parser)
     arguments.add_report_folder(parser, default="bayop-demo")
     arguments.add_seed(parser)
     arguments.add_json(parser)
@@ -66,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
     from bayop.study.twin_machine import TwinMachine
 
     plan = _plan(args)
-    machines = {system: TwinMachine(f"{system}-{args.app}") for system in SYSTEMS}
+    systems = SYSTEMS if args.with_ebbrt else SYSTEMS[:1]
+    machines = {system: TwinMachine(f"{system}-{args.app}") for system in systems}
     for machine in machines.values():
         check_measured(machine, plan.objective)
     make_folder(args.out)
@@ -95,6 +98,7 @@ def _plan(args: argparse.Namespace) -> DayPlan:
     return DayPlan(
         app=args.app,
         objective=arguments.objective_of(args),
+        headroom=args.headroom or 0.0,
         curve=curve.first(args.hours).scaled_to(PEAK_QPS[args.app]),
         trigger=arguments.reader(parse_trigger, "--trigger")(args.trigger),
         trigger_name=args.trigger,

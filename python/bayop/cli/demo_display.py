@@ -7,13 +7,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Self
 
-from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
-from rich.table import Table
 
 from bayop import __version__
 from bayop.cli.output import console as make_console
+from bayop.cli.output import new_table
 from bayop.report.day import write_report
 from bayop.report.day_text import headline, kept, worth
 from bayop.report.page import COLUMNS, table_cells
@@ -30,10 +29,10 @@ def show_day(plan: DayPlan, machines: Mapping[str, Machine], folder: Path) -> Da
     started = perf_counter()
     hours = len(plan.curve.hourly_qps)
     console.print(
-        f"[bold]{hours} hour{'s' * (hours > 1)} of {plan.app}[/bold] on the digital twin, "
+        f"[bold]{hours} hour{'s' * (hours > 1)} of {plan.app}[/bold] simulated on the digital twin, "
         f"up to {plan.curve.peak_qps / 1000:.0f}K requests/s: {plan.objective.describe()}, {plan.objective.slo}"
     )
-    with _Bars(console) as bars:
+    with _Bars(console, machines) as bars:
         record = play_day(plan, machines, bars.on_progress)
         report = write_report(record, folder, __version__, bars.on_file)
     print_result(console, record)
@@ -44,7 +43,7 @@ def show_day(plan: DayPlan, machines: Mapping[str, Machine], folder: Path) -> Da
 
 def print_result(console: Console, record: DayRecord) -> None:
     """The table of all configurations and what it means."""
-    table = Table(pad_edge=False, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = new_table()
     table.add_column("", no_wrap=True)
     for column in COLUMNS:
         table.add_column(column.replace(" ", "\n"), justify="right")
@@ -64,8 +63,9 @@ def print_result(console: Console, record: DayRecord) -> None:
 class _Bars:
     """Progress of every configuration; on a pipe, a line when one has ended."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, machines: Mapping[str, Machine]) -> None:
         self._console = console
+        self._played = [configuration for configuration in CONFIGURATIONS if configuration.os in machines]
         self._progress = Progress(
             TextColumn("{task.description:<22}"),
             BarColumn(bar_width=30),
@@ -77,7 +77,7 @@ class _Bars:
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
-            for configuration in CONFIGURATIONS:
+            for configuration in self._played:
                 self._tasks[configuration.id] = self._progress.add_task(configuration.label, total=1.0, now="")
             self._files = self._progress.add_task("Report", total=None, start=False, now="")
             self._progress.start()

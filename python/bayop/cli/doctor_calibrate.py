@@ -63,13 +63,27 @@ def check_flags(args: argparse.Namespace) -> None:
         for flag in _FLAGS:
             if getattr(args, flag) is not None:
                 place = f"--{flag.replace('_', '-')}"
-                raise InputError("only a calibration has this flag", place=place, hint="add --calibrate nic")
+                raise InputError(
+                    wrong=f"{place} is for a calibration, and none is asked for",
+                    place=place,
+                    hint="add --calibrate nic",
+                )
         return
     for flag in ("agent", "device"):
         if getattr(args, flag) is None:
-            raise InputError(f"a calibration needs --{flag}", place="--calibrate", hint="see bayop doctor --help")
+            raise InputError(
+                f"a calibration must have --{flag}",
+                wrong=f"--{flag} is missing",
+                place="--calibrate",
+                hint="see bayop doctor --help",
+            )
     if args.packets_per_s is not None and args.send is None:
-        raise InputError("datagrams are sent somewhere", place="--packets-per-s", hint="add --send HOST:PORT")
+        raise InputError(
+            "a rate must come with a receiver",
+            wrong="--send is missing",
+            place="--packets-per-s",
+            hint="add --send HOST:PORT",
+        )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -127,6 +141,7 @@ def _show(device: str, delays: list[Delay], *, stored: int) -> None:
 def _event(delay: Delay) -> dict[str, object]:
     effective_us = delay.effective_us
     return {
+        "event": "delay",
         "requested_us": delay.requested_us,
         "effective_us": None if effective_us is None else round_significant(effective_us, 4),
         "packets_per_interrupt": round_significant(delay.packets_per_interrupt, 3),
@@ -140,5 +155,5 @@ def _values(text: str) -> tuple[float, ...]:
 def _receiver(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not (host and colon and port.isdecimal() and 0 < int(port) < 65536):
-        raise InputError("a receiver is HOST:PORT", value=text, hint="such as web1:9")
+        raise InputError("a receiver must be HOST:PORT", value=text, hint="such as web1:9")
     return host.strip("[]"), int(port)

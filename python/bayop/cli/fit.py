@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from bayop.model.examine import Examination, Model
 
 EXAMPLE: Final = """\
-  bayop fit study_memcached.csv
-  bayop fit study_memcached.csv --os linux --model published --method adam
-  bayop fit study_silo.csv --os linux --load 200kqps --min-delay 50us --out fits --json
+  bayop fit example:memcached
+  bayop fit example:memcached --model published --method adam
+  bayop fit example:silo --load 200kqps --min-delay 50us --out fits --json
 """
 
 _MODELS: Final = ("published", "grey-box")
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument(
         "study",
-        type=arguments.reader(arguments.path, "STUDY"),
+        type=arguments.reader(arguments.study_file, "STUDY"),
         metavar="STUDY",
         help="trials at fixed ITR-delays and frequencies: a study of ours or a published file",
     )
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fits, validates and prints."""
     if args.method is not None and args.model == "grey-box":
-        rule = "the method is that of the published model; the grey box is fitted by least squares"
+        rule = "a method must go with the published model; the grey box is fitted by least squares"
         raise InputError(rule, value=args.method, place="--method")
     from bayop.cli import fit_tables
     from bayop.model.cells import select
@@ -103,7 +103,7 @@ def _examinations(
             )
         except InputError as error:
             where = ", ".join(part for part in (selection.os, f"{model} model", error.place) if part)
-            raise InputError(error.rule, value=error.value, place=where, hint=error.hint) from error
+            raise error.but(place=where) from error
 
 
 def _write_figures(folder: Path, selection: Selection, examinations: list[Examination]) -> None:
@@ -122,5 +122,5 @@ def _write_figures(folder: Path, selection: Selection, examinations: list[Examin
 def _delay_us(text: str) -> float:
     value = parse_quantity(text, "us")
     if value < 0.0:
-        raise InputError("a delay is not negative", value=text)
+        raise InputError("a delay must not be negative", value=text)
     return value

@@ -35,11 +35,19 @@ def run(args: argparse.Namespace) -> int:
     from bayop.interrupts.convert import convert
 
     if args.out.suffix != ".parquet":
-        raise InputError("the result is a file .parquet", value=str(args.out), place="--out")
+        raise InputError("the result must be a .parquet file", value=str(args.out), place="--out")
     records = convert(open_given(args.file, args), args.out)
     bytes_before, bytes_after = args.file.stat().st_size, args.out.stat().st_size
     if args.json:
-        print_json({"file": str(args.file), "out": str(args.out), "records": records, "bytes": bytes_after})
+        print_json(
+            {
+                "event": "written",
+                "file": str(args.file),
+                "out": str(args.out),
+                "records": records,
+                "bytes": bytes_after,
+            }
+        )
     else:
         console().print(
             f"{records} records: {bytes_before / 1e6:.1f} MB became {bytes_after / 1e6:.1f} MB in {args.out}",

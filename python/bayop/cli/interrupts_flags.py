@@ -54,11 +54,11 @@ def _energy_unit_uj(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise InputError("a number of uJ is expected", value=text) from None
+        raise InputError("it must be a number of uJ", value=text) from None
     return _between(value, text, _ENERGY_UNIT_UJ, "uJ")
 
 
 def _between(value: float, text: str, bounds: tuple[float, float], unit: str) -> float:
     if not bounds[0] <= value <= bounds[1]:
-        raise InputError(f"it lies between {bounds[0]:g} and {bounds[1]:g} {unit}", value=text)
+        raise InputError(f"it must lie between {bounds[0]:g} and {bounds[1]:g} {unit}", value=text)
     return value

@@ -37,7 +37,11 @@ def run(args: argparse.Namespace) -> int:
     agent_flags.check_needs_agent(args)
     if args.markdown:
         if args.agent is not None or args.json:
-            raise InputError("the reference page is about the catalogue alone", place="--markdown")
+            raise InputError(
+                "the reference page must be of the catalogue alone",
+                wrong="--markdown and --agent were both given",
+                place="--markdown",
+            )
         from bayop.cli.knobs_page import page
 
         print(page(_core.knob_catalogue(), _core.driver_rules()), end="")
@@ -45,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         _print_machine(agent_flags.client_of(args.agent, args), json=args.json)
     elif args.json:
         for entry in _core.knob_catalogue():
-            print_json(dict(entry))
+            print_json({"event": "knob", **entry})
     else:
         _print_catalogue()
     return 0
@@ -69,7 +73,7 @@ def _print_machine(client: AgentClient, *, json: bool) -> None:
             for place in knob.places:
                 print_json(_event(knob, place))
         for knob_id, why in machine.missing.items():
-            print_json({"knob": knob_id, "missing": why})
+            print_json({"event": "missing", "knob": knob_id, "why": why})
         return
     table = new_table()
     table.add_column("knob", no_wrap=True)
@@ -120,6 +124,7 @@ def _describe(knob_id: str, domain: Domain) -> str:
 
 def _event(knob: MachineKnob, place: Place) -> dict[str, object]:
     return {
+        "event": "place",
         "knob": knob.id,
         "at": place.at,
         "domain": _plain(place.domain),

@@ -21,6 +21,7 @@ $ bayop knobs --markdown > docs/reference/knobs.md
 The number of a setting is in the unit that the knob's id carries. `auto` hands any knob back: it gets the value that
 the agent found. What one machine has, and what of it BayOp may write, is shown by its agent:
 
+<!-- test: needs agent -->
 ```console
 $ bayop knobs --agent unix:/run/bayop/agent.sock
 ```

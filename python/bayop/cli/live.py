@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bayop import __version__
-from bayop.cli import agent_flags, arguments
+from bayop.cli import agent_flags, arguments, tune_confirm
 from bayop.cli.output import print_json, round_significant
 from bayop.errors import BayopError, InputError
 
@@ -29,6 +29,9 @@ EXAMPLE: Final = """\
 DATA: Final = "data.json"
 """The record, beside the report."""
 
+PAIRS: Final = 16
+"""The most rounds in which default and winners are measured again."""
+
 _TIMEOUTS_US: Final = (0, 20, 50, 100, 150, 200, 300, 400)
 _POLLS: Final = (1, 2, 4)
 
@@ -36,6 +39,7 @@ _POLLS: Final = (1, 2, 4)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     arguments.add_slo(parser, default="p90<500us")
+    arguments.add_headroom(parser)
     arguments.add_objective(parser)
     parser.add_argument(
         "--load",
@@ -59,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"values of gro_flush_timeout that are swept (default: {','.join(map(str, _TIMEOUTS_US))})",
     )
     arguments.add_max_trials(parser)
+    tune_confirm.add_pairs(parser, default=PAIRS)
     parser.add_argument(
         "--agent-program",
         type=arguments.reader(arguments.path, "--agent-program"),
@@ -81,14 +86,21 @@ def run(args: argparse.Namespace) -> int:
     objective = arguments.objective_of(args)
     make_folder(args.out)
     with Rig(_program(args.agent_program), qps=args.load, window_s=args.window) as rig:
-        busy_before = _utilization(rig.client)
-        with open_target(LiveFile.read(rig.file), args.slo, holder=agent_flags.holder("live")) as target:
+        opened = open_target(LiveFile.read(rig.file), args.slo, holder=agent_flags.holder("live"))
+        with agent_flags.told(opened) as target:
             from bayop.optimize.base import Problem
             from bayop.search import check_problem
 
-            problem = Problem(target.space.without_auto(), args.slo, objective, target.qps)
+            problem = Problem(
+                target.space.without_auto(),
+                args.slo,
+                objective,
+                target.qps,
+                headroom=args.headroom or 0.0,
+                small_steps=True,
+            )
             check_problem(target, problem, args.max_trials)
-            record = _experiment(args, target, problem, busy_before, rig.service_cpu_s)
+            record = _experiment(args, target, problem, rig.service_cpu_s)
     return 0 if record.held is not None else 1
 
 
@@ -96,7 +108,6 @@ def _experiment(
     args: argparse.Namespace,
     target: AgentTarget,
     problem: Problem,
-    busy_before: float | None,
     service_cpu_s: Callable[[], float],
 ) -> LiveRecord:
     """Runs the experiment; whatever ends it, what was measured is written."""
@@ -110,10 +121,11 @@ def _experiment(
         qps=problem.qps,
         seed=args.seed,
         estimated=target.power_is_estimated,
-        busy_before=busy_before,
+        busy_before=target.busy_before,
         default=Point.of({}, target.baseline()),
+        most_pairs=args.confirm,
     )
-    display = _Events(record) if args.json else _display(record, problem)
+    display = _Events(record, problem) if args.json else _display(record, problem)
     try:
         grid = _grid(args.timeouts)
         run_experiment(
@@ -141,8 +153,8 @@ def _experiment(
 class _Events:
     """The experiment for programs: one JSON object a line."""
 
-    def __init__(self, record: LiveRecord) -> None:
-        self._record = record
+    def __init__(self, record: LiveRecord, problem: Problem) -> None:
+        self._record, self._problem = record, problem
         start = {k: v for k, v in record.to_json().items() if k in ("machine", "slo", "objective", "qps", "seed")}
         estimated = ["energy_j", "power_w"] if record.estimated else []
         print_json({"event": "start", **start, "estimated": estimated, "busy_before": record.busy_before})
@@ -158,8 +170,13 @@ class _Events:
 
     def on_end(self, shortfall: float | None, report: Path) -> None:
         record = self._record
+        from bayop.live.experiment import compare, cpu_saving
+
         more = None if shortfall is None else round_significant(shortfall)
-        result = {"found": record.held, "best_of_sweep": record.best, "trials": len(record.search), "shortfall": more}
+        saving = tune_confirm.comparison_event(compare(record, self._problem), self._problem)
+        cpu = cpu_saving(record)
+        result: dict[str, object] = {"saving": saving, "cpu_saving": None if cpu is None else tune_confirm.numbers(cpu)}
+        result |= {"found": record.held, "best_of_sweep": record.best, "trials": len(record.search), "shortfall": more}
         print_json({"event": "result", **result, "stopped": record.stopped, "report": str(report)})
 
 
@@ -170,7 +187,7 @@ def _display(record: LiveRecord, problem: Problem) -> Any:  # noqa: ANN401 -- of
 
 
 def _grid(timeouts_us: tuple[int, ...]) -> list[dict[str, float | str]]:
-    from bayop.live.rig import DEFERRAL, TIMEOUT
+    from bayop.target.agent_space import DEFERRAL, TIMEOUT
 
     return [{TIMEOUT: timeout, DEFERRAL: polls} for timeout in timeouts_us for polls in _POLLS]
 
@@ -181,7 +198,7 @@ def _timeouts(text: str) -> tuple[int, ...]:
     read = arguments.whole_number(0, LONGEST_US)
     values = tuple(sorted({read(part) for part in text.split(",")}))
     if any(value % 10 for value in values):
-        raise InputError("a timeout is a multiple of 10 us", value=text)
+        raise InputError("a timeout must be a multiple of 10 us", value=text)
     return values
 
 
@@ -190,17 +207,9 @@ def _program(path: Path) -> Path:
     found = shutil.which(path)
     if found is None:
         raise InputError(
-            "the agent is a program", value=str(path), place="--agent-program", hint="make live builds and names it"
+            "the agent must be a program on the path, or a file that can be run",
+            value=str(path),
+            place="--agent-program",
+            hint="make live builds and names it",
         )
     return Path(found).resolve()
-
-
-def _utilization(client: Any) -> float | None:  # noqa: ANN401 -- AgentClient; its module is loaded when it is needed
-    """How busy this machine is with other work."""
-    import time
-
-    from bayop.target.agent_window import window_quantities
-
-    before = client.sensors()
-    time.sleep(0.5)
-    return window_quantities(before, client.sensors()).get("utilization")

@@ -15,7 +15,7 @@ from bayop.space import format_setting
 _TITLES: Final[dict[Stage, str]] = {
     "sweep": "Sweep",
     "search": "Search",
-    "again": "Both winners again, in turns",
+    "again": "Default and winners again, in turns",
 }
 
 

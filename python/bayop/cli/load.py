@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli import load_events, load_flags, load_steps
 from bayop.cli.output import console, print_json
-from bayop.errors import InputError
+from bayop.errors import unwritable
 
 if TYPE_CHECKING:
     from bayop._core import Stored
@@ -103,4 +103,4 @@ def _write(path: Path, flag: str, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError("the file can be written", value=str(path), place=flag, hint=error.strerror) from error
+        raise unwritable(path, error, place=flag) from error

@@ -28,7 +28,7 @@ def seconds(text: str) -> float:
     """A time in s: `5`, `500ms`, `1h`."""
     value = parse_quantity(text, "s")
     if value < 0:
-        raise InputError("a time is not negative", value=text)
+        raise InputError("a time must not be negative", value=text)
     return value
 
 
@@ -36,7 +36,7 @@ def share(text: str) -> float:
     """A share: `0.05`, `5%`."""
     value = parse_quantity(text, "%") / 100.0 if text.strip().endswith("%") else parse_quantity(text, "")
     if not 0.0 <= value <= 1.0:
-        raise InputError("a share lies between 0 and 1", value=text)
+        raise InputError("a share must lie between 0 and 1", value=text)
     return value
 
 
@@ -311,7 +311,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
 
     schedule, duration_s = _schedule(args)
     if not args.server:
-        raise InputError("a server must be named", place="--server", hint="-s HOST[:PORT]")
+        raise InputError(wrong="no server is named", place="--server", hint="-s HOST[:PORT]")
     return Plan(
         servers=with_ports(args.server, args.protocol),
         dialect=args.protocol,
@@ -345,7 +345,12 @@ def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
 
     gaps = args.iadist or (PRESETS[args.workload].gaps if args.workload else "exponential")
     if args.closed_loop and (args.qps or args.scan or args.search or args.curve or args.replay):
-        raise InputError("a closed loop has no offered load", place="--closed-loop", hint="leave it out")
+        raise InputError(
+            "a closed loop must not have an offered load",
+            wrong="both a load and --closed-loop were given",
+            place="--closed-loop",
+            hint="leave it out",
+        )
     if args.scan:
         return OpenLoop.constant(args.scan[0], gaps), args.time
     if args.search:
@@ -358,7 +363,7 @@ def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
         return ClosedLoop(), args.time
     if args.qps is None:
         raise InputError(
-            "a load must be given", place="--qps", hint="-q 50kqps, --closed-loop, --scan, --search or --curve"
+            wrong="no load is given", place="--qps", hint="-q 50kqps, --closed-loop, --scan, --search or --curve"
         )
     return OpenLoop.constant(args.qps, gaps), args.time
 
@@ -370,7 +375,12 @@ def _curve(args: argparse.Namespace, gaps: str) -> tuple[Schedule, float]:
 
     curve = LoadCurve.load(args.curve)
     if args.peak is None and args.curve in SHAPES:
-        raise InputError("a built-in curve is scaled to a peak", place="--peak", hint="--peak 100kqps")
+        raise InputError(
+            "a built-in curve must be scaled to a peak",
+            wrong="--peak is missing",
+            place="--peak",
+            hint="--peak 100kqps",
+        )
     if args.peak is not None:
         curve = curve.scaled_to(args.peak)
     if args.hours is not None:
@@ -389,7 +399,7 @@ def _replay(args: argparse.Namespace) -> tuple[Schedule, float]:
     times_s = read_arrivals(args.replay, _MOST_REPLAYED)
     if len(times_s) == _MOST_REPLAYED and times_s[-1] < length_s:
         raise InputError(
-            f"a replay has at most {_MOST_REPLAYED:,} requests",
+            f"a replay must have at most {_MOST_REPLAYED:,} requests",
             value=args.replay.name,
             place="--replay",
             hint="a shorter --time",
@@ -408,30 +418,30 @@ def _quantile(text: str) -> float:
     try:
         return Slo.parse(f"p{digits}<1us").quantile
     except InputError as error:
-        raise InputError("a quantile is written as p99, 99 or 99.9", value=text) from error
+        raise InputError("a quantile must be written as p99, 99 or 99.9", value=text) from error
 
 
 def _weight(text: str) -> float:
     value = parse_quantity(text, "")
     if value <= 0:
-        raise InputError("a weight is positive", value=text)
+        raise InputError("a weight must be positive", value=text)
     return value
 
 
 def _scan(text: str) -> list[float]:
     parts = text.split(":")
     if len(parts) != 3:
-        raise InputError("a scan is MIN:MAX:STEP", value=text, hint="for example 10kqps:100kqps:10kqps")
+        raise InputError("a scan must be MIN:MAX:STEP", value=text, hint="for example 10kqps:100kqps:10kqps")
     low, high, step = (arguments.qps(part) for part in parts)
     if low > high or (high - low) / step >= _MOST_STEPS:
-        raise InputError(f"a scan ascends, in fewer than {_MOST_STEPS} steps", value=text)
+        raise InputError(f"a scan must ascend, in fewer than {_MOST_STEPS} steps", value=text)
     return [low + index * step for index in range(int((high - low) / step * (1 + 1e-9)) + 1)]
 
 
 def _search(text: str) -> Slo:
     percent, colon, limit = text.partition(":")
     if not colon:
-        raise InputError("a search is PERCENT:TIME", value=text, hint="for example 99:500us")
+        raise InputError("a search must be PERCENT:TIME", value=text, hint="for example 99:500us")
     # mutilate's limit is a number of us.
     return Slo.parse(f"p{percent}<{limit}us" if limit.strip().isdigit() else f"p{percent}<{limit}")
 

@@ -12,8 +12,7 @@ from bayop.cli.load_display import interval, microseconds
 from bayop.cli.output import console, new_table, print_json
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from bayop.cli.tables import FittingTable
     from bayop.load.experiment import Runner, Step
     from bayop.load.plan import Plan
     from bayop.slo import Slo
@@ -52,11 +51,15 @@ def _follow(steps: Iterator[Step], plan: Plan, *, json: bool) -> list[Step]:
                 {"event": "step", "qps": step.qps, "windows": step.windows, **load_events.result(plan, step.result)}
             )
     else:
-        with Live(_table(seen), console=console(), auto_refresh=False, transient=True) as live:
+        screen = console()
+        with Live(_table(seen), console=screen, auto_refresh=False, transient=True) as live:
             for step in steps:
                 seen.append(step)
-                live.update(_table(seen), refresh=True)
-        console().print(_table(seen))
+                live.update(_table(seen), refresh=screen.is_terminal)
+                if not screen.is_terminal:
+                    screen.print(_table(seen).last_line())
+        if screen.is_terminal:
+            screen.print(_table(seen))
         console().print(
             "Loads in requests/s, latencies from the intended send time in us; the interval is that of p99."
         )
@@ -68,8 +71,8 @@ def _follow(steps: Iterator[Step], plan: Plan, *, json: bool) -> list[Step]:
     return seen
 
 
-def _table(steps: Sequence[Step]) -> Table:
-    table = new_table()
+def _table(steps: Sequence[Step]) -> FittingTable:
+    table = new_table(drop=["lost", "95 % interval", "p50"])
     for column in _COLUMNS:
         table.add_column(column, justify="right")
     for step in steps:

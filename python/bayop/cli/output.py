@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
-    from rich.table import Table
     from rich.text import Text
+
+    from bayop.cli.tables import FittingTable
 
 
 def print_json(event: Mapping[str, object]) -> None:
@@ -28,12 +29,11 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 
 
-def new_table(caption: str | None = None) -> Table:
-    """An empty table in the look of all tables."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+def new_table(caption: str | None = None, *, drop: Sequence[str] = ()) -> FittingTable:
+    """An empty table in the look of all tables; `drop` lists columns to leave out where it is wider than the screen."""
+    from bayop.cli.tables import FittingTable
 
-    return Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True, caption=caption)
+    return FittingTable(caption, drop)
 
 
 def literal(text: str) -> Text:

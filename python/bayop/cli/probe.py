@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bayop.cli import arguments
 from bayop.cli.output import console, new_table, print_json
 from bayop.errors import InputError
+from bayop.latency.open_loop import BEYOND, QPS
 from bayop.slo import quantile_name
 
 if TYPE_CHECKING:
@@ -22,15 +23,11 @@ EXAMPLE: Final = """\
   bayop tune --target agent:https://server:9617 --latency probe:memcached://server --load 200kqps
 """
 
-QPS: Final = 200.0
-"""Requests/s. A p99 needs a thousand of them."""
-
 WINDOW_S: Final = 10.0
 """How long one measurement takes."""
 
 _MOST_QPS: Final = 2000.0
 _CONNECTIONS: Final = 8
-_BEYOND: Final = 10
 _WARMUP_S: Final = 0.2
 _RECORDS: Final = 1000
 _QUANTILES: Final = (0.5, 0.9, 0.95, 0.99, 0.999)
@@ -74,8 +71,7 @@ def run(args: argparse.Namespace) -> int:
     unanswered = result.lost + result.counts["refused"]
     if unanswered or not result.counts["answered"]:
         raise InputError(
-            "every request of the probe is answered",
-            value=f"{unanswered} of {result.counts['intended']} without an answer",
+            wrong=f"{unanswered} of the probe's {result.counts['intended']} requests had no answer",
             place=args.url,
             hint="; ".join(result.troubles) or None,
         )
@@ -97,10 +93,15 @@ def seen(result: Result) -> dict[str, object]:
 
     times_ns = np.frombuffer(result.report.samples(), dtype=np.uint64).reshape(-1, 3)
     latencies_us = (times_ns[:, 2] - times_ns[:, 1]) / 1e3
-    event: dict[str, object] = {"vantage": "probe", "duration_s": result.duration_s, "requests": len(latencies_us)}
+    event: dict[str, object] = {
+        "event": "window",
+        "vantage": "probe",
+        "duration_s": result.duration_s,
+        "requests": len(latencies_us),
+    }
     relative_sd: dict[str, float] = {}
     for q in _QUANTILES:
-        if len(latencies_us) * (1.0 - q) >= _BEYOND:
+        if len(latencies_us) * (1.0 - q) >= BEYOND:
             # A quantile's rank has a binomial distribution.
             sd = (q * (1.0 - q) / len(latencies_us)) ** 0.5
             low_us, quantile_us, high_us = np.quantile(latencies_us, [q - sd, q, q + sd])
@@ -115,11 +116,11 @@ def _plan(args: argparse.Namespace) -> Plan:
     match = _URL.fullmatch(args.url)
     if match is None or match["dialect"] not in PORTS:
         raise InputError(
-            "a server is PROTOCOL://HOST:PORT", value=args.url, place="URL", hint=f"one of {', '.join(PORTS)}"
+            "a server must be PROTOCOL://HOST:PORT", value=args.url, place="URL", hint=f"one of {', '.join(PORTS)}"
         )
     dialect = next(d for d in PORTS if d == match["dialect"])
     if match["path"] not in (None, "/") and dialect != "http":
-        raise InputError("only http has a path", value=match["path"], place="URL")
+        raise InputError("a path must go with http", value=match["path"], place="URL")
     return Plan(
         servers=with_ports([match["server"]], dialect),
         dialect=dialect,
@@ -138,7 +139,7 @@ def _light_qps(text: str) -> float:
     value = arguments.qps(text)
     if value > _MOST_QPS:
         raise InputError(
-            f"a probe sends at most {_MOST_QPS:g} requests/s", value=text, hint="bayop load is for loading a server"
+            f"a probe must send at most {_MOST_QPS:g} requests/s", value=text, hint="bayop load is for loading a server"
         )
     return value
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from bayop.report.study_page import Provenance
 
 EXAMPLE: Final = """\
-  bayop report study_memcached.csv
-  bayop report study_memcached.csv study_silo.csv --slo 'p99<400us' --out both
+  bayop report example:memcached
+  bayop report example:memcached example:silo --slo 'p99<400us' --out both
   bayop report sweep.parquet --json
 """
 
@@ -29,12 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument(
         "studies",
-        type=arguments.reader(arguments.path, "STUDY"),
+        type=arguments.reader(arguments.study_file, "STUDY"),
         nargs="+",
         metavar="STUDY",
         help="a study: Parquet, CSV or CSV.gz, of BayOp's or a published layout; several are analysed together",
     )
     arguments.add_slo(parser)
+    arguments.add_with_ebbrt(parser)
     arguments.add_report_folder(parser, default="bayop-report")
     arguments.add_seed(parser)
     arguments.add_json(parser)
@@ -70,7 +71,11 @@ def _open(args: argparse.Namespace) -> pl.DataFrame:
     from bayop.study.table import merge_studies, open_study
 
     studies = [open_study(path) for path in args.studies]
-    return studies[0] if len(studies) == 1 else merge_studies(studies)
+    study = studies[0] if len(studies) == 1 else merge_studies(studies)
+    if args.with_ebbrt or "os" not in study.columns:
+        return study
+    others = study.remove(os="ebbrt")
+    return study if others.is_empty() else others  # a study of EbbRT alone asks for it
 
 
 def _start_event(args: argparse.Namespace, study: pl.DataFrame, provenance: Provenance) -> dict[str, object]:

@@ -8,9 +8,9 @@ from typing import Final
 from bayop.cli.actions import add_actions, run_action
 
 EXAMPLE: Final = """\
-  bayop study show study_memcached.csv
+  bayop study show example:memcached
   bayop study merge monday.parquet tuesday.parquet --out week.parquet
-  bayop study export study_silo.csv --out silo.parquet
+  bayop study export example:silo --out silo.parquet
   bayop study import 10_29_2020 --out memcached.parquet
   bayop study columns
 """

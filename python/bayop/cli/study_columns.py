@@ -29,13 +29,13 @@ def run(args: argparse.Namespace) -> int:
 
     if args.markdown:
         if args.json:
-            raise InputError("the reference page is Markdown", place="--markdown", hint="leave --json out")
+            raise InputError(wrong="--markdown and --json were both given", place="--markdown", hint="leave --json out")
         print(page(), end="")
     elif args.json:
         for column in entries():
             print_json(
-                {"column": column.name, "kind": column.kind, "unit": column.unit, "meaning": column.meaning}
-                | {"required": column.required, "measured": column.measured}
+                {"event": "column", "column": column.name, "kind": column.kind, "unit": column.unit}
+                | {"meaning": column.meaning, "required": column.required, "measured": column.measured}
             )
     else:
         table = new_table("the whole reference: bayop study columns --markdown")

@@ -10,8 +10,8 @@ from bayop.cli.study_flags import add_out, print_written
 
 EXAMPLE: Final = """\
   bayop study export sweep.parquet --out sweep.csv.gz
-  bayop study export study_memcached.csv --out memcached.parquet
-  bayop study export study_silo.csv --trusted --out silo.csv
+  bayop study export example:memcached --out memcached.parquet
+  bayop study export example:silo --trusted --out silo.csv
 """
 
 
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument(
         "study",
-        type=arguments.reader(arguments.path, "the study"),
+        type=arguments.reader(arguments.study_file, "the study"),
         metavar="FILE",
         help="a study in Parquet, CSV or CSV.gz; or, to import it, a published table: study_*.csv, systor_*.csv with "
         "loads, yawn_trace_by_minute.csv",

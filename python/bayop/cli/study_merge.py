@@ -11,7 +11,7 @@ from bayop.errors import InputError
 
 EXAMPLE: Final = """\
   bayop study merge monday.parquet tuesday.csv --out week.parquet
-  bayop study merge study_memcached.csv study_silo.csv --out published.parquet --json
+  bayop study merge example:memcached example:silo --out published.parquet --json
 """
 
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "studies",
         nargs="+",
-        type=arguments.reader(arguments.path, "the studies"),
+        type=arguments.reader(arguments.study_file, "the studies"),
         metavar="FILE",
         help="a study in any format that export reads; columns join by name",
     )

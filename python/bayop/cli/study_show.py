@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLE: Final = """\
   bayop study show sweep.parquet
-  bayop study show study_netpipe.csv --json
+  bayop study show example:memcached --json
 """
 
 _LOAD_UNITS: Final = {"qps_offered": "requests/s", "message_bytes": "B"}
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument(
         "study",
-        type=arguments.reader(arguments.path, "the study"),
+        type=arguments.reader(arguments.study_file, "the study"),
         metavar="FILE",
         help="a study in any format that export reads",
     )
@@ -89,7 +89,7 @@ def _range(knob_id: str, values: Sequence[float | str]) -> str:
 
 
 def _spread_table(spreads: Sequence[Spread]) -> Table:
-    table = new_table("trials that are trusted")
+    table = new_table("trials that are trusted", drop=["trials"])
     table.add_column("measured", no_wrap=True)
     for name in ("trials", "least", "median", "greatest"):
         table.add_column(name, justify="right")

@@ -12,6 +12,9 @@ from bayop.cli import sweep_flags
 from bayop.cli.output import console, print_json, progress, round_significant
 from bayop.cli.sweep_target import Subject, open_subject
 from bayop.errors import InputError
+from bayop.slo import Slo
+from bayop.space import format_setting
+from bayop.units import format_quantity
 
 if TYPE_CHECKING:
     from bayop.study.sweep.plan import Plan, Trial
@@ -43,7 +46,9 @@ def run(args: argparse.Namespace) -> int:
     with open_subject(args) as subject:
         if not (subject.shows_default or args.no_default):
             hint = "add --no-default"
-            raise InputError("the target can show its default", value=subject.description, hint=hint)
+            raise InputError(
+                wrong=f"{subject.description} cannot show its default", value=subject.description, hint=hint
+            )
         plan = Plan.of(
             sweep_flags.settings_of(subject.space, args, seed=args.seed),
             subject.loads,
@@ -74,8 +79,10 @@ def _run(sweep: Sweep, plan: Plan, subject: Subject, args: argparse.Namespace) -
     with progress("trials", sweep.planned) as bar:
         bar.reach(sweep.done)
 
-        def show(_trial: Trial, _outcome: Outcome) -> None:
+        def show(trial: Trial, outcome: Outcome) -> None:
             bar.reach(sweep.done, of=sweep.planned)
+            if not screen.is_terminal:
+                screen.print(f"{sweep.done} of {sweep.planned}  {_line(trial, outcome, args.slo)}")
 
         sweep.run(partial(_workers, subject, args), show)
     if sweep.imprecise:
@@ -96,6 +103,15 @@ def _workers(subject: Subject, args: argparse.Namespace) -> Workers:
     return (
         Here(subject.maker, version=__version__) if count == 1 else Processes(subject.maker, count, version=__version__)
     )
+
+
+def _line(trial: Trial, outcome: Outcome, slo: Slo) -> str:
+    """A trial for people who read a pipe or a journal."""
+    power_w, latency_us = (outcome.measurement.get(name) for name in ("power_w", slo.quantity))
+    seen = [] if power_w is None else [f"{power_w:.1f} W"]
+    if latency_us is not None:
+        seen.append(f"{slo.quantity.removesuffix('_us')} {format_quantity(latency_us, 'us', 3)}")
+    return "  ".join([format_setting(trial.cell.setting), *seen])
 
 
 def _start_event(sweep: Sweep, plan: Plan, subject: Subject, args: argparse.Namespace) -> dict[str, object]:

@@ -65,16 +65,29 @@ def check_flags(args: argparse.Namespace) -> None:
     """
     ranged = [knob_id for knob_id, _ in args.range or ()]
     if len(set(ranged)) != len(ranged):
-        raise InputError("a knob has one range", value=", ".join(ranged), place="--range")
+        raise InputError("a knob must have one range", value=", ".join(ranged), place="--range")
     if args.design == "sobol" and args.settings is None:
-        raise InputError("a filling design has a number of settings", place="--settings", hint="such as --settings 60")
+        raise InputError(
+            "a filling design must have a number of settings",
+            wrong="--settings is missing",
+            place="--settings",
+            hint="such as --settings 60",
+        )
     if args.design == "grid" and args.settings is not None:
-        raise InputError("only a filling design has a number of settings", place="--settings", hint="--design sobol")
+        raise InputError(
+            wrong="--settings is for a filling design, and --design is another",
+            place="--settings",
+            hint="--design sobol",
+        )
     if args.until_ci is None:
         for flag in ("ci_of", "most_repeats"):
             if getattr(args, flag) is not None:
                 place = f"--{flag.replace('_', '-')}"
-                raise InputError("only repeats until a precision have this flag", place=place, hint="add --until-ci 2%")
+                raise InputError(
+                    wrong=f"{place} is for repeats until a precision, and none is asked for",
+                    place=place,
+                    hint="add --until-ci 2%",
+                )
     target_flags.check_flags(args, _FLAGS_OF)
 
 
@@ -93,7 +106,7 @@ def settings_of(space: Space, args: argparse.Namespace, *, seed: int) -> list[Se
     if args.with_auto and not any(knob.auto for knob in space.knobs):
         hint = "leave the flag out, or use another target, such as the twin"
         raise InputError(
-            "the target has a knob that can be left to the operating system", place="--with-auto", hint=hint
+            wrong="the target has no knob that can be left to the operating system", place="--with-auto", hint=hint
         )
     values = arguments.reader(partial(axes, space, points=points, with_auto=args.with_auto), "--range")(chosen)
     if args.design == "grid":
@@ -118,11 +131,11 @@ def repeats_of(args: argparse.Namespace, quantities: frozenset[str]) -> Repeats:
     quantity = args.ci_of or args.slo.quantity
     if quantity not in quantities:
         hint = f"it measures {', '.join(sorted(quantities))}"
-        raise InputError("the target measures what has to be known", value=quantity, place="--ci-of", hint=hint)
+        raise InputError(wrong=f"the target does not measure {quantity}", value=quantity, place="--ci-of", hint=hint)
     least = args.repeats or LEAST_FOR_CI
     most = args.most_repeats or max(MOST_FOR_CI, least)
     if least > most:
-        raise InputError("the most repeats are no fewer than the least", value=most, place="--most-repeats")
+        raise InputError("the most repeats must be no fewer than the least", value=most, place="--most-repeats")
     return Repeats(least, most, quantity, args.until_ci)
 
 
@@ -204,19 +217,19 @@ def _axis(text: str) -> tuple[str, Range | tuple[str, ...]]:
         return arguments.knob_range(text)
     if not knob_id or not values.strip():
         hint = "such as nic.rx_usecs=2:1002:100 or nic.rx_usecs=50,100us,auto"
-        raise InputError("a range is KNOB=LOW:HIGH[:STEP] or KNOB=VALUE,...", value=text, hint=hint)
+        raise InputError("a range must be KNOB=LOW:HIGH[:STEP] or KNOB=VALUE,...", value=text, hint=hint)
     return knob_id, tuple(values.split(","))
 
 
 def _half_width(text: str) -> float:
     value = share(text)
     if not 0.0 < value < 1.0:
-        raise InputError("a half-width is a share above 0 and below 1", value=text, hint="such as 2%")
+        raise InputError("a half-width must be a share above 0 and below 1", value=text, hint="such as 2%")
     return value
 
 
 def _study_file(text: str) -> Path:
     path = arguments.path(text)
     if not path.name.endswith(_GIVEN_BY_A_STUDY):
-        raise InputError("a study is written as .parquet, .csv or .csv.gz", value=text)
+        raise InputError("a study must be written as .parquet, .csv or .csv.gz", value=text)
     return path

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayop.cli import arguments, target_flags, tune_agent, tune_live
+from bayop.agent.address import PREFIX
+from bayop.cli import arguments, target_flags, tune_live
 from bayop.errors import InputError
 from bayop.space import Range, Space
 from bayop.study.sweep.load import Load
@@ -54,7 +55,13 @@ def open_subject(args: argparse.Namespace) -> Iterator[Subject]:
         return
     if args.load is not None and len(args.load) > 1:
         hint = "sweep once under each load, and join the studies with bayop study merge"
-        raise InputError("a live machine is under one load", value=len(args.load), place="--load", hint=hint)
+        raise InputError(
+            "a live machine must be under one load",
+            wrong=f"{len(args.load)} loads were given",
+            value=len(args.load),
+            place="--load",
+            hint=hint,
+        )
     with target_flags.open_target(_as_tune(args)) as target:
         if not isinstance(target, AgentTarget):
             raise TypeError("a target that is neither a twin nor a study is a live machine")
@@ -77,7 +84,10 @@ def _made(args: argparse.Namespace) -> Subject:
     if any(target.space != targets[0].space for target in targets):
         hint = "sweep once under each load, and join the studies with bayop study merge"
         raise InputError(
-            "all loads of a sweep have the same space", value=", ".join(map(str, args.load)), place="--load", hint=hint
+            "all loads of a sweep must have the same space",
+            value=", ".join(map(str, args.load)),
+            place="--load",
+            hint=hint,
         )
     return Subject(
         maker=maker,
@@ -102,7 +112,7 @@ def _held(args: argparse.Namespace, target: AgentTarget) -> Subject:
         "slo": str(args.slo),
         "space": target.space.describe(),
     }
-    machine = args.target if file else args.target.removeprefix(tune_agent.PREFIX)
+    machine = args.target if file else args.target.removeprefix(PREFIX)
     return Subject(
         maker=HeldMaker(target, identity, kind="live" if file else "agent", machine=machine, vantage=target.vantage),
         loads=(None,),

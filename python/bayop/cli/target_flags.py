@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from bayop.agent.address import PORT, SOCKET, parse_address
-from bayop.cli import arguments, tune_agent, tune_live
+from bayop.agent.address import PORT, PREFIX, SOCKET, parse_address
+from bayop.cli import agent_flags, arguments, tune_agent, tune_live
 from bayop.errors import InputError
 from bayop.target.base import Target
 
@@ -28,12 +28,12 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         type=arguments.reader(_target, "--target"),
         default="twin",
         metavar="study|twin|agent:ADDRESS|FILE.toml",
-        help=f"what is measured (default: twin); a live machine is {tune_agent.PREFIX}{SOCKET} or "
-        f"{tune_agent.PREFIX}https://HOST:{PORT}, or a file that says everything about it (docs/live.md)",
+        help=f"what is measured (default: twin); a live machine is {PREFIX}{SOCKET} or "
+        f"{PREFIX}https://HOST:{PORT}, or a file that says everything about it (docs/live.md)",
     )
     parser.add_argument(
         "--data",
-        type=arguments.reader(arguments.path, "--data"),
+        type=arguments.reader(arguments.study_file, "--data"),
         metavar="FILE",
         help="study: the file of trials (docs/study.md)",
     )
@@ -60,11 +60,26 @@ def check_flags(
             if value not in (None, False) and kind(args.target) not in kinds:
                 shown = None if value is True else str(value)
                 place = f"--{flag.replace('_', '-')}"
-                raise InputError(f"only {name} has this flag", value=shown, place=place, hint=f"add --target {target}")
+                raise InputError(
+                    wrong=f"{place} is for {name}, and the target is {args.target}",
+                    value=shown,
+                    place=place,
+                    hint=f"add --target {target}",
+                )
     if args.load is None and args.target in ("study", "twin"):
-        raise InputError(f"a {args.target} needs its offered load", place="--load", hint="such as --load 400kqps")
+        raise InputError(
+            f"a {args.target} must have an offered load",
+            wrong="--load is missing",
+            place="--load",
+            hint="such as --load 400kqps",
+        )
     if args.target == "study" and args.data is None:
-        raise InputError("a study target needs its file", place="--data", hint="--data FILE, a table of trials")
+        raise InputError(
+            "a study target must have a file",
+            wrong="--data is missing",
+            place="--data",
+            hint="--data FILE, a table of trials",
+        )
 
 
 def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
@@ -74,9 +89,9 @@ def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
         BayopError: it can't be opened, or can't do what a search needs.
     """
     if kind(args.target) == "file":
-        return tune_live.open_target(args)
+        return agent_flags.told(tune_live.open_target(args))
     if kind(args.target) == "agent":
-        return tune_agent.open_target(args)
+        return agent_flags.told(tune_agent.open_target(args))
     if args.target == "study":
         from bayop.study.table.rows import study_target
 
@@ -87,9 +102,9 @@ def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
 
 
 def _target(text: str) -> str:
-    if text.startswith(tune_agent.PREFIX):
-        parse_address(text.removeprefix(tune_agent.PREFIX))
-    if text in ("study", "twin") or text.startswith(tune_agent.PREFIX) or text.endswith(tune_live.SUFFIX):
+    if text.startswith((PREFIX, "unix:", "https:")):
+        return f"{PREFIX}{parse_address(text)}"
+    if text in ("study", "twin") or text.endswith(tune_live.SUFFIX):
         return text
-    hint = f"{tune_agent.PREFIX}{SOCKET}"
-    raise InputError("a target is study, twin, agent:ADDRESS or FILE.toml", value=text, hint=hint)
+    hint = f"{PREFIX}{SOCKET}"
+    raise InputError("a target must be study, twin, agent:ADDRESS or FILE.toml", value=text, hint=hint)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Final
 
-from bayop.cli import arguments, target_flags, tune_agent, tune_live
+from bayop.agent.address import SOCKET
+from bayop.cli import arguments, exit_codes, target_flags, tune_agent, tune_confirm, tune_live
 from bayop.cli.output import print_json, round_significant
+from bayop.cli.tune_confirm import Outcome
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize import OPTIMIZERS, make_optimizer
 from bayop.optimize.base import Problem
-from bayop.search import Result, Trial, check_problem, run_search
+from bayop.search import Trial, check_problem, run_search
 from bayop.slo import Slo
 from bayop.space import Setting, Space
 from bayop.target.agent import AgentTarget
@@ -20,7 +23,7 @@ from bayop.target.base import Target
 EXAMPLE: Final = """\
   bayop tune --load 400kqps --slo 'p99<200us' --only cpu.freq_mhz
   bayop tune --profile ebbrt-silo --load 100kqps --objective edp --json
-  bayop tune --target study --data study_memcached.csv --load 600kqps
+  bayop tune --target study --data example:memcached --load 600kqps
   bayop tune --target agent:unix:/run/bayop/agent.sock --latency ./p99.sh --slo 'p99<500us'
   bayop tune --target live.toml --slo 'p99<500us' --keep
 """
@@ -32,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tune_agent.add_arguments(parser)
     arguments.add_load(parser, required=False)
     arguments.add_slo(parser)
+    arguments.add_headroom(parser)
     arguments.add_objective(parser)
     knobs = parser.add_mutually_exclusive_group()
     knobs.add_argument(
@@ -50,26 +54,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--optimizer", choices=tuple(OPTIMIZERS), default="grey-box", help="what chooses trials (default: grey-box)"
     )
+    parser.add_argument(
+        "--small-steps",
+        action=argparse.BooleanOptionalAction,
+        help="let the first trials go at most half-way to the SLO's limit (default: on a live machine)",
+    )
     arguments.add_max_trials(parser)
+    tune_confirm.add_arguments(parser)
     arguments.add_seed(parser)
     arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Searches and leaves the best setting applied; 1 when no setting is trusted to meet the SLO."""
+    """Searches and leaves the best setting applied; 1 when none is trusted to meet the SLO, or none saves for sure."""
     _check_flags(args)
     if args.dry_run:
         is_file = target_flags.kind(args.target) == "file"
         return tune_live.show_dry_run(args) if is_file else tune_agent.show_dry_run(args)
     with target_flags.open_target(args) as target:
-        problem = Problem(_search_space(target, args), args.slo, arguments.objective_of(args), target.qps)
+        problem = Problem(
+            _search_space(target, args),
+            args.slo,
+            arguments.objective_of(args),
+            target.qps,
+            headroom=_headroom(args),
+            small_steps=isinstance(target, AgentTarget) if args.small_steps is None else args.small_steps,
+        )
         check_problem(target, problem, args.max_trials)
         return _search(target, problem, args)
+
+
+def _headroom(args: argparse.Namespace) -> float:
+    if args.headroom is None and target_flags.kind(args.target) == "file":
+        return tune_live.headroom_of(args)
+    return args.headroom or 0.0
 
 
 def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
     optimizer = make_optimizer(args.optimizer, problem, seed=args.seed)
     baseline = target.baseline()
+    looks = tune_confirm.looks_of(args, is_live=isinstance(target, AgentTarget))
     if args.json:
         print_json(
             {
@@ -79,8 +103,11 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
                 "estimated": ["energy_j", "power_w"] if _is_estimated(target) else [],
                 "space": problem.space.describe(),
                 "slo": str(args.slo),
+                "headroom": problem.headroom,
+                "small_steps": problem.small_steps,
                 "objective": args.objective,
                 "seed": args.seed,
+                "warnings": _doubts(target),
             }
         )
         result = run_search(
@@ -90,26 +117,53 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
             max_trials=args.max_trials,
             on_trial=lambda t: print_json(_trial_event(t, args.slo)),
         )
-        held = _let_go(target, result, keep=args.keep)
-        print_json(_result_event(result, baseline, args.slo, held=held))
+        compare = partial(tune_confirm.confirm_json, problem=problem, seed=args.seed)
+        outcome = tune_confirm.outcome_of(target, result, looks, compare)
+        held = _let_go(target, outcome, keep=args.keep)
+        event = _result_event(outcome, baseline, problem, held=held) | {"warnings": _doubts(target, outcome)}
+        print_json(event | {"undo": _undo(target) if held else None})
     else:
-        from bayop.cli.tune_display import print_summary, show_search
+        from bayop.cli.tune_display import print_doubts, print_summary, print_undo, show_search
 
         watts = "W (estimated)" if _is_estimated(target) else "W"
+        print_doubts(_doubts(target))
         result = show_search(target, problem, optimizer, max_trials=args.max_trials, watts=watts)
-        held = _let_go(target, result, keep=args.keep)
-        print_summary(result, baseline, problem, held=held, watts=watts)
-    return 0 if result.setting is not None else 1
+        compare = partial(tune_confirm.show_confirm, problem=problem, seed=args.seed, watts=watts)
+        outcome = tune_confirm.outcome_of(target, result, looks, compare)
+        held = _let_go(target, outcome, keep=args.keep)
+        print_summary(outcome, baseline, problem, held=held, watts=watts)
+        print_doubts(_doubts(target, outcome))
+        if held and (undo := _undo(target)) is not None:
+            print_undo(undo)
+    if outcome.is_kept:
+        return exit_codes.DONE
+    return exit_codes.INTERRUPTED if outcome.result.stopped == "interrupted" else exit_codes.NO_GOOD
 
 
-def _let_go(target: Target, result: Result, *, keep: bool) -> bool:
-    """Ends the search's hold on a live machine; whether the result stays applied."""
+def _let_go(target: Target, outcome: Outcome, *, keep: bool) -> bool:
+    """Ends the search's hold on a live machine, and on a setting that is not worth it; whether the result stays."""
+    if not outcome.is_kept or (isinstance(target, AgentTarget) and not keep):
+        target.restore()
+        return False
     if isinstance(target, AgentTarget):
-        if not keep or result.setting is None:
-            target.restore()
-            return False
         target.keep()
-    return result.setting is not None
+    return True
+
+
+def _undo(target: Target) -> str | None:
+    """The command that takes back what stays applied to a live machine."""
+    if not isinstance(target, AgentTarget):
+        return None
+    return "bayop restore" if target.address == SOCKET else f"bayop restore --agent {target.address}"
+
+
+def _doubts(target: Target, outcome: Outcome | None = None) -> list[str]:
+    """What makes a live machine's numbers doubtful: as the comparison has shown it, else as the default did."""
+    if not isinstance(target, AgentTarget):
+        return []
+    if outcome is None or outcome.comparison is None:
+        return target.doubts
+    return target.doubts_of_setup + tune_confirm.doubts(outcome.comparison, target.qps)
 
 
 def _is_estimated(target: Target) -> bool:
@@ -120,7 +174,7 @@ def _is_estimated(target: Target) -> bool:
 def _check_flags(args: argparse.Namespace) -> None:
     ranged = [knob_id for knob_id, _ in args.range or ()]
     if len(set(ranged)) != len(ranged):
-        raise InputError("a knob has one range", value=", ".join(ranged), place="--range")
+        raise InputError("a knob must have one range", value=", ".join(ranged), place="--range")
     target_flags.check_flags(args)
 
 
@@ -132,7 +186,7 @@ def _search_space(target: Target, args: argparse.Namespace) -> Space:
         return arguments.reader(space.only, "--only")(args.only)
     if args.with_auto and not any(knob.auto for knob in space.knobs):
         raise InputError(
-            "the target has a knob that can be left to the operating system",
+            wrong=f"{target.description} has no knob that can be left to the operating system",
             value=target.description,
             place="--with-auto",
             hint="leave the flag out, or use another target, such as the twin",
@@ -153,18 +207,19 @@ def _trial_event(trial: Trial, slo: Slo) -> dict[str, object]:
     }
 
 
-def _result_event(result: Result, baseline: Measurement | None, slo: Slo, *, held: bool) -> dict[str, object]:
-    prediction = result.prediction
+def _result_event(outcome: Outcome, baseline: Measurement | None, problem: Problem, *, held: bool) -> dict[str, object]:
+    result, prediction = outcome.result, outcome.result.prediction
     return {
         "event": "result",
-        "setting": _plain(result.setting),
+        "setting": _plain(outcome.setting),
         "held": held,
         "trials": len(result.trials),
         "stopped": result.stopped,
         "predicted": None
         if prediction is None
         else {k: round_significant(v) for k, v in prediction.quantities.items()},
-        "default": None if baseline is None else _summary(baseline, slo),
+        "default": None if baseline is None else _summary(baseline, problem.slo),
+        "saving": tune_confirm.saving_event(outcome, problem),
     }
 
 

@@ -16,9 +16,6 @@ from bayop.space import Space, Value, fastest_setting, format_value
 from bayop.target.agent import SETTLE_S, WINDOW_S, AgentTarget
 from bayop.target.agent_space import agent_space
 
-PREFIX: Final = "agent:"
-"""What an agent's address begins with in `--target`."""
-
 FLAGS: Final = ("latency", "window", "settle", *agent_flags.TLS_FLAGS)
 """What only an agent can be told."""
 
@@ -62,7 +59,8 @@ def open_target(args: argparse.Namespace) -> AgentTarget:
     """
     if args.latency is None:
         raise InputError(
-            "a live machine needs a source of latency",
+            "a live machine must have a source of latency",
+            wrong="--latency is missing",
             place="--latency",
             hint="--latency SOURCE, or --dry-run to see what would be changed",
         )
@@ -74,7 +72,7 @@ def open_target(args: argparse.Namespace) -> AgentTarget:
         latency,
         holder=agent_flags.holder(args.verb),
         qps=args.load,
-        window_s=WINDOW_S if args.window is None else args.window,
+        window_s=args.window,
         settle_s=SETTLE_S if args.settle is None else args.settle,
     )
 
@@ -121,7 +119,7 @@ def _row(change: Change, space: Space) -> tuple[str, str, str, str]:
 
 
 def _client(args: argparse.Namespace) -> AgentClient:
-    return agent_flags.client_of(args.target.removeprefix(PREFIX), args)
+    return agent_flags.client_of(args.target, args)
 
 
 def _space(client: AgentClient, args: argparse.Namespace) -> Space:

@@ -8,16 +8,17 @@ from typing import Final
 from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from bayop.cli.output import console as make_console
 from bayop.cli.output import new_table
+from bayop.cli.tables import FittingTable
+from bayop.cli.tune_confirm import Outcome, sentence
 from bayop.measurement import Measurement
 from bayop.optimize.base import Optimizer, Problem
 from bayop.search import Result, Trial, run_search
 from bayop.space import format_setting, format_value
 from bayop.target.base import Target
-from bayop.units import HOURS_PER_YEAR
+from bayop.units import HOURS_PER_YEAR, format_quantity
 
 _STOPPED: Final = {
     "converged": "no safe setting promises an improvement worth a trial",
@@ -29,7 +30,7 @@ _STOPPED: Final = {
 
 
 def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_trials: int, watts: str) -> Result:
-    """Runs the search with a live display on a terminal, plain lines elsewhere."""
+    """Runs the search with a live display on a terminal; elsewhere with a line for every trial, as it ends."""
     console = make_console()
     console.print(f"[bold]Tuning[/bold] {target.description}: {problem.objective.describe()}, {problem.slo}")
     table = _trial_table(problem)
@@ -49,37 +50,46 @@ def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_t
         shown.append(trial)
         table.add_row(*_trial_row(shown, problem, watts))
         progress.advance(task)
+        if not console.is_terminal:
+            console.print(table.last_line())
 
     if console.is_terminal:
         with Live(Group(table, progress), console=console, refresh_per_second=8):
             result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
     else:
-        try:
-            result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
-        finally:
-            # Whatever ends the search: what was measured is not lost.
-            console.print(table)
+        result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
     for trial in shown:
         if trial.measurement.cut_short is not None:
             console.print(f"Trial {trial.number} was cut short: {trial.measurement.cut_short}.")
     return result
 
 
-def print_summary(result: Result, baseline: Measurement | None, problem: Problem, *, held: bool, watts: str) -> None:
-    """What was found, whether it is applied now, and what it means in watts, per cent and a year's energy."""
+def print_doubts(doubts: Sequence[str]) -> None:
+    """What a reader has to know before believing the numbers."""
     console = make_console()
+    for doubt in doubts:
+        console.print(f"[bold yellow]Warning:[/bold yellow] {doubt}.")
+
+
+def print_summary(outcome: Outcome, baseline: Measurement | None, problem: Problem, *, held: bool, watts: str) -> None:
+    """What was found, whether it is applied now, and what it means in watts, per cent and a year's energy."""
+    console, result = make_console(), outcome.result
     trials = f"{len(result.trials)} trial{'s' * (len(result.trials) != 1)}"
     console.print(f"Ended after {trials}: {_STOPPED[result.stopped]}.")
     if result.setting is None:
         console.print(f"[bold red]No setting is trusted to meet {problem.slo}; the default is applied.[/bold red]")
         return
     found = format_setting(result.setting)
-    if held:
+    if outcome.setting is None:
+        console.print(f"[bold yellow]Not kept:[/bold yellow] {found}; the default is applied.")
+    elif held:
         console.print(f"[bold green]Applied:[/bold green] {found}")
     else:
-        console.print(
-            f"[bold green]Found:[/bold green] {found}; the machine's own settings are back (--keep applies it)."
-        )
+        why = "--keep applies it" if outcome.is_kept else "it was not measured beside the default"
+        console.print(f"[bold green]Found:[/bold green] {found}; the machine's own settings are back ({why}).")
+    if outcome.comparison is not None:
+        console.print(sentence(outcome.comparison, problem, watts))
+        return
     if result.prediction is None:
         return
     quantities = result.prediction.quantities
@@ -90,6 +100,11 @@ def print_summary(result: Result, baseline: Measurement | None, problem: Problem
         console.print(
             f"The default draws {default_w:.1f} {watts} at {default_us:.0f} us. {_worth(default_w, power_w, watts)}"
         )
+
+
+def print_undo(command: str) -> None:
+    """How what stays applied is taken back."""
+    make_console().print(f"It stays applied until the agent stops, another search begins, or: {command}")
 
 
 def _worth(default_w: float, power_w: float, watts: str) -> str:
@@ -103,11 +118,11 @@ def _worth(default_w: float, power_w: float, watts: str) -> str:
     )
 
 
-def _trial_table(problem: Problem) -> Table:
-    table = new_table()
+def _trial_table(problem: Problem) -> FittingTable:
+    table = new_table(drop=["util.", "would hold"])
     table.add_column("trial", justify="right", no_wrap=True)
     for knob_id in problem.space.ids:
-        table.add_column(knob_id, justify="right", overflow="fold")
+        table.add_column(knob_id, justify="right")
     for column in ("power", problem.slo.quantity.removesuffix("_us"), "util.", "SLO"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("would hold", no_wrap=True)
@@ -126,7 +141,7 @@ def _trial_row(trials: Sequence[Trial], problem: Problem, watts: str) -> list[st
         str(trial.number),
         *(format_value(knob_id, trial.setting[knob_id]) for knob_id in problem.space.ids),
         "-" if power_w is None else f"{power_w:.1f} {watts}",
-        "-" if latency_us is None else f"{'' if cut_short is None else '>'}{latency_us:.0f} us",
+        "-" if latency_us is None else f"{'' if cut_short is None else '>'}{format_quantity(latency_us, 'us', 3)}",
         "-" if utilization is None else f"{utilization:.2f}",
         "[green]met[/green]"
         if trial.meets_slo

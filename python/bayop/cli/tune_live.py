@@ -41,10 +41,19 @@ def show_dry_run(args: argparse.Namespace) -> int:
     return tune_agent.preview(client, space_of(live, client).without_auto(), json=args.json)
 
 
+def headroom_of(args: argparse.Namespace) -> float:
+    """The headroom that the file asks for."""
+    return _file(args).headroom
+
+
 def _file(args: argparse.Namespace) -> LiveFile:
     from bayop.live.file import LiveFile
 
     for flag, place in _IN_FILE.items():
         if getattr(args, flag) is not None:
-            raise InputError(f"a target that is a file says this in {place}", place=f"--{flag}", hint=args.target)
+            raise InputError(
+                wrong=f"--{flag} and a file were both given; the file says it in {place}",
+                place=f"--{flag}",
+                hint=args.target,
+            )
     return LiveFile.read(Path(args.target))

@@ -9,9 +9,9 @@ from bayop.cli.actions import add_actions, run_action
 
 EXAMPLE: Final = """\
   bayop twin run --load 600kqps --setting auto --setting cpu.freq_mhz=2.1GHz
-  bayop twin validate --data study_memcached.csv
-  bayop twin fit --data study_silo.csv --profile linux-silo --out fitted.toml
-  bayop twin crossvalidate --data study_silo.csv --profile linux-silo
+  bayop twin validate --data example:memcached
+  bayop twin fit --data example:silo --profile linux-silo --out fitted.toml
+  bayop twin crossvalidate --data example:silo --profile linux-silo
   bayop twin generality
 """
 

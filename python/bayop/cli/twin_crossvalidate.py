@@ -11,8 +11,8 @@ from bayop.cli.twin_fit import add_problem, calibrate, cells_to_fit, parameters_
 from bayop.errors import InputError
 
 EXAMPLE: Final = """\
-  bayop twin crossvalidate --data study_silo.csv --profile linux-silo
-  bayop twin crossvalidate --data study_memcached.csv \\
+  bayop twin crossvalidate --data example:silo --profile linux-silo
+  bayop twin crossvalidate --data example:memcached \\
       --profile ebbrt-memcached --parameters application,system,power
 """
 
@@ -40,7 +40,11 @@ def run(args: argparse.Namespace) -> int:
     cells = cells_to_fit(args)
     loads = sorted({cell.load for cell in cells})
     if len(loads) < 2:
-        raise InputError("a cross-validation needs cells at two loads or more", value=f"{len(loads)} load")
+        raise InputError(
+            "a cross-validation must have cells at two loads or more",
+            wrong=f"the cells are of {len(loads)} load",
+            value=f"{len(loads)} load",
+        )
     parameters = parameters_to_fit(args, profile)
     results = []
     with progress("sweeps", args.sweeps * len(loads)) as bar:
@@ -69,5 +73,5 @@ def _share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value <= 1.0:
-        raise InputError("a number between 0 and 1 is expected", value=text)
+        raise InputError("it must be a number between 0 and 1", value=text)
     return value

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bayop.study.validate import Cell, Errors
 
 EXAMPLE: Final = """\
-  bayop twin fit --data study_silo.csv --profile linux-silo --out fitted.toml
+  bayop twin fit --data example:silo --profile linux-silo --out fitted.toml
   bayop twin fit --data sweep.csv --os linux --profile mine.toml --out new.toml \\
       --loads 50kqps,200kqps --parameters application,power,os.steer_us
 """
@@ -145,7 +145,7 @@ def _check_writable(out: Path) -> None:
 
 
 def _unwritable(out: Path, why: str | None) -> InputError:
-    return InputError("the profile can be written", value=str(out), place="--out", hint=why)
+    return InputError(wrong=f"cannot write {out}: {why}", place="--out")
 
 
 def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]], fitted: list[Cell]) -> None:

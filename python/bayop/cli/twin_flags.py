@@ -28,7 +28,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     """`--data`."""
     parser.add_argument(
         "--data",
-        type=arguments.reader(arguments.path, "--data"),
+        type=arguments.reader(arguments.study_file, "--data"),
         required=True,
         metavar="FILE",
         help="a study, in any format that bayop study show reads",
@@ -67,7 +67,7 @@ def message_bytes(text: str) -> float:
     """
     value = parse_quantity(text, "B")
     if not 1.0 <= value <= _MOST_MESSAGE_BYTES or value % 1:
-        raise InputError("a message has a whole number of bytes, from 1B to 16MiB", value=text)
+        raise InputError("a message must have a whole number of bytes, from 1B to 16MiB", value=text)
     return value
 
 
@@ -115,7 +115,7 @@ def cells_of(path: Path, *, os: str | None, loads: Sequence[float] = ()) -> list
     systems = sorted({cell.os for cell in cells})
     if os is not None and os not in systems:
         hint = f"it has {', '.join(systems)}"
-        raise InputError("the study has trials of this operating system", value=os, place="--os", hint=hint)
+        raise InputError(wrong=f"the study has no trials of {os}", value=os, place="--os", hint=hint)
     return cells_at([cell for cell in cells if os in (None, cell.os)], loads)
 
 
@@ -145,14 +145,17 @@ def app_of(path: Path) -> str:
     named = [app for app in known if app in (apps or path.stem.lower())]
     if len(named) != 1:
         hint = f"say --app ({', '.join(known)}) or --profile"
-        rule = "the study, or its file's name, says which application was measured"
-        raise InputError(rule, value=", ".join(apps) or path.name, hint=hint)
+        wrong = (
+            f"neither the study nor its file's name says which application was measured: {', '.join(apps) or path.name}"
+        )
+        raise InputError(wrong=wrong, hint=hint)
     return named[0]
 
 
 def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:
     """Errors at one load for programs, in per cent; those of the default policy keep their sign."""
     event: dict[str, object] = {
+        "event": "errors",
         "app": app,
         "os": errors.os,
         "load": int(errors.load) if float(errors.load).is_integer() else errors.load,

@@ -108,7 +108,12 @@ def _chosen(text: str | None, known: tuple[str, ...], flag: str) -> tuple[str, .
     names = known if text is None else tuple(name.strip() for name in text.split(","))
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InputError("the experiment has this", value=unknown[0], place=flag, hint=f"it has {', '.join(known)}")
+        raise InputError(
+            wrong=f"the experiment has no {unknown[0]!r}",
+            value=unknown[0],
+            place=flag,
+            hint=f"it has {', '.join(known)}",
+        )
     return tuple(dict.fromkeys(names))
 
 

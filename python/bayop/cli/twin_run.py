@@ -72,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
     shown = quantities_of(profile)
     if args.slo is not None and args.slo.quantity not in shown:
         hint = f"it shows {', '.join(sorted(q for q in shown if quantile_of(q) is not None))}"
-        raise InputError("the twin shows the SLO's quantile", value=args.slo.quantity, place="--slo", hint=hint)
+        raise InputError(
+            wrong=f"the twin does not measure {args.slo.quantity}", value=args.slo.quantity, place="--slo", hint=hint
+        )
     try:
         load = check_load(profile, qps=args.load, message_bytes=args.message)
     except InputError as error:
@@ -103,9 +105,11 @@ def parse_setting(space: Space, text: str) -> Setting:
         knob_id, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             hint = "for example nic.rx_usecs=50us,cpu.freq_mhz=2.1GHz"
-            raise InputError("a setting is a list of KNOB=VALUE, or auto", value=text, place="--setting", hint=hint)
+            raise InputError(
+                "a setting must be a list of KNOB=VALUE, or auto", value=text, place="--setting", hint=hint
+            )
         if knob_id in setting:
-            raise InputError("a setting names each knob once", value=text, place="--setting")
+            raise InputError("a setting must name each knob once", value=text, place="--setting")
         try:
             setting[knob_id] = space[knob_id].parse(value)
         except InputError as error:
@@ -115,6 +119,7 @@ def parse_setting(space: Space, text: str) -> Setting:
 
 def _event(setting: Setting, window: Measurement, load: float, slo: Slo | None) -> dict[str, object]:
     event: dict[str, object] = {
+        "event": "window",
         "setting": dict(setting),
         "message_bytes" if "roundtrip_us" in window.quantities else "qps_offered": load,
         "measured": {name: round_significant(value) for name, value in sorted(window.quantities.items())},

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from bayop import _core
 
 EXAMPLE: Final = """\
-  bayop twin validate --data study_memcached.csv
-  bayop twin validate --data study_silo.csv --os linux --loads 200kqps --json
+  bayop twin validate --data example:memcached
+  bayop twin validate --data example:silo --os linux --loads 200kqps --json
   bayop twin validate --data study_netpipe.csv --requests 8000
   bayop twin validate --data my_sweep.csv --os linux --profile my_server.toml
 """
@@ -71,11 +71,15 @@ def _profiles(args: argparse.Namespace, systems: list[str]) -> tuple[str, dict[s
     if args.profile is not None:
         if len(systems) > 1:
             hint = f"say --os ({', '.join(systems)})"
-            raise InputError("a profile is of one operating system", value=args.profile, place="--profile", hint=hint)
+            raise InputError(
+                "a profile must be of one operating system", value=args.profile, place="--profile", hint=hint
+            )
         return args.app or args.data.stem, {systems[0]: load_profile(args.profile)}
     app = args.app or twin_flags.app_of(args.data)
     for system in systems:
         if f"{system}-{app}" not in profile_names():
             hint = f"say --profile; built-in profiles: {', '.join(profile_names())}"
-            raise InputError("there is a profile for what was measured", value=f"{system}-{app}", hint=hint)
+            raise InputError(
+                wrong=f"there is no profile for {system}-{app}, which was measured", value=f"{system}-{app}", hint=hint
+            )
     return app, {system: load_profile(f"{system}-{app}") for system in systems}

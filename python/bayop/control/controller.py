@@ -35,6 +35,7 @@ class Policy:
         trial_s: Length of a trial's window (20 s in [D]).
         watch_s: Length of the windows in which a held setting is watched; multiples of it are their ends.
         max_trials: Trial budget of one search.
+        headroom: How far its searches stay below the SLO's limit, as a share of it.
     """
 
     space: Space
@@ -45,10 +46,11 @@ class Policy:
     trial_s: float = 20.0
     watch_s: float = 60.0
     max_trials: int = 15
+    headroom: float = 0.0
 
     def __post_init__(self) -> None:
         if not (self.trial_s > 0 and self.watch_s > 0):
-            raise InputError("windows last longer than nothing", value=(self.trial_s, self.watch_s))
+            raise InputError("windows must last longer than nothing", value=(self.trial_s, self.watch_s))
 
 
 class Controller:
@@ -123,7 +125,7 @@ class Controller:
 
     def _search(self, start_s: float, reason: str, max_trials: int) -> float:
         policy, number, qps = self._policy, len(self.ledger.searches) + 1, self._plant.load_at(start_s)
-        problem = Problem(policy.space, policy.slo, policy.objective, qps, self._history.near(qps))
+        problem = Problem(policy.space, policy.slo, policy.objective, qps, self._history.near(qps), policy.headroom)
         target = TimedTarget(self._plant, policy.slo, start_s, policy.trial_s, number, on_window=self._record)
         result = run_search(target, problem, self._make_optimizer(problem, number), max_trials=max_trials)
         for trial in result.trials:

@@ -26,7 +26,7 @@ class Guard:
 
     def __post_init__(self) -> None:
         if not 0 < self.margin <= 1:
-            raise InputError("a guard's margin is a share of the SLO's limit, up to 1", value=self.margin)
+            raise InputError("a guard's margin must be a share of the SLO's limit, up to 1", value=self.margin)
 
     def fall_back(
         self, space: Space, slo: Slo, qps: float, held: Setting | None, seen: Sequence[Observation]

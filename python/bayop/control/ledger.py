@@ -132,13 +132,13 @@ class Ledger:
             InputError: the window does not begin where the last one ended, or has no duration.
         """
         if not window.duration_s > 0:
-            raise InputError("a window lasts longer than nothing", value=window.duration_s)
+            raise InputError("a window must last longer than nothing", value=window.duration_s)
         if not self.windows:
             self.windows.append(window)
             return
         last = self.windows[-1]
         if not math.isclose(window.start_s, last.end_s, abs_tol=1e-6):
-            raise InputError(f"a window begins where the last one ended, at {last.end_s:g} s", value=window.start_s)
+            raise InputError(f"a window must begin where the last one ended, at {last.end_s:g} s", value=window.start_s)
         if window.phase != "trial" and replace(window, start_s=last.start_s, duration_s=last.duration_s) == last:
             self.windows[-1] = replace(last, duration_s=window.end_s - last.start_s)
         else:

@@ -40,7 +40,9 @@ def _survival(measurement: Measurement) -> list[tuple[float, float]]:
 
 def _between(left: tuple[float, float], right: tuple[float, float], limit_us: float) -> float:
     (x0, s0), (x1, s1) = left, right
-    if s1 >= s0:
+    span = math.log(x1) - math.log(x0)
+    # Latencies that differ in their last digits only have the same logarithm.
+    if s1 >= s0 or span == 0.0:
         return s0
-    turn = (math.log(limit_us) - math.log(x0)) / (math.log(x1) - math.log(x0))
+    turn = (math.log(limit_us) - math.log(x0)) / span
     return math.exp(math.log(s0) + turn * (math.log(s1) - math.log(s0)))

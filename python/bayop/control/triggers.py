@@ -50,7 +50,7 @@ class Clock:
 
     def __post_init__(self) -> None:
         if not self.period_s > 0:
-            raise InputError("a clock trigger has a positive period", value=self.period_s)
+            raise InputError("a clock trigger must have a positive period", value=self.period_s)
 
     def fires(self, situation: Situation) -> str | None:
         """Whether a multiple of the period has come since the last search began."""
@@ -74,7 +74,7 @@ class LoadChange:
 
     def __post_init__(self) -> None:
         if not 0 < self.band < 1:
-            raise InputError("a load band is a share between 0 and 1", value=self.band)
+            raise InputError("a load band must be a share between 0 and 1", value=self.band)
 
     def fires(self, situation: Situation) -> str | None:
         """Whether the last window's load lies outside the band."""
@@ -130,7 +130,7 @@ def parse_trigger(text: str) -> Trigger:
         trigger = TRIGGERS.get(name.strip())
         if trigger is None:
             raise InputError(
-                "a trigger is one of " + ", ".join(TRIGGERS), value=name.strip(), hint="several: load,breach"
+                f"a trigger must be one of {', '.join(TRIGGERS)}", value=name.strip(), hint="several: load,breach"
             )
         chosen.append(trigger)
     return chosen[0] if len(chosen) == 1 else AnyOf(tuple(chosen))

@@ -10,7 +10,7 @@ from bayop.interrupts.layout import Layout
 if TYPE_CHECKING:
     import polars as pl
 
-ALL_OR_NONE: Final = "a record has all sampled counters or none"
+ALL_OR_NONE: Final = "a record must have all sampled counters or none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,5 +58,7 @@ def _get(ray: Any, reference: Any) -> Summary | None:  # noqa: ANN401 -- Ray is 
         raise
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0]
-        raise UnsupportedError("the cluster keeps a piece's nodes alive", place="--ray", hint=reason) from error
+        raise UnsupportedError(
+            wrong="the cluster lost the nodes that read a piece", place="--ray", hint=reason
+        ) from error
     return found

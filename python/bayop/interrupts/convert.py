@@ -26,7 +26,9 @@ def convert(log: Log, out: Path) -> int:
             records = so_far.records
             yield batch
         if not records:
-            raise InputError("a log has at least one record", place=f"{log.path}, line 1")
+            raise InputError(
+                "a log must have at least one record", wrong="the log is empty", place=f"{log.path}, line 1"
+            )
 
     parquet.write(batches(), log.layout, out)
     return records

@@ -44,7 +44,7 @@ def advance(layout: Layout, column: str, values: Whole, ticks: Whole, rows: Whol
     if len(bad):
         at = int(bad[0])
         raise BadRecordError(
-            int(rows[at + 1]), column, f"{column} does not run backwards, nor faster than a machine can",
+            int(rows[at + 1]), column, f"{column} must not run backwards, nor faster than a machine can",
             value=int(values[at + 1]), hint=f"the sample before has {int(values[at])}",
         )  # fmt: skip
     return steps

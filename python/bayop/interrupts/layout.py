@@ -75,4 +75,4 @@ class Layout:
                 return layout
         except (ValueError, TypeError, KeyError):
             pass
-        raise InputError("the metadata of a converted log describe its layout", value=text[:200])
+        raise InputError("the metadata of a converted log must describe its layout", value=text[:200])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, Literal, cast
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 from bayop.interrupts import intlog, parquet, published
 from bayop.interrupts.batch import BadRecordError, Batch
 from bayop.interrupts.layout import Layout
@@ -154,7 +154,7 @@ def open_log(path: Path, *, tsc_hz: int | None = None, energy_unit_j: float | No
     is_parquet = line.startswith(_PARQUET)
     first, line = line, line.partition(b"\n")[0]
     if not line:
-        raise InputError("a log has at least one record", place=place)
+        raise InputError("a log must have at least one record", wrong="the log is empty", place=place)
     if not is_parquet and published.SEPARATOR.encode() not in line:
         fields = line.split(intlog.SEPARATOR.encode())
         if len(fields) not in intlog.FIELD_COUNTS:
@@ -163,7 +163,7 @@ def open_log(path: Path, *, tsc_hz: int | None = None, energy_unit_j: float | No
         layout = intlog.layout_of(len(fields), tsc_hz=tsc_hz, energy_unit_j=energy_unit_j)
         return Log(path, "intlog", layout, start=start)
     if tsc_hz is not None or energy_unit_j is not None:
-        raise InputError("only intlog's text needs to be told the rates of its machine", value=str(path))
+        raise InputError("rates of a machine must go with intlog's text", value=str(path))
     if is_parquet:
         return Log(path, "parquet", parquet.read_layout(path))
     layout, header = published.read_header(line, place)
@@ -183,9 +183,9 @@ def _open(path: Path) -> Iterator[IO[bytes]]:
                 yield file
     except _TORN as error:
         place = f"{path}, line {_whole_lines(path) + 1}"
-        raise InputError("a compressed log is whole", place=place, hint=str(error)) from error
+        raise InputError(wrong=f"the compressed log is cut short or damaged: {error}", place=place) from error
     except OSError as error:
-        raise InputError("the log can be read", value=str(path), hint=error.strerror) from error
+        raise unreadable(path, error) from error
 
 
 def _whole_lines(path: Path) -> int:

@@ -62,7 +62,7 @@ def describe_all(summaries: Sequence[Summary]) -> dict[str, object]:
     """
     layouts = {s.layout.tick_hz: s.layout for s in summaries}
     if len(layouts) > 1:
-        raise InputError("logs are added up when their clocks tick alike", value=sorted(layouts))
+        raise InputError("logs that are added up must have clocks that tick alike", value=sorted(layouts))
     (layout,) = layouts.values()
     gaps = pooled([s.spacing for s in summaries])
     traffic = {name: pooled([s.traffic[name] for s in summaries]) for name in TRAFFIC}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unwritable
 from bayop.interrupts.batch import ALL_OR_NONE, BadRecordError, Batch
 from bayop.interrupts.layout import INTERRUPT_COLUMNS, Layout
 
@@ -34,7 +34,7 @@ def read_layout(path: Path) -> Layout:
         raise _damaged(path, error) from error
     if text is None:
         raise InputError(
-            "a Parquet log was written by bayop interrupts convert", value=str(path),
+            "a Parquet log must have been written by bayop interrupts convert", value=str(path),
             hint=f"its metadata have no {METADATA_KEY}",
         )  # fmt: skip
     try:
@@ -45,7 +45,7 @@ def read_layout(path: Path) -> Layout:
     if dict(schema) != expected:
         wrong = sorted(name for name in {*schema, *expected} if schema.get(name) != expected.get(name))
         raise InputError(
-            f"a Parquet log has the columns {', '.join(expected)}, all Int64", place=str(path),
+            f"a Parquet log must have the columns {', '.join(expected)}, all Int64", place=str(path),
             value=", ".join(f"{name}: {schema.get(name, 'none')}" for name in wrong) or "another order",
         )  # fmt: skip
     return layout
@@ -112,8 +112,7 @@ def write(batches: Iterable[Batch], layout: Layout, path: Path) -> None:
     except (pl.exceptions.PolarsError, OSError) as error:
         if failed:
             raise failed[0] from None
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise InputError("the file can be written", value=str(path), hint=reason or str(error)) from error
+        raise unwritable(path, error) from error
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -124,7 +123,7 @@ def _batch(frame: pl.DataFrame, layout: Layout, row: int) -> Batch:
     for name in INTERRUPT_COLUMNS:
         if frame[name].null_count():
             at = int(frame[name].is_null().arg_true()[0])
-            raise BadRecordError(row + at, name, "every record has a value", value="null")
+            raise BadRecordError(row + at, name, "every record must have a value", value="null")
     samples = (
         frame.select("time_ticks", *layout.sampled)
         .with_row_index("row")
@@ -135,9 +134,9 @@ def _batch(frame: pl.DataFrame, layout: Layout, row: int) -> Batch:
         others, own = samples[name], frame[name]
         if others.null_count() or own.count() != samples.height:
             torn = (own.is_null() != frame["energy_units"].is_null()).arg_true()
-            raise BadRecordError(row + int(torn[0]), name, ALL_OR_NONE)
+            raise BadRecordError(row + int(torn[0]), name, ALL_OR_NONE, value="an empty cell")
     return Batch(layout, row, frame.select(INTERRUPT_COLUMNS), samples)
 
 
 def _damaged(path: Path, error: Exception) -> InputError:
-    return InputError("the log is a whole Parquet file", value=str(path), hint=str(error).partition("\n")[0])
+    return InputError(wrong="the log is no whole Parquet file", place=str(path), hint=str(error).partition("\n")[0])

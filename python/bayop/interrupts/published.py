@@ -50,13 +50,17 @@ def read_header(line: bytes, place: str) -> tuple[Layout, tuple[str, ...]]:
     missing = [name for name in required if name not in names]
     if missing:
         raise InputError(
-            f"a published log has the columns {', '.join(required)}", value=f"no {', '.join(missing)}", place=place,
+            f"a published log must have the columns {', '.join(required)}",
+            wrong=f"there is no column {', '.join(missing)}",
+            place=place,
             hint=f"the file has {', '.join(names)}",
-        )  # fmt: skip
+        )
     unknown = [name for name in names if name not in known]
     if unknown or len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
-        raise InputError("a log has each column that is known once", value=", ".join(unknown or twice), place=place)
+        raise InputError(
+            "a log must have each column that is known once", value=", ".join(unknown or twice), place=place
+        )
     layout = Layout(
         name="published CSV", tick_hz=_TICK_HZ, tsc_hz=TSC_HZ, energy_unit_j=_ENERGY_UNIT_J, energy_bits=None,
         counter_bits=None, idle_states=states, idle_meaning="residency",

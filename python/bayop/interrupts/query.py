@@ -32,7 +32,7 @@ def summarise(log: Log, on_piece: Callable[[], None] = lambda: None, *, window: 
 
     found = _last(follow(log, pieces(), window))
     if found is None and window is not None:
-        rule = "a log has records in the window of its run"
+        rule = "a log must have records in the window of its run"
         raise InputError(rule, value=f"none from tick {window.first} to {window.last}", place=str(log.path))
     return _some(log, found)
 
@@ -97,5 +97,5 @@ def _last(steps: Iterable[tuple[Batch, Summary]]) -> Summary | None:
 
 def _some(log: Log, whole: Summary | None) -> Summary:
     if whole is None:
-        raise InputError("a log has at least one record", place=f"{log.path}, line 1")
+        raise InputError("a log must have at least one record", wrong="the log is empty", place=f"{log.path}, line 1")
     return whole

@@ -74,14 +74,19 @@ def read_mutilate(text: str, place: str) -> OpenLoop:
     """
     rate = _RATE.search(text)
     if rate is None:
-        raise InputError("mutilate printed Total QPS = N (N / Ns)", place=place, hint=_shown(text))
+        raise InputError(
+            "mutilate must have printed Total QPS = N (N / Ns)",
+            wrong="mutilate's output has no total",
+            place=place,
+            hint=_shown(text),
+        )
     # Some of the scripts write the bytes as Python shows them: b'#type ...
     rows = list(_cells(text))
     headers = [row for row in rows if row[0].removeprefix("b'") == _TABLE]
     reads = [row for row in rows if row[0] == _ROW]
     if len(headers) != 1 or len(reads) != 1 or len(headers[0]) != len(reads[0]):
-        rule = f"mutilate printed one table that begins with {_TABLE}, and in it one row {_ROW} with a number a column"
-        raise InputError(rule, place=place, hint=_shown(text))
+        rule = f"mutilate must have printed one table, from {_TABLE} on, with one row {_ROW} and a number a column"
+        raise InputError(rule, wrong="mutilate's output has no such table", place=place, hint=_shown(text))
     named = zip(headers[0][1:], reads[0][1:], strict=True)
     cells = {name: cell for column, cell in named if (name := _quantity(column)) is not None}
     quantities = {name: _positive(cell, f"{name} of mutilate's reads", place) for name, cell in cells.items()}
@@ -97,8 +102,8 @@ def read_netpipe_client(text: str, place: str) -> ClosedLoop:
     """
     cells = _first_line(text)
     if len(cells) < 2:
-        rule = "NetPIPE's client printed the size of a message and the goodput"
-        raise InputError(rule, place=place, hint=_shown(text))
+        rule = "NetPIPE's client must have printed the size of a message and the goodput"
+        raise InputError(rule, wrong="its output has neither", place=place, hint=_shown(text))
     return ClosedLoop(_size(cells[0], place), _positive(cells[1], "the goodput", place))
 
 
@@ -111,7 +116,12 @@ def read_netpipe_server(text: str, place: str) -> Window:
     for word, *cells in _cells(text):
         if _WORKLOAD in word:
             return _window(*_stamps(cells, place), place)
-    raise InputError(f"the server printed a line {_WORKLOAD} with two time stamps", place=place, hint=_shown(text))
+    raise InputError(
+        f"the server must have printed a line {_WORKLOAD} with two time stamps",
+        wrong="the server's output has no time stamps",
+        place=place,
+        hint=_shown(text),
+    )
 
 
 def read_ebbrt_netpipe(text: str, place: str) -> tuple[dict[str, str], ClosedLoop, Window]:
@@ -122,7 +132,7 @@ def read_ebbrt_netpipe(text: str, place: str) -> tuple[dict[str, str], ClosedLoo
     """
     cells = _first_line(text)
     if len(cells) != len(_EBBRT_NETPIPE):
-        rule = f"EbbRT's NetPIPE prints {', '.join(_EBBRT_NETPIPE)}"
+        rule = f"EbbRT's NetPIPE must have printed {', '.join(_EBBRT_NETPIPE)}"
         raise InputError(rule, value=f"{len(cells)} fields", place=place)
     told = dict(zip(_EBBRT_NETPIPE, cells, strict=True))
     seen = ClosedLoop(_size(told["bytes"], place), _positive(told["goodput"], "the goodput", place))
@@ -137,7 +147,11 @@ def read_connections(text: str, place: str) -> Window:
     """
     stamps = [_stamps(cells[2:], place) for cells in _cells(text)]
     if not stamps:
-        raise InputError("the server printed a line for each connection", place=place)
+        raise InputError(
+            "the server must have printed a line for each connection",
+            wrong="the server's output has no line of a connection",
+            place=place,
+        )
     return _window(max(first for first, _ in stamps), max(last for _, last in stamps), place)
 
 
@@ -178,25 +192,25 @@ def _first_line(text: str) -> list[str]:
 
 def _stamps(cells: Sequence[str], place: str) -> tuple[int, int]:
     if len(cells) < 2 or not all(_WHOLE.fullmatch(cell) for cell in cells[:2]):
-        raise InputError("the server printed two time stamps", value=" ".join(cells[:2]), place=place)
+        raise InputError("the server must have printed two time stamps", value=" ".join(cells[:2]), place=place)
     return int(cells[0]), int(cells[1])
 
 
 def _window(first: int, last: int, place: str) -> Window:
     if first >= last:
-        raise InputError("a run ends after it began", value=f"from tick {first} to {last}", place=place)
+        raise InputError("a run must end after it began", value=f"from tick {first} to {last}", place=place)
     return Window(first, last)
 
 
 def _size(cell: str, place: str) -> int:
     if not _WHOLE.fullmatch(cell) or int(cell) == 0:
-        raise InputError("the size of a message is a whole number of bytes", value=cell, place=place)
+        raise InputError("the size of a message must be a whole number of bytes", value=cell, place=place)
     return int(cell)
 
 
 def _positive(cell: str, what: str, place: str) -> float:
     if not _REAL.fullmatch(cell) or float(cell) == 0.0:
-        raise InputError(f"{what} is a positive number", value=cell, place=place)
+        raise InputError(f"{what} must be a positive number", value=cell, place=place)
     return float(cell)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 from bayop.interrupts.log import Log
 from bayop.interrupts.run_trial import trial_of
 from bayop.interrupts.runs import EbbrtApp, Run, find_runs
@@ -41,13 +41,13 @@ def find_campaigns(folders: Iterable[Path], *, ebbrt_app: EbbrtApp | None = None
     for folder in folders:
         name = folder.resolve().name
         if not name or not name.isprintable():
-            raise InputError("a folder is a campaign, whose name is one line of text", value=str(folder))
+            raise InputError("a folder is a campaign, whose name must be one line of text", value=str(folder))
         if name in {campaign.name for campaign in campaigns}:
-            raise InputError("a folder is a campaign, and has a name of its own", value=str(folder))
+            raise InputError("a folder is a campaign, and must have a name of its own", value=str(folder))
         try:
             files = [path.name for path in folder.iterdir()]
         except OSError as error:
-            raise InputError("the folder can be read", value=str(folder), hint=error.strerror) from error
+            raise unreadable(folder, error) from error
         try:
             campaigns.append(Campaign(name, folder, find_runs(files, ebbrt_app=ebbrt_app)))
         except InputError as error:

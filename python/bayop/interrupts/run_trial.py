@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 from bayop.interrupts.log import Log
 from bayop.interrupts.query import summarise
 from bayop.interrupts.run_output import (
@@ -53,7 +53,7 @@ def trial_of(run: Run, folder: Path, *, open_log: Callable[[Path], Log], on_log:
     for core, log in logs.items():
         summary = summaries[core] = summarise(log, window=window)
         if not summary.sampled_ticks:
-            rule = "a log has samples of the counters over some time in the window of its run"
+            rule = "a log must have samples of the counters over some time in the window of its run"
             raise InputError(rule, value=summary.samples, place=str(log.path))
         on_log()
     label = run.label
@@ -79,7 +79,9 @@ def trial_of(run: Run, folder: Path, *, open_log: Callable[[Path], Log], on_log:
 def _opened(open_log: Callable[[Path], Log], path: Path, os: str) -> Log:
     log = open_log(path)
     if log.kind != "intlog" or log.layout.idle_meaning != _MEANINGS[os]:
-        raise InputError(f"the log of a run on {os} is intlog's text of it", value=log.layout.name, place=str(path))
+        raise InputError(
+            f"the log of a run on {os} must be intlog's text of it", value=log.layout.name, place=str(path)
+        )
     return log
 
 
@@ -109,7 +111,13 @@ def _closed_loop(run: Run, folder: Path) -> tuple[dict[str, float], Window]:
 
 def _check_agree(told: object, named: object, path: Path) -> None:
     if told != named:
-        raise InputError("a file is of the run that its name says", value=f"{told}", place=str(path), hint=f"{named}")
+        raise InputError(
+            "a file must be of the run that its name says",
+            wrong=f"the file is of {told}, and its name says {named}",
+            value=f"{told}",
+            place=str(path),
+            hint=f"{named}",
+        )
 
 
 def _energy(packages: Sequence[Summary]) -> dict[str, float]:
@@ -144,4 +152,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_bytes().decode("ascii", "backslashreplace")
     except OSError as error:
-        raise InputError("the file of a run can be read", value=str(path), hint=error.strerror) from error
+        raise unreadable(path, error) from error

@@ -145,7 +145,7 @@ class Label:
         """
         for name, text in told.items():
             if name in _FIELDS and not re.fullmatch(_FIELDS[name], text):
-                rule = f"the {name} of a run is a number" + (" such as 0x1d00" if name == "dvfs" else "")
+                rule = f"the {name} of a run must be a number" + (" such as 0x1d00" if name == "dvfs" else "")
                 raise InputError(rule, value=text, place=place)
 
         def number(name: str) -> int | None:
@@ -208,7 +208,7 @@ class _Found:
         """
         known = self.logs.setdefault(core, name) if role == "log" else self.others.setdefault(role, name)
         if known != name:
-            raise InputError("a run has each of its files once", value=name, hint=f"{known} says the same")
+            raise InputError("a run must have each of its files once", value=name, hint=f"{known} says the same")
 
 
 def find_runs(names: Iterable[str], *, ebbrt_app: EbbrtApp | None = None) -> list[Run]:
@@ -228,7 +228,11 @@ def find_runs(names: Iterable[str], *, ebbrt_app: EbbrtApp | None = None) -> lis
         runs += [_whole(benchmark, label, core, grouped[label, core], ebbrt_app) for label, core in sorted(grouped)]
     if not runs:
         logs = ", ".join(benchmark.names["log"].write({}) for benchmark in BENCHMARKS)
-        raise InputError("a folder of raw logs holds a run of a benchmark", hint=f"what is looked for: {logs}")
+        raise InputError(
+            "a folder of raw logs must hold a run of a benchmark",
+            wrong="the folder holds no run",
+            hint=f"what is looked for: {logs}",
+        )
     return runs
 
 
@@ -245,11 +249,11 @@ def _grouped(benchmark: Benchmark, present: set[str]) -> dict[tuple[Label, int],
             told = pattern.read(name)
             if told is None:
                 raise InputError(
-                    f"the name of a run's file is {pattern.write({})}", value=name, hint=_hint(name, pattern)
+                    f"the name of a run's file must be {pattern.write({})}", value=name, hint=_hint(name, pattern)
                 )
             if told.get("sleep", _EBBRTS_SLEEP) != _EBBRTS_SLEEP:
                 hint = "a study has no column for another idle state; leave these runs out"
-                raise InputError(f"a run of EbbRT halts to {_EBBRTS_SLEEP}", value=name, hint=hint)
+                raise InputError(f"a run of EbbRT must halt to {_EBBRTS_SLEEP}", value=name, hint=hint)
             core = int(told.get("core", 0))
             key = Label.of(told), core if single else 0
             grouped.setdefault(key, _Found(told)).add(role, core, name)
@@ -274,14 +278,14 @@ def _whole(benchmark: Benchmark, label: Label, core: int, found: _Found, ebbrt_a
     if app is None:
         file = next(iter([*found.others.values(), *logs.values()]))
         hint = "say it with --ebbrt-app memcached or --ebbrt-app silo"
-        raise InputError("it is known what a run of an open loop on EbbRT served", value=file, hint=hint)
+        raise InputError(wrong=f"it is not known what the run of {file} served", value=file, hint=hint)
     cores = range(SERVER_CORES[app]) if app in SERVER_CORES else (core,)
     for wanted in cores:
         if wanted not in logs:
             raise _missing(names["log"].write({**found.told, "core": str(wanted)}), found)
     surplus = [name for number, name in logs.items() if number not in cores and number >= _CORES]
     if surplus:
-        raise InputError(f"the server of a run has {_CORES} cores, like the papers'", value=surplus[0])
+        raise InputError(f"the server of a run must have {_CORES} cores, like the papers'", value=surplus[0])
     for role, pattern in names.items():
         if role != "log" and role not in found.others:
             raise _missing(pattern.write(found.told), found)
@@ -293,4 +297,9 @@ def _whole(benchmark: Benchmark, label: Label, core: int, found: _Found, ebbrt_a
 
 def _missing(name: str, found: _Found) -> InputError:
     there = next(iter([*found.others.values(), *found.logs.values()]))
-    return InputError("a run has all of its files", value=f"no {name}", hint=f"{there} is of this run")
+    return InputError(
+        "a run must have all of its files",
+        wrong=f"there is no {name}",
+        value=f"no {name}",
+        hint=f"{there} is of this run",
+    )

@@ -183,12 +183,12 @@ def _check_ascent(entries: Whole, times: Whole, first_row: int) -> None:
         if len(bad):
             at = int(bad[0]) + 1
             raise BadRecordError(
-                first_row + at, column, "the record follows the one before it", value=int(values[at]),
+                first_row + at, column, "a record must follow the one before it", value=int(values[at]),
                 hint=f"the one before has {int(values[at - 1])}; a log holds the records of one core in their order",
             )  # fmt: skip
         if column == "time_ticks" and len(steps) and int(steps.max()) > LARGEST:
             raise BadRecordError(
-                first_row + int(steps.argmax()) + 1, column, "two interrupts are less than a month apart",
+                first_row + int(steps.argmax()) + 1, column, "two interrupts must be less than a month apart",
                 value=int(values[steps.argmax() + 1]),
             )  # fmt: skip
 
@@ -198,5 +198,5 @@ def _check_traffic(column: str, values: Whole, first_row: int) -> None:
     if len(bad):
         at = int(bad[0])
         raise BadRecordError(
-            first_row + at, column, f"{column} lies between 0 and {_MOST_TRAFFIC}", value=int(values[at])
+            first_row + at, column, f"{column} must lie between 0 and {_MOST_TRAFFIC}", value=int(values[at])
         )

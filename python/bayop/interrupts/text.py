@@ -57,7 +57,7 @@ def parse(block: bytes, fields: tuple[Field, ...], separator: str, first_row: in
     except pl.exceptions.PolarsError as error:
         reason = str(error).partition("\n")[0]
     _find_fault(block, fields, separator.encode(), first_row)
-    raise BadRecordError(first_row, None, "the records are lines of numbers", hint=reason)
+    raise BadRecordError(first_row, None, "records must be lines of numbers", hint=reason)
 
 
 def _is_whole(block: bytes, fields: tuple[Field, ...], separator: bytes, lines: int) -> bool:
@@ -82,11 +82,14 @@ def _find_fault(block: bytes, fields: tuple[Field, ...], separator: bytes, first
         cells = line.removesuffix(b"\r").split(separator)
         if len(cells) != len(fields):
             raise BadRecordError(
-                row, None, f"a record of this log has {len(fields)} fields", value=f"{len(cells)} in {shown(line)!r}"
+                row,
+                None,
+                f"a record of this log must have {len(fields)} fields",
+                value=f"{len(cells)} in {shown(line)!r}",
             )
         for field, cell in zip(fields, cells, strict=True):
             if not _is_good(field, cell):
-                rule = f"{field.name} is a {'whole ' if field.whole else ''}number, not negative"
+                rule = f"{field.name} must be a {'whole ' if field.whole else ''}number, not negative"
                 raise BadRecordError(row, field.name, rule, value=shown(cell))
 
 
@@ -106,5 +109,5 @@ def shown(text: bytes) -> str:
 def not_a_log(place: str, line: bytes, hint: str) -> InputError:
     """What is said of a file that is no log."""
     return InputError(
-        "an interrupt log is intlog's text, a CSV file or Parquet", value=shown(line), place=place, hint=hint
+        "an interrupt log must be intlog's text, a CSV file or Parquet", value=shown(line), place=place, hint=hint
     )

@@ -76,6 +76,16 @@ class LatencySource(Protocol):
 
 
 @runtime_checkable
+class Sampling(Protocol):
+    """A source that sees so few requests that its quantiles need windows of some length."""
+
+    @property
+    def least_window_s(self) -> float:
+        """The shortest window that shows the SLO's quantile, in s."""
+        ...
+
+
+@runtime_checkable
 class Watched(Protocol):
     """A source that also says, while a window runs, what clients see right now."""
 
@@ -96,7 +106,7 @@ def check_vantage(vantage: Vantage, *, place: str) -> Vantage:
     """
     if vantage not in SEARCHABLE:
         raise InputError(
-            "a search is fed with what clients see",
+            "a search must be fed with what clients see",
             value=str(vantage),
             place=place,
             hint="on the server, nobody sees a packet wait for its interrupt, which is what rx_usecs lengthens: "

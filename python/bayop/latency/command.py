@@ -58,7 +58,7 @@ class LatencyCommand:
             answer = None
         if not isinstance(answer, dict):
             raise InputError(
-                "the command prints one JSON object and nothing else",
+                "the command must print one JSON object and nothing else",
                 value=printed[:80],
                 place=self._place,
                 hint='such as {"vantage": "client", "p99_us": 310.5, "qps": 400000}',
@@ -67,7 +67,7 @@ class LatencyCommand:
         quantities = {name: self._number(name, value) for name, value in answer.items()}
         if not any(quantile_of(name) for name in quantities):
             raise InputError(
-                "the command prints a latency quantile", value=sorted(answer), place=self._place, hint="p99_us"
+                "the command must print a latency quantile", value=sorted(answer), place=self._place, hint="p99_us"
             )
         return Latency(quantities, vantage)
 
@@ -76,7 +76,8 @@ class LatencyCommand:
             vantage = Vantage(str(value))
         except ValueError:
             raise InputError(
-                "the command says where it measured",
+                "the command must say where it measured",
+                wrong="vantage is missing" if value is None else None,
                 value=value,
                 place=f"{self._place}, vantage",
                 hint=f"one of {', '.join(Vantage)}",
@@ -87,12 +88,12 @@ class LatencyCommand:
         place = f"{self._place}, {name}"
         if quantile_of(name) is None and name not in ("mean_us", "qps"):
             raise InputError(
-                "the quantity is unknown",
+                wrong=f"{name!r} is no quantity of a window",
                 value=name,
                 place=self._place,
                 hint="p50_us ... p999_us, mean_us, qps, vantage",
             )
         # json reads NaN and Infinity, and a truth value is an int.
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < float("inf"):
-            raise InputError("a latency or a load is a positive number", value=value, place=place)
+            raise InputError("a latency or a load must be a positive number", value=value, place=place)
         return float(value)

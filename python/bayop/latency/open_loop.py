@@ -12,16 +12,30 @@ Its requests are not the service's load: give that with `--load`.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import Final
 
+from bayop.errors import InputError
 from bayop.latency.base import Latency, Window
 from bayop.latency.probe_program import measure_with
 from bayop.latency.program import split_command
+from bayop.slo import Slo
+from bayop.units import parse_quantity
 
 PREFIX: Final = "probe:"
 """What such a source begins with in `--latency`."""
+
+
+QPS: Final = 200.0
+"""Requests/s of a probe that is not told otherwise."""
+
+BEYOND: Final = 10
+"""A quantile is known when so many requests lie beyond it."""
+
+_SPARE: Final = 1.2
+"""So much longer than they take on average: a Poisson process is early or late."""
 
 
 class OpenLoopProbe:
@@ -29,14 +43,29 @@ class OpenLoopProbe:
 
     Args:
         text: The arguments of `bayop probe`, to run it here; or a command that runs it elsewhere.
+        slo: What the latency is for.
 
     Raises:
         InputError: there is nothing in it.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, slo: Slo) -> None:
         words = split_command(text)
+        self._slo = slo
         self._words = [sys.executable, "-m", "bayop", "probe", *words] if "://" in words[0] else words
+
+    @property
+    def least_window_s(self) -> float:
+        """How long the probe takes until enough requests lie beyond the SLO's quantile."""
+        return math.ceil(round(_SPARE * BEYOND / (1.0 - self._slo.quantile) / self._qps, 6))
+
+    @property
+    def _qps(self) -> float:
+        said = dict(zip(self._words, self._words[1:], strict=False)).get("--qps")
+        try:
+            return QPS if said is None else parse_quantity(said, "qps")
+        except InputError:
+            return QPS  # The probe itself says what is wrong with it.
 
     def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
         """What the probe's requests have seen.
@@ -44,10 +73,21 @@ class OpenLoopProbe:
         Raises:
             InputError: the probe can't be run, the server can't be reached or loses requests, or there were too few.
         """
-        return measure_with(
+        seen = measure_with(
             [*self._words, "--window", f"{window.duration_s:g}s", "--json"],
             name="open-loop probe",
             duration_s=window.duration_s,
             sleep=sleep,
-            hint="a longer window, or --qps",
+            hint=self._hint,
         )
+        if self._slo.quantity not in seen.quantities:
+            raise InputError(
+                wrong=f"a window of {window.duration_s:g} s had too few requests for {self._slo.quantity}",
+                place="open-loop probe",
+                hint=self._hint,
+            )
+        return seen
+
+    @property
+    def _hint(self) -> str:
+        return f"--window {self.least_window_s:g}s or longer, or more requests with --qps of bayop probe"

@@ -38,11 +38,16 @@ def measure_with(
         quantities = {k: v for k, v in _numbers(seen).items() if quantile_of(k) is not None or k in ("mean_us", "qps")}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(
-            "a probe prints one JSON object for a window", value=printed[:80], place=place, hint="run it by hand"
+            "a probe must print one JSON object for a window", value=printed[:80], place=place, hint="run it by hand"
         ) from None
     check_vantage(vantage, place=f"{place}, vantage")
     if not any(quantile_of(k) for k in quantities):
-        raise InputError("a window has enough requests", value=seen.get("requests"), place=place, hint=hint)
+        raise InputError(
+            wrong=f"the window had too few requests ({seen.get('requests')})",
+            value=seen.get("requests"),
+            place=place,
+            hint=hint,
+        )
     return Latency(quantities, vantage, {k: v for k, v in sd.items() if k in quantities})
 
 

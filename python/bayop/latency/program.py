@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from time import monotonic
 from typing import IO, Final
 
-from bayop.errors import InputError
+from bayop.errors import InputError, reason
 
 GRACE_S: Final = 10.0
 """How much longer than its window a program may take."""
@@ -30,9 +30,9 @@ def split_command(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise InputError(f"the command can be split into words ({error})", value=command) from error
+        raise InputError(f"a command must be words as a shell splits them ({error})", value=command) from error
     if not words:
-        raise InputError("a command is not empty", value=command)
+        raise InputError("a command must not be empty", value=command)
     return words
 
 
@@ -65,7 +65,7 @@ def run_program(
             while (code := process.poll()) is None:
                 if monotonic() > ends:
                     raise InputError(
-                        f"the command ends within {grace_s:g} s after its window of {duration_s:g} s",
+                        wrong=f"the command was still running {grace_s:g} s after its window of {duration_s:g} s",
                         place=place,
                         hint="BAYOP_WINDOW_S says how long to measure",
                     )
@@ -76,7 +76,7 @@ def run_program(
         if code != 0:
             said = _head(err).strip().splitlines()
             hint = said[-1] if said else "it says nothing on stderr: run it by hand"
-            raise InputError("the command ends with exit code 0", value=code, place=place, hint=hint)
+            raise InputError(wrong=f"the command ended with exit code {code}", value=code, place=place, hint=hint)
         return _head(out)
 
 
@@ -94,14 +94,14 @@ def _start(
             start_new_session=True,
         )
     except OSError as error:
-        raise InputError("the command can be run", value=words[0], place="--latency", hint=error.strerror) from error
+        raise InputError(wrong=f"cannot run {words[0]}: {reason(error)}", place="--latency") from error
 
 
 def _check_length(*files: IO[bytes], place: str) -> None:
     """Refuses a program that would fill the disk."""
     if any(os.fstat(file.fileno()).st_size > _MOST_BYTES for file in files):
         raise InputError(
-            f"the command prints at most {_MOST_BYTES // 1024} KiB", place=place, hint="its result is one line"
+            wrong=f"the command printed more than {_MOST_BYTES // 1024} KiB", place=place, hint="its result is one line"
         )
 
 

@@ -79,11 +79,15 @@ class PrometheusQuery:
         base, *rest = _SPLIT.split(text)
         given = dict(zip(rest[::2], map(unquote, rest[1::2]), strict=True))
         if len(given) < len(rest) // 2:
-            raise InputError("a parameter is given once", value=text)
+            raise InputError("a parameter must be given once", value=text)
         if "?" in base or "&" in base:
-            raise InputError("the parameter is known", value=base, hint=f"one of {', '.join(_PARAMETERS)}")
+            raise InputError(
+                wrong=f"a Prometheus source has no parameter {base!r}",
+                value=base,
+                hint=f"one of {', '.join(_PARAMETERS)}",
+            )
         if not given.get("query"):
-            raise InputError("a Prometheus source has a query", value=text, hint=_EXAMPLE)
+            raise InputError("a Prometheus source must have a query", value=text, hint=_EXAMPLE)
         token = given.pop("token_file", None)
         asked = PromQuery(
             query=given["query"],
@@ -116,21 +120,21 @@ class PrometheusQuery:
         age_s = sample.time_s - self._api.sample(f"timestamp({query})").value
         if age_s > window.duration_s:
             raise InputError(
-                f"the newest sample is from the window of {window.duration_s:g} s",
+                wrong=f"the newest sample is {age_s:.1f} s old and the window {window.duration_s:g} s long",
                 value=f"{age_s:.1f} s old",
                 place=self._api.place(query),
                 hint="is the target still scraped, and twice within a window? --window makes it longer",
             )
         if math.isnan(sample.value):
             raise InputError(
-                "the window has requests in Prometheus",
+                wrong="Prometheus saw no requests in the window",
                 value="NaN",
                 place=self._api.place(query),
                 hint="without requests there is no quantile; a rate needs two scrapes within the window",
             )
         if not 0.0 < sample.value < math.inf:
             raise InputError(
-                "a latency or a load is a positive number",
+                "a latency or a load must be a positive number",
                 value=sample.value,
                 place=self._api.place(query),
                 hint="+Inf: the histogram has no bucket above the SLO's limit" if sample.value == math.inf else None,
@@ -142,7 +146,7 @@ def _vantage(text: str) -> Vantage:
     try:
         vantage = Vantage(text)
     except ValueError:
-        raise InputError("the vantage is known", value=text, hint=f"one of {', '.join(Vantage)}") from None
+        raise InputError(wrong=f"{text!r} is no vantage", value=text, hint=f"one of {', '.join(Vantage)}") from None
     return check_vantage(vantage, place="vantage")
 
 
@@ -155,8 +159,11 @@ def _fill(template: str, window: Window, slo: Slo) -> str:
     try:
         return Template(template).substitute(names)
     except KeyError as error:
-        raise InputError("a query has $quantile and $window", value=f"${error.args[0]}") from None
+        raise InputError(
+            wrong=f"${error.args[0]} means nothing in a query; it may have $quantile and $window",
+            value=f"${error.args[0]}",
+        ) from None
     except ValueError:
         raise InputError(
-            "a dollar in a query begins $quantile or $window", value=template, hint="$$ is a dollar"
+            "a dollar in a query must begin $quantile or $window", value=template, hint="$$ is a dollar"
         ) from None

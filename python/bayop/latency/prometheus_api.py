@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 
 TIMEOUT_S: Final = 10.0
 """How long an answer may take."""
@@ -51,13 +51,17 @@ class Api:
             parts = urlsplit(url)
             host, _ = parts.hostname, parts.port
         except ValueError as error:
-            raise InputError(f"a Prometheus has an address ({error})", value=url) from None
+            raise InputError(f"a Prometheus must have an address ({error})", value=url) from None
         if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
-            raise InputError("a Prometheus has an address", value=url, hint="http://HOST:9090")
+            raise InputError("a Prometheus must have an address", value=url, hint="http://HOST:9090")
         if parts.username is not None:
-            raise InputError("the address names no user", place=host, hint="token_file=FILE, with a bearer token in it")
+            raise InputError(
+                wrong=f"the address of {host} names a user",
+                place=host,
+                hint="token_file=FILE, with a bearer token in it",
+            )
         if token_file is not None and parts.scheme == "http" and not _is_loopback(host):
-            raise InputError("a token is not sent in the clear", value=url, hint="https://")
+            raise InputError("a token must not be sent in the clear", value=url, hint="https://")
         self._url = f"{url.rstrip('/')}/api/v1/query"
         self._host = parts.netloc
         self._token_file = token_file
@@ -79,7 +83,8 @@ class Api:
         kind, series = data.get("resultType"), data.get("result")
         if kind != "vector" or not isinstance(series, list):
             raise InputError(
-                "the query gives one number now",
+                "a query must give one number, as it is now",
+                wrong=f"the query gives a {kind}",
                 value=f"a {kind}",
                 place=self.place(query),
                 hint="an instant vector: a range such as [5m] belongs inside rate()",
@@ -94,14 +99,15 @@ class Api:
     def _only(self, query: str, series: list[Any]) -> Any:  # noqa: ANN401 -- JSON that is not checked yet
         if not series:
             raise InputError(
-                "the query gives a number",
+                wrong="the query gives nothing",
                 value="no series",
                 place=self.place(query),
                 hint="is the metric's name right? A rate needs two scrapes within the window: --window makes it longer",
             )
         if len(series) > 1:
             raise InputError(
-                "the query gives one series",
+                "a query must give one series",
+                wrong=f"the query gives {len(series)} series",
                 value=f"{len(series)} series",
                 place=self.place(query),
                 hint=f"aggregate them: sum by (le) (rate(...)); two of them are {series[0]} and {series[1]}",
@@ -120,7 +126,9 @@ class Api:
                 raise self._refused(query, error) from None
         except (OSError, http.client.HTTPException) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            raise InputError(f"Prometheus answers ({reason or type(error).__name__})", place=self._url) from error
+            raise InputError(
+                wrong=f"Prometheus does not answer ({reason or type(error).__name__})", place=self._url
+            ) from error
         answer = _object(body)
         data = answer.get("data") if answer.get("status") == "success" else None
         if not isinstance(data, dict):
@@ -134,16 +142,28 @@ class Api:
         except (OSError, http.client.HTTPException):
             said = None
         if error.code in (401, 403):
-            return InputError("Prometheus lets us in", value=error.code, place=self._url, hint="token_file=FILE")
+            return InputError(
+                wrong=f"Prometheus does not let us in (HTTP {error.code})",
+                value=error.code,
+                place=self._url,
+                hint="token_file=FILE",
+            )
         if 300 <= error.code < 400:
             to = error.headers.get("Location")
-            return InputError("Prometheus answers itself", value=error.code, place=self._url, hint=f"it points to {to}")
+            return InputError(
+                wrong=f"Prometheus sends us elsewhere (HTTP {error.code})",
+                value=error.code,
+                place=self._url,
+                hint=f"it points to {to}",
+            )
         if said is None:
-            return InputError("Prometheus answers a query", value=f"HTTP {error.code}", place=self._url)
-        return InputError(f"Prometheus takes the query ({said})", place=self.place(query))
+            return InputError(
+                wrong=f"Prometheus answers a query with HTTP {error.code}", value=f"HTTP {error.code}", place=self._url
+            )
+        return InputError(wrong=f"Prometheus refuses the query ({said})", place=self.place(query))
 
     def _garbage(self, value: str) -> InputError:
-        return InputError("Prometheus answers in its own format", value=value, place=self._url)
+        return InputError(wrong=f"what answers is no Prometheus: {value!r}", value=value, place=self._url)
 
     def _headers(self) -> dict[str, str]:
         if self._token_file is None:
@@ -151,9 +171,11 @@ class Api:
         try:
             token = self._token_file.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"the token can be read ({error})", place="token_file") from error
+            raise unreadable(self._token_file, error, place="token_file") from error
         if not token or any(c.isspace() or not c.isprintable() for c in token):
-            raise InputError("a token file holds one token and nothing else", place=str(self._token_file))
+            raise InputError(
+                wrong="the token file does not hold one token and nothing else", place=str(self._token_file)
+            )
         return {"Authorization": f"Bearer {token}"}
 
 

@@ -28,5 +28,5 @@ def source_of(text: str, *, slo: Slo) -> LatencySource:
     if text.startswith(EBPF):
         return EbpfProbe(text.removeprefix(EBPF))
     if text.startswith(PROBE):
-        return OpenLoopProbe(text.removeprefix(PROBE))
+        return OpenLoopProbe(text.removeprefix(PROBE), slo=slo)
     return LatencyCommand(text)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from time import monotonic
+from types import MappingProxyType
 from typing import Final, Literal
 
+from bayop.confirm import DEFAULT, Comparison, Round, is_enough, take_turns
 from bayop.live.record import LiveRecord, Point
 from bayop.measurement import Measurement
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Observation, Problem
 from bayop.optimize.measured import best_measured
+from bayop.saving import Looks, Saving
 from bayop.search import Trial, run_search
 from bayop.space import Setting
 from bayop.target.agent import AgentTarget
@@ -20,8 +23,9 @@ Stage = Literal["sweep", "search", "again"]
 OnPoint = Callable[[Stage, Point], None]
 """Told of every point as soon as it was measured."""
 
-REPEATS: Final = 3
-"""How often the two winners are measured again, in turns."""
+SEARCH: Final = "search"
+SWEEP: Final = "sweep"
+"""The winners, as they are called when they are measured again beside the default."""
 
 
 def run_experiment(
@@ -34,7 +38,7 @@ def run_experiment(
     service_cpu_s: Callable[[], float],
     on_point: OnPoint = lambda _stage, _point: None,
 ) -> None:
-    """Sweeps the grid, searches, and measures both winners again; what was measured is in the record at any time.
+    """Sweeps, searches, and measures default and winners again; what was measured is in the record at any time.
 
     Args:
         target: The machine under its load; its default is back in the end.
@@ -77,11 +81,37 @@ def run_experiment(
     record.stopped, record.held = result.stopped, None if result.setting is None else dict(result.setting)
     if result.stopped == "interrupted":
         raise KeyboardInterrupt
-    winners = {"search": result.setting, "sweep": best}
-    for name, setting in REPEATS * [(n, s) for n, s in winners.items() if s is not None]:
-        effective = target.apply(setting)
-        note("again", record.again.setdefault(name, []), effective, target.measure())
+    if result.setting is not None:
+        contenders = {DEFAULT: None, SEARCH: result.setting, SWEEP: best}
+        turns = take_turns(
+            target,
+            {name: setting for name, setting in contenders.items() if name != SWEEP or setting is not None},
+            seed=record.seed,
+            on_window=lambda name, seen: note(
+                "again", record.again.setdefault(name, []), contenders[name] or MappingProxyType({}), seen
+            ),
+        )
+        rounds: list[Round] = []
+        while not is_enough(rounds, problem, Looks(record.most_pairs), a=DEFAULT, b=SEARCH):
+            rounds.append(next(turns))
     target.restore()
+
+
+def compare(record: LiveRecord, problem: Problem) -> Comparison | None:
+    """The search's setting beside the default, both measured again in turns; None without a setting."""
+    rounds = _rounds(record, (DEFAULT, SEARCH))
+    looks = Looks(record.most_pairs)
+    return Comparison.of([_seen(r) for r in rounds], problem, looks, a=DEFAULT, b=SEARCH) if rounds else None
+
+
+def cpu_saving(record: LiveRecord) -> Saving | None:
+    """What the search's setting saves of the service's processor time for a request, in us; None where nobody knows."""
+    pairs = []
+    for points in _rounds(record, (DEFAULT, SEARCH)):
+        default_us, found_us = (points[name].per_request("service_cpu") for name in (DEFAULT, SEARCH))
+        if default_us is not None and found_us is not None:
+            pairs.append((default_us, found_us))
+    return Looks(record.most_pairs).saving(pairs) if pairs else None
 
 
 def shortfall(record: LiveRecord, problem: Problem) -> float | None:
@@ -89,9 +119,19 @@ def shortfall(record: LiveRecord, problem: Problem) -> float | None:
 
     Both as measured again, in turns: less than 0 when the search has found a better one. None when one is missing.
     """
-    means = [_mean_objective(record.again.get(name, ()), problem) for name in ("search", "sweep")]
+    means = [_mean_objective(record.again.get(name, ()), problem) for name in (SEARCH, SWEEP)]
     found, best = means
     return None if found is None or best is None else found / best - 1.0
+
+
+def _rounds(record: LiveRecord, names: Sequence[str]) -> list[Mapping[str, Point]]:
+    """The rounds that all of some contenders have finished."""
+    windows = zip(*(record.again.get(name, ()) for name in names), strict=False)
+    return [dict(zip(names, points, strict=True)) for points in windows]
+
+
+def _seen(points: Mapping[str, Point]) -> Round:
+    return {name: Measurement(p.quantities, cut_short=p.cut_short) for name, p in points.items()}
 
 
 def _mean_objective(points: Sequence[Point], problem: Problem) -> float | None:

@@ -13,7 +13,7 @@ from bayop.errors import InputError
 from bayop.live.toml_file import Reader, TomlFile, flag, number, text, whole
 from bayop.load.plan import PRESETS, Dialect, OpenLoop, Plan, Workload, check_distribution, check_popularity, with_ports
 from bayop.space import Range, parse_range
-from bayop.target.agent import SETTLE_S, WINDOW_S
+from bayop.target.agent import SETTLE_S
 from bayop.target.trial_guard import LATENCY_FACTOR, LOAD_BAND
 
 ALL: Final = "all"
@@ -43,17 +43,18 @@ class LiveFile:
         path: The file.
         agent: Address of the agent.
         credentials: For an https agent.
-        knobs: Ids of the knobs to search; none for those of the papers.
+        knobs: Ids of the knobs to search; none for those that the agent allows.
         ranges: For some of them, the numbers to choose from.
         load: The load that BayOp keeps up; None when the service has one of its own.
         latency: The source of latency, as `--latency` names it; None for the load generator itself.
         qps: The service's own load; None when BayOp makes it or the source of latency counts it.
-        window_s: How long one window is.
+        window_s: How long one window is; None for as long as the source of latency needs.
         settle_s: How long a setting works before it is measured.
         interval: Half of the width of the 95 % confidence interval that is narrow enough, as a share.
         most_windows: No trial has more windows than this.
         latency_factor: How many times the SLO's limit end a trial.
         load_band: How far the load may be from its value, as a share of it.
+        headroom: How far the latency must stay below the SLO's limit, as a share of it.
     """
 
     path: Path
@@ -64,12 +65,13 @@ class LiveFile:
     load: Load | None
     latency: str | None
     qps: float | None
-    window_s: float
+    window_s: float | None
     settle_s: float
     interval: float
     most_windows: int
     latency_factor: float
     load_band: float
+    headroom: float
 
     @classmethod
     def read(cls, path: Path) -> LiveFile:
@@ -83,13 +85,17 @@ class LiveFile:
         top = file.read("", _TOP)
         window, guard = file.read("window", _WINDOW), file.read("guard", _GUARD)
         if "agent" not in top:
-            raise InputError("the file names the agent", place=str(path), hint='agent = "unix:/run/bayop/agent.sock"')
+            raise InputError(
+                wrong="the file names no agent", place=str(path), hint='agent = "unix:/run/bayop/agent.sock"'
+            )
         load = _load(file)
         if load is None and "latency" not in top:
             hint = 'add [load], or latency = "probe:memcached://HOST"; with both, the load is not what is measured'
-            raise InputError("the file names a source of latency", place=str(path), hint=hint)
+            raise InputError(wrong="the file names no source of latency", place=str(path), hint=hint)
         if load is not None and "qps" in top:
-            raise InputError("the load that BayOp makes is in [load]", value=top["qps"], place=file.place("", "qps"))
+            raise InputError(
+                "the qps of a load that BayOp makes must be in [load]", value=top["qps"], place=file.place("", "qps")
+            )
         ranges = _ranges(file)
         return cls(
             path=path,
@@ -100,24 +106,25 @@ class LiveFile:
             load=load,
             latency=top.get("latency"),
             qps=top.get("qps") if load is None else load.plan.schedule.pieces[0].qps,  # type: ignore[union-attr]
-            window_s=window.get("window_s", WINDOW_S),
+            window_s=window.get("window_s"),
             settle_s=window.get("settle_s", SETTLE_S),
             interval=window.get("interval", 0.1),
             most_windows=window.get("most_windows", 3),
             latency_factor=guard.get("latency_factor", LATENCY_FACTOR),
             load_band=guard.get("load_band", LOAD_BAND),
+            headroom=guard.get("headroom", 0.0),
         )
 
 
 def _dialect(value: object) -> Dialect:
     if value not in get_args(Dialect):
-        raise InputError("the protocol is known", value=value, hint=f"one of {', '.join(get_args(Dialect))}")
+        raise InputError(wrong=f"{value!r} is no protocol", value=value, hint=f"one of {', '.join(get_args(Dialect))}")
     return value  # type: ignore[return-value]
 
 
 def _preset(value: object) -> str:
     if value not in PRESETS:
-        raise InputError("the workload is known", value=value, hint=f"one of {', '.join(PRESETS)}")
+        raise InputError(wrong=f"{value!r} is no workload", value=value, hint=f"one of {', '.join(PRESETS)}")
     return str(value)
 
 
@@ -154,7 +161,11 @@ _WINDOW: Final[Mapping[str, Reader]] = {
     "interval": number(0.001, 10.0),
     "most_windows": whole(1, 1000),
 }
-_GUARD: Final[Mapping[str, Reader]] = {"latency_factor": number(1.0, 1e6), "load_band": number(0.01, 0.99)}
+_GUARD: Final[Mapping[str, Reader]] = {
+    "latency_factor": number(1.0, 1e6),
+    "load_band": number(0.01, 0.99),
+    "headroom": number(0.0, 0.9),
+}
 
 
 def _credentials(file: TomlFile) -> Credentials | None:
@@ -162,7 +173,12 @@ def _credentials(file: TomlFile) -> Credentials | None:
         return None
     if missing := [key for key in _TLS if key not in files]:
         place = file.place("tls")
-        raise InputError("mutual TLS takes certificate, key and ca", place=place, hint=f"add {', '.join(missing)}")
+        raise InputError(
+            "mutual TLS must have certificate, key and ca",
+            wrong=f"{', '.join(missing)} is missing",
+            place=place,
+            hint=f"add {', '.join(missing)}",
+        )
     return Credentials(**{key: Path(name) for key, name in files.items()})
 
 
@@ -181,7 +197,12 @@ def _load(file: TomlFile) -> Load | None:
     if not said:
         return None
     if missing := [key for key in ("server", "qps") if key not in said]:
-        raise InputError("a load has a server and qps", place=file.place("load"), hint=f"add {', '.join(missing)}")
+        raise InputError(
+            "a load must have a server and qps",
+            wrong=f"{', '.join(missing)} is missing",
+            place=file.place("load"),
+            hint=f"add {', '.join(missing)}",
+        )
     preset = PRESETS.get(said.pop("workload", ""))
     workload = preset.workload if preset else Workload()
     gaps = said.pop("gaps", preset.gaps if preset else "exponential")
@@ -202,4 +223,4 @@ def _words(through: str) -> list[str]:
     try:
         return shlex.split(through)
     except ValueError as error:
-        raise InputError(f"the command can be split into words ({error})", value=through) from error
+        raise InputError(f"a command must be words as a shell splits them ({error})", value=through) from error

@@ -66,7 +66,8 @@ class LiveRecord:
         stopped: Why the search ended; None while it has not.
         held: The setting that the search found.
         best: The best setting of the sweep that meets the SLO.
-        again: `held` and `best`, measured again in turns after both were done.
+        again: The default, `held` and `best`, measured again in turns after both were done.
+        most_pairs: How many rounds of that there may be.
         duration_s: How long everything took.
         failure: What ended the experiment before its end; None when nothing did.
     """
@@ -85,6 +86,7 @@ class LiveRecord:
     held: Mapping[str, float | str] | None = None
     best: Mapping[str, float | str] | None = None
     again: dict[str, list[Point]] = field(default_factory=dict)
+    most_pairs: int = 16
     duration_s: float = 0.0
     failure: str | None = None
 
@@ -116,4 +118,6 @@ class LiveRecord:
                 }
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise InputError("the record is one of this version of bayop", value=str(error)) from error
+            raise InputError(
+                wrong=f"the record is not one of this version of bayop ({error})", value=str(error)
+            ) from error

@@ -22,12 +22,7 @@ from bayop.agent.client import AgentClient
 from bayop.agent.transport import UnreachableError
 from bayop.errors import UnsupportedError
 from bayop.live.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing
-
-TIMEOUT: Final = "napi.gro_flush_timeout_us"
-"""How long a packet waits for the next poll."""
-
-DEFERRAL: Final = "napi.defer_hard_irqs"
-"""How many empty polls pass before the interrupt is switched on again."""
+from bayop.target.agent_space import DEFERRAL, TIMEOUT
 
 LONGEST_US: Final = 400
 """The longest wait that is searched."""
@@ -93,9 +88,11 @@ class Rig:
     def __init__(self, agent: Path, *, qps: float, window_s: float) -> None:
         reason = missing(["memcached"])
         if reason is not None:
-            raise UnsupportedError("this machine can hold two network namespaces and a memcached", hint=reason)
+            raise UnsupportedError(
+                wrong=f"this machine can't hold two network namespaces and a memcached: {reason}", hint=reason
+            )
         if shutil.which(agent) is None:
-            raise UnsupportedError("the agent is a program", value=str(agent), hint="cargo build -p bayop-agent")
+            raise UnsupportedError("the agent must be a program", value=str(agent), hint="cargo build -p bayop-agent")
         self._agent, self._qps, self._window_s = agent, qps, window_s
         self._stack = ExitStack()
 
@@ -133,7 +130,9 @@ class Rig:
             tasks = list(Path(f"/proc/{self.memcached_pid}/task").iterdir())
             return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
         except OSError as error:
-            raise UnsupportedError("memcached runs until the experiment has ended", hint=error.strerror) from error
+            raise UnsupportedError(
+                wrong=f"memcached ended before the experiment ({error.strerror})", hint=error.strerror
+            ) from error
 
     def log(self) -> str:
         """What the agent has said."""
@@ -174,7 +173,7 @@ class Rig:
             except UnreachableError:
                 if time.monotonic() > ends or process.poll() is not None:
                     said = self.log().strip().splitlines()
-                    raise UnsupportedError("the agent starts", hint=said[-1] if said else None) from None
+                    raise UnsupportedError(wrong="the agent does not start", hint=said[-1] if said else None) from None
                 time.sleep(0.02)
             else:
                 self.agent_pid = process.pid

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Final
 
 from bayop.agent.client import AgentClient
 from bayop.latency.base import LatencySource
@@ -14,8 +16,12 @@ from bayop.slo import Slo
 from bayop.space import Space
 from bayop.target.agent import AgentTarget
 from bayop.target.agent_space import agent_space
+from bayop.target.agent_window import window_quantities
 from bayop.target.precision import Precision
 from bayop.target.trial_guard import TrialGuard
+
+_BEFORE_S: Final = 0.5
+"""How long the machine is watched before its load begins."""
 
 
 def client_of(live: LiveFile) -> AgentClient:
@@ -51,6 +57,7 @@ def open_target(live: LiveFile, slo: Slo, *, holder: str) -> Iterator[AgentTarge
     client = client_of(live)
     space = space_of(live, client)
     with ExitStack() as stack:
+        busy_before = None if live.load is None else _utilization(client)
         latency: LatencySource | None = None if live.latency is None else source_of(live.latency, slo=slo)
         if live.load is not None:
             load = stack.enter_context(SteadyLoad(live.load.plan, through=live.load.through))
@@ -67,5 +74,13 @@ def open_target(live: LiveFile, slo: Slo, *, holder: str) -> Iterator[AgentTarge
             settle_s=live.settle_s,
             precision=Precision(slo.quantity, live.interval, live.most_windows),
             guard=TrialGuard(slo, live.latency_factor, live.load_band),
+            busy_before=busy_before,
         )
         yield stack.enter_context(target)
+
+
+def _utilization(client: AgentClient) -> float | None:
+    """How busy the machine is with other work than the service's."""
+    before = client.sensors()
+    time.sleep(_BEFORE_S)
+    return window_quantities(before, client.sensors()).get("utilization")

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 
 Reader = Callable[[object], Any]
 """Turns a value into what it means, or raises an InputError."""
@@ -34,15 +34,14 @@ class TomlFile:
         try:
             self._text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no text"
-            raise InputError("the file can be read", value=str(path), hint=why) from error
+            raise unreadable(path, error) from error
         try:
             self._data: dict[str, Any] = tomllib.loads(self._text)
         except tomllib.TOMLDecodeError as error:
             match = _POSITION.fullmatch(str(error))
             line = match["line"] if match else len(self._text.splitlines())
             rule = match["rule"] if match else str(error)
-            raise InputError(f"the file is TOML ({rule})", place=f"{path}:{line}") from error
+            raise InputError(wrong=f"the file is not TOML: {rule}", place=f"{path}:{line}") from error
 
     def place(self, table: str, key: str | None = None) -> str:
         """Where a key stands, as `live.toml:7`; without a key, where its table begins."""
@@ -74,13 +73,16 @@ class TomlFile:
         Raises:
             InputError: a key is unknown, or its value is not what it has to be.
         """
-        values = {k: v for k, v in self._data.items() if not isinstance(v, dict)} if not table else self.table(table)
         found = {}
-        for key, value in values.items():
+        for key, value in self.values(table).items():
             if key not in keys:
                 raise _unknown(key, list(keys), self.place(table, key))
             found[key] = self.at(table, key, lambda key=key, value=value: keys[key](value))  # type: ignore[misc]
         return found
+
+    def values(self, table: str) -> dict[str, Any]:
+        """The values of a table as they are; those of the table "" stand outside of tables."""
+        return self.table(table) if table else {k: v for k, v in self._data.items() if not isinstance(v, dict)}
 
     def table(self, name: str) -> dict[str, Any]:
         """A table as it is; empty when the file has none of that name."""
@@ -93,27 +95,26 @@ class TomlFile:
             return build()
         except InputError as error:
             known = f", {error.place}" if error.place else ""
-            place = f"{self.place(table, key)}{known}"
-            raise InputError(error.rule, value=error.value, place=place, hint=error.hint) from error
+            raise error.but(place=f"{self.place(table, key)}{known}") from error
 
 
 def _unknown(name: str, known: list[str], place: str) -> InputError:
     close = get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(k for k in known if k)}"
-    return InputError("the key is known", value=name, place=place, hint=hint)
+    return InputError(wrong=f"there is no key {name!r}", value=name, place=place, hint=hint)
 
 
 def text(value: object) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value:
-        raise InputError("a text is expected", value=value)
+        raise InputError("it must be a text", value=value)
     return value
 
 
 def flag(value: object) -> bool:
     """`true` or `false`."""
     if not isinstance(value, bool):
-        raise InputError("true or false is expected", value=value)
+        raise InputError("it must be true or false", value=value)
     return value
 
 
@@ -122,7 +123,7 @@ def number(low: float, high: float) -> Callable[[object], float]:
 
     def read(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-            raise InputError(f"a number from {low:g} to {high:g} is expected", value=value)
+            raise InputError(f"it must be a number from {low:g} to {high:g}", value=value)
         return float(value)
 
     return read
@@ -133,7 +134,7 @@ def whole(low: int, high: int) -> Callable[[object], int]:
 
     def read(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise InputError(f"a whole number from {low} to {high} is expected", value=value)
+            raise InputError(f"it must be a whole number from {low} to {high}", value=value)
         return value
 
     return read

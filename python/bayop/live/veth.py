@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -28,16 +29,27 @@ AHEAD: Final = ("chrt", "--fifo", "1")
 
 _PROGRAMS: Final = ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt")
 _START_S: Final = 10.0
+_NEEDED: Final = 1 << 12 | 1 << 21
+"""CAP_NET_ADMIN and CAP_SYS_ADMIN (linux/capability.h)."""
 
 
 def missing(programs: Sequence[str] = ()) -> str | None:
     """Why no pair can be made here, or some more programs not be run; None when all can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
+    if not _has_capabilities():
+        return "network namespaces need CAP_SYS_ADMIN and CAP_NET_ADMIN, which root does not have in this container"
     absent = [program for program in (*_PROGRAMS, *programs) if shutil.which(program) is None]
     return (
         f"{', '.join(absent)} not installed: apt-get install iproute2 ethtool util-linux memcached" if absent else None
     )
+
+
+def _has_capabilities() -> bool:
+    """Whether this process may make namespaces and set up what is in them (capabilities(7); CapEff in proc(5))."""
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    effective = int(next(line for line in status.splitlines() if line.startswith("CapEff:")).split()[1], 16)
+    return effective & _NEEDED == _NEEDED
 
 
 class Namespace:

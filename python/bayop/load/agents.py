@@ -63,7 +63,7 @@ def _serve_one(channel: Channel, weight: float, on_event: Callable[[str], None])
 def _run_part(channel: Channel, plan: str) -> _core.LoadReport:
     try:
         report = _core.load_run(plan, stop=channel.has_message)
-    except _core.LoadError as error:
+    except _core.Error as error:
         channel.send({"error": str(error)})
         raise translate(error) from error
     if report.interrupted and not channel.has_message():
@@ -181,7 +181,12 @@ def split_plan(plan: Plan, weights: Sequence[float], measuring: Measuring) -> tu
     schedule = plan.schedule
     mine = replace(plan, connections=measuring.connections or plan.connections, depth=measuring.depth)
     if isinstance(schedule, Replay):
-        raise InputError("several machines send what a random process says", value="a replay", place="--with-agent")
+        raise InputError(
+            "several machines must send what a random process says",
+            wrong="a replay can't be shared",
+            value="a replay",
+            place="--with-agent",
+        )
     if isinstance(schedule, ClosedLoop):
         light = OpenLoop.constant(measuring.qps or _MEASURE_QPS)
         return replace(mine, schedule=light), [replace(plan, seed=plan.seed + 1 + i) for i in range(len(weights))]
@@ -189,7 +194,7 @@ def split_plan(plan: Plan, weights: Sequence[float], measuring: Measuring) -> tu
     measure_qps = measuring.qps or min(_MEASURE_QPS, _MEASURE_SHARE * least_qps)
     if measure_qps >= least_qps:
         raise InputError(
-            f"the measuring client sends less than all ({least_qps:g})", value=measure_qps, place="--measure-qps"
+            f"the measuring client must send less than all ({least_qps:g})", value=measure_qps, place="--measure-qps"
         )
     parts = []
     for index, weight in enumerate(weights):

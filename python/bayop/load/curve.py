@@ -44,10 +44,12 @@ class LoadCurve:
 
     def __post_init__(self) -> None:
         if not self.hourly_qps:
-            raise InputError("a load curve has at least one hour", place=self.name)
+            raise InputError(
+                "a load curve must have at least one hour", wrong="the load curve is empty", place=self.name
+            )
         for hour, qps in enumerate(self.hourly_qps):
             if not (math.isfinite(qps) and qps > 0):
-                raise InputError("a load is positive in every hour", value=qps, place=f"{self.name}, hour {hour}")
+                raise InputError("a load must be positive in every hour", value=qps, place=f"{self.name}, hour {hour}")
 
     @classmethod
     def built_in(cls, name: str = DEFAULT_SHAPE) -> LoadCurve:
@@ -58,7 +60,9 @@ class LoadCurve:
         """
         coefficients = SHAPES.get(name)
         if coefficients is None:
-            raise InputError("the load curve is unknown", value=name, hint=f"built in: {', '.join(SHAPES)}; or a file")
+            raise InputError(
+                wrong=f"there is no load curve {name!r}", value=name, hint=f"built in: {', '.join(SHAPES)}; or a file"
+            )
         return cls(name, tuple(fourier(coefficients, (hour + 0.5) / DAY_H) for hour in range(DAY_H)))
 
     @classmethod
@@ -78,7 +82,7 @@ class LoadCurve:
         path = Path(name_or_file)
         if not path.exists():
             raise InputError(
-                "a load curve is a built-in name or a file",
+                "a load curve must be a built-in name or a file",
                 value=name_or_file,
                 hint=f"built in: {', '.join(SHAPES)}",
             )
@@ -100,7 +104,7 @@ class LoadCurve:
             InputError: less than one hour is asked for.
         """
         if hours < 1:
-            raise InputError("an experiment lasts at least one hour", value=hours, place="--hours")
+            raise InputError("an experiment must last at least one hour", value=hours, place="--hours")
         return LoadCurve(self.name, tuple(self.at(hour * HOUR_S) for hour in range(hours)))
 
     def scaled_to(self, peak_qps: float) -> LoadCurve:

@@ -32,7 +32,7 @@ class DatagramSender:
         try:
             family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
         except socket.gaierror as error:
-            raise InputError("the receiver has an address", value=host, hint=error.strerror) from error
+            raise InputError(wrong=f"{host} has no address", value=host, hint=error.strerror) from error
         self._socket = socket.socket(family, kind, protocol)
         self._address = address
         self._interval_s = 1.0 / packets_per_s

@@ -19,7 +19,7 @@ def mean_day(hourly_qps: Sequence[float]) -> list[float]:
         InputError: the trace does not hold whole days.
     """
     if not hourly_qps or len(hourly_qps) % DAY_H:
-        raise InputError("a day's shape is fitted to whole days", value=f"{len(hourly_qps)} hours")
+        raise InputError("a day's shape must be fitted to whole days", value=f"{len(hourly_qps)} hours")
     days = np.asarray(hourly_qps, dtype=float).reshape(-1, DAY_H)
     return [float(x) for x in (days / days.mean(axis=1, keepdims=True)).mean(axis=0)]
 

@@ -130,7 +130,7 @@ def preload(plan: Plan) -> _core.Stored:
         return {"records": 0, "value_bytes": 0}
     try:
         return _core.load_preload(plan.to_json())
-    except _core.LoadError as error:
+    except _core.Error as error:
         raise translate(error) from error
 
 
@@ -144,7 +144,7 @@ def run(plan: Plan) -> Result:
     """
     try:
         report = _core.load_run(plan.to_json())
-    except _core.LoadError as error:
+    except _core.Error as error:
         raise translate(error) from error
     return Result(report, offered_qps(plan))
 

@@ -161,7 +161,7 @@ class Plan:
             InputError: the load of this plan is not a constant one.
         """
         if not isinstance(self.schedule, OpenLoop):
-            raise InputError("a load can be set in an open loop", value=_KINDS[type(self.schedule)], place="--qps")
+            raise InputError("a load must be that of an open loop", value=_KINDS[type(self.schedule)], place="--qps")
         return replace(self, schedule=OpenLoop.constant(qps, self.schedule.gaps))
 
 
@@ -188,11 +188,10 @@ class ServerError(BayopError):
     """A server refuses, or does not speak the protocol: exit code 1."""
 
 
-def translate(error: _core.LoadError) -> BayopError:
+def translate(error: _core.Error) -> BayopError:
     """The generator's error as one of ours, with the flag as its place where there is one."""
-    kinds: dict[str, type[BayopError]] = {"plan": InputError, "server": ServerError, "machine": UnsupportedError}
-    place = _FLAGS.get(error.place, error.place)
-    return kinds[error.fault](error.rule, value=error.value, place=place, hint=error.hint or None)
+    kinds: dict[str, type[BayopError]] = {"input": InputError, "failed": ServerError, "unsupported": UnsupportedError}
+    return kinds[error.kind].of(error).but(place=_FLAGS.get(error.place or "", error.place))
 
 
 def check_distribution(text: str) -> str:
@@ -203,8 +202,8 @@ def check_distribution(text: str) -> str:
     """
     try:
         _core.load_draw(text, 0, 0)
-    except _core.LoadError as error:
-        raise InputError(error.rule, value=text, hint=error.hint) from error
+    except _core.Error as error:
+        raise InputError.of(error).but(place=None) from error
     return text
 
 
@@ -216,8 +215,8 @@ def check_popularity(text: str) -> str:
     """
     try:
         _core.load_choose(text, 1, 0, 0)
-    except _core.LoadError as error:
-        raise InputError(error.rule, value=text, hint=error.hint or "for example zipf:0.99") from error
+    except _core.Error as error:
+        raise InputError.of(error).but(place=None) from error
     return text
 
 

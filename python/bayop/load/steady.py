@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from bayop import _core
-from bayop.errors import BayopError, InputError, UnsupportedError
+from bayop.errors import BayopError, InputError, UnsupportedError, reason
 from bayop.latency.base import Latency, Vantage, Window
 from bayop.load.generator import QUANTILES, Result, offered_qps
 from bayop.load.plan import OpenLoop, Plan, ServerError
@@ -56,7 +56,7 @@ class SteadyLoad:
 
     def __init__(self, plan: Plan, *, through: Sequence[str] = ()) -> None:
         if not isinstance(plan.schedule, OpenLoop):
-            raise InputError("a load that is kept up is an open loop", value=type(plan.schedule).__name__)
+            raise InputError("a load that is kept up must be an open loop", value=type(plan.schedule).__name__)
         self._plan = replace(plan, warmup_s=_WARMUP_S, duration_s=SLICE_S)
         self._words = [*through, sys.executable, "-m", "bayop.load.steady_worker"]
         # Slices of the window, after those that had begun before it.
@@ -86,7 +86,9 @@ class SteadyLoad:
             )
         except OSError as error:
             self.close()
-            raise InputError("the load generator can be started", value=self._words[0], hint=error.strerror) from error
+            raise InputError(
+                wrong=f"cannot start the load generator {self._words[0]}: {reason(error)}",
+            ) from error
         self._thread = threading.Thread(target=self._read, args=(self._process,), name="bayop-load", daemon=True)
         self._thread.start()
         try:
@@ -143,7 +145,8 @@ class SteadyLoad:
         result = self._merged(self._slices[:count])
         if not result.counts["answered"]:
             raise ServerError(
-                "the server answers", value=", ".join(result.troubles) or None, place=", ".join(self._plan.servers)
+                wrong="the server does not answer" + "".join(f": {trouble}" for trouble in result.troubles),
+                place=", ".join(self._plan.servers),
             )
         return _latency(result)
 
@@ -167,7 +170,11 @@ class SteadyLoad:
             if len(self._slices) > last:
                 last, ends = len(self._slices), monotonic() + self._patience_s
             if monotonic() > ends:
-                raise LoadLostError(f"the load generator reports every {SLICE_S:g} s", value="nothing", place="load")
+                raise LoadLostError(
+                    wrong=f"the load generator is silent, and must report every {SLICE_S:g} s",
+                    value="nothing",
+                    place="load",
+                )
 
     @property
     def _patience_s(self) -> float:
@@ -189,7 +196,7 @@ class SteadyLoad:
             word, _, text = line.partition(" ")
             if word == "error":
                 said = json.loads(text)
-                self._error = _ERRORS[said.pop("kind")](said.pop("rule"), **said)
+                self._error = _ERRORS[said.pop("kind")](**said)
                 return
             report = _core.LoadReport.from_json(text)
             with self._lock:
@@ -198,7 +205,9 @@ class SteadyLoad:
                 else:
                     self._slices.append(report)
         self._error = LoadLostError(
-            "the load generator runs until the search has ended", value=_death(process.wait()), hint=self._last_words()
+            wrong=f"the load generator ended before the search: {_death(process.wait())}",
+            value=_death(process.wait()),
+            hint=self._last_words(),
         )
 
     def _last_words(self) -> str | None:

@@ -32,7 +32,7 @@ def main() -> None:
         while True:
             lines.put(f"report {_core.load_run(json.dumps(plan)).to_json()}")
             plan["seed"] += 1
-    except _core.LoadError as error:
+    except _core.Error as error:
         lines.put(f"error {json.dumps(_described(translate(error)))}")
     finally:
         lines.put(None)
@@ -53,6 +53,7 @@ def _print_all(lines: queue.SimpleQueue[str | None]) -> None:
 def _described(error: BayopError) -> dict[str, object]:
     return {
         "kind": type(error).__name__,
+        "wrong": error.wrong,
         "rule": error.rule,
         "value": None if error.value is None else str(error.value),
         "place": error.place,

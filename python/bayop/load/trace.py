@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bayop import _core
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 from bayop.units import HOUR_S
 
 _MAX_QPS: Final = 1e9
@@ -31,7 +31,7 @@ def is_raw(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(1).isdigit()
     except OSError as error:
-        raise InputError("the load curve can be read", value=str(path), hint=error.strerror) from error
+        raise unreadable(path, error) from error
 
 
 def read_raw_trace(path: Path) -> tuple[float, ...]:
@@ -42,10 +42,10 @@ def read_raw_trace(path: Path) -> tuple[float, ...]:
     """
     try:
         counts = _core.load_trace_counts(path, HOUR_S)
-    except _core.LoadError as error:
-        raise InputError(error.rule, value=error.value, place=error.place) from error
+    except _core.Error as error:
+        raise InputError.of(error) from error
     if not counts:
-        raise InputError("a raw trace lasts longer than an hour", place=str(path))
+        raise InputError("a raw trace must last longer than an hour", wrong="the trace is too short", place=str(path))
     return tuple(count / HOUR_S for count in counts)
 
 
@@ -59,8 +59,8 @@ def read_arrivals(path: Path, most: int) -> tuple[float, ...]:
     """
     try:
         return tuple(_core.load_trace_times(path, most))
-    except _core.LoadError as error:
-        raise InputError(error.rule, value=error.value, place=error.place) from error
+    except _core.Error as error:
+        raise InputError.of(error) from error
 
 
 def read_trace(path: Path) -> tuple[float, ...]:
@@ -74,11 +74,11 @@ def read_trace(path: Path) -> tuple[float, ...]:
         with path.open(newline="", encoding="utf-8") as file:
             loads = tuple(_loads(csv.DictReader(file, strict=True), path))
     except OSError as error:
-        raise InputError("the load curve can be read", value=str(path), hint=error.strerror) from error
+        raise unreadable(path, error) from error
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError("a load curve is a CSV file in UTF-8", place=str(path), hint=str(error)) from error
+        raise InputError(wrong=f"the file is not a CSV file in UTF-8: {error}", place=str(path)) from error
     if not loads:
-        raise InputError("a load curve has at least one hour", place=str(path))
+        raise InputError("a load curve must have at least one hour", wrong="the load curve is empty", place=str(path))
     return loads
 
 
@@ -86,7 +86,8 @@ def _loads(reader: csv.DictReader[str], path: Path) -> Iterator[float]:
     columns = list(reader.fieldnames or ())
     if "hour" not in columns or not {"qps_mean", "requests"} & set(columns):
         raise InputError(
-            "a load curve has the columns hour and qps_mean (or requests, the count of that hour)",
+            "a load curve must have the columns hour and qps_mean (or requests, the count of that hour)",
+            wrong=f"the columns are {', '.join(columns) or 'missing'}",
             value=", ".join(columns) or None,
             place=f"{path}, line 1",
         )
@@ -94,12 +95,16 @@ def _loads(reader: csv.DictReader[str], path: Path) -> Iterator[float]:
     for index, record in enumerate(reader):
         line = f"{path}, line {reader.line_num}"
         if None in record or None in record.values():
-            raise InputError("every line of a load curve has as many cells as the header", place=line)
+            raise InputError(
+                "every line of a load curve must have as many cells as the header",
+                wrong="the line has too many or too few cells",
+                place=line,
+            )
         hour = _number(record, "hour", line)
         first = hour if first is None else first
         if hour != first + index:
             raise InputError(
-                "hours follow each other without a gap", value=record["hour"], place=f"{line}, column hour"
+                "hours must follow each other without a gap", value=record["hour"], place=f"{line}, column hour"
             )
         yield _load(record, line)
 
@@ -112,7 +117,7 @@ def _load(record: dict[str, str], line: str) -> float:
     qps = _positive(record, "qps_mean", line)
     if from_count is not None and not math.isclose(qps, from_count, rel_tol=1e-2):
         raise InputError(
-            "qps_mean is requests / 3600",
+            "qps_mean must be requests / 3600",
             value=record["qps_mean"],
             place=f"{line}, column qps_mean",
             hint=f"{record['requests']} requests in an hour are {from_count:.2f} requests/s",
@@ -125,7 +130,7 @@ def _positive(record: dict[str, str], column: str, line: str) -> float:
     limit = _MAX_QPS * (HOUR_S if column == "requests" else 1.0)
     if not 0.0 < value <= limit:
         raise InputError(
-            f"{column} is positive and at most {limit:g}",
+            f"{column} must be positive and at most {limit:g}",
             value=record[column],
             place=f"{line}, column {column}",
         )
@@ -139,5 +144,5 @@ def _number(record: dict[str, str], column: str, line: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{column} is a finite number", value=text, place=f"{line}, column {column}")
+        raise InputError(f"{column} must be a finite number", value=text, place=f"{line}, column {column}")
     return value

@@ -44,7 +44,9 @@ class Channel:
             connection = socket.create_connection((host, port), timeout=timeout_s)
         except OSError as error:
             hint = f"start it there: bayop load --agent --listen {host}:{port}"
-            raise AgentError("an agent answers", value=str(error), place=address, hint=hint) from error
+            raise AgentError(
+                wrong=f"no load agent answers: {error}", value=str(error), place=address, hint=hint
+            ) from error
         return cls(connection, address)
 
     def send(self, message: dict[str, Any]) -> None:
@@ -57,7 +59,7 @@ class Channel:
             self._file.write(json.dumps(message).encode() + b"\n")
             self._file.flush()
         except OSError as error:
-            raise AgentError("the other side stays connected", value=str(error), place=self.peer) from error
+            raise AgentError(wrong=f"the other side has gone: {error}", value=str(error), place=self.peer) from error
 
     def receive(self, timeout_s: float | None) -> dict[str, Any]:
         """The next message.
@@ -69,16 +71,20 @@ class Channel:
         try:
             line = self._file.readline(_MOST_BYTES)
         except OSError as error:
-            raise AgentError("the other side answers in time", value=str(error), place=self.peer) from error
+            raise AgentError(
+                wrong=f"the other side did not answer in time: {error}", value=str(error), place=self.peer
+            ) from error
         try:
             message = json.loads(line)
         except ValueError as error:
             got = line[:60].decode(errors="replace") if line else "the end of the connection"
-            raise AgentError("the other side sends messages", value=got, place=self.peer) from error
+            raise AgentError("the other side must send messages", value=got, place=self.peer) from error
         if not isinstance(message, dict):
-            raise AgentError("a message is an object", value=str(message)[:60], place=self.peer)
+            raise AgentError("a message must be an object", value=str(message)[:60], place=self.peer)
         if "error" in message:
-            raise AgentError("an agent can run its part", value=message["error"], place=self.peer)
+            raise AgentError(
+                wrong=f"the load agent can't run its part: {message['error']}", value=message["error"], place=self.peer
+            )
         return message
 
     def has_message(self) -> bool:
@@ -105,5 +111,5 @@ def split(address: str) -> tuple[str, int]:
     if not colon:
         return address, PORT
     if ":" in host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise InputError("an agent is HOST or HOST:PORT, and HOST a name or an IPv4 address", value=address)
+        raise InputError("an agent must be HOST or HOST:PORT, and HOST a name or an IPv4 address", value=address)
     return host, int(port)

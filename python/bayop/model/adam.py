@@ -61,7 +61,8 @@ def _torch() -> ModuleType:
         import torch
     except ImportError as error:
         raise UnsupportedError(
-            "a fit by Adam needs PyTorch",
+            "a fit by Adam must have PyTorch",
+            wrong="PyTorch is not installed",
             hint="pip install 'bayop[torch]'; --method least-squares finds the same minimum and needs nothing",
         ) from error
     return torch  # type: ignore[no-any-return,unused-ignore]

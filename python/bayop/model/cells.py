@@ -116,7 +116,8 @@ def select(
     needed = ("qps_offered", f"asked.{RX_USECS}", f"asked.{FREQ_MHZ}", slo.quantity, "power_w")
     missing = [name for name in needed if name not in study.columns]
     if missing:
-        raise InputError("a study to fit has " + ", ".join(needed), value=", ".join(missing), place="missing columns")
+        rule = f"a study to fit must have {', '.join(needed)}"
+        raise InputError(rule, wrong=f"there is no column {', '.join(missing)}")
     _check_one_app(study)
     systems = _systems(study, os)
     frame = trusted(study).filter(pl.col(f"asked.{RX_USECS}").is_not_null(), pl.col(f"asked.{FREQ_MHZ}").is_not_null())
@@ -132,7 +133,7 @@ def select(
     ]
     whole = [selection for selection in found if len(selection.cells)]
     if not whole:
-        rule = f"a study to fit has trials with a fixed ITR-delay and frequency that meet {slo}"
+        rule = f"a study to fit must have trials with a fixed ITR-delay and frequency that meet {slo}"
         raise InputError(rule, value=f"{frame.height} trials, none of which does" if frame.height else "none")
     return whole
 
@@ -140,13 +141,13 @@ def select(
 def _check_one_app(study: pl.DataFrame) -> None:
     apps = sorted(study["app"].drop_nulls().unique().to_list()) if "app" in study.columns else []
     if len(apps) > 1:
-        raise InputError("a fit is of one application", value=", ".join(apps), hint="fit each one's study")
+        raise InputError("a fit must be of one application", value=", ".join(apps), hint="fit each one's study")
 
 
 def _systems(study: pl.DataFrame, os: str | None) -> list[str]:
     there = sorted(study["os"].drop_nulls().unique().to_list()) if "os" in study.columns else []
     if os is not None and os not in there:
-        raise InputError("the study has this operating system", value=os, place="--os", hint=f"it has {there}")
+        raise InputError(wrong=f"the study has no trials of {os}", value=os, place="--os", hint=f"it has {there}")
     return [os] if os is not None else there or [""]
 
 
@@ -155,7 +156,9 @@ def _check_loads(loads: Sequence[float], frame: pl.DataFrame) -> None:
     for load in loads:
         if load not in there:
             hint = "it has " + ", ".join(f"{q:g}" for q in there)
-            raise InputError("the study has this load, requests/s", value=load, place="--load", hint=hint)
+            raise InputError(
+                wrong=f"the study has no trials at {load:g} requests/s", value=load, place="--load", hint=hint
+            )
 
 
 def _selection(frame: pl.DataFrame, os: str, slo: Slo, least_delay_us: float) -> Selection:

@@ -99,7 +99,11 @@ def fit(cells: Cells, *, reference: Reference | None = None, start: Array | None
     """
     prior = AnalyticPrior(cells.slo.quantile)
     if len(cells) < len(prior.names):
-        raise InputError(f"a fit of the grey box needs {len(prior.names)} cells", value=len(cells))
+        raise InputError(
+            f"a fit of the grey box must have {len(prior.names)} cells",
+            wrong=f"there are {len(cells)} cells",
+            value=len(cells),
+        )
     reference = reference or Reference.of(cells)
     inputs = reference.inputs(cells)
     log_measured = np.log(np.stack([cells.utilization, cells.latency_us, cells.power_w]))

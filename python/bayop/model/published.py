@@ -95,9 +95,11 @@ def check(cells: Cells) -> None:
             a parameter is anything.
     """
     if np.isnan(cells.energy_per_interrupt_j).any():
-        rule = f"the published model needs interrupts_per_s, because its energy is {ENERGY_PER_INTERRUPT}"
-        raise InputError(rule, hint="the grey box does not: --model grey-box")
+        rule = f"the published model must have interrupts_per_s, because its energy is {ENERGY_PER_INTERRUPT}"
+        raise InputError(
+            rule, wrong="some cells have no interrupts_per_s", hint="the grey box does not: --model grey-box"
+        )
     delays, frequencies = len(np.unique(cells.delay_us)), len(np.unique(cells.freq_ghz))
     if delays < 2 or frequencies < 2 or len(cells) < 5:
         value = f"{len(cells)} cells with {delays} ITR-delays and {frequencies} frequencies"
-        raise InputError("a fit needs five settings, among them two ITR-delays and two frequencies", value=value)
+        raise InputError("a fit must have five settings, among them two ITR-delays and two frequencies", value=value)

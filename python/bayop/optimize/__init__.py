@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Final, cast
 
 from bayop.optimize.base import Optimizer, Problem
+from bayop.optimize.sealed import Sealed, sealed
 
 # name: (module, class); imported when asked for, because `ax` brings PyTorch.
 OPTIMIZERS: Final[dict[str, tuple[str, str]]] = {
@@ -19,7 +20,12 @@ OPTIMIZERS: Final[dict[str, tuple[str, str]]] = {
 
 
 def make_optimizer(name: str, problem: Problem, *, seed: int) -> Optimizer:
-    """The optimizer `name` (a key of `OPTIMIZERS`) for one search."""
+    """The optimizer `name` (a key of `OPTIMIZERS`) for one search.
+
+    Raises:
+        BayopError: it can't be made; later on, whatever goes wrong in it.
+    """
     module, class_name = OPTIMIZERS[name]
     make = cast("Callable[..., Optimizer]", getattr(import_module(module), class_name))
-    return make(problem, seed=seed)
+    with sealed(name):
+        return Sealed(name, make(problem, seed=seed))

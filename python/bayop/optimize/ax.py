@@ -10,6 +10,7 @@ import logging
 import math
 import warnings
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -25,11 +26,14 @@ from bayop.space import Knob, Setting, Value
 
 if TYPE_CHECKING:
     from ax.api.client import Client
-    from ax.api.configs import ChoiceParameterConfig
+    from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
 
 # Names that Ax knows the two modelled quantities by.
 _OBJECTIVE: Final = "objective"
 _LOG_LATENCY: Final = "log_latency"
+
+# Ax takes no more choices than this in one parameter.
+_MOST_CHOICES: Final = 1000
 
 # The choice that says "a number, see the other parameter" of a knob that has words as well.
 _A_NUMBER: Final = "number"
@@ -132,7 +136,7 @@ class AxPenalty(_AxSearch):
         """The penalised objective."""
         value = self.problem.objective.of(measurement)
         if self.problem.objective.constrained:
-            slo = self.problem.slo
+            slo = self.problem.aim
             penalty = max(measurement[slo.quantity] - slo.limit_us + 1.0, 1.0)
             # abs: a breach makes a negative objective worse as well.
             value += abs(value) * (penalty - 1.0)
@@ -149,7 +153,7 @@ class AxConstrained(_AxSearch):
         """The SLO on the logarithm of the latency."""
         if not self.problem.objective.constrained:
             return []
-        return [f"{_LOG_LATENCY} <= {math.log(self.problem.slo.limit_us):.12f}"]
+        return [f"{_LOG_LATENCY} <= {math.log(self.problem.aim.limit_us):.12f}"]
 
     def outcomes(self, measurement: Measurement) -> Mapping[str, float]:
         """The objective, and the latency where it is constrained."""
@@ -160,18 +164,24 @@ class AxConstrained(_AxSearch):
 
 
 class _Code:
-    """A knob as parameters of Ax: its numbers, in order, and its words; a knob with both has a parameter for each."""
+    """A knob as parameters of Ax: its numbers, in order, and its words; a knob with both has a parameter for each.
+
+    Ax models an ordered choice by its rank. Where it would not take so many choices, it gets the ranks themselves.
+    """
 
     def __init__(self, name: str, knob: Knob) -> None:
         self._number, self._word = f"{name}_number", f"{name}_word"
         self._numbers = knob.numbers()
         self._words = [v for v in knob.values() if isinstance(v, str)]
+        self._ranked = len(self._numbers) > _MOST_CHOICES
 
-    def configs(self) -> list[ChoiceParameterConfig]:
-        from ax.api.configs import ChoiceParameterConfig
+    def configs(self) -> list[ChoiceParameterConfig | RangeParameterConfig]:
+        from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
 
-        configs = []
-        if len(self._numbers) > 1:
+        configs: list[ChoiceParameterConfig | RangeParameterConfig] = []
+        if self._ranked:
+            configs.append(RangeParameterConfig(self._number, (0, len(self._numbers) - 1), "int"))
+        elif len(self._numbers) > 1:
             numbers = [float(n) for n in self._numbers]
             configs.append(ChoiceParameterConfig(self._number, numbers, "float", is_ordered=True))
         if len(self._labels()) > 1:
@@ -183,7 +193,7 @@ class _Code:
         number = self._numbers[len(self._numbers) // 2] if word and self._numbers else value
         code: dict[str, Any] = {}
         if len(self._numbers) > 1:
-            code[self._number] = float(number)
+            code[self._number] = bisect_left(self._numbers, float(number)) if self._ranked else float(number)
         if len(self._labels()) > 1:
             code[self._word] = self._labels()[self._words.index(str(value))] if word else _A_NUMBER
         return code
@@ -192,7 +202,8 @@ class _Code:
         label = parameters.get(self._word, _A_NUMBER if self._numbers else self._labels()[0])
         if label != _A_NUMBER:
             return self._words[self._labels().index(label)]
-        return float(parameters.get(self._number, self._numbers[0]))
+        number = parameters.get(self._number, self._numbers[0])
+        return self._numbers[int(number)] if self._ranked else float(number)
 
     def _labels(self) -> list[str]:
         # Not the words themselves: one of them could be the label that stands for a number.
@@ -207,7 +218,7 @@ def _make_client(codes: list[_Code], constraints: list[str], seeds: np.random.Se
             from ax.utils.common.logger import set_stderr_log_level
         except ImportError as error:
             raise UnsupportedError(
-                "the optimizers ax and ax-constrained need the ax-platform package",
+                wrong="ax-platform, which the optimizers ax and ax-constrained use, is not installed",
                 hint="pip install 'bayop[ax]'; the default optimizer, grey-box, needs nothing",
             ) from error
         # Ax announces every trial on stderr, which is ours to speak on.

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.slo import Slo
@@ -51,6 +52,13 @@ class Problem:
         objective: What is minimised.
         qps: Offered load, in requests/s.
         history: Observations of the same service at this or other loads, oldest first.
+        headroom: How far the latency must stay below the SLO's limit, as a share of it. Settings are chosen and held
+            by that; whether a window met the SLO is judged by the SLO.
+        small_steps: Whether the first trials go no further in predicted latency than half-way from what was measured
+            to the limit.
+
+    Raises:
+        InputError: a headroom that is no share below 1.
     """
 
     space: Space
@@ -58,6 +66,17 @@ class Problem:
     objective: Objective
     qps: float
     history: Sequence[Observation] = ()
+    headroom: float = 0.0
+    small_steps: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.headroom < 1.0:
+            raise InputError("a headroom must be a share from 0 to less than 1", value=self.headroom, place="headroom")
+
+    @property
+    def aim(self) -> Slo:
+        """What settings are chosen by: the SLO with its headroom."""
+        return Slo(self.slo.quantile, self.slo.limit_us * (1.0 - self.headroom))
 
 
 @dataclass(frozen=True, slots=True)

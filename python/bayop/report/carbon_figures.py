@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from typing import Final
 
 from matplotlib.axes import Axes
@@ -10,15 +11,15 @@ from matplotlib.figure import Figure
 
 from bayop.carbon.compare import Comparison
 from bayop.carbon.intensity import MONTHS_PER_YEAR, Intensity, intensity_by_month
-from bayop.report.style import COLUMN_WIDE, EndLabel, label_ends, new_figure
+from bayop.report.style import COLUMN_WIDE, SERIES, EndLabel, label_ends, new_figure, os_colour
 
-# After Okabe and Ito, as in `style`; sources differ in hatching as well, and stacks in their lines.
+# Sources differ in hatching as well, and stacks in their lines.
 _SOURCES: Final[tuple[tuple[str, str, str, Callable[[Intensity], float]], ...]] = (
-    ("embodied", "#b978c0", "....", lambda i: i.embodied_mg),
-    ("operational", "#d9962b", "", lambda i: i.operational_mg),
-    ("network", "#2f81d6", "///", lambda i: i.network_mg),
+    ("embodied", SERIES[1][0], "....", lambda i: i.embodied_mg),
+    ("operational", SERIES[0][0], "", lambda i: i.operational_mg),
+    ("network", SERIES[2][0], "///", lambda i: i.network_mg),
 )
-_STACKS: Final = (("#14a07a", "-"), ("#d9962b", "--"), ("#2f81d6", "-."), ("#b978c0", ":"), ("#7d8590", "-"))
+_DASHES: Final = ("-", "--", "-.", ":")
 _PER_MILLION: Final = 1e6
 _UNIT: Final = "mg CO2e / million requests"
 
@@ -46,13 +47,14 @@ def draw_months(comparisons: Sequence[Comparison], lifetime_years: float) -> Fig
     figure, (whole, server) = new_figure((width, 1.5 * height), rows=2)
     # A line has two ends, however short the life.
     months = range(1, max(int(lifetime_years * MONTHS_PER_YEAR), 2) + 1)
+    lines = _lines([c.stack.name for c in comparisons])
     curves = [intensity_by_month(c.stack, c.grid, months) for c in comparisons]
     for axes, value, label in (
         (whole, _total, "all"),
         (server, _server, "the server's part"),
     ):
         ends = []
-        for comparison, curve, (colour, line) in zip(comparisons, curves, _cycle(len(comparisons)), strict=True):
+        for comparison, curve, (colour, line) in zip(comparisons, curves, lines, strict=True):
             values = [value(i) * _PER_MILLION for i in curve]
             axes.plot(months, values, color=colour, linestyle=line)
             ends.append(EndLabel(values[-1], comparison.stack.name, colour))
@@ -93,5 +95,7 @@ def _server(carbon: Intensity) -> float:
     return carbon.without_network_mg
 
 
-def _cycle(count: int) -> list[tuple[str, str]]:
-    return [_STACKS[i % len(_STACKS)] for i in range(count)]
+def _lines(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Colour and dashes of each stack: its operating system's colour where its name holds one."""
+    others = (colour for colour, _ in cycle(SERIES))
+    return [(os_colour(name) or next(others), dashes) for name, dashes in zip(names, cycle(_DASHES), strict=False)]

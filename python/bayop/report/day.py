@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bayop.errors import unwritable
 from bayop.report import day_text as text
-from bayop.report.day_figures import draw_energy, draw_latency, draw_load, draw_power, draw_settings
-from bayop.report.files import make_folder, unwritable
+from bayop.report.day_figures import draw_energy, draw_load, draw_margin, draw_power, draw_settings
+from bayop.report.files import make_folder
 from bayop.report.page import render_page
 from bayop.report.search_maps import draw_first_search, draw_searches
 from bayop.report.style import bayop_style
@@ -42,7 +43,7 @@ def write_report(
         page = folder / REPORT
         page.write_text(render_page(record, drawings, searches, svgs, version), encoding="utf-8")
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise unwritable(folder, error, place="--out") from error
     return page
 
 
@@ -52,29 +53,31 @@ def draw_day(record: DayRecord) -> Iterator[Drawing]:
     names = ", ".join(run.label for run in record.runs)
     yield Drawing(
         "energy",
-        "Energy of the day",
+        "Simulated energy of the day",
         f"Bars of the energy {hours}: {names}.",
         text.about_energy(record),
         draw_energy(record),
     )
     yield Drawing(
         "power",
-        "Power over the day",
+        "Simulated power over the day",
         f"Power {hours}, a line for each of {names}.",
         text.about_power(record),
         draw_power(record),
     )
     yield Drawing(
-        "latency",
-        "Latency over the day",
-        f"Latency {hours} on a logarithmic scale, with a dashed line at {record.slo}.",
-        text.about_latency(record),
-        draw_latency(record),
+        "margin",
+        "Margin to the SLO over the simulated day",
+        f"How far latency stayed below the limit of {record.slo} {hours}, a panel for each of {names}.",
+        text.about_margin(record),
+        draw_margin(record),
     )
-    yield Drawing("load", "Load over the day", f"Offered load {hours}.", text.about_load(record), draw_load(record))
+    yield Drawing(
+        "load", "Load over the simulated day", f"Offered load {hours}.", text.about_load(record), draw_load(record)
+    )
     yield Drawing(
         "settings",
-        "What was held",
+        "What was held over the simulated day",
         f"Frequency and interrupt delay held {hours} by each controller.",
         text.about_settings(record),
         draw_settings(record),
@@ -84,7 +87,7 @@ def draw_day(record: DayRecord) -> Iterator[Drawing]:
     if run is not None and first is not None:
         yield Drawing(
             "first-search",
-            "The first search",
+            "The first simulated search",
             "Map of power over interrupt delay and frequency, with the SLO's boundary and the first search's path.",
             text.about_first_search(record, run),
             first,
@@ -98,7 +101,9 @@ def draw_all_searches(record: DayRecord) -> Iterator[Drawing]:
         if figure is not None:
             yield Drawing(
                 f"searches-{run.id}",
-                f"Searches of {run.label}" if "BayOp" in run.label else f"Searches of BayOp, {run.label}",
+                f"Simulated searches of {run.label}"
+                if "BayOp" in run.label
+                else f"Simulated searches of BayOp, {run.label}",
                 f"A map of power over interrupt delay and frequency for every hour, with the searches of {run.label}.",
                 text.about_searches(record, run),
                 figure,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from matplotlib.axes import Axes
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bayop.control.ledger import Window
-from bayop.report.style import COLOURS, COLUMN_WIDE, INK, OTHER_COLOUR, SLO_COLOUR, EndLabel, label_ends, new_figure
+from bayop.report.style import COLOURS, COLUMN_WIDE, DEFAULT_COLOUR, INK, SLO_COLOUR, EndLabel, label_ends, new_figure
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.study.day_record import DayRecord, RunRecord
@@ -20,14 +20,35 @@ from bayop.units import HOUR_S
 _TICK_HOURS: Final = (1, 2, 4, 6, 12, 24)
 
 
+_LEFT, _RIGHT, _ABOVE, _BELOW = 0.78, 1.28, 0.3, 0.48
+"""Margins of every figure over time, in inches: an hour is at the same place in all of them."""
+
+_LEAST_MARGIN: Final = -30.0
+"""To the SLO, in per cent of its limit; what missed it by more is drawn here."""
+
+
+def _day_figure(height: float, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    width, _ = COLUMN_WIDE
+    figure = Figure(figsize=(width, height))
+    places = {
+        "left": _LEFT / width,
+        "right": 1.0 - _RIGHT / width,
+        "bottom": _BELOW / height,
+        "top": 1.0 - _ABOVE / height,
+    }
+    grid = figure.subplots(rows, 1, sharex=True, squeeze=False, gridspec_kw=places | {"hspace": 0.16})
+    figure.align_ylabels(grid)
+    return figure, list(grid[:, 0])
+
+
 def draw_load(record: DayRecord) -> Figure:
     """Offered load over the day."""
-    figure, (axes,) = new_figure((COLUMN_WIDE[0], 2.1))
+    figure, (axes,) = _day_figure(2.1)
     hours = list(range(len(record.hourly_qps) + 1))
     load = [q / 1000 for q in record.hourly_qps]
-    axes.fill_between(hours, [*load, load[-1]], step="post", color=OTHER_COLOUR, alpha=0.25, linewidth=0)
-    axes.step(hours, [*load, load[-1]], where="post", color=OTHER_COLOUR)
-    axes.set_ylabel("load (1000 requests/s)")
+    axes.fill_between(hours, [*load, load[-1]], step="post", color=DEFAULT_COLOUR, alpha=0.25, linewidth=0)
+    axes.step(hours, [*load, load[-1]], where="post", color=DEFAULT_COLOUR)
+    axes.set_ylabel("load\n(1000 requests/s)")
     axes.set_ylim(0, max(load) * 1.12)
     _hours(axes, len(load))
     return figure
@@ -35,38 +56,48 @@ def draw_load(record: DayRecord) -> Figure:
 
 def draw_power(record: DayRecord) -> Figure:
     """Power over the day, a line a configuration."""
-    figure, (axes,) = new_figure((COLUMN_WIDE[0], 3.3))
+    figure, (axes,) = _day_figure(3.3)
     ends = [(run.kind, _draw_run(axes, run, lambda w: w.power_w)) for run in record.runs]
     axes.set_ylabel("power of both packages (W)")
     axes.set_ylim(0, None)
     _hours(axes, len(record.hourly_qps))
-    _key(axes, record, bound=True)
+    _key(axes, record, [Line2D([], [], color=INK, linestyle=(0, (2, 1.4)), linewidth=1.1, label="best static setting")])
     label_ends(axes, [end for kind, end in ends if kind != "bound"])
     return figure
 
 
-def draw_latency(record: DayRecord) -> Figure:
-    """Latency at the SLO's quantile over the day, with the SLO."""
+def draw_margin(record: DayRecord) -> Figure:
+    """How far latency stayed below the SLO's limit, a panel a configuration; what missed it is red, below the line."""
     slo = Slo.parse(record.slo)
-    figure, (axes,) = new_figure((COLUMN_WIDE[0], 3.3))
-    axes.axhline(slo.limit_us, color=SLO_COLOUR, linewidth=1.2, linestyle=(0, (5, 2)), zorder=4)
-    axes.text(0.1, slo.limit_us * 1.05, f"SLO {slo}", color=SLO_COLOUR, fontsize=8.5, fontweight="bold", va="bottom")
-    ends = [_draw_run(axes, run, lambda w: w.latency_us) for run in record.runs if run.kind != "bound"]
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "235" else "")
-    axes.set_ylabel(f"{slo.quantity.removesuffix('_us')} latency (us)")
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, max(high, slo.limit_us * 1.35))
-    _hours(axes, len(record.hourly_qps))
-    _key(axes, record, bound=False)
-    label_ends(axes, ends)
+    runs = [run for run in record.runs if run.kind != "bound"]
+    figure, panels = _day_figure(0.9 + 0.8 * len(runs), rows=len(runs))
+
+    def margin(window: Window) -> float:
+        return max(100.0 * (1.0 - window.latency_us / slo.limit_us), _LEAST_MARGIN)
+
+    for axes, run in zip(panels, runs, strict=True):
+        axes.axhline(0.0, color=SLO_COLOUR, linewidth=1.2)
+        _draw_run(axes, run, margin)
+        over = [w for w in run.windows if not w.meets_slo]
+        axes.plot(
+            [_middle(w) for w in over], [margin(w) for w in over], linestyle="none", marker="v", markersize=4.5,
+            markeredgewidth=0, color=SLO_COLOUR, zorder=5,
+        )  # fmt: skip
+        axes.set_ylim(_LEAST_MARGIN - 8.0, 100.0)
+        axes.set_ylabel("margin (%)")
+        axes.annotate(
+            run.label, (1.0, 0.5), xycoords="axes fraction", xytext=(6, 0), textcoords="offset points", va="center",
+            fontsize=8.5, annotation_clip=False,
+        )  # fmt: skip
+    _hours(panels[-1], len(record.hourly_qps))
+    missed = Line2D([], [], color=SLO_COLOUR, linestyle="none", marker="v", markersize=4.5, label=f"misses {slo}")
+    _key(panels[0], record, [missed])
     return figure
 
 
 def draw_settings(record: DayRecord) -> Figure:
     """What the controllers held: frequency above, interrupt delay below."""
-    figure, (above, below) = new_figure((COLUMN_WIDE[0], 3.9), rows=2)
+    figure, (above, below) = _day_figure(3.9, rows=2)
     _draw_knob(above, record, FREQ_MHZ, scale=1e-3)
     _draw_knob(below, record, RX_USECS, scale=1.0)
     above.set_ylabel("frequency (GHz)")
@@ -99,7 +130,7 @@ def draw_energy(record: DayRecord) -> Figure:
     figure, (axes,) = new_figure((COLUMN_WIDE[0], 0.55 + 0.32 * len(rows)))
     kinds = {run.id: run.kind for run in record.runs}
     for y, row in enumerate(rows):
-        colour, bound = COLOURS.get(row.id, OTHER_COLOUR), kinds[row.id] == "bound"
+        colour, bound = COLOURS.get(row.id, DEFAULT_COLOUR), kinds[row.id] == "bound"
         axes.barh(
             y, row.energy_kwh, height=0.68, facecolor="none" if bound else colour, edgecolor=colour,
             linewidth=1.2 if bound else 0, linestyle=(0, (3, 1.5)) if bound else "-",
@@ -128,14 +159,18 @@ def _draw_run(axes: Axes, run: RunRecord, value: Callable[[Window], float]) -> E
     for phase, marker, size in (("trial", "o", 2.8), ("fall-back", "^", 4.5)):
         windows = [w for w in run.windows if w.phase == phase]
         axes.plot(
-            [(w.start_s + w.duration_s / 2) / HOUR_S for w in windows], [value(w) for w in windows],
+            [_middle(w) for w in windows], [value(w) for w in windows],
             linestyle="none", marker=marker, markersize=size, markeredgewidth=0, color=end.colour, alpha=0.8,
         )  # fmt: skip
     return end
 
 
+def _middle(window: Window) -> float:
+    return (window.start_s + window.duration_s / 2) / HOUR_S
+
+
 def _draw_windows(axes: Axes, run: RunRecord, windows: list[Window], value: Callable[[Window], float]) -> EndLabel:
-    colour = COLOURS.get(run.id, OTHER_COLOUR)
+    colour = COLOURS.get(run.id, DEFAULT_COLOUR)
     edges = [x for w in windows for x in (w.start_s / HOUR_S, w.end_s / HOUR_S)]
     levels = [y for w in windows for y in (value(w), value(w))]
     bound = run.kind == "bound"
@@ -143,23 +178,18 @@ def _draw_windows(axes: Axes, run: RunRecord, windows: list[Window], value: Call
     return EndLabel(levels[-1] if levels else 0.0, run.label, colour)
 
 
-def _key(axes: Axes, record: DayRecord, *, bound: bool) -> None:
+def _key(axes: Axes, record: DayRecord, more: Sequence[Line2D]) -> None:
     """What the marks mean, above the axes."""
     phases = {w.phase for run in record.runs for w in run.windows}
-    marks = (
-        [Line2D([], [], color=INK, linestyle=(0, (2, 1.4)), linewidth=1.1, label="best static setting")]
-        if bound
-        else []
-    )
+    marks = list(more)
     if "trial" in phases:
         marks.append(Line2D([], [], color=INK, linestyle="none", marker="o", markersize=3.2, label="trial"))
     if "fall-back" in phases:
         marks.append(Line2D([], [], color=INK, linestyle="none", marker="^", markersize=4.5, label="fall-back"))
-    if marks:
-        axes.legend(
-            handles=marks, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(marks), borderaxespad=0.2,
-            handletextpad=0.4, columnspacing=1.4,
-        )  # fmt: skip
+    axes.legend(
+        handles=marks, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(marks), borderaxespad=0.2,
+        handletextpad=0.4, columnspacing=1.4,
+    )  # fmt: skip
 
 
 def _hours(axes: Axes, hours: int) -> None:

@@ -14,16 +14,17 @@ def headline(record: DayRecord) -> str:
     rows = {row.id: row for row in summarize(record)}
     default, bayop = rows["linux-default"], rows.get("bayop-linux")
     if bayop is None:
-        return f"{default.label} used {default.energy_kwh:.2f} kWh."
+        return f"Simulated: {default.label} used {default.energy_kwh:.2f} kWh."
     if record.objective == "latency":
         return (
-            f"BayOp on Linux brought {_latency(record)} from {default.latency_us:.0f} to {bayop.latency_us:.0f} us on "
-            f"average, and used {_percent(abs(bayop.saving))} {'less' if bayop.saving >= 0 else 'more'} energy."
+            f"Simulated: BayOp on Linux brought {_latency(record)} from {default.latency_us:.0f} to "
+            f"{bayop.latency_us:.0f} us on average, and used "
+            f"{_percent(abs(bayop.saving))} {'less' if bayop.saving >= 0 else 'more'} energy."
         )
     change = "less" if bayop.saving >= 0 else "more"
     return (
-        f"BayOp on Linux served the same requests with {_percent(abs(bayop.saving))} {change} energy than Linux left "
-        f"alone: {bayop.energy_kwh:.2f} instead of {default.energy_kwh:.2f} kWh, all trials included."
+        f"Simulated: BayOp on Linux served the same requests with {_percent(abs(bayop.saving))} {change} energy than "
+        f"Linux left alone: {bayop.energy_kwh:.2f} instead of {default.energy_kwh:.2f} kWh, all trials included."
     )
 
 
@@ -81,14 +82,12 @@ def about_power(record: DayRecord) -> str:
     return text
 
 
-def about_latency(record: DayRecord) -> str:
-    """What the latency curves show."""
+def about_margin(record: DayRecord) -> str:
+    """What the margins show."""
+    limit = f"The margin is what is left to the limit of {record.slo}, in per cent of it; below the line it is missed."
     if record.objective == "latency":
-        return "Here latency alone was minimised: short interrupt delays and a fast clock, whatever they cost."
-    return (
-        f"Left alone, Linux is much faster than {record.slo} asks for. BayOp spends that slack: it moves "
-        f"{_latency(record)} up to just below the dashed line and no further."
-    )
+        return f"{limit} Here latency alone was minimised: short delays and a fast clock, whatever they cost."
+    return f"{limit} Left alone, Linux is much faster than asked for. BayOp spends that slack on saving, and no more."
 
 
 def about_load(record: DayRecord) -> str:
@@ -122,7 +121,7 @@ def about_first_search(record: DayRecord, run: RunRecord) -> str:
     )
     end = "no setting was trusted to meet the SLO" if search.setting is None else f"held {_setting(search.setting)}"
     return (
-        f"Colour is the power that an exhaustive sweep measured at this hour's load; beyond the orange line "
+        f"Colour is the power that an exhaustive sweep measured at this hour's load; beyond the red line "
         f"{record.slo} is missed. BayOp knows none of this. It starts at the fastest setting and walks outwards "
         f"through what it believes is safe. {steps}; {end}."
     )

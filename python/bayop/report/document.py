@@ -21,10 +21,16 @@ def document(title: str, parts: Sequence[str]) -> str:
     )
 
 
+def drawn(drawing: Drawing, svg: str) -> str:
+    """A figure's drawing; where the page is too narrow for its letters, it scrolls by itself."""
+    name = escape(drawing.title)
+    return f'<div class="drawing" role="group" tabindex="0" aria-label="{name}">{inline(svg, drawing)}</div>'
+
+
 def section(drawing: Drawing, svg: str) -> str:
     """A figure with its title and its caption."""
     return (
-        f"<section>\n<h2>{escape(drawing.title)}</h2>\n<figure>{inline(svg, drawing)}"
+        f"<section>\n<h2>{escape(drawing.title)}</h2>\n<figure>{drawn(drawing, svg)}"
         f"<figcaption>{drawing.caption}</figcaption></figure>\n</section>"
     )
 

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from bayop.errors import InputError
+from bayop.errors import unwritable
 
 
 def make_folder(folder: Path) -> None:
@@ -20,9 +20,4 @@ def make_folder(folder: Path) -> None:
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise unwritable(folder, error) from error
-
-
-def unwritable(folder: Path, error: OSError) -> InputError:
-    """What is said of a folder that can't be written."""
-    return InputError("the report's folder can be written", value=str(folder), place="--out", hint=error.strerror)
+        raise unwritable(folder, error, place="--out") from error

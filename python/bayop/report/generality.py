@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Final
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bayop.report.style import COLOURS, FAINT, INK
+from bayop.report.style import FAINT, INK, SERIES
 from bayop.report.svg import Drawing
 from bayop.study.generality import PUBLISHED, Outcome
-
-_COLOURS: Final = (COLOURS["bayop-linux"], COLOURS["itr-only"], COLOURS["bayop-ebbrt"])
-_MARKERS: Final = ("o", "s", "^")
 
 
 def drawing(outcomes: Sequence[Outcome]) -> Drawing:
@@ -24,9 +20,10 @@ def drawing(outcomes: Sequence[Outcome]) -> Drawing:
     low, high = (f"{100 * share:.0f}" for share in PUBLISHED)
     return Drawing(
         name="generality",
-        title="Power saved on different machines",
-        description="Savings of power against the default policy, a row for each service on each machine.",
-        caption=f"Each mark is the median search at one load, its line the range over searches. The band is "
+        title="Simulated savings of power on different machines",
+        description="Simulated savings of power against the default policy, a row for each service on each machine.",
+        caption=f"Simulated: every machine is a digital twin. Each mark is the median search at one load, its line the "
+        f"range over searches; a hollow mark missed the SLO at least once. The band is "
         f"what [D] reports for Tailbench, {low} to {high} %.",
         figure=draw_savings(outcomes),
     )
@@ -54,14 +51,14 @@ def draw_savings(outcomes: Sequence[Outcome]) -> Figure:
         label.set_fontweight("bold" if label.get_text() in services else "normal")
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(max(ticks) + 0.6, -1.5)
-    axes.set_xlabel("power saved against the default policy (%)")
+    axes.set_xlabel("simulated power saved against the default policy (%)")
     axes.grid(visible=False, axis="y")
     figure.legend(handles=_key(shares), loc="outside upper center", ncols=3)
     return figure
 
 
 def _draw_row(axes: Axes, y: float, rows: Sequence[Outcome], shares: Sequence[float]) -> None:
-    for share, colour, marker in zip(shares, _COLOURS, _MARKERS, strict=False):
+    for share, (colour, marker) in zip(shares, SERIES, strict=False):
         here = [o for o in rows if o.load_share == share]
         if not here:
             continue
@@ -75,6 +72,6 @@ def _draw_row(axes: Axes, y: float, rows: Sequence[Outcome], shares: Sequence[fl
 def _key(shares: Sequence[float]) -> list[Line2D | Patch]:
     marks: list[Line2D | Patch] = [
         Line2D([], [], color=colour, marker=marker, linestyle="", markersize=5, label=f"{share:.0%} of peak")
-        for share, colour, marker in zip(shares, _COLOURS, _MARKERS, strict=False)
+        for share, (colour, marker) in zip(shares, SERIES, strict=False)
     ]
     return [*marks, Patch(color=FAINT, alpha=0.35, label="[D], Tailbench")]

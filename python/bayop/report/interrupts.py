@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from bayop.errors import unwritable
 from bayop.interrupts.summary import Summary
-from bayop.report.files import unwritable
 from bayop.report.interrupts_figures import draw_rates, draw_spacing, draw_spacing_over_time, draw_traffic
 from bayop.report.interrupts_rates import Rates, rates_of
 from bayop.report.style import bayop_style
@@ -49,7 +49,7 @@ def write_report(summaries: Mapping[Path, Summary], folder: Path) -> list[str]:
         with (folder / OVER_TIME).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(_rows(logs))
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise unwritable(folder, error, place="--out") from error
     return [*written, OVER_TIME]
 
 

@@ -15,9 +15,9 @@ from bayop.interrupts.histogram import OCTAVE, Histogram, lower_bounds
 from bayop.interrupts.summary import Summary
 from bayop.interrupts.time_bins import SPACING_OCTAVE
 from bayop.report.interrupts_rates import rates_of
-from bayop.report.style import COLOURS, COLUMN_WIDE, new_figure
+from bayop.report.style import COLUMN_WIDE, DEFAULT_COLOUR, SERIES, new_figure, os_colour
 
-_PALETTE: Final = (COLOURS["bayop-linux"], COLOURS["itr-only"], COLOURS["frequency-only"])
+_PALETTE: Final = tuple(colour for colour, _ in SERIES[:4])
 _DASHES: Final = ("-", "--", ":", "-.")
 _SHARE_OCTAVE: Final = 16
 """Buckets per octave in the drawn histogram; fewer than are kept, so that lines stay calm."""
@@ -26,13 +26,14 @@ _MARGIN: Final = 0.001
 
 
 def styles_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and dashes of each log; the default policy and EbbRT have the colours of every figure of this project."""
+    """Colour and dashes of each log; the default policy and operating systems have theirs."""
     styles: dict[str, dict[str, Any]] = {}
     for name in names:
+        os = os_colour(name)
         if "default" in name:
-            colours: tuple[str, ...] = (COLOURS["linux-default"],)
+            colours: tuple[str, ...] = (DEFAULT_COLOUR,)
         else:
-            colours = (COLOURS["bayop-ebbrt"],) if "ebbrt" in name else _PALETTE
+            colours = _PALETTE if os is None else (os,)
         uses = [style["color"] for style in styles.values()]
         colour = min(colours, key=uses.count)
         styles[name] = {"color": colour, "linestyle": _DASHES[uses.count(colour) % len(_DASHES)]}

@@ -7,11 +7,12 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from bayop.live.experiment import REPEATS, shortfall
+from bayop.confirm import DEFAULT
+from bayop.errors import unwritable
+from bayop.live.experiment import SEARCH, SWEEP, compare, cpu_saving, shortfall
 from bayop.live.record import LiveRecord, Point
 from bayop.optimize.base import Problem
 from bayop.report.document import document, section, tiles
-from bayop.report.files import unwritable
 from bayop.report.live_figures import draw_map, draw_response
 from bayop.report.style import bayop_style
 from bayop.report.svg import Drawing, save
@@ -54,7 +55,7 @@ def write_report(record: LiveRecord, problem: Problem, folder: Path, version: st
         page = folder / REPORT
         page.write_text(render(record, problem, drawings, svgs, version), encoding="utf-8")
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise unwritable(folder, error, place="--out") from error
     return page
 
 
@@ -75,16 +76,34 @@ def render(record: LiveRecord, problem: Problem, drawings: list[Drawing], svgs: 
 
 
 def headline(record: LiveRecord, problem: Problem) -> str:
-    """What came out, in a sentence or two."""
+    """What came out: what is saved against the default, in power and processor time, and what the sweep has beyond."""
     if record.held is None:
         return f"No setting is trusted to meet {record.slo}; the machine's own settings are back."
-    more = shortfall(record, problem)
-    found = f"After {len(record.search)} trials the search held {format_setting(record.held)}."
-    if more is None:
+    found = f"After {len(record.search)} trials the search ended on {format_setting(record.held)}."
+    comparison, more = compare(record, problem), shortfall(record, problem)
+    if comparison is None or comparison.saving is None:
         return found
-    worse = f"{more:.1%} more" if more >= 0 else f"{-more:.1%} less"
-    beside = f"Measured again beside the best of {len(record.sweep)} swept settings"
-    return f"{found} {beside}, it takes {worse} {_what(record)}."
+    saving = comparison.saving
+    said = (
+        saving.describe(unit=f"W {_what(record)}")
+        if record.objective == "power"
+        else saving.describe(of=f" {_what(record)}")
+    )
+    worth = {
+        "not significant": f"No significant saving against the default: it {said}",
+        "breaks": f"It breaks {record.slo} when measured again; against the default it {said}",
+    }.get(comparison.verdict, f"Against the default it {said}")
+    cpu = cpu_saving(record)
+    sentences = [
+        worth if cpu is None else f"{worth}; it {cpu.describe(of=' of the processor time per request')}",
+        found,
+    ]
+    if more is not None:
+        worse = f"{more:.1%} more" if more >= 0 else f"{-more:.1%} less"
+        sentences.append(
+            f"In the same turns it takes {worse} {_what(record)} than the best of {len(record.sweep)} swept settings"
+        )
+    return " ".join(s if s.endswith(".") else f"{s}." for s in sentences)
 
 
 def caveats(record: LiveRecord) -> list[str]:
@@ -117,7 +136,7 @@ def about_map(record: LiveRecord) -> str:
     why = _STOPPED.get(record.stopped or "", "it was ended")
     return (
         "Every dot is a setting of the sweep; a cross marks one that misses the SLO. The numbers are the search's "
-        "trials in order, each setting with the first that tried it. It knows nothing of the sweep, and ended because "
+        "trials in order. It knows nothing of the sweep, and ended because "
         f"{why}."
     )
 
@@ -126,8 +145,8 @@ def about_method(record: LiveRecord, version: str) -> str:
     """How the numbers were made."""
     return (
         f"bayop {version}, {record.machine}. Open-loop load of {record.qps:.0f} requests/s on memcached (one thread) "
-        f"across a veth pair; seed {record.seed}. The two winners were measured again {REPEATS} times, in turns. "
-        f"{record.duration_s:.0f} s in all. The numbers are in data.json."
+        f"across a veth pair; seed {record.seed}. Default and winners were measured again in turns, "
+        f"{len(record.again.get(DEFAULT, ()))} times. {record.duration_s:.0f} s in all. The numbers are in data.json."
     )
 
 
@@ -147,9 +166,15 @@ def _what(record: LiveRecord) -> str:
 
 def _tiles(record: LiveRecord, problem: Problem) -> list[tuple[str, str]]:
     numbers = [(str(len(record.search)), "trials of the search"), (str(len(record.sweep)), "settings in the sweep")]
-    more = shortfall(record, problem)
+    comparison, cpu, more = compare(record, problem), cpu_saving(record), shortfall(record, problem)
     if more is not None:
         numbers.insert(0, (f"{more:+.1%}", f"{_what(record)} of the search's setting against the sweep's best"))
+    if cpu is not None:
+        numbers.insert(0, (f"{-cpu.share:+.1%}", "processor time per request against the default"))
+    if comparison is not None and comparison.saving is not None:
+        share = -comparison.saving.share
+        known = "" if comparison.saving.significant else ", not significant"
+        numbers.insert(0, (f"{share:+.1%}", f"{_what(record)} against the default{known}"))
     return numbers
 
 
@@ -157,14 +182,21 @@ def _table(record: LiveRecord) -> str:
     slo = Slo.parse(record.slo)
     power = "power W, estimated" if record.estimated else "power W"
     heads = ("", *record.knobs, f"{slo.quantity.removesuffix('_us')} us", "CPU us per request", power)
-    rows = [("default", record.default)]
-    titles = {"search": "found by the search", "sweep": "best of the sweep"}
-    for name, points in record.again.items():
-        rows += [(f"{titles[name]}, {i}", point) for i, point in enumerate(points, 1)]
+    rows = [("default, before the sweep", record.default)]
+    titles = {DEFAULT: "default", SEARCH: "found by the search", SWEEP: "best of the sweep"}
+    rows += [
+        (titles[name], whole[(len(whole) - 1) // 2])
+        for name in titles
+        if (whole := sorted(_whole(record.again.get(name, ())), key=lambda p: p.quantities["power_w"]))
+    ]
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     body = "\n".join(_row(name, point, slo, record.knobs) for name, point in rows)
-    caption = '<caption class="soft">One window each; the winners in turns.</caption>'
+    caption = '<caption class="soft">One window each; of those in turns the one of median power.</caption>'
     return f'<div class="table"><table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+
+
+def _whole(points: Sequence[Point]) -> list[Point]:
+    return [point for point in points if point.cut_short is None]
 
 
 def _row(name: str, point: Point, slo: Slo, knobs: Sequence[str]) -> str:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from bayop.live.record import LiveRecord, Point
-from bayop.report.style import COLUMN_WIDE, INK, OTHER_COLOUR, SLO_COLOUR, EndLabel, label_ends, new_figure
+from bayop.report.search_path import HELD_COLOUR, draw_paths
+from bayop.report.style import COLUMN_WIDE, DEFAULT_COLOUR, INK, SERIES, SLO_COLOUR, EndLabel, label_ends, new_figure
 from bayop.slo import Slo
-
-# After Okabe and Ito, as in `style`; every line has a marker of its own as well.
-_LINES: Final = (("#2f81d6", "o"), ("#d9962b", "s"), ("#14a07a", "^"), ("#b978c0", "D"))
 
 
 def draw_response(record: LiveRecord) -> Figure:
@@ -34,7 +32,7 @@ def draw_response(record: LiveRecord) -> Figure:
         axes.set_ylabel(label)
     latency.axhline(slo.limit_us, color=SLO_COLOUR, linestyle="--", linewidth=1.2)
     latency.annotate(
-        f" {record.slo}", (0.0, slo.limit_us), xycoords=("axes fraction", "data"), va="bottom", color=SLO_COLOUR,
+        f" {record.slo}", (0.0, slo.limit_us), xycoords=("axes fraction", "data"), va="bottom", color=INK,
         fontsize=8.5,
     )  # fmt: skip
     for axes in (latency, cpu, polls):
@@ -56,39 +54,44 @@ def draw_map(record: LiveRecord) -> Figure:
         [float(p.setting[x_id]) for p in over], [float(p.setting[y_id]) for p in over], marker="x", s=60,
         color=SLO_COLOUR, linewidths=1.6, zorder=3, label=f"misses {slo}",
     )  # fmt: skip
-    _draw_path(axes, [_place(p.setting, x_id, y_id) for p in record.search])
-    for name, setting, marker, size in (
-        ("best of the sweep", record.best, "D", 11.0),
-        ("found by the search", record.held, "*", 21.0),
-    ):
-        if setting is not None:
-            at = _place(setting, x_id, y_id)
-            axes.plot(
-                *at, marker, markersize=size, color="#ffd23f", markeredgecolor="black", linestyle="none",
-                markeredgewidth=0.8, zorder=4.5, label=name,
-            )  # fmt: skip
+    if record.best is not None:
+        axes.plot(
+            *_place(record.best, x_id, y_id), "D", markersize=11.0, color=HELD_COLOUR, markeredgecolor="black",
+            linestyle="none", markeredgewidth=0.8, zorder=4.4, label="best of the sweep",
+        )  # fmt: skip
     axes.set_xlabel(x_id)
     axes.set_ylabel(y_id)
     axes.set_yticks(sorted({float(p.setting[y_id]) for p in (*record.sweep, *record.search)}))
     axes.margins(0.08, 0.16)
     axes.grid(visible=False)
-    figure.legend(loc="outside upper center", ncols=3, handletextpad=0.3, columnspacing=1.2)
+    marks = axes.get_legend_handles_labels()[0]
+    if record.held is not None:
+        marks.append(
+            Line2D(
+                [], [], marker="*", markersize=15.0, color=HELD_COLOUR, markeredgecolor="black", linestyle="none",
+                label="found by the search",
+            )
+        )  # fmt: skip
+    figure.legend(handles=marks, loc="outside upper center", ncols=3, handletextpad=0.3, columnspacing=1.2)
     bar = figure.colorbar(dots, ax=axes, label=f"power (W{', estimated' if record.estimated else ''})", pad=0.02)
     bar.outline.set_visible(False)
+    figure.draw_without_rendering()
+    held = None if record.held is None else _place(record.held, x_id, y_id)
+    draw_paths(axes, [[_place(p.setting, x_id, y_id) for p in record.search]], held, size=9.0)
     return figure
 
 
 def _draw_lines(axes: Axes, record: LiveRecord, value: Callable[[Point], float | None], *, name: bool) -> None:
     x_id, y_id = record.knobs
     labels = []
-    for (held, points), (colour, marker) in zip(sorted(_by(record.sweep, y_id).items()), _LINES, strict=False):
+    for (held, points), (colour, marker) in zip(sorted(_by(record.sweep, y_id).items()), SERIES, strict=False):
         pairs = sorted((float(p.setting[x_id]), v) for p in points if (v := value(p)) is not None)
         axes.plot(*np.array(pairs).T if pairs else ((), ()), color=colour, marker=marker, markersize=4.0)
         if pairs:
             labels.append(EndLabel(pairs[-1][1], f"{y_id.rpartition('.')[2]} {held:g}", colour))
     default = value(record.default)
     if default is not None:
-        axes.axhline(default, color=OTHER_COLOUR, linewidth=1.2, linestyle=":")
+        axes.axhline(default, color=DEFAULT_COLOUR, linewidth=1.2, linestyle=":")
     if name:
         label_ends(axes, labels, gap=0.13)
 
@@ -102,18 +105,3 @@ def _by(points: Sequence[Point], knob_id: str) -> Mapping[float, list[Point]]:
 
 def _place(setting: Mapping[str, float | str], x_id: str, y_id: str) -> tuple[float, float]:
     return float(setting[x_id]), float(setting[y_id])
-
-
-def _draw_path(axes: Axes, places: Sequence[tuple[float, float]]) -> None:
-    if not places:
-        return
-    axes.plot(*np.array(places).T, color=INK, linewidth=0.9, alpha=0.7, zorder=2.5)
-    first: dict[tuple[float, float], int] = {}
-    for number, place in enumerate(places, start=1):
-        first.setdefault(place, number)
-    for place, number in first.items():
-        axes.plot(*place, "o", markersize=9.0, color="white", markeredgecolor="black", markeredgewidth=0.7, zorder=5)
-        axes.annotate(
-            str(number), place, ha="center", va="center_baseline", color="black", fontsize=7.0,
-            fontweight="bold", zorder=6,
-        )  # fmt: skip

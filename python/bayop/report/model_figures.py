@@ -11,10 +11,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from bayop.model.cells import Array
 from bayop.model.examine import Examination
-from bayop.report.style import COLUMN_WIDE, FAINT, INK
+from bayop.report.style import COLUMN_WIDE, FAINT, INK, SERIES
 
-# After Okabe and Ito, as in `style`; every load has a marker of its own as well.
-_LOADS: Final = (("#2f81d6", "o"), ("#d9962b", "s"), ("#14a07a", "^"), ("#b978c0", "D"), ("#7d8590", "v"))
 _BAND: Final = 0.1
 _FAR_OFF: Final = 100.0
 _NAMES: Final = {
@@ -54,7 +52,7 @@ def _draw_quantity(axes: Axes, examination: Examination, quantity: str) -> None:
     measured, predicted = cells.measured(quantity) * scale, examination.predictions.settings_out[quantity] * scale
     known = ~np.isnan(measured) & ~np.isnan(predicted)
     for i, load in enumerate(cells.loads):
-        colour, marker = _LOADS[i % len(_LOADS)]
+        colour, marker = SERIES[i % len(SERIES)]
         here = known & (cells.qps == load)
         axes.plot(
             measured[here], predicted[here], marker, color=colour, markersize=4.0, markeredgewidth=0.0, alpha=0.75,

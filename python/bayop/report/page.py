@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from bayop.report.day_text import about_method, headline, kept, worth
-from bayop.report.document import document, section, tiles
-from bayop.report.style import COLOURS, OTHER_COLOUR
-from bayop.report.svg import Drawing, inline
+from bayop.report.document import document, drawn, section, tiles
+from bayop.report.style import COLOURS, DEFAULT_COLOUR
+from bayop.report.svg import Drawing
 from bayop.study.day_record import DayRecord
 from bayop.study.day_summary import Row, summarize
 
-COLUMNS = ("energy kWh", "saving", "latency us", "over SLO h", "requests over", "trials", "share of bound")
+COLUMNS = ("saving", "energy kWh", "latency us", "over SLO h", "requests over", "trials", "share of bound")
 """What `table_cells` gives."""
 
 
@@ -29,7 +29,8 @@ def render_page(
         version: BayOp's.
     """
     hours = len(record.hourly_qps)
-    title = f"{'A day' if hours == 24 else f'{hours} hours'} of {record.app} under {record.slo}"
+    span = "A simulated day" if hours == 24 else f"{hours} simulated hour{'s' * (hours > 1)}"
+    title = f"{span} of {record.app} under {record.slo}"
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="lead">{escape(headline(record))}</p>',
@@ -82,7 +83,7 @@ def _table(record: DayRecord) -> str:
 
 
 def _table_row(row: Row, kind: str) -> str:
-    colour = COLOURS.get(row.id, OTHER_COLOUR)
+    colour = COLOURS.get(row.id, DEFAULT_COLOUR)
     swatch = f'<span class="swatch" style="background:{colour}{"66" if kind == "bound" else ""}"></span>'
     cells = "".join(f"<td>{escape(cell)}</td>" for cell in table_cells(row, kind))
     return f'<tr class="{kind}" data-run="{row.id}"><th scope="row">{swatch}{escape(row.label)}</th>{cells}</tr>'
@@ -92,8 +93,8 @@ def table_cells(row: Row, kind: str) -> list[str]:
     """A configuration's numbers as people read them, in the order of `COLUMNS`."""
     searched = kind == "search"
     return [
-        f"{row.energy_kwh:.3f}",
         "" if kind == "default" else f"{row.saving:.1%}",
+        f"{row.energy_kwh:.3f}",
         f"{row.latency_us:.0f}",
         f"{row.hours_over:.2f}",
         f"{row.over_share:.2%}",
@@ -105,7 +106,7 @@ def table_cells(row: Row, kind: str) -> list[str]:
 def _folded(drawing: Drawing, svg: str, *, unfold: bool) -> str:
     return (
         f"<details{' open' if unfold else ''}><summary>{escape(drawing.title)}</summary>\n"
-        f'<figure class="wide"><figcaption>{drawing.caption}</figcaption>{inline(svg, drawing)}</figure></details>'
+        f'<figure class="wide"><figcaption>{drawing.caption}</figcaption>{drawn(drawing, svg)}</figure></details>'
     )
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
+from numpy.typing import NDArray
 
+from bayop.report.search_path import draw_paths
 from bayop.report.style import FAINT, INK, SLO_COLOUR
 from bayop.slo import Slo
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting
@@ -21,7 +22,8 @@ from bayop.units import HOUR_S
 
 _COLOUR_MAP: Final = "viridis"
 _COLUMNS: Final = 4
-_HALO: Final = (patheffects.Stroke(linewidth=2.6, foreground="black"), patheffects.Normal())
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,14 @@ def draw_first_search(record: DayRecord, run: RunRecord) -> Figure | None:
     map_ = record.map_at(run.os, 0)
     if map_ is None or not run.searches:
         return None
-    figure = Figure(figsize=(5.4, 3.6), layout="constrained")
+    figure = Figure(figsize=(5.4, 3.6))
+    figure.set_layout_engine("constrained", h_pad=0.1)  # room for a badge in the corner
     axes = figure.subplots()
-    mesh = _draw_map(axes, map_, Slo.parse(record.slo), _scale([map_]))
-    _draw_searches(axes, _of_hour(run, 0)[:1], _lanes(map_), size=9.0)
+    mesh = _draw_record(axes, map_, Slo.parse(record.slo), _scale([map_]))
     _label_axes(axes)
-    _colour_bar(figure, [axes], mesh)
+    colour_bar(figure, [axes], mesh)
+    figure.draw_without_rendering()
+    _draw_searches(axes, _of_hour(run, 0)[:1], _lanes(map_), size=9.0)
     return figure
 
 
@@ -66,8 +70,7 @@ def draw_searches(record: DayRecord, run: RunRecord) -> Figure | None:
     auto = {knob for s in run.searches for t in s.trials for knob, value in t.setting.items() if value == AUTO}
     mesh = None
     for axes, map_ in zip(grid.flat, maps, strict=False):
-        mesh = _draw_map(axes, map_, slo, scale)
-        _draw_searches(axes, _of_hour(run, map_.hour), _lanes(map_), size=5.4)
+        mesh = _draw_record(axes, map_, slo, scale)
         axes.set_title(f"{map_.hour:02d}:00, {map_.qps / 1000:.0f}K/s", fontsize=7.5, pad=2.5)
         _widen(axes, map_, auto)
     for axes in grid.flat[len(maps) :]:
@@ -77,17 +80,26 @@ def draw_searches(record: DayRecord, run: RunRecord) -> Figure | None:
     figure.supxlabel("ITR-delay (us)", fontsize=8.5, color=INK)
     figure.supylabel("frequency (GHz)", fontsize=8.5, color=INK)
     if mesh is not None:
-        _colour_bar(figure, list(grid.flat), mesh)
+        colour_bar(figure, list(grid.flat), mesh)
+    figure.draw_without_rendering()
+    for axes, map_ in zip(grid.flat, maps, strict=False):
+        _draw_searches(axes, _of_hour(run, map_.hour), _lanes(map_), size=6.4)
     return figure
 
 
-def _draw_map(axes: Axes, map_: MapRecord, slo: Slo, scale: tuple[float, float]) -> QuadMesh:
-    x, y = np.array(map_.rx_usecs), np.array(map_.freq_mhz) / 1000.0
-    power, latency = np.array(map_.power_w).T, np.array(map_.latency_us).T
-    mesh = axes.pcolormesh(
-        x, y, power, shading="gouraud", cmap=_COLOUR_MAP, vmin=scale[0], vmax=scale[1], rasterized=True
-    )
-    over = np.log(latency / slo.limit_us)
+def draw_map(axes: Axes, x: Array, y: Array, power_w: Array, latency_us: Array, *, slo: Slo) -> QuadMesh:
+    """Power as colours over two knobs; what misses the SLO is hatched.
+
+    Args:
+        axes: Gets the limits of the map.
+        x: The columns' knob.
+        y: The rows' knob.
+        power_w: Of every row and column.
+        latency_us: Likewise, at the SLO's quantile.
+        slo: Where latency has to stay below.
+    """
+    mesh = axes.pcolormesh(x, y, power_w, shading="gouraud", cmap=_COLOUR_MAP, rasterized=True)
+    over = np.log(latency_us / slo.limit_us)
     if over.max() > 0 > over.min():
         axes.contour(x, y, over, levels=[0.0], colors=[SLO_COLOUR], linewidths=1.4)
         axes.contourf(x, y, over, levels=[0.0, over.max() + 1], colors="none", hatches=["////"])
@@ -98,36 +110,17 @@ def _draw_map(axes: Axes, map_: MapRecord, slo: Slo, scale: tuple[float, float])
     return mesh
 
 
+def _draw_record(axes: Axes, map_: MapRecord, slo: Slo, scale: tuple[float, float]) -> QuadMesh:
+    x, y = np.array(map_.rx_usecs), np.array(map_.freq_mhz) / 1000.0
+    mesh = draw_map(axes, x, y, np.array(map_.power_w).T, np.array(map_.latency_us).T, slo=slo)
+    mesh.set_clim(*scale)
+    return mesh
+
+
 def _draw_searches(axes: Axes, searches: Sequence[SearchRecord], lanes: Lanes, *, size: float) -> None:
-    for search in searches:
-        points = [lanes.place(t.setting) for t in search.trials]
-        axes.plot(
-            *zip(*points, strict=True) if points else ((), ()), color="white", linewidth=1.1, path_effects=_HALO,
-            clip_on=False, zorder=4,
-        )  # fmt: skip
-        for number, (x, y) in enumerate(points, start=1):
-            axes.plot(
-                x,
-                y,
-                "o",
-                markersize=size,
-                color="white",
-                markeredgecolor="black",
-                markeredgewidth=0.7,
-                clip_on=False,
-                zorder=5,
-            )
-            axes.annotate(
-                str(number), (x, y), ha="center", va="center_baseline", color="black", fontsize=size * 0.78,
-                fontweight="bold", zorder=6, annotation_clip=False,
-            )  # fmt: skip
     held = next((s.setting for s in reversed(searches) if s.setting is not None), None)
-    if held is not None:
-        x, y = lanes.place(held)
-        axes.plot(
-            x, y, "*", markersize=size * 2.1, color="#ffd23f", markeredgecolor="black", markeredgewidth=0.8,
-            clip_on=False, zorder=4.5,
-        )  # fmt: skip
+    paths = [[lanes.place(t.setting) for t in search.trials] for search in searches]
+    draw_paths(axes, paths, None if held is None else lanes.place(held), size=size)
 
 
 def _of_hour(run: RunRecord, hour: int) -> list[SearchRecord]:
@@ -168,6 +161,7 @@ def _label_axes(axes: Axes) -> None:
     axes.set_ylabel("frequency, cpu.freq_mhz (GHz)")
 
 
-def _colour_bar(figure: Figure, axes: Sequence[Axes], mesh: QuadMesh) -> None:
+def colour_bar(figure: Figure | SubFigure, axes: Sequence[Axes], mesh: QuadMesh) -> None:
+    """The scale of a map's colours."""
     bar = figure.colorbar(mesh, ax=list(axes), label="power (W)", pad=0.02, aspect=40, fraction=0.03)
     bar.outline.set_visible(False)

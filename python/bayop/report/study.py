@@ -11,8 +11,9 @@ import polars as pl
 from bayop.analysis.best import defaults
 from bayop.analysis.conditions import Part, by_condition
 from bayop.analysis.summary import WorkloadSummary
+from bayop.errors import unwritable
 from bayop.report import study_text as text
-from bayop.report.files import make_folder, unwritable
+from bayop.report.files import make_folder
 from bayop.report.study_bars import draw_one_knob, draw_savings
 from bayop.report.study_lines import (
     draw_distributions,
@@ -22,7 +23,7 @@ from bayop.report.study_lines import (
     idle_quantities,
     per_request_quantities,
 )
-from bayop.report.study_maps import draw_split_map, has_map
+from bayop.report.study_maps import draw_maps, has_map
 from bayop.report.study_page import Provenance, render_page
 from bayop.report.study_pareto import draw_pareto
 from bayop.report.study_shapes import draw_l_shape, draw_v_shape
@@ -65,7 +66,7 @@ def write_report(
         page = folder / REPORT
         page.write_text(render_page(summaries, figures, svgs, provenance), encoding="utf-8")
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise unwritable(folder, error, place="--out") from error
     return page
 
 
@@ -132,9 +133,9 @@ def _draw_system(summary: WorkloadSummary, part: Part, name: str) -> Iterator[Dr
         yield Drawing(
             f"{slug}-map",
             f"{_upper(latency)} and {cost} over both knobs: {name}",
-            f"A square for each ITR-delay and frequency, one half coloured by {latency}, the other by {cost}.",
+            f"A square for each ITR-delay and frequency, coloured by {latency} above and by {cost} below.",
             text.about_map(summary, part.rows),
-            draw_split_map(part.rows, trade_off, default=default, limit_us=limit_us),
+            draw_maps(part.rows, trade_off, default=default, limit_us=limit_us),
         )
         if summary.slo is None:
             for quantity in (trade_off.cost, trade_off.latency):

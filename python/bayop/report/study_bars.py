@@ -47,7 +47,7 @@ def _draw(rows: Sequence[tuple[str, Saving]], quantity: str) -> Figure:
     for condition, name in zip(conditions, names, strict=True):
         axes.annotate(
             name, (0.0, y - 0.15), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
-            color=colours[name], fontweight="bold", va="center", fontsize=8.5,
+            color=INK, fontweight="bold", va="center", fontsize=8.5,
         )  # fmt: skip
         y += 0.75
         for label, saving in rows:

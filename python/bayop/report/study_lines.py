@@ -18,12 +18,12 @@ from bayop.analysis.quantiles import quantile_columns, quantile_curves
 from bayop.analysis.savings import setting_of
 from bayop.report.study_style import DEFAULT_MARKER, key_above, plain_log, plain_number, single, system_colours
 from bayop.report.study_words import axis_label, setting_name, system_names
-from bayop.report.style import INK, SLO_COLOUR, bayop_style
+from bayop.report.style import INK, SERIES, SLO_COLOUR, bayop_style
 
 _DEFAULT_DASHES: Final = (0, (4, 2))
 _DECADE: Final = 10.0
 _SOLID_FIRST: Final = ("-", (0, (1, 1)), (0, (5, 1, 1, 1)))
-_STATE_COLOURS: Final = dict(zip(STATES, ("#d55e00", "#d9962b", "#b978c0", "#14a07a", "#2f81d6"), strict=True))
+_STATE_COLOURS: Final = dict(zip(STATES, (colour for colour, _ in SERIES), strict=True))
 _PANELS: Final = (ENERGY, *(f"{name}_per_request" for name in COUNTED[:3]))
 
 
@@ -144,7 +144,7 @@ def draw_distributions(cells: pl.DataFrame, *, slo: tuple[str, float, float] | N
         axes.plot(limit_us, _nines(quantile), "P", markersize=8, color=SLO_COLOUR, markeredgewidth=0, zorder=6)
         axes.annotate(
             f"SLO {text}", (limit_us, _nines(quantile)), xytext=(7, -3), textcoords="offset points", fontsize=8.5,
-            color=SLO_COLOUR, fontweight="bold", va="top", annotation_clip=False,
+            color=INK, fontweight="bold", va="top", annotation_clip=False,
         )  # fmt: skip
         axes.set_xlim(None, max(axes.get_xlim()[1], 2.2 * limit_us))
     key_above(axes, 1, handles=handles)

@@ -15,7 +15,7 @@ from bayop.analysis.savings import Saving, setting_of
 from bayop.analysis.summary import WorkloadSummary, left_out
 from bayop.report import study_text as text
 from bayop.report.document import document, section, tiles
-from bayop.report.study_words import percent, quantity_name, setting_name, system_names, workload_name
+from bayop.report.study_words import app_name, percent, quantity_name, setting_name, system_names, workload_name
 from bayop.report.svg import Drawing
 
 _ORIGIN: Final = ("study", "target", "machine", "machine_fingerprint", "os", "app", "vantage", "bayop_version")
@@ -65,7 +65,7 @@ def render_page(
         svgs: The SVG document of every figure, by its name.
         provenance: Where the trials come from.
     """
-    title = "; ".join(dict.fromkeys(str(s.keys.get("app") or "service") for s in summaries))
+    title = "; ".join(dict.fromkeys(app_name(s.keys) for s in summaries))
     title = f"A study of {title}"
     parts = [
         f"<h1>{escape(title)}</h1>",
@@ -82,7 +82,7 @@ def render_page(
     return document(title, parts)
 
 
-_SAVING_HEAD: Final = ("", "system", "latency", "setting", "saving", "cost", "latency change", "rivals")
+_SAVING_HEAD: Final = ("", "saving", "system", "under", "setting", "cost", "default", "latency", "rivals")
 _SAVING_CAPTION: Final = (
     "True reductions against the default, with 95 % confidence intervals. Rivals are settings under the same bound "
     "whose cost could be as low."
@@ -104,15 +104,15 @@ def _numbers(summaries: Sequence[WorkloadSummary]) -> list[tuple[str, str]]:
 def _saving_cells(summary: WorkloadSummary, saving: Saving) -> list[str]:
     latency, cost = summary.trade_off.quantities
     unit = cost.rpartition("_")[2].upper()
-    slower = saving.reductions[latency].value
     return [
         workload_name(summary.keys),
+        text.with_interval(saving.reductions[cost]),
         system_names([saving.condition])[0],
         saving.under,
         setting_name(saving.setting),
-        text.with_interval(saving.reductions[cost]),
-        f"{saving.cell[cost]:.4g} instead of {saving.default[cost]:.4g} {unit}",
-        f"{percent(-slower)}: {saving.cell[latency]:.4g} us",
+        f"{saving.cell[cost]:.4g} {unit}",
+        f"{saving.default[cost]:.4g} {unit}",
+        f"{saving.cell[latency]:.4g} us",
         str(saving.cell["rivals"]),
     ]
 
@@ -167,4 +167,5 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str | No
         for first, *rest in rows
     )
     words = f'<caption class="soft">{escape(caption)}</caption>' if caption else ""
-    return f'<div class="table"><table>{words}<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+    table = f"<table>{words}<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+    return f'<div class="table wrapped">{table}</div>'

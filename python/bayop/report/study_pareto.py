@@ -88,7 +88,7 @@ def _draw_slo(axes: Axes, name: str, limit_us: float) -> None:
     to_left = np.log(limit_us / low) > 0.7 * np.log(high / low)
     axes.annotate(
         f"SLO {name}", (limit_us, 0.0), xycoords=("data", "axes fraction"), xytext=(-4 if to_left else 4, 4),
-        textcoords="offset points", color=SLO_COLOUR, fontsize=8.5, fontweight="bold", va="bottom",
+        textcoords="offset points", color=INK, fontsize=8.5, fontweight="bold", va="bottom",
         ha="right" if to_left else "left",
     )  # fmt: skip
 

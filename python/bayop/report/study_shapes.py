@@ -20,7 +20,7 @@ from bayop.analysis.shapes import corner, v_minima
 from bayop.analysis.trade_off import TradeOff
 from bayop.report.study_style import DEFAULT_MARKER, key_above, line_colours, plain_number, single
 from bayop.report.study_words import axis_label
-from bayop.report.style import FAINT, INK, OTHER_COLOUR, bayop_style
+from bayop.report.style import DEFAULT_COLOUR, FAINT, INK, bayop_style
 
 
 @bayop_style()
@@ -62,7 +62,7 @@ def draw_l_shape(
     pairs = delay_and_frequency(cells).drop_nulls(trade_off.quantities)
     edge = front(pairs, trade_off)
     shade = _shades(pairs[FREQUENCY])
-    axes.step(edge[trade_off.cost], edge[trade_off.latency], where="pre", color=OTHER_COLOUR, linewidth=1.2, zorder=2)
+    axes.step(edge[trade_off.cost], edge[trade_off.latency], where="pre", color=DEFAULT_COLOUR, linewidth=1.2, zorder=2)
     axes.scatter(
         pairs[trade_off.cost], pairs[trade_off.latency], c=shade.to_rgba((pairs[FREQUENCY] / 1000).to_numpy()), s=14,
         linewidth=0, zorder=3,
@@ -89,7 +89,7 @@ def draw_l_shape(
     axes.set_xlabel(axis_label(trade_off.cost))
     axes.set_ylabel(axis_label(trade_off.latency))
     _frequency_bar(figure, axes, shade)
-    key_above(axes, 3, handles=[Line2D([], [], color=OTHER_COLOUR, linewidth=1.2, label="front"), *marks])
+    key_above(axes, 3, handles=[Line2D([], [], color=DEFAULT_COLOUR, linewidth=1.2, label="front"), *marks])
     return figure
 
 

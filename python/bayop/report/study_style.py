@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any, Final
 
 import matplotlib as mpl
@@ -13,20 +14,21 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, ListedColormap
 from matplotlib.figure import Figure
 
-from bayop.report.style import COLOURS, INK, OTHER_COLOUR
+from bayop.report.style import INK, SERIES, os_colour
 
 DEFAULT_MARKER: Final = "*"
 _SEVERAL: Final = 6.0
 """A logarithmic axis that spans less has ticks like a linear one."""
-# After Okabe and Ito: told apart with any kind of colour vision, on white and on black.
-_OTHERS: Final = ("#d9962b", "#b978c0", "#d55e00", "#56b4e9", OTHER_COLOUR)
 
 
 def system_colours(names: Sequence[str]) -> dict[str, str]:
-    """A colour for every system; Linux and EbbRT have those of all other figures."""
-    known = {"Linux": COLOURS["bayop-linux"], "EbbRT": COLOURS["bayop-ebbrt"]}
-    rest = [name for name in names if name not in known]
-    return {n: known[n] for n in names if n in known} | {n: _OTHERS[i % len(_OTHERS)] for i, n in enumerate(rest)}
+    """A colour for every system: that of its operating system; further systems of the same one have others."""
+    colours: dict[str, str] = {}
+    others = (colour for colour, _ in cycle(SERIES))
+    for name in names:
+        own = os_colour(name)
+        colours[name] = next(others) if own is None or own in colours.values() else own
+    return colours
 
 
 def line_colours() -> Colormap:

@@ -52,11 +52,11 @@ def about_pareto(summary: WorkloadSummary) -> str:
 
 
 def about_map(summary: WorkloadSummary, cells: pl.DataFrame) -> str:
-    """How to read a split map."""
+    """How to read the maps of one condition."""
     latency, cost = (quantity_name(q) for q in summary.trade_off.quantities)
     text = (
-        f"A square is a setting: its upper left half shows the {latency}, its lower right half the {cost}; darker is "
-        "more. The stars on the scales are the default."
+        f"A square is a setting: the upper map shows the {latency}, the lower one the {cost}; darker is more. The "
+        "stars on the scales are the default."
     )
     if summary.slo is not None:
         text += f" Crosses miss {escape(str(summary.slo))}; the frame is the best setting that meets it."

@@ -39,14 +39,20 @@ def axis_label(quantity: str) -> str:
     return f"{quantity_name(quantity)} ({unit})" if unit else quantity_name(quantity)
 
 
+def app_name(keys: Mapping[str, Any]) -> str:
+    """The service; what the digital twin answered is called simulated."""
+    app = str(keys.get("app") or "service")
+    return f"simulated {app}" if keys.get("target") == "twin" else app
+
+
 def workload_name(keys: Mapping[str, Any]) -> str:
     """A workload for people: `memcached, 600K requests/s`; the target only where the study was not published."""
-    parts = [str(keys.get("app") or "service")]
+    parts = [app_name(keys)]
     if keys.get("qps_offered") is not None:
         parts.append(f"{keys['qps_offered'] / 1000:.4g}K requests/s")
     if keys.get("message_bytes") is not None:
         parts.append(message_size(int(keys["message_bytes"])))
-    if keys.get("target") not in (None, "published"):
+    if keys.get("target") not in (None, "published", "twin"):
         parts.append(str(keys["target"]))
     return ", ".join(parts)
 

@@ -16,21 +16,29 @@ from matplotlib.figure import Figure
 
 INK: Final = "#20262e"
 FAINT: Final = "#b9c0ca"
-SLO_COLOUR: Final = "#d55e00"
+SLO_COLOUR: Final = "#d8412f"
+"""Of the SLO's limit, and of what misses it."""
 COLUMN_WIDE: Final = (5.4, 3.0)
 """Inches; at 3.4 in, a paper's column, the text is still 6 points high."""
 
-# After Okabe and Ito, moved to a lightness that reads on white and on black.
+# After Okabe and Ito, moved to a lightness that stands out of white and of black paper by 3:1 or more (WCAG 2, AA).
+# Text is never coloured: no colour reads on both.
+OS_COLOURS: Final[Mapping[str, str]] = {"linux": "#2f81d6", "ebbrt": "#14a07a"}
+"""The one colour of each operating system, in every figure."""
+DEFAULT_COLOUR: Final = "#7d8590"
+"""Of an operating system's own policy."""
+SERIES: Final = (("#b87a12", "o"), ("#b978c0", "s"), ("#6f8a2f", "^"), ("#cc5f8a", "D"), (DEFAULT_COLOUR, "v"))
+"""Colours and markers of what is no operating system."""
 COLOURS: Final[Mapping[str, str]] = {
-    "linux-default": "#7d8590",
-    "itr-only": "#d9962b",
-    "frequency-only": "#b978c0",
-    "bayop-linux": "#2f81d6",
-    "bound-linux": "#2f81d6",
-    "bayop-ebbrt": "#14a07a",
-    "bound-ebbrt": "#14a07a",
+    "linux-default": DEFAULT_COLOUR,
+    "itr-only": SERIES[0][0],
+    "frequency-only": SERIES[1][0],
+    "bayop-linux": OS_COLOURS["linux"],
+    "bound-linux": OS_COLOURS["linux"],
+    "bayop-ebbrt": OS_COLOURS["ebbrt"],
+    "bound-ebbrt": OS_COLOURS["ebbrt"],
 }
-OTHER_COLOUR: Final = "#7d8590"
+"""Of the configurations of a day."""
 
 # `Any`, because the type of the keys differs between releases of matplotlib.
 _SETTINGS: Final[Any] = {
@@ -78,6 +86,11 @@ class EndLabel:
     colour: str
 
 
+def os_colour(name: str) -> str | None:
+    """The colour of the operating system that a name holds, such as `ebbrt on node1`; None when it holds none."""
+    return next((colour for os, colour in OS_COLOURS.items() if os in name.lower()), None)
+
+
 @contextmanager
 def bayop_style() -> Iterator[None]:
     """Draws everything inside in the project's look; nothing global is changed."""
@@ -112,14 +125,13 @@ def label_ends(axes: Axes, labels: Sequence[EndLabel], *, gap: float = 0.075) ->
             textcoords="axes fraction",
             va="center",
             ha="left",
-            color=label.colour,
+            color=INK,
             fontsize=8.5,
-            fontweight="bold",
             annotation_clip=False,
             arrowprops={
                 "arrowstyle": "-",
                 "color": label.colour,
-                "linewidth": 0.7,
+                "linewidth": 1.6,
                 "shrinkA": 1,
                 "shrinkB": 0,
                 "relpos": (0, 0.5),

@@ -7,16 +7,22 @@ import re
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 from typing import Final
 
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
+from bayop.errors import unwritable
 from bayop.report.style import FAINT, INK, bayop_style
 
 PNG_DPI: Final = 200
 _SVG_DPI: Final = 90
 """Of what an SVG holds as pixels: the colours of maps."""
 _PAPER: Final = "#ffffff"
+_LETTERS_PER_INCH: Final = 11.5
+_LINE: Final = 0.18
+"""Of a title: how many letters fit, and how high a line is, in inches."""
 # Ids of one figure, and the places that refer to them.
 _ID: Final = re.compile(r'(\bid="|\bxlink:href="#|\bhref="#|url\(#)')
 _HEADER: Final = re.compile(r"^.*?(?=<svg)", re.DOTALL)
@@ -55,12 +61,36 @@ def svg_text(drawing: Drawing) -> str:
 
 
 def save(drawing: Drawing, folder: Path) -> str:
-    """Writes NAME.svg and NAME.png, the latter on white paper; returns the SVG text."""
+    """Writes NAME.svg and NAME.png, the latter under its title and on white paper; returns the SVG text.
+
+    Raises:
+        InputError: the disk does not take them.
+    """
     text = svg_text(drawing)
-    (folder / f"{drawing.name}.svg").write_text(text, encoding="utf-8")
-    with bayop_style():
-        drawing.figure.savefig(folder / f"{drawing.name}.png", dpi=PNG_DPI, facecolor=_PAPER)
+    try:
+        (folder / f"{drawing.name}.svg").write_text(text, encoding="utf-8")
+        save_png(drawing, folder / f"{drawing.name}.png")
+    except OSError as error:
+        raise unwritable(folder / drawing.name, error) from error
     return text
+
+
+@bayop_style()
+def save_png(drawing: Drawing, path: Path) -> None:
+    """The figure as it is, on white paper, and on top of it a strip of paper for its title."""
+    figure = drawing.figure
+    width, height = figure.get_size_inches()
+    lines = wrap(drawing.title, int(width * _LETTERS_PER_INCH))
+    strip = 0.18 + _LINE * len(lines)
+    title = figure.text(
+        0.1 / width, 1.0 + (strip - 0.1) / height, "\n".join(lines), fontsize=10.5, fontweight="bold", va="top",
+        in_layout=False,
+    )  # fmt: skip
+    figure.savefig(
+        path, dpi=PNG_DPI, facecolor=_PAPER, bbox_inches=Bbox([[0.0, 0.0], [width, height + strip]]),
+        metadata={"Title": drawing.title},
+    )  # fmt: skip
+    title.remove()
 
 
 def inline(text: str, drawing: Drawing) -> str:

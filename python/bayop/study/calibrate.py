@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from bayop import _core
 from bayop.errors import InputError
 from bayop.study.validate import Cell, simulate_cells
-from bayop.target.twin import as_input_error
 
 TOLERANCES: Final[Mapping[str, float]] = {
     "power_w": 0.015,
@@ -134,7 +133,7 @@ class Calibration:
         on_simulated: Callable[[], None] = lambda: None,
     ) -> None:
         if not cells:
-            raise InputError("a fit needs at least one measured cell")
+            raise InputError(wrong="there is no measured cell to fit")
         self._profile = profile
         self._cells = cells
         self._parameters = tuple(parameters)
@@ -202,8 +201,8 @@ class Calibration:
         values = dict(zip(self._parameters, map(float, np.exp(x)), strict=True))
         try:
             return self._profile.with_values(values)
-        except _core.ProfileError as error:
-            raise as_input_error(error) from error
+        except _core.Error as error:
+            raise InputError.of(error) from error
 
     def _cost(self, x: Vector) -> float:
         errors = self.residuals(x)[: -len(x)]
@@ -228,16 +227,16 @@ def checked_parameters(profile: _core.Profile, parameters: Sequence[str]) -> dic
                 else f"keys look like app.request_kcycles; groups: {', '.join(GROUPS)}"
             )
             raise InputError(
-                "a parameter is the dotted key of a number in the profile, or a group", value=key, hint=hint
+                "a parameter must be the dotted key of a number in the profile, or a group", value=key, hint=hint
             )
         if _is_count(profile, key):
             raise InputError(
-                "a fit moves numbers in small steps, and this one is a count",
+                "a parameter must move in small steps, and this one is a count",
                 value=key,
                 hint="try its values one by one, each in a copy of the profile",
             )
     if not parameters or len(set(parameters)) != len(parameters):
-        raise InputError("a fit has at least one parameter, each once", value=", ".join(parameters))
+        raise InputError("a fit must have at least one parameter, each once", value=", ".join(parameters))
     return {key: values[key] for key in parameters}
 
 

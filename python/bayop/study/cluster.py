@@ -30,7 +30,7 @@ def connect(address: str, *, purpose: str) -> Any:  # noqa: ANN401 -- an optiona
         import ray
     except ImportError as error:
         hint = "pip install 'bayop[ray]'; without --ray nothing is needed"
-        raise UnsupportedError(f"{purpose} needs the ray package", hint=hint) from error
+        raise UnsupportedError(wrong=f"ray, which {purpose} uses, is not installed", hint=hint) from error
     _check_reachable(address)
     in_main = threading.current_thread() is threading.main_thread()
     on_sigterm = signal.getsignal(signal.SIGTERM)
@@ -59,4 +59,6 @@ def _check_reachable(address: str) -> None:
 def _unreachable(address: str, error: Exception) -> UnsupportedError:
     reason = str(error).strip().partition("\n")[0]
     hint = f"{reason}; ray start --head starts a cluster and says its address"
-    return UnsupportedError("the Ray cluster can be reached", value=address, place="--ray", hint=hint)
+    return UnsupportedError(
+        wrong=f"the Ray cluster {address} can't be reached", value=address, place="--ray", hint=hint
+    )

@@ -69,6 +69,7 @@ class DayPlan:
     Attributes:
         app: The service.
         objective: What is minimised, with its SLO.
+        headroom: How far searches stay below the SLO's limit, as a share of it.
         curve: Offered load, already scaled; its length is the experiment's.
         trigger: When controllers search again.
         trigger_name: How people call it.
@@ -85,6 +86,7 @@ class DayPlan:
     seed: int
     requests: int
     effort: Effort
+    headroom: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def play_day(
         InputError: there is no Linux machine to compare with.
     """
     if "linux" not in machines:
-        raise InputError("a day is compared with Linux left alone", value=list(machines))
+        raise InputError("a day must be compared with Linux left alone", value=list(machines))
     chosen = [c for c in CONFIGURATIONS if c.os in machines]
     stop = Event()
     runs: dict[str, RunRecord] = {}
@@ -170,6 +172,7 @@ def _play(
         space=machine.space.only(configuration.only) if configuration.only else machine.space.without_auto(),
         slo=slo,
         objective=plan.objective,
+        headroom=plan.headroom,
         trigger=plan.trigger if searches else None,
         guard=Guard() if searches and plan.objective.constrained else None,
     )

@@ -179,9 +179,9 @@ def read_day(path: Path) -> DayRecord:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError("a day's record is a JSON file", value=str(path), hint=str(error)) from error
+        raise InputError(wrong=f"{path} is no JSON file: {error}", value=str(path)) from error
     if not isinstance(data, dict):
-        raise InputError("a day's record is a JSON object", place=str(path))
+        raise InputError(wrong="the record is no JSON object", place=str(path))
     return DayRecord.from_json(data)
 
 
@@ -198,7 +198,8 @@ def _search(data: Mapping[str, object]) -> SearchRecord:
 def _list(data: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
     value = data.get(name)
     if not isinstance(value, list):
-        raise InputError(f"a day's record has a list of {name}", value=value)
+        wrong = f"there is no {name}" if value is None else None
+        raise InputError(f"a day's record must have a list of {name}", wrong=wrong, value=value)
     return value
 
 
@@ -206,7 +207,11 @@ def _from(cls: type[T], data: Mapping[str, object]) -> T:
     names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
     missing = [name for name in names if name not in data]
     if missing:
-        raise InputError(f"a {cls.__name__} has the fields {', '.join(names)}", value=f"no {', '.join(missing)}")
+        raise InputError(
+            f"a {cls.__name__} must have the fields {', '.join(names)}",
+            wrong=f"there is no {', '.join(missing)}",
+            value=f"no {', '.join(missing)}",
+        )
     return cls(**{name: data[name] for name in names})
 
 

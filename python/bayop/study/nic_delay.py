@@ -97,15 +97,19 @@ def _wait_for_traffic(client: AgentClient, device: str, lease: Lease, settle_s: 
 def _check_values(client: AgentClient, device: str, values_us: Sequence[float]) -> None:
     machine = client.knobs()
     if RX_USECS in machine.missing:
-        raise UnsupportedError("a NIC has an interrupt delay", place=RX_USECS, hint=machine.missing[RX_USECS])
+        raise UnsupportedError(
+            wrong="no NIC here has an interrupt delay", place=RX_USECS, hint=machine.missing[RX_USECS]
+        )
     places = [p for knob in machine.knobs if knob.id == RX_USECS for p in knob.places]
     place = next((p for p in places if p.at == device), None)
     if place is None:
         known = ", ".join(p.at for p in places) or "none"
-        raise InputError("the machine has this NIC", value=device, place="--device", hint=f"with {RX_USECS}: {known}")
+        raise InputError(
+            wrong=f"the machine has no NIC {device}", value=device, place="--device", hint=f"with {RX_USECS}: {known}"
+        )
     if place.allowed is None:
         raise UnsupportedError(
-            "the agent's allow-list has the NIC",
+            wrong=f"{device} is not on the agent's allow-list",
             value=device,
             hint=f'add it to [allow."{RX_USECS}"] in /etc/bayop/agent.toml and restart bayop-agent',
         )
@@ -113,7 +117,7 @@ def _check_values(client: AgentClient, device: str, values_us: Sequence[float]) 
     for value_us in values_us:
         if not (allowed.holds(value_us) if isinstance(allowed, Steps) else value_us in allowed.options):
             takes = Knob(RX_USECS, allowed).describe()
-            raise InputError(f"{device} takes {takes}", value=value_us, place="--values")
+            raise InputError(f"{device} must be set to {takes}", value=value_us, place="--values")
 
 
 def _delay(device: str, requested_us: float, before: Sequence[Reading], after: Sequence[Reading]) -> Delay:
@@ -139,7 +143,7 @@ def _counters(readings: Sequence[Reading], device: str) -> tuple[dict[str, float
             packets = _known(reading)
     if not queues or packets is None:
         raise UnsupportedError(
-            "the agent counts interrupts and packets of the NIC",
+            wrong=f"the agent counts no interrupts and packets of {device}",
             value=device,
             hint="a virtual device has no interrupts of its own: calibrate the physical one",
         )
@@ -148,5 +152,5 @@ def _counters(readings: Sequence[Reading], device: str) -> tuple[dict[str, float
 
 def _known(reading: Reading) -> float:
     if reading.value is None:
-        raise UnsupportedError("the counter can be read", place=reading.source, hint=reading.error)
+        raise UnsupportedError(wrong="the counter can't be read", place=reading.source, hint=reading.error)
     return reading.value

@@ -173,7 +173,7 @@ def select_loads(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
     for load in loads:
         if load not in known:
             hint = f"loads in the data: {', '.join(f'{one:g}' for one in known)}"
-            raise InputError("a load is one that was measured", value=f"{load:g}", hint=hint)
+            raise InputError("a load must be one that was measured", value=f"{load:g}", hint=hint)
     return [cell for cell in cells if not loads or cell.load in loads]
 
 

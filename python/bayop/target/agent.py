@@ -11,10 +11,12 @@ from bayop.agent.lease import TTL_S, Lease
 from bayop.agent.messages import Applied, Restored
 from bayop.agent.transport import ConflictError
 from bayop.errors import DriftError, InputError, UnsupportedError
-from bayop.latency.base import LatencySource
+from bayop.latency.base import LatencySource, Sampling
 from bayop.measurement import Measurement
 from bayop.space import AUTO, Setting, Space, Value, default_setting
 from bayop.target.agent_senses import Senses
+from bayop.target.agent_space import doubts as without_effect
+from bayop.target.doubts import foreign_work, other_load
 from bayop.target.precision import Precision
 from bayop.target.trial_guard import TrialGuard
 
@@ -37,9 +39,10 @@ class AgentTarget:
         latency: What the service's clients see.
         holder: Who we are, as other people read it in the agent's status.
         qps: Offered load, in requests/s; None to take it from the source of latency.
-        window_s: How long one measurement takes.
+        window_s: How long one measurement takes; None for `WINDOW_S`, or longer where the source of latency needs it.
         settle_s: How long a setting works before it is measured.
         precision: When a trial's window is repeated; None for never.
+        busy_before: How busy the machine was before its load began; None where nobody knows.
         guard: When a trial ends early; None for never. While a window runs it needs a source that is `Watched`;
             of other sources it sees the load of every window that has ended.
         ttl_s: How long the machine may keep a setting after this process has died.
@@ -59,10 +62,11 @@ class AgentTarget:
         *,
         holder: str,
         qps: float | None = None,
-        window_s: float = WINDOW_S,
+        window_s: float | None = None,
         settle_s: float = SETTLE_S,
         precision: Precision | None = None,
         guard: TrialGuard | None = None,
+        busy_before: float | None = None,
         ttl_s: float = TTL_S,
     ) -> None:
         self._client = client
@@ -74,9 +78,13 @@ class AgentTarget:
         # What was asked when a setting came into effect: a driver may not take what it shows.
         self._asked: dict[frozenset[tuple[str, Value]], Setting] = {}
         check_applies(client)
+        if window_s is None:
+            window_s = max(WINDOW_S, latency.least_window_s if isinstance(latency, Sampling) else 0.0)
         self._senses = Senses(client, latency, window_s=window_s, precision=precision, guard=guard)
         self._baseline = self._senses.window({}, sleep=time.sleep)
         self._qps = self._offered(qps)
+        self.busy_before = busy_before
+        self._without_effect = without_effect(client.knobs(), space)
         meter = self._senses.meter
         power = f"power {'estimated' if meter.estimated else 'measured'} by {meter.source}"
         self.description = f"the machine at {client.address} ({power}, latency seen by the {self._senses.vantage})"
@@ -95,6 +103,21 @@ class AgentTarget:
     def qps(self) -> float:
         """Offered load, in requests/s."""
         return self._qps
+
+    @property
+    def address(self) -> str:
+        """Where the machine's agent listens."""
+        return str(self._client.address)
+
+    @property
+    def doubts(self) -> list[str]:
+        """What makes its numbers doubtful, as far as the default has shown it; for people."""
+        return self.doubts_of_setup + other_load(self._baseline.get("qps"), self._qps)
+
+    @property
+    def doubts_of_setup(self) -> list[str]:
+        """The same without what the default's window has shown."""
+        return foreign_work(self.busy_before) + self._without_effect
 
     @property
     def vantage(self) -> str:
@@ -119,7 +142,7 @@ class AgentTarget:
             applied = self._client.apply(asked, lease=lease.token)
         except ConflictError as error:
             # With the lease in our hands, whoever stands against us took a knob or the lease from us.
-            raise DriftError(error.rule, value=error.value, place=error.place, hint=error.hint) from error
+            raise DriftError.of(error) from error
         self._setting = MappingProxyType({k: _in_effect(k, v, applied) for k, v in asked.items()})
         self._asked[frozenset(self._setting.items())] = asked
         return self._setting
@@ -151,7 +174,7 @@ class AgentTarget:
         self._release(keep=False)
 
     def keep(self) -> None:
-        """Gives the lease back and leaves the setting applied, until `bayop-agent restore` or the agent's end.
+        """Gives the lease back and leaves the setting applied, until `bayop restore` or the agent's end.
 
         Raises:
             DriftError: the lease was lost before.
@@ -184,7 +207,9 @@ class AgentTarget:
         offered = self._baseline.get("qps") if qps is None else qps
         if offered is None:
             raise InputError(
-                "the offered load is known", place="--load", hint="give --load, or let the latency command print qps"
+                wrong="the offered load is not known",
+                place="--load",
+                hint="give --load, or let the latency command print qps",
             )
         return offered
 
@@ -193,7 +218,7 @@ class AgentTarget:
         for held in self._client.status().held:
             if held.state != "held" and held.knob.partition("@")[0] in self._space.ids:
                 raise DriftError(
-                    "only BayOp changes a knob while it searches",
+                    wrong=f"somebody else changed {held.knob} during the search",
                     value=held.knob,
                     place=held.reason,
                     hint="find who else writes it (bayop doctor names known rivals), stop that, and search again",
@@ -212,9 +237,9 @@ def _in_effect(knob_id: str, asked: Value, applied: Applied) -> Value:
     effective = applied.setting[knob_id]
     if effective is None:
         places = [c for c in applied.changes if c.knob.partition("@")[0] == knob_id]
+        values = ", ".join(f"{c.knob} {c.effective}" for c in places)
         raise DriftError(
-            f"{knob_id} has one value in all its places",
-            value=", ".join(f"{c.knob} {c.effective}" for c in places),
+            wrong=f"{knob_id} has more than one value: {values}",
             place=f"asked for {asked}",
             hint=f'their drivers round differently: name one of the places in [allow."{knob_id}"]',
         )
@@ -230,7 +255,8 @@ def check_applies(client: AgentClient) -> None:
     mode = client.status().mode
     if mode != "apply":
         raise UnsupportedError(
-            "the agent applies settings",
+            "the agent must be in mode apply",
+            wrong=f"the agent is in mode {mode}",
             value=f"mode {mode}",
             place=str(client.address),
             hint='set mode = "apply" in /etc/bayop/agent.toml on the server and restart bayop-agent; --dry-run needs '
@@ -246,7 +272,7 @@ def check_restored(restored: Restored) -> None:
     """
     if restored.latched:
         raise DriftError(
-            "every knob has its original value back",
-            value="; ".join(f"{knob}: {reason}" for knob, reason in restored.latched.items()),
-            hint="on the server: bayop-agent restore tries again, bayop-agent restore --print shows the commands",
+            wrong="not every knob has its original value back: "
+            + "; ".join(f"{knob}: {reason}" for knob, reason in restored.latched.items()),
+            hint="bayop restore tries again; on the server, bayop-agent restore --print shows the commands",
         )

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import reduce
 from typing import Final
 
 from bayop.agent.messages import Domain, MachineKnob, MachineKnobs
 from bayop.errors import BayopError, InputError, UnsupportedError
-from bayop.space import FREQ_MHZ, RX_USECS, Choices, Knob, Range, Space, Steps, check_ranges
+from bayop.space import RX_USECS, Choices, Knob, Range, Space, Steps, check_ranges
 
-PAPERS_KNOBS: Final = (RX_USECS, FREQ_MHZ)
-"""What is searched where nobody says: ITR-delay x DVFS, as in [D]."""
+TIMEOUT: Final = "napi.gro_flush_timeout_us"
+"""How long a packet waits for the next poll."""
+
+DEFERRAL: Final = "napi.defer_hard_irqs"
+"""How many empty polls pass before the interrupt is switched on again."""
 
 MOST_VALUES: Final = 10_000
 """The most values of one knob that a search looks through."""
@@ -25,7 +30,7 @@ def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapp
 
     Args:
         machine: What the agent says of it.
-        only: Ids of the knobs to search; none for those of `PAPERS_KNOBS` that BayOp may write.
+        only: Ids of the knobs to search; none for all that BayOp may write.
         ranges: For some of them, the numbers to choose from.
 
     Raises:
@@ -35,31 +40,44 @@ def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapp
     ranges = ranges or {}
     by_id = {knob.id: knob for knob in machine.knobs}
     if len(set(only)) != len(only):
-        raise InputError("a search has each knob once", value=", ".join(only), place="--only")
+        raise InputError("a search must have each knob once", value=", ".join(only), place="--only")
     if only:
         chosen = [_knob(_find(knob_id, by_id, machine)) for knob_id in only]
     else:
-        chosen = [_knob(by_id[i]) for i in PAPERS_KNOBS if i in by_id and _is_writable(by_id[i])]
+        writable = [_knob(knob) for knob in machine.knobs if _is_writable(knob)]
+        chosen = [knob if knob.id in ranges else _coarse(knob) for knob in writable]
         if not chosen:
             raise UnsupportedError(
-                f"BayOp may write {' or '.join(PAPERS_KNOBS)}",
+                wrong="the agent allows none of this machine's knobs",
                 hint=_ALLOW_HINT.format(id=RX_USECS) + "; bayop knobs --agent ADDRESS shows what the machine has",
             )
     check_ranges(ranges, [knob.id for knob in chosen])
     return Space(tuple(_searchable(knob, ranges.get(knob.id)) for knob in chosen))
 
 
+def doubts(machine: MachineKnobs, space: Space) -> list[str]:
+    """Knobs that have no effect while another one stays as it is, for people."""
+    if TIMEOUT not in space.ids or DEFERRAL in space.ids:
+        return []
+    deferral = next((knob for knob in machine.knobs if knob.id == DEFERRAL), None)
+    if deferral is not None and any(place.effective for place in deferral.places):
+        return []
+    return [f"{TIMEOUT} defers no interrupt while {DEFERRAL} is 0: allow and search both"]
+
+
 def _find(knob_id: str, by_id: Mapping[str, MachineKnob], machine: MachineKnobs) -> MachineKnob:
     knob = by_id.get(knob_id)
     if knob is None and knob_id in machine.missing:
-        raise UnsupportedError("the machine has the knob", value=knob_id, hint=f"missing: {machine.missing[knob_id]}")
+        raise UnsupportedError(
+            wrong=f"the machine has no {knob_id}", value=knob_id, hint=f"missing: {machine.missing[knob_id]}"
+        )
     if knob is None:
         close = get_close_matches(knob_id, [*by_id, *machine.missing], n=1)
         hint = f"did you mean {close[0]}?" if close else "bayop knobs lists all"
-        raise InputError("the knob is unknown", value=knob_id, hint=hint)
+        raise InputError(wrong=f"there is no knob {knob_id!r}", value=knob_id, hint=hint)
     if not _is_writable(knob):
         raise UnsupportedError(
-            "the agent's allow-list has the knob", value=knob_id, hint=_ALLOW_HINT.format(id=knob_id)
+            wrong=f"{knob_id} is not on the agent's allow-list", value=knob_id, hint=_ALLOW_HINT.format(id=knob_id)
         )
     return knob
 
@@ -75,7 +93,8 @@ def _knob(machine_knob: MachineKnob) -> Knob:
         return Knob(machine_knob.id, reduce(_common, domains), auto=True, safest=machine_knob.safest)
     except BayopError as error:
         raise UnsupportedError(
-            "the places of a knob take some values in common",
+            "the places of a knob must have values in common",
+            wrong=f"no value fits {', '.join(place.at for place in machine_knob.places)}",
             value=[place.at for place in machine_knob.places],
             place=machine_knob.id,
             hint=f'name fewer places in [allow."{machine_knob.id}"]',
@@ -88,7 +107,7 @@ def _common(first: Domain, second: Domain) -> Domain:
         coarse, fine = (first, second) if first.step >= second.step else (second, first)
         low = next((v for v in (coarse.low, fine.low) if coarse.holds(v) and fine.holds(v)), None)
         if low is None:
-            raise InputError("the two ranges overlap", value=(first, second))
+            raise InputError(wrong=f"the ranges {first} and {second} do not overlap", value=(first, second))
         reserved = tuple(sorted({*coarse.reserved, *fine.reserved}))
         return Steps(low, min(coarse.high, fine.high), coarse.step, reserved)
     listed, other = (first, second) if isinstance(first, Choices) else (second, first)
@@ -103,13 +122,22 @@ def _has(domain: Domain, value: float | str) -> bool:
     return not isinstance(value, str) and domain.holds(value)
 
 
+def _coarse(knob: Knob) -> Knob:
+    """The knob in no more steps than a search looks through: it is searched because it is allowed, as far as it can."""
+    domain = knob.domain
+    if not isinstance(domain, Steps):
+        return knob
+    steps = math.ceil((domain.high - domain.low) / domain.step / (MOST_VALUES - 1))
+    return replace(knob, domain=replace(domain, step=domain.step * steps)) if steps > 1 else knob
+
+
 def _searchable(knob: Knob, chosen: Range | None) -> Knob:
     if chosen is not None:
         knob = knob.within(chosen)
     domain = knob.domain
     if isinstance(domain, Steps) and (domain.high - domain.low) / domain.step >= MOST_VALUES:
         raise InputError(
-            f"a search looks through at most {MOST_VALUES} values of a knob",
+            f"a search must look through at most {MOST_VALUES} values of a knob",
             value=knob.describe(),
             place=knob.id,
             hint=f"choose some, as in --range '{knob.id}=LOW:HIGH:STEP'",

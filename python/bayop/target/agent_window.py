@@ -23,12 +23,12 @@ def meter_of(readings: Sequence[Reading]) -> Reading:
         if (reading.name, reading.at) == ("energy_j", MACHINE):
             if reading.value is None:
                 raise UnsupportedError(
-                    "the machine's energy can be measured",
+                    wrong="the machine's energy can't be measured",
                     place=reading.source or None,
                     hint=f"{reading.error}; bayop doctor --agent ADDRESS says what to do",
                 )
             return reading
-    raise UnsupportedError("the agent reads an energy meter", hint="install the bayop-agent of this version")
+    raise UnsupportedError(wrong="the agent reads no energy meter", hint="install the bayop-agent of this version")
 
 
 def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> dict[str, float]:
@@ -48,7 +48,7 @@ def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> di
     energy_j = grown.get("energy_j", {}).get(MACHINE)
     if energy_j is None or duration_s <= 0:
         raise UnsupportedError(
-            "the energy meter counts on through a window",
+            wrong=f"the energy meter did not count on through the window: {first.value} J, then {last.value} J",
             value=f"{first.value} J, then {last.value} J",
             place=last.source,
             hint="the agent was started anew, or its meter chosen anew: search again",

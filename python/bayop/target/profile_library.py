@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Final
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 
 BASE: Final = "base"
 """The key by which a profile file names the one that it starts from."""
@@ -75,11 +75,11 @@ def _text_of(name_or_file: str, built_in: Mapping[str, Traversable], what: str) 
     path = Path(name_or_file)
     if path.suffix != ".toml":
         hint = f"built-in {what}s: {', '.join(sorted(built_in))}; a file's name ends in .toml"
-        raise InputError(f"the {what} is unknown", value=name_or_file, hint=hint)
+        raise InputError(wrong=f"there is no {what} {name_or_file!r}", value=name_or_file, hint=hint)
     try:
         return path.read_text(encoding="utf-8"), str(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the {what} can be read as UTF-8 text", value=name_or_file, hint=str(error)) from error
+        raise unreadable(path, error) from error
 
 
 def _complete(name: str) -> tuple[str, str]:
@@ -91,7 +91,9 @@ def _complete(name: str) -> tuple[str, str]:
     layers.append(_parsed(text, source))
     while base is not None:
         if len(layers) == _MOST_BASES:
-            raise InputError("a profile starts from a complete one in the end", value=base, place=f"{source}, key base")
+            raise InputError(
+                "a profile must start from a complete one in the end", value=base, place=f"{source}, key base"
+            )
         text, base_source = _text_of(base, _profiles(), "profile")
         layers.append(_parsed(text, base_source))
         base = _base_of(text, base_source)
@@ -109,7 +111,7 @@ def _base_of(text: str, source: str) -> str | None:
     except tomllib.TOMLDecodeError:
         return None
     if base is not None and not isinstance(base, str):
-        raise InputError("a profile starts from one other, by name", value=base, place=f"{source}, key base")
+        raise InputError("a profile must start from one other, by name", value=base, place=f"{source}, key base")
     return base
 
 
@@ -117,7 +119,7 @@ def _parsed(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError("must be valid TOML", value=str(error), place=source) from error
+        raise InputError(wrong=f"the file is not TOML: {error}", value=str(error), place=source) from error
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def _on_machine(profile: Mapping[str, Any], part: Mapping[str, Any], source: str
     """The profile with the machine file's hardware and what of the system comes with it."""
     if "machine" not in part or not part.keys() <= {"machine", "os"}:
         raise InputError(
-            "a machine file has [machine], maybe [os], and nothing else", value=", ".join(part), place=source
+            "a machine file must have [machine], maybe [os], and nothing else", value=", ".join(part), place=source
         )
     without = {key: value for key, value in profile.items() if key != "machine"}
     return _merged(without, part)

@@ -36,7 +36,7 @@ def with_numbers(text: str, values: Mapping[str, float]) -> str:
             lines.append(line)
     if missing:
         raise InputError(
-            "a number that is replaced has a line of its own in the profile", value=", ".join(sorted(missing))
+            "a number that is replaced must have a line of its own in the profile", value=", ".join(sorted(missing))
         )
     return "\n".join(lines) + "\n"
 

@@ -89,7 +89,7 @@ class StudyTarget:
         if self._setting is None:
             baseline = self.baseline()
             if baseline is None:
-                raise InputError("a study without default rows can't show the default", hint="apply a setting first")
+                raise InputError(wrong="the study has no default rows", hint="apply a setting first")
             return baseline
         means = self.truth(self._setting)
         means.setdefault("duration_s", _WINDOW_S)
@@ -133,13 +133,15 @@ class StudyTarget:
 def _select(rows: Sequence[Row], source: str, os: str, qps: float) -> list[Row]:
     systems = sorted({r.os for r in rows})
     if os not in systems:
-        raise InputError("the study has trials of this os", value=os, place=source, hint=f"it has {', '.join(systems)}")
+        raise InputError(
+            wrong=f"the study has no trials of {os}", value=os, place=source, hint=f"it has {', '.join(systems)}"
+        )
     loads = sorted({r.qps for r in rows if r.os == os})
     chosen = [r for r in rows if r.os == os and r.qps == qps]
     if not chosen:
         listed = ", ".join(f"{q:g}" for q in loads)
         raise InputError(
-            "the study has trials at this load",
+            wrong=f"the study has no trials at {qps:g} qps",
             value=f"{qps:g} qps",
             place=source,
             hint=f"its loads are {listed} qps",

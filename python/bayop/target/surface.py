@@ -34,7 +34,7 @@ class Surface:
         self.xs, self.ys = complete_grid(set(cells))
         if len(self.xs) < 2 or len(self.ys) < 2:
             raise InputError(
-                "a study target needs a complete grid of at least two ITR-delays by two frequencies",
+                "a study target must have a complete grid of at least two ITR-delays by two frequencies",
                 value=f"{len(self.xs)} x {len(self.ys)}",
             )
         grid = [cells[x, y] for x in self.xs for y in self.ys]
@@ -75,6 +75,6 @@ def complete_grid(points: set[Point]) -> tuple[tuple[float, ...], tuple[float, .
 def _bracket(axis: tuple[float, ...], value: float) -> tuple[int, float]:
     """Index of the interval that holds `value`, and how far into it the value lies (0-1)."""
     if not axis[0] - 1e-6 <= value <= axis[-1] + 1e-6:
-        raise InputError(f"a setting lies inside the study's grid, {axis[0]:g} to {axis[-1]:g}", value=value)
+        raise InputError(f"a setting must lie inside the study's grid, {axis[0]:g} to {axis[-1]:g}", value=value)
     i = min(max(int(np.searchsorted(axis, value)) - 1, 0), len(axis) - 2)
     return i, (value - axis[i]) / (axis[i + 1] - axis[i])

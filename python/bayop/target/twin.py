@@ -163,9 +163,10 @@ def check_load(profile: _core.Profile, *, qps: float | None = None, message_byte
     what = "a message size in bytes" if profile.closed_loop else "a number of requests/s"
     if other is not None or load is None:
         hint = "it is a closed loop: a size such as 64KB" if profile.closed_loop else "a rate such as 400kqps"
-        raise InputError(f"the load of {profile.name} is {what}", value=other, hint=hint)
+        wrong = "no load is given" if other is None else None
+        raise InputError(f"the load of {profile.name} must be {what}", wrong=wrong, value=other, hint=hint)
     if not (math.isfinite(load) and load > 0):
-        raise InputError(f"a load is a positive {what.removeprefix('a ')}", value=load)
+        raise InputError(f"a load must be a positive {what.removeprefix('a ')}", value=load)
     return load
 
 
@@ -197,13 +198,8 @@ def parse_profile(text: str, *, source: str) -> _core.Profile:
     """
     try:
         return _core.Profile(text, source=source)
-    except _core.ProfileError as error:
-        raise as_input_error(error) from error
-
-
-def as_input_error(error: _core.ProfileError) -> InputError:
-    """The core's error as one of ours; names that it quotes are quoted once."""
-    return InputError(error.rule, value=error.value.strip("`"), place=error.place, hint=error.hint.replace("`", ""))
+    except _core.Error as error:
+        raise InputError.of(error) from error
 
 
 def profile_space(profile: _core.Profile) -> Space:
@@ -245,8 +241,8 @@ def simulate(profile: _core.Profile, runs: Sequence[_core.Run], *, threads: int)
     """
     try:
         windows = _core.simulate(profile, list(runs), threads=threads)
-    except _core.ProfileError as error:
-        raise as_input_error(error) from error
+    except _core.Error as error:
+        raise InputError.of(error) from error
     sizes = [run.get("message_bytes") for run in runs]
     return [_measurement(window, size) for window, size in zip(windows, sizes, strict=True)]
 
@@ -285,7 +281,11 @@ def _measurement(window: Mapping[str, object], message_bytes: float | None) -> M
     quantities = {k: float(v) for k in QUANTITIES if isinstance(v := window[k], int | float)}
     completed = window["completed"]
     if "p99_us" not in quantities or not isinstance(completed, int):
-        raise InputError("a simulated window completes at least one request", hint="offer more load or more requests")
+        raise InputError(
+            "a simulated window must complete at least one request",
+            wrong="no request was completed",
+            hint="offer more load or more requests",
+        )
     if message_bytes is not None:
         quantities |= _round_trips(window, message_bytes)
     noise = {name: _quantile_noise(name, quantities, completed) for name in _NEIGHBOURS}

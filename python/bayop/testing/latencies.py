@@ -20,6 +20,7 @@ import math
 import threading
 import time
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -94,13 +95,18 @@ class LatencySourceContract(ABC):
         assert threading.active_count() <= threads
 
     def test_an_absent_other_side_is_said_in_one_message(self) -> None:
-        """The rule and where it was broken: never a traceback, never a zero."""
+        """What happened and where: never a traceback, never a zero."""
         with pytest.raises(InputError) as caught:
             self.measure(self.make_broken())
-        assert caught.value.rule
+        assert caught.value.message
         assert caught.value.place
 
 
 def _children() -> set[int]:
     """This process's children; proc(5), /proc/PID/task/TID/children."""
-    return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+    found: set[int] = set()
+    for task in Path("/proc/self/task").iterdir():
+        # A thread may end between the listing and the look.
+        with suppress(FileNotFoundError):
+            found.update(map(int, (task / "children").read_text().split()))
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -12,16 +11,11 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
-import pytest
+from bayop.testing.needs import need, program
 
 LOAD = [sys.executable, "-m", "bayop", "load"]
-
-
-def absent(reason: str) -> NoReturn:
-    """Skips the test and says why; where everything must run, that is a failure."""
-    (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)(reason)
 
 
 def free_port() -> int:
@@ -50,11 +44,9 @@ def result_of(run: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 @contextmanager
 def serving(command: Sequence[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
     """A server while it runs; skips when it is not installed."""
-    program = shutil.which(command[0], path=f"{os.environ['PATH']}:/usr/sbin")
-    if program is None:
-        absent(f"{command[0]} is not installed: tests/install-packages")
+    need(command[0])
     quiet = subprocess.DEVNULL
-    with subprocess.Popen([program, *command[1:]], stdout=quiet, stderr=quiet) as server:  # noqa: S603 -- a test names it
+    with subprocess.Popen([str(program(command[0])), *command[1:]], stdout=quiet, stderr=quiet) as server:  # noqa: S603 -- a test names it
         try:
             _await_port(port)
             yield server

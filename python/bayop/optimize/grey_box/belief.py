@@ -31,6 +31,7 @@ class Belief:
         objective: Expected objective.
         objective_sd: Its standard deviation.
         log_latency: Expected logarithm of the latency quantile in us.
+        log_latency_sd: Its standard deviation.
         plausible: Probability of meeting the SLO if the model were never more than 20 % unsure of the latency. Near
             saturation it is so unsure that it gives even a very low latency some probability.
         safe: Probability of meeting the SLO.
@@ -41,6 +42,7 @@ class Belief:
     objective: Array
     objective_sd: Array
     log_latency: Array
+    log_latency_sd: Array
     plausible: Array
     safe: Array
     stable: Array
@@ -50,6 +52,10 @@ class Belief:
         """Expected improvement over the objective `reference`, if the setting can be trusted afterwards."""
         gain = expected_improvement(self.objective, self.objective_sd, reference)
         return gain * self.trusted if constrained else gain
+
+    def below(self, latency_us: float) -> Array:
+        """Probability of a latency below `latency_us`."""
+        return probability_below(self.log_latency, self.log_latency_sd, math.log(latency_us))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +77,14 @@ def believe(
     """The belief about the points `at`, for incumbents that must meet the SLO with probability `trust`."""
     needed = outputs.needed(problem)
     mean, sd = posterior.predict(at, needed)
-    limit = math.log(problem.slo.limit_us)
+    limit = math.log(problem.aim.limit_us)
     objective, objective_sd = _objective(problem, [outputs.names[o] for o in needed], mean, sd, window)
     stable = probability_below(mean[UTILIZATION], sd[UTILIZATION], math.log(_STABLE_UTILIZATION))
     return Belief(
         objective=objective,
         objective_sd=objective_sd,
         log_latency=mean[LATENCY],
+        log_latency_sd=sd[LATENCY],
         plausible=probability_below(mean[LATENCY], np.minimum(sd[LATENCY], _PLAUSIBLE_SD), limit),
         safe=probability_below(mean[LATENCY], sd[LATENCY], limit),
         stable=stable if outputs.prior and posterior.has_seen(UTILIZATION) else np.ones(len(at)),

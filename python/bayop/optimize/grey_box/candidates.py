@@ -17,6 +17,7 @@ import numpy as np
 from bayop.space import Knob, Setting, Space, Value
 
 _MOST: Final = 1000
+_MOST_AROUND: Final = 10_000
 _FEWEST_VALUES: Final = 4
 
 
@@ -36,12 +37,17 @@ class Candidates:
         self.settings = self._product(self._chosen)
 
     def around(self, setting: Setting) -> list[Setting]:
-        """Every setting between the selected neighbours of `setting`; itself alone where none was left out."""
+        """Every setting between the selected neighbours of `setting`, or an even selection where these are very many.
+
+        `setting` is among them; it is alone where none was left out.
+        """
         ranges = [
             _between(values, chosen, setting[knob.id])
             for knob, values, chosen in zip(self._space.knobs, self._all, self._chosen, strict=True)
         ]
-        return self._product(ranges)
+        counts = _reduced([len(v) for v in ranges], [len(v) for v in ranges], _MOST_AROUND)
+        own = [setting[knob_id] for knob_id in self._space.ids]
+        return self._product([_spread(v, n, value) for v, n, value in zip(ranges, counts, own, strict=True)])
 
     def _product(self, values: Sequence[Sequence[Value]]) -> list[Setting]:
         ids = self._space.ids
@@ -80,3 +86,11 @@ def _between(values: Sequence[Value], chosen: Sequence[Value], value: Value) -> 
     below = max((n for n in numbers if n < value), default=value)
     above = min((n for n in numbers if n > value), default=value)
     return [v for v in values if not isinstance(v, str) and (below < v < above or v == value)]
+
+
+def _spread(values: Sequence[Value], count: int, value: Value) -> list[Value]:
+    """`count` of the values, evenly, and `value`."""
+    if count >= len(values):
+        return list(values)
+    kept = {round(i * (len(values) - 1) / (count - 1)) for i in range(count)} | {values.index(value)}
+    return [values[i] for i in sorted(kept)]

@@ -14,7 +14,7 @@ from bayop.optimize.base import Finished, Observation, Prediction, Problem, Prop
 from bayop.optimize.grey_box.acquisition import probability_below
 from bayop.optimize.grey_box.belief import Belief, Window, believe
 from bayop.optimize.grey_box.candidates import Candidates
-from bayop.optimize.grey_box.inputs import Encoder, Inputs
+from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs
 from bayop.optimize.grey_box.model import Data, Posterior
 from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
 from bayop.optimize.rounding import Rounding
@@ -39,6 +39,9 @@ class Caution:
         worth: The least expected improvement, relative to the incumbent's objective, that is worth a trial. It counts
             only as far as the setting could be trusted afterwards, so that a possible 0.4 % at even odds is worth one.
         hopeless: With no setting's probability above this after three trials, the search ends as infeasible.
+        small_steps: After so many trials, a problem with small steps takes steps of any size.
+        step: A small step must stay with this probability below half of the way from the highest latency that was
+            measured under the limit, to the limit. Where the model knows little, that leaves what is near.
         unsafe_trials: As many trials without one to trust end the search as infeasible; four do when no setting looks
             safe enough for an ordinary trial.
     """
@@ -50,6 +53,8 @@ class Caution:
     trust: float = 0.9
     worth: float = 0.0015
     hopeless: float = 0.05
+    small_steps: int = 3
+    step: float = 0.95
     unsafe_trials: int = 6
 
 
@@ -86,19 +91,19 @@ class GreyBox:
         settings = self._candidates.settings
         belief = self._believe(self._inputs)
         held = self._hold()
-        allowed = self._allowed(belief, trials_left)
         if held is None and self._constrained and self._hopeless(belief):
             return Finished("infeasible")
-        if held is None and not allowed.any():
+        if held is None and not self._allowed(belief, trials_left, None).any():
             return Proposal(self._nearest_to_safe(settings, belief))
         reference = held[1] if held else float(self._believe(self._encode([self._fastest])).objective[0])
-        setting, _ = self._best(settings, belief, allowed, reference)
-        nearby = self._candidates.around(setting)
-        belief = self._believe(self._expect(nearby))
-        setting, promise = self._best(nearby, belief, self._allowed(belief, trials_left), reference)
-        if held is not None and promise < self._caution.worth * abs(reference):
-            return Finished("converged")
-        return Proposal(setting)
+        least = -math.inf if held is None else self._caution.worth * abs(reference)
+        reach_us = self._reach_us()
+        setting, promise = self._choice(belief, trials_left, reference, reach_us)
+        if promise < least and reach_us is not None:
+            # What is out of reach may be worth it: then one step outwards, while there is one.
+            setting, promise = self._choice(belief, trials_left, reference, None)
+            setting = self._outermost(belief, trials_left, reach_us) or setting
+        return Finished("converged") if promise < least else Proposal(setting)
 
     def tell(self, observation: Observation) -> None:
         """Takes in one trial; the model is updated when it is next needed."""
@@ -130,15 +135,23 @@ class GreyBox:
     def _constrained(self) -> bool:
         return self._problem.objective.constrained
 
-    def _best(
-        self, settings: Sequence[Setting], belief: Belief, allowed: NDArray[np.bool_], reference: float
+    def _choice(
+        self, belief: Belief, trials_left: int, reference: float, reach_us: float | None
     ) -> tuple[Setting, float]:
-        promise = np.where(allowed, belief.promise(reference, constrained=self._constrained), 0.0)
-        choice = int(np.argmax(promise))
-        return settings[choice], float(promise[choice])
+        """The most promising setting, with its promise: the best candidate, or the best of what lies around it."""
+        settings = self._candidates.settings
+        promise = self._promise(belief, trials_left, reference, reach_us)
+        nearby = self._candidates.around(settings[int(np.argmax(promise))])
+        promise = self._promise(self._believe(self._expect(nearby)), trials_left, reference, reach_us)
+        best = int(np.argmax(promise))
+        return nearby[best], float(promise[best])
 
-    def _allowed(self, belief: Belief, trials_left: int) -> NDArray[np.bool_]:
-        """Which settings are safe enough for a trial."""
+    def _promise(self, belief: Belief, trials_left: int, reference: float, reach_us: float | None) -> Array:
+        promise = belief.promise(reference, constrained=self._constrained)
+        return np.where(self._allowed(belief, trials_left, reach_us), promise, 0.0)
+
+    def _allowed(self, belief: Belief, trials_left: int, reach_us: float | None) -> NDArray[np.bool_]:
+        """Which settings are safe enough for a trial, and within reach."""
         stable = belief.stable >= self._caution.overload
         if not self._constrained:
             return np.asarray(stable)
@@ -146,7 +159,23 @@ class GreyBox:
         least = 1.0 - (1.0 - self._caution.trial) * self._caution.after_miss**misses
         if trials_left <= 2:
             least = max(least, self._caution.last_trials)
-        return np.asarray(stable & (belief.safe >= least))
+        allowed = stable & (belief.safe >= least)
+        return np.asarray(allowed if reach_us is None else allowed & (belief.below(reach_us) >= self._caution.step))
+
+    def _reach_us(self) -> float | None:
+        """How far the next trial may go, in latency; None for as far as it is safe."""
+        here, aim = self._here(), self._problem.aim
+        met = [o.measurement[aim.quantity] for o in here if o.meets(aim)]
+        if not (self._problem.small_steps and met) or len(here) > self._caution.small_steps:
+            return None
+        return (max(met) + aim.limit_us) / 2.0
+
+    def _outermost(self, belief: Belief, trials_left: int, reach_us: float) -> Setting | None:
+        """The setting within reach, not tried yet, of which most latency is expected; None when there is none."""
+        tried = {tuple(o.setting.items()) for o in self._here()}
+        allowed = self._allowed(belief, trials_left, reach_us)
+        within = [i for i, s in enumerate(self._candidates.settings) if allowed[i] and tuple(s.items()) not in tried]
+        return self._candidates.settings[max(within, key=lambda i: belief.log_latency[i])] if within else None
 
     def _nearest_to_safe(self, settings: Sequence[Setting], belief: Belief) -> Setting:
         """While no setting is safe enough: the most plausible one, or where none is, the fastest; none twice."""

@@ -60,7 +60,7 @@ def grid(axes: Axes) -> list[Setting]:
     settings = math.prod(len(values) for values in axes.values())
     if settings > MOST_SETTINGS:
         raise InputError(
-            f"a sweep has at most {MOST_SETTINGS} settings",
+            f"a sweep must have at most {MOST_SETTINGS} settings",
             value=settings,
             hint="fewer --points or shorter lists in --range, or --design sobol",
         )
@@ -83,7 +83,7 @@ def fill(axes: Axes, settings: int, *, seed: int) -> list[Setting]:
     """
     there_are = math.prod(len(values) for values in axes.values())
     if not 1 <= settings <= min(there_are, MOST_SETTINGS):
-        rule = f"a design has at least one setting and at most the space's {min(there_are, MOST_SETTINGS)}"
+        rule = f"a design must have at least one setting and at most the space's {min(there_are, MOST_SETTINGS)}"
         raise InputError(rule, value=settings)
     found: dict[tuple[Value, ...], None] = {}
     for point in _sobol_points(len(axes), most=_POINTS_A_SETTING * there_are, seed=seed):

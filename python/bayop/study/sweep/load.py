@@ -39,7 +39,7 @@ class Load:
         """
         if self.qps is None:
             hint = "only the twin plays closed loops, such as --target twin --profile linux-netpipe"
-            raise InputError("the load of this target is a number of requests/s", value=str(self), hint=hint)
+            raise InputError("the load of this target must be a number of requests/s", value=str(self), hint=hint)
         return self.qps
 
     def __str__(self) -> str:

@@ -73,7 +73,7 @@ class TwinMaker:
         if not parse_profile(text, source=source).closed_loop:
             return cls(text, name_or_file, WINDOW_S if window_s is None else window_s)
         if window_s is not None:
-            rule = f"a window of a closed loop is {ROUND_TRIPS_PER_WINDOW} round trips, however long they take"
+            rule = f"a window of a closed loop must be {ROUND_TRIPS_PER_WINDOW} round trips, however long they take"
             raise InputError(rule, value=f"{window_s:g} s", place="--window", hint="leave the flag out")
         return cls(text, name_or_file, None)
 
@@ -84,7 +84,7 @@ class TwinMaker:
             InputError: there is no load, or it is not of the profile's kind.
         """
         if load is None:
-            raise InputError("a twin needs its offered load", place="load")
+            raise InputError("a twin must have an offered load", wrong="--load is missing", place="--load")
         return TwinTarget(
             _profile(self.profile, self.name),
             qps=load.qps,
@@ -123,7 +123,7 @@ class StudyMaker:
             InputError: the file is no study, or has no such operating system or load.
         """
         if load is None:
-            raise InputError("a study needs its offered load", place="load")
+            raise InputError("a study must have an offered load", wrong="--load is missing", place="--load")
         return StudyTarget(_rows(self.path), source=str(self.path), os=self.os, qps=load.rate(), seed=seed)
 
     def describe(self) -> Mapping[str, object]:

@@ -96,7 +96,7 @@ class Plan:
         """
         pairs = [(load, dict(setting)) for load in loads for setting in settings]
         if not pairs or len({(load, *setting.items()) for load, setting in pairs}) != len(pairs):
-            raise InputError("a sweep has at least one setting and one load, each once", value=len(pairs))
+            raise InputError("a sweep must have at least one setting and one load, each once", value=len(pairs))
         cells = tuple(Cell(i, load, setting) for i, (load, setting) in enumerate(pairs, start=1))
         return cls(target=target, cells=cells, repeats=repeats, seed=seed, version=version)
 

@@ -57,7 +57,11 @@ class RayCluster(AbstractContextManager["RayCluster"]):
             raise (error.cause if isinstance(error.cause, BayopError) else error) from error
         except self._ray.exceptions.RayError as error:
             hint = "see the state of the cluster (ray status), then go on with the same command"
-            raise BayopError("the cluster runs every trial", value=type(error).__name__, hint=hint) from error
+            raise BayopError(
+                wrong=f"the cluster did not run every trial ({type(error).__name__})",
+                value=type(error).__name__,
+                hint=hint,
+            ) from error
 
     def __enter__(self) -> Self:
         return self

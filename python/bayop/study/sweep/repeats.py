@@ -42,12 +42,16 @@ class Repeats:
 
     def __post_init__(self) -> None:
         if not 1 <= self.least <= self.most:
-            raise InputError("a cell has at least one repeat, and at most as many as its cap", value=self.least)
+            raise InputError("a cell must have at least one repeat, and at most as many as its cap", value=self.least)
         if self.half_width is None:
             if self.most != self.least or self.quantity:
-                raise InputError("without a half-width, the number of repeats is given", value=(self.least, self.most))
+                raise InputError(
+                    "without a half-width, the number of repeats must be given", value=(self.least, self.most)
+                )
         elif not (0.0 < self.half_width < 1.0 and self.quantity and self.least >= 2):
-            raise InputError("a half-width is a share above 0 and below 1, seen in 2 repeats", value=self.half_width)
+            raise InputError(
+                "a half-width must be a share above 0 and below 1, seen in 2 repeats", value=self.half_width
+            )
 
     def enough(self, shown: Sequence[Measurement]) -> bool:
         """Whether a cell needs no further repeat.

@@ -108,7 +108,8 @@ def _check_study(plan: Plan, studies: Iterable[object], path: Path) -> None:
     others = sorted(str(study) for study in studies if study != plan.study)
     if others:
         raise InputError(
-            "a file has the trials of one sweep, and a sweep goes on only with the same plan, seed and version",
+            "a sweep must go on with the same plan, seed and version",
+            wrong=f"the file has trials of another sweep, {others[0]}",
             value=others[0],
             place=str(path),
             hint=f"this sweep is {plan.study}: choose another --out, or remove the file",

@@ -47,7 +47,7 @@ def run_trial(maker: Maker, trial: Trial, version: str) -> Outcome:
     """
     if version != __version__:
         raise UnsupportedError(
-            "all machines of a sweep have the same BayOp",
+            "all machines of a sweep must have the same BayOp",
             value=__version__,
             hint=f"install version {version} on every node",
         )

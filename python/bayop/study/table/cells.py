@@ -24,5 +24,7 @@ def read_cells(text: CsvText, columns: Sequence[Column]) -> tuple[pl.DataFrame, 
         parts.append(from_text(batch.cells, columns, at_lines(text.path, batch.lines)))
         lines += batch.lines
     if not parts:
-        raise InputError("a study has at least one trial", place=f"{text.path}, line 1")
+        raise InputError(
+            "a study must have at least one trial", wrong="the study is empty", place=f"{text.path}, line 1"
+        )
     return pl.concat(parts), lines

@@ -67,7 +67,7 @@ def from_text(texts: pl.DataFrame, columns: Sequence[Column], where: Where) -> p
         if after > before:
             row = first_row(read[column.name].is_null() & stripped[column.name].is_not_null())
             value = None if row is None else stripped[column.name][row]
-            raise InputError(f"{column.name} is {NOUNS[column.kind]}", value=value, place=where(row, column.name))
+            raise InputError(f"{column.name} must be {NOUNS[column.kind]}", value=value, place=where(row, column.name))
     return read
 
 
@@ -83,7 +83,7 @@ def conform(frame: pl.DataFrame, columns: Sequence[Column], where: Where) -> pl.
         held = schema[column.name]
         if not _fits(held, column):
             raise InputError(
-                f"{column.name} holds {NOUNS[column.kind]} in every row",
+                f"{column.name} must hold {NOUNS[column.kind]} in every row",
                 value=str(held),
                 place=where(None, column.name),
             )
@@ -130,7 +130,7 @@ def check_identity(frame: pl.DataFrame, where: Where) -> None:
     row = first_row(~identity.is_first_distinct())
     if row is not None:
         value = f"trial {frame['trial'][row]} of {frame['study'][row]}"
-        raise InputError("a study has each trial once", value=value, place=where(row, "trial"))
+        raise InputError("a study must have each trial once", value=value, place=where(row, "trial"))
 
 
 def check_study(frame: pl.DataFrame, where: Where, *, whole: bool = True) -> pl.DataFrame:
@@ -147,7 +147,7 @@ def check_study(frame: pl.DataFrame, where: Where, *, whole: bool = True) -> pl.
     columns = columns_of(frame.columns, where, required=REQUIRED if whole else ())
     conformed = conform(frame, columns, where)
     if conformed.is_empty():
-        raise InputError("a study has at least one trial", place=where(None, None))
+        raise InputError("a study must have at least one trial", wrong="the study is empty", place=where(None, None))
     check_values(conformed, columns, where)
     if {"study", "trial"} <= set(conformed.columns):
         check_identity(conformed, where)
@@ -168,8 +168,8 @@ def columns_of(names: Sequence[str], where: Where, *, required: Sequence[str] = 
             raise error.at(where(None, None)) from error
     missing = [name for name in required if name not in names]
     if missing:
-        rule = f"a study has the columns {', '.join(REQUIRED)}"
-        raise InputError(rule, value=f"no {', '.join(missing)}", place=where(None, None))
+        rule = f"a study must have the columns {', '.join(REQUIRED)}"
+        raise InputError(rule, wrong=f"there is no column {', '.join(missing)}", place=where(None, None))
     return columns
 
 
@@ -247,15 +247,15 @@ def _explain(test: _Test, frame: pl.DataFrame, row: int, where: Where) -> None:
     rule, column = test.rule, test.column
     name, place, value = column.name, where(row, column.name), frame[column.name][row]
     if rule == "missing":
-        raise InputError(f"{name} is not empty", place=place)
+        raise InputError(wrong=f"{name} is empty", place=place)
     if rule == "text":
-        raise InputError(f"{name} is one line of text", value=value, place=place)
+        raise InputError(f"{name} must be one line of text", value=value, place=place)
     if rule == "order":
         raise InputError(
-            f"{name} is at least as long as the quantiles below it", value=value, place=place, hint=_ANOTHER_UNIT
+            f"{name} must be at least as long as the quantiles below it", value=value, place=place, hint=_ANOTHER_UNIT
         )
     if value != value or abs(value) == float("inf"):  # noqa: PLR0124 -- NaN
-        raise InputError(f"{name} is a finite number", value=str(value), place=place)
-    unit = f"is in {column.unit} and " if column.unit else ""
-    bounds = f"{name} {unit}lies between {column.low:g} and {column.high:g}"
+        raise InputError(f"{name} must be a finite number", value=str(value), place=place)
+    unit = f"be in {column.unit} and " if column.unit else ""
+    bounds = f"{name} must {unit}lie between {column.low:g} and {column.high:g}"
     raise InputError(bounds, value=value, place=place, hint=_ANOTHER_UNIT if column.unit else None)

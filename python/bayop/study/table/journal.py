@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +18,7 @@ from typing import IO, Final, Self
 
 import polars as pl
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unwritable
 from bayop.study.table.check import at_lines, at_rows, check_study
 from bayop.study.table.merge import merge_studies
 from bayop.study.table.store import open_study, sync_folder, write_study, writer_of
@@ -85,14 +86,17 @@ class Journal:
         where = at_rows(f"trial {row.get('trial')}")
         check_study(frame_of([row], where), where)
         if _identity(row) in self._known:
-            raise InputError("a study has each trial once", value=row["trial"], place=str(self.path))
+            raise InputError("a study must have each trial once", value=row["trial"], place=str(self.path))
         plain = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
         try:
             self._file.write(json.dumps(plain, allow_nan=False).encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise InputError("the journal can be written", value=str(self.path), hint=error.strerror) from error
+            # What is left in the buffer would fail once more whenever it is closed.
+            with suppress(OSError):
+                self._file.close()
+            raise unwritable(self.path, error) from error
         self._rows.append(dict(row))
         self._known.add(_identity(row))
 
@@ -126,15 +130,19 @@ class Journal:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             file = os.fdopen(descriptor, "r+b")
         except (OSError, ValueError) as error:
-            hint = error.strerror if isinstance(error, OSError) else str(error)
-            raise InputError("the journal can be written", value=str(self.path), hint=hint) from error
+            raise unwritable(self.path, error) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             sync_folder(self.path.parent)
         except OSError as error:
             file.close()
             hint = "another campaign is under way that writes the same study"
-            raise InputError("a journal has one writer", value=str(self.path), hint=hint) from error
+            raise InputError(
+                "a journal must have one writer",
+                wrong=f"somebody else writes {self.path}",
+                value=str(self.path),
+                hint=hint,
+            ) from error
         return file
 
 
@@ -151,5 +159,10 @@ def _parsed(line: bytes, path: Path, number: int) -> dict[str, object]:
             row[_TIME] = datetime.fromisoformat(row[_TIME])
     except (ValueError, TypeError, RecursionError) as error:
         place = f"{path}, line {number}"
-        raise InputError("a journal has one JSON object a line", place=place, hint=str(error)) from error
+        raise InputError(
+            "a journal must have one JSON object a line",
+            wrong="the line is no JSON object",
+            place=place,
+            hint=str(error),
+        ) from error
     return row

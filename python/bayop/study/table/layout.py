@@ -45,9 +45,9 @@ class Layout:
             missing.append("p99_us")
         if missing:
             latency = "" if "roundtrip_us" in self.required else " and latency quantiles such as p99_us"
-            rule = f"a study has the columns {', '.join(self.required)}{latency}"
+            rule = f"a study must have the columns {', '.join(self.required)}{latency}"
             hint = _rename_hint(missing, header)
-            raise InputError(rule, value=f"no {', '.join(missing)}", place=place, hint=hint)
+            raise InputError(rule, wrong=f"there is no column {', '.join(missing)}", place=place, hint=hint)
         return [self._column(name, place) for name in header]
 
     def _column(self, name: str, place: str) -> Column:
@@ -57,7 +57,7 @@ class Layout:
             return column_of(name)
         close = get_close_matches(name, [*self.columns, "p50_us", "p99_us"], n=1)
         hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(self.columns)}"
-        raise InputError(f"{self.name} has no such column", value=name, place=place, hint=hint)
+        raise InputError(wrong=f"{self.name} has no column {name!r}", value=name, place=place, hint=hint)
 
 
 def number(name: str, unit: str, low: float, high: float) -> Column:

@@ -21,7 +21,7 @@ def merge_studies(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
         InputError: two studies tell different things of the same trial.
     """
     if not frames:
-        raise InputError("a merge has at least one study")
+        raise InputError(wrong="no study is named")
     rows = pl.concat(frames, how="diagonal")
     rows = rows.select(in_order(rows.columns))
     twice = pl.struct(_IDENTITY).is_duplicated()
@@ -34,7 +34,7 @@ def merge_studies(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
             if not differing.is_empty():
                 study, trial = differing.select(_IDENTITY).row(0)
                 raise InputError(
-                    "studies that are merged agree on the trials that they share",
+                    "studies that are merged must agree on the trials that they share",
                     value=f"different {name} in trial {trial} of {study}",
                     hint="give one of the campaigns another name in its column study",
                 )

@@ -92,9 +92,9 @@ _COLUMNS: Final = by_name(
 
 _STATIC: Final = pl.col("policy") == "static"
 _RULES: Final = (
-    ("policy", "policy is static or default", ~pl.col("policy").is_in(["static", "default"])),
-    ("itr_us", "itr_us is not empty where the policy is static", _STATIC & pl.col("itr_us").is_null()),
-    ("freq_ghz", "freq_ghz is not empty where the policy is static", _STATIC & pl.col("freq_ghz").is_null()),
+    ("policy", "policy must be static or default", ~pl.col("policy").is_in(["static", "default"])),
+    ("itr_us", "itr_us must not be empty where the policy is static", _STATIC & pl.col("itr_us").is_null()),
+    ("freq_ghz", "freq_ghz must not be empty where the policy is static", _STATIC & pl.col("freq_ghz").is_null()),
 )
 
 CLOSED_LOOP: Final = Layout(

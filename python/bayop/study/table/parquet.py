@@ -14,7 +14,7 @@ from typing import IO, Final
 
 import polars as pl
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 from bayop.study.table.schema import VERSION
 
 MAGIC: Final = b"PAR1"
@@ -58,13 +58,12 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> tuple[list[str], 
     try:
         version = pl.read_parquet_metadata(path).get(VERSION_KEY)
         if version != VERSION:
-            raise InputError(f"a study follows version {VERSION} of the schema", value=version, place=str(path))
+            raise InputError(f"a study must follow version {VERSION} of the schema", value=version, place=str(path))
         table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         names = table.collect_schema().names()
         return names, table.select(n for n in names if columns is None or n in columns).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
-        hint = str(error).partition("\n")[0]
-        raise InputError("a Parquet study can be read", place=str(path), hint=hint) from error
+        raise unreadable(path, error) from error
 
 
 def _check_seal(path: Path) -> None:
@@ -73,7 +72,8 @@ def _check_seal(path: Path) -> None:
         sealed = at > 0 and content[at : at + _DIGITS] == _checksum(content, at)
     if not sealed:
         raise InputError(
-            "a Parquet study is whole, and written by BayOp",
+            "a Parquet study must be whole, and written by BayOp",
+            wrong="the file is damaged, or of another program",
             place=str(path),
             hint="it was damaged or cut short, or is of another program: bring that as CSV, and export it",
         )

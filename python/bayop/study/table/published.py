@@ -43,4 +43,4 @@ def _check_rules(frame: pl.DataFrame, layout: Layout, where: Where) -> None:
     for column, rule, broken in layout.rules:
         row = first_row(frame.select(broken).to_series())
         if row is not None:
-            raise InputError(rule, value=frame[column][row], place=where(row, column))
+            raise InputError(rule, value="" if (cell := frame[column][row]) is None else cell, place=where(row, column))

@@ -46,13 +46,18 @@ def open_loop_rows(frame: pl.DataFrame, path: Path) -> list[Row]:
     quantities = [n for n in frame.columns if n in _QUANTITIES or quantile_of(n) is not None]
     for name in ("power_w", "qps_offered"):
         if name not in frame.columns:
-            raise InputError(f"a study of an open loop has {name}", place=str(path))
+            raise InputError(f"a study of an open loop must have {name}", wrong=f"{name} is missing", place=str(path))
     others = [n for n in frame.columns if n.startswith(ASKED) and n not in _KNOBS.values()]
     untouched = pl.all_horizontal(pl.col(others).is_null()) if others else pl.lit(value=True)
     rows = frame.filter(untouched & pl.col("power_w").is_not_null() & pl.col("qps_offered").is_not_null())
     if rows.is_empty():
         hint = "that nothing but ITR-delay and frequency was set in, of an open loop, with its power"
-        raise InputError("a study has at least one trusted trial", place=str(path), hint=hint)
+        raise InputError(
+            "a study must have at least one trusted trial",
+            wrong="no trial of the study is trusted",
+            place=str(path),
+            hint=hint,
+        )
     _check_one_service(rows, path)
     return [_row(told, quantities) for told in rows.iter_rows(named=True)]
 
@@ -62,7 +67,7 @@ def _check_one_service(rows: pl.DataFrame, path: Path) -> None:
         told = rows[name].drop_nulls().unique().sort().to_list() if name in rows.columns else []
         if len(told) > 1:
             raise InputError(
-                "trials that stand for one server are of one service on one machine",
+                "trials that stand for one server must be of one service on one machine",
                 value=", ".join(told),
                 place=f"{path}, column {name}",
                 hint="put each into a study of its own",

@@ -139,7 +139,7 @@ def column_of(name: str) -> Column:
     """
     known = _BY_NAME.get(name) or _quantity(name) or _knob(name) or _relative_sd(name)
     if known is None:
-        raise InputError("a study's columns are those of its schema", value=name, hint=_meant(name))
+        raise InputError("a study's columns must be those of its schema", value=name, hint=_meant(name))
     return known
 
 

@@ -10,7 +10,7 @@ from typing import IO, Final, cast
 
 import polars as pl
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unwritable
 from bayop.study.table.cells import read_cells
 from bayop.study.table.check import at_lines, at_rows, check_study, columns_of
 from bayop.study.table.parquet import MAGIC, read_parquet, write_parquet
@@ -70,7 +70,7 @@ def writer_of(path: Path) -> Callable[[pl.DataFrame, IO[bytes]], None]:
     for suffix, write in ((".parquet", write_parquet), (".csv", _write_csv), (".csv.gz", _write_csv_gz)):
         if path.name.endswith(suffix):
             return write
-    raise InputError("a study is written as .parquet, .csv or .csv.gz", value=str(path))
+    raise InputError("a study must be written as .parquet, .csv or .csv.gz", value=str(path))
 
 
 def sync_folder(folder: Path) -> None:
@@ -115,8 +115,7 @@ def _write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
             os.fsync(file.fileno())
         beside.replace(path)
         sync_folder(path.parent)
-    except (OSError, ValueError) as error:
-        hint = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError("the study can be written", value=str(path), hint=hint) from error
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise unwritable(path, error) from error
     finally:
         beside.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from typing import Final
 
 import polars as pl
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _BATCH_ROWS: Final = 50_000
@@ -52,10 +52,12 @@ class CsvText:
         self._reader = csv.reader(io.StringIO(_decoded(path), newline=""), strict=True)
         self.header = [name.strip() for name in self._record() or []]
         if not any(self.header):
-            raise InputError("a study begins with a line of column names", place=f"{path}, line 1")
+            raise InputError(
+                "a study must begin with a line of column names", wrong="the file is empty", place=f"{path}, line 1"
+            )
         twice = sorted({name for name in self.header if self.header.count(name) > 1})
         if twice:
-            raise InputError("a study has each column once", value=", ".join(twice), place=f"{path}, line 1")
+            raise InputError("a study must have each column once", value=", ".join(twice), place=f"{path}, line 1")
 
     def batches(self) -> Iterator[Batch]:
         """The rows, in order; lines without cells are skipped.
@@ -73,8 +75,10 @@ class CsvText:
     def _rows(self) -> Iterator[tuple[list[str], int]]:
         while (record := self._record()) is not None:
             if record and len(record) != len(self.header):
-                rule = "every line of a study has as many cells as the header"
-                raise InputError(rule, value=len(record), place=f"{self.path}, line {self._reader.line_num}")
+                rule = "every line of a study must have as many cells as the header"
+                raise InputError(
+                    rule, wrong=f"the line has {len(record)} cells", place=f"{self.path}, line {self._reader.line_num}"
+                )
             if record:
                 yield record, self._reader.line_num
 
@@ -83,7 +87,7 @@ class CsvText:
             return next(self._reader, None)
         except csv.Error as error:
             place = f"{self.path}, line {max(self._reader.line_num, 1)}"
-            raise InputError("a study is a CSV file", place=place, hint=str(error)) from error
+            raise InputError(wrong=f"the file is not CSV: {error}", place=place) from error
 
 
 def read_bytes(path: Path, count: int = -1) -> bytes:
@@ -96,8 +100,7 @@ def read_bytes(path: Path, count: int = -1) -> bytes:
         with path.open("rb") as file:
             return file.read(count)
     except (OSError, ValueError) as error:
-        hint = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError("the study can be read", value=str(path), hint=hint) from error
+        raise unreadable(path, error) from error
 
 
 def _decoded(path: Path) -> str:
@@ -109,7 +112,9 @@ def _decoded(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InputError("a study is a CSV file in UTF-8", place=f"{path}, line {line}", hint=str(error)) from error
+        raise InputError(
+            wrong="the file is not text in UTF-8", place=f"{path}, line {line}", hint=str(error)
+        ) from error
 
 
 def _unpacked(content: bytes, path: Path) -> bytes:
@@ -120,5 +125,7 @@ def _unpacked(content: bytes, path: Path) -> bytes:
                 chunks.append(chunk)
     except (EOFError, OSError, zlib.error) as error:
         line = sum(chunk.count(b"\n") for chunk in chunks) + 1
-        raise InputError("a compressed study is whole", place=f"{path}, line {line}", hint=str(error)) from error
+        raise InputError(
+            wrong="the compressed study is cut short or damaged", place=f"{path}, line {line}", hint=str(error)
+        ) from error
     return b"".join(chunks)

@@ -143,7 +143,7 @@ def frame_of(rows: Iterable[Row], where: Where) -> pl.DataFrame:
 def _series(column: Column, values: Sequence[object], where: Where) -> pl.Series:
     for row, value in enumerate(values):
         if value is not None and not _fits(value, column):
-            rule = f"{column.name} is {NOUNS[column.kind]}"
+            rule = f"{column.name} must be {NOUNS[column.kind]}"
             raise InputError(rule, value=value, place=where(row, column.name))
     return pl.Series(column.name, values, dtype=DTYPES[column.kind])
 

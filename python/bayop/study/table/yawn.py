@@ -47,5 +47,5 @@ LAYOUT: Final = Layout(
     ),
     required=("governor", "minute", "qps_offered", "avg_us", "power_w"),
     convert=_converted,
-    rules=(("governor", "governor is menu, yawn or off", ~pl.col("governor").is_in(["menu", "yawn", "off"])),),
+    rules=(("governor", "governor must be menu, yawn or off", ~pl.col("governor").is_in(["menu", "yawn", "off"])),),
 )

@@ -1,0 +1,87 @@
+"""`bayop init`: a first `agent.toml` and `live.toml` for a machine, from what is found on it."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+from bayop import _core
+from bayop.agent import messages
+from bayop.cli import arguments, doctor
+from bayop.cli.new_files import create
+from bayop.cli.output import console, literal, print_json
+from bayop.errors import unwritable
+from bayop.machine.first_files import Found, Nic, agent_toml, live_toml
+
+EXAMPLE: Final = """\
+  bayop init
+  bayop init --out web1 --json
+  bayop init --root tests/machines/intel-acpi-cpufreq.tree --out papers-server
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument(
+        "--out",
+        type=arguments.reader(arguments.path, "--out"),
+        default=Path(),
+        metavar="DIR",
+        help="where agent.toml and live.toml go; files that are there are never overwritten (default: this folder)",
+    )
+    doctor.add_root(parser)
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Looks at the machine and writes both files, or neither."""
+    with doctor.recorded(args.root) as root:
+        found = _look(root)
+    files = {args.out / "agent.toml": agent_toml(found), args.out / "live.toml": live_toml(found)}
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(args.out, error, place="--out") from error
+    create(files, hint="--out DIR for another folder")
+    _tell(args, found, list(files))
+    return 0
+
+
+def _look(root: Path | None) -> Found:
+    knobs: defaultdict[str, dict[str, tuple[float, float, float] | None]] = defaultdict(dict)
+    for knob in _core.find_knobs(root=root):
+        knobs[knob["id"]][knob["at"]] = knob["steps"]
+    return Found(
+        host=socket.gethostname() if root is None else "HOST",
+        nics=[Nic(**nic) for nic in _core.find_nics(root=root)],
+        services=_core.find_services(root=root),
+        knobs=knobs,
+        findings=messages.decode("the examination", messages.findings, {"findings": _core.examine(root=root)}),
+    )
+
+
+def _tell(args: argparse.Namespace, found: Found, paths: list[Path]) -> None:
+    nic = found.nic()
+    meter = found.finding("power meter")
+    if args.json:
+        print_json(
+            {
+                "event": "written",
+                "files": [str(path) for path in paths],
+                "nic": None if nic is None else nic.name,
+                "meter": meter.found if meter is not None and meter.status == "ok" else None,
+                "services": [{"name": name, "port": port} for name, port in found.services],
+            }
+        )
+        return
+    screen = console()
+    services = ", ".join(f"{name} on port {port}" for name, port in found.services)
+    screen.print(literal(f"NIC:      {'none with a knob' if nic is None else f'{nic.name} ({nic.driver})'}"))
+    screen.print(literal(f"Meter:    {meter.found if meter and meter.status == 'ok' else 'none; estimated'}"))
+    screen.print(literal(f"Service:  {services or 'none that is known'}"))
+    screen.print(
+        literal(f"Written:  {' and '.join(map(str, paths))}. Read them; their comments say what was chosen and why.")
+    )

@@ -1,0 +1,34 @@
+"""Files that a verb writes where none may be yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from bayop.errors import InputError, unwritable
+
+_MODE: Final = 0o644
+"""The agent refuses a configuration that others than its owner may write."""
+
+
+def create(files: Mapping[Path, str], *, hint: str | None = None) -> None:
+    """Creates every file with its text, or none.
+
+    Raises:
+        InputError: one of them is there already, or can't be written; `hint` says how to write elsewhere.
+    """
+    for path in files:
+        if path.exists():
+            raise InputError("a file must not be overwritten", wrong=f"{path} is there already", hint=hint)
+    created: list[Path] = []
+    for path, text in files.items():
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                created.append(path)
+                file.write(text)
+            path.chmod(_MODE)
+        except OSError as error:
+            for half in created:
+                half.unlink()
+            raise unwritable(path, error) from error

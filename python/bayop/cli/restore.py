@@ -1,0 +1,51 @@
+"""`bayop restore`: the machine's own settings back, whoever changed them; the undo of `bayop tune --keep`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from bayop.agent.address import SOCKET
+from bayop.cli import agent_flags, arguments
+from bayop.cli.output import console, literal, print_json
+from bayop.target.agent import check_restored
+
+EXAMPLE: Final = """\
+  bayop restore
+  bayop restore --agent unix:/run/bayop/agent.sock
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    agent_flags.add_agent(parser, f"the agent to ask (default: {SOCKET}, this machine's)")
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Restores and says what became of each knob; 3 when the kernel refuses an original value."""
+    client = agent_flags.client_of(args.agent or SOCKET, args)
+    holder = client.status().lease_holder
+    restored = client.restore()
+    if args.json:
+        print_json(
+            {
+                "event": "restored",
+                "restored": list(restored.restored),
+                "stood_down": list(restored.stood_down),
+                "latched": dict(restored.latched),
+                "lease_ended": holder,
+            }
+        )
+    else:
+        screen = console()
+        for knob in restored.restored:
+            screen.print(literal(f"restored  {knob}"))
+        for knob in restored.stood_down:
+            screen.print(literal(f"left      {knob}, which somebody else has changed since"))
+        if holder is not None:
+            screen.print(literal(f"The lease of {holder} has ended with it."))
+        if not (restored.restored or restored.stood_down or restored.latched):
+            screen.print("Nothing was held: the machine has its own settings.")
+    check_restored(restored)
+    return 0

@@ -1,0 +1,118 @@
+"""`bayop status`: what an agent holds on its machine, for whom, and whether all of it is in effect."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from bayop.agent.address import SOCKET
+from bayop.agent.messages import Held, Status, Tenure
+from bayop.cli import agent_flags, arguments
+from bayop.cli.output import console, literal, new_table, print_json, round_significant
+from bayop.space import Value, format_value
+
+EXAMPLE: Final = """\
+  bayop status
+  bayop status --agent unix:/run/bayop/agent.sock --json
+"""
+
+_LOOK: Final = {"held": "held", "stood_down": "[yellow]stood down[/yellow]", "latched": "[bold red]latched[/bold red]"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    agent_flags.add_agent(parser, f"the agent to ask (default: {SOCKET}, this machine's)")
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints what is held; 3 when some of it is not as BayOp left it."""
+    address = args.agent or SOCKET
+    status = agent_flags.client_of(address, args).status()
+    if args.json:
+        print_json(_event(address, status))
+    else:
+        _show(address, status)
+    return 0 if is_sound(status) else 3
+
+
+def is_sound(status: Status) -> bool:
+    """Whether everything that is held reads as BayOp left it, and can be restored."""
+    return status.damage is None and all(held.state == "held" for held in status.held)
+
+
+def _event(address: str, status: Status) -> dict[str, object]:
+    lease = None if status.lease is None else _tenure(status.lease) | {"ends_in_s": status.lease_ends_s}
+    return {
+        "event": "status",
+        "agent": address,
+        "version": status.version,
+        "mode": status.mode,
+        "lease": lease,
+        "kept": status.kept,
+        "applied_by": None if status.applied_by is None else _tenure(status.applied_by),
+        "held": [
+            {
+                "knob": held.knob,
+                "state": held.state,
+                "found": held.found,
+                "requested": held.requested,
+                "effective": held.effective,
+                "reason": held.reason,
+            }
+            for held in status.held
+        ],
+        "damage": status.damage,
+    }
+
+
+def _tenure(tenure: Tenure) -> dict[str, object]:
+    return {"holder": tenure.holder, "age_s": round_significant(tenure.age_s)}
+
+
+def _show(address: str, status: Status) -> None:
+    screen = console()
+    screen.print(literal(f"bayop-agent {status.version} at {address}, mode {status.mode}"))
+    if status.lease is None:
+        screen.print("No lease: nobody may write.")
+    else:
+        ends = f"it ends in {status.lease_ends_s:.0f} s unless it is renewed"
+        screen.print(literal(f"Lease: {status.lease.holder}, for {_ago(status.lease.age_s)}; {ends}."))
+    if not status.held:
+        screen.print("Nothing is held: the machine has its own settings.")
+    else:
+        _show_held(status)
+    if status.damage is not None:
+        screen.print(literal(f"Nothing is applied any more: {status.damage}."), style="bold red")
+        screen.print("When the machine is right: bayop-agent restore --discard-damaged, on the server")
+
+
+def _show_held(status: Status) -> None:
+    screen = console()
+    if status.applied_by is not None:
+        applied = f"Applied {_ago(status.applied_by.age_s)} ago by {status.applied_by.holder}"
+        screen.print(literal(f"{applied}; kept until bayop restore." if status.kept else f"{applied}."))
+    table = new_table()
+    for column in ("knob", "own value", "asked", "in effect", "state"):
+        table.add_column(column, justify="left" if column in ("knob", "state") else "right", overflow="fold")
+    for held in status.held:
+        values = (_shown(held, value) for value in (held.found, held.requested, held.effective))
+        table.add_row(literal(held.knob), *values, _LOOK[held.state])
+    screen.print(table)
+    for held in status.held:
+        if held.reason is not None:
+            screen.print(literal(f"{held.knob}: {held.reason}"))
+    if not is_sound(status):
+        screen.print("bayop restore puts back what it can; what somebody else has changed stays as it is.")
+
+
+def _shown(held: Held, value: Value | None) -> str:
+    return "unknown" if value is None else format_value(held.knob.partition("@")[0], value)
+
+
+def _ago(age_s: float) -> str:
+    """A time for people, without the digits that mean nothing: `12 s`, `3 min`, `5 h`, `9 d`."""
+    for length_s, unit in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min")):
+        if age_s >= 2 * length_s:
+            return f"{age_s / length_s:.0f} {unit}"
+    return f"{age_s:.0f} s"

@@ -1,0 +1,152 @@
+"""A test of a machine's knobs: every allowed one, in every place, is set to two values, read back and restored."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import isclose
+from time import perf_counter
+
+from bayop.agent.client import AgentClient
+from bayop.agent.lease import Lease
+from bayop.agent.messages import Domain, MachineKnobs
+from bayop.agent.transport import ConflictError, UnreachableError
+from bayop.errors import BayopError, UnsupportedError
+from bayop.space import AUTO, RX_USECS, Steps, Value
+from bayop.target.agent import check_applies, check_restored
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One write.
+
+    Attributes:
+        asked: The value; `auto` for the original one.
+        effective: What was read back; None when the write failed.
+        duration_ms: How long the agent took, with reading back.
+        error: Why it failed.
+    """
+
+    asked: Value
+    effective: Value | None
+    duration_ms: float
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exercised:
+    """One knob in one place.
+
+    Attributes:
+        knob: `nic.rx_usecs@eth0`.
+        found: Its value before.
+        attempts: The two values, or as many as it takes.
+        restored: The write that put it back.
+        calibrated: Whether what is read back passes through a calibration, so that it may differ from what was asked.
+    """
+
+    knob: str
+    found: Value | None
+    attempts: Sequence[Attempt]
+    restored: Attempt
+    calibrated: bool = False
+
+    @property
+    def failure(self) -> str | None:
+        """What did not go as it should; None when all did."""
+        for attempt in (*self.attempts, self.restored):
+            if attempt.error is not None:
+                return attempt.error
+        for attempt in self.attempts:
+            if not (self.calibrated or _is_same(attempt.effective, attempt.asked)):
+                return f"asked for {attempt.asked}, reads {attempt.effective}"
+        if not _is_same(self.restored.effective, self.found):
+            return f"was {self.found}, is {self.restored.effective}"
+        return None
+
+
+def places(machine: MachineKnobs) -> list[tuple[str, Domain, Value | None]]:
+    """Every place that the agent's allow-list has: its name, what may be written there and what is in effect."""
+    return [
+        (f"{knob.id}@{place.at}", place.allowed, place.effective)
+        for knob in machine.knobs
+        for place in knob.places
+        if place.allowed is not None
+    ]
+
+
+def exercise(client: AgentClient, *, holder: str) -> Generator[Exercised]:
+    """Exercises one place after the other. However it ends, the agent restores what it found.
+
+    Args:
+        client: The machine's agent, in mode apply.
+        holder: Who we are, as others read it in the agent's status.
+
+    Raises:
+        UnsupportedError: the agent can't be reached, only looks, or allows no knob of its machine.
+        DriftError: the lease was lost, or the kernel refused an original value at the end.
+    """
+    check_applies(client)
+    allowed = places(client.knobs())
+    if not allowed:
+        raise UnsupportedError(
+            "the allow-list must have a knob to exercise",
+            wrong="the agent allows none of this machine's knobs",
+            place=str(client.address),
+            hint="bayop init writes an agent.toml that allows those of the NIC and the processors",
+        )
+    calibrated = client.calibrated()
+    lease = Lease(client, holder=holder)
+    try:
+        for knob, domain, found in allowed:
+            attempts = [_attempt(client, lease, knob, value) for value in two_values(domain, found)]
+            restored = _attempt(client, lease, knob, AUTO)
+            knob_id, _, at = knob.partition("@")
+            is_calibrated = knob_id == RX_USECS and at.partition("/")[0] in calibrated
+            yield Exercised(knob, found, attempts, restored, is_calibrated)
+    finally:
+        check_restored(lease.release(keep=False))
+
+
+def two_values(domain: Domain, found: Value | None) -> tuple[Value, ...]:
+    """Two values other than the one that was found, away from the ends; fewer where the domain has no more."""
+    if not isinstance(domain, Steps):
+        others = [value for value in domain.options if value != found]
+        return tuple(others[:2] if len(others) > 1 else domain.options[:2])
+    count = int((domain.high - domain.low) / domain.step + 1e-9)
+    values: list[Value] = []
+    # A third and two thirds of the way; where one of them can't be taken, the least that can.
+    for index in chain((count // 3, 2 * count // 3), range(count + 1)):
+        value = domain.low + index * domain.step
+        if value != found and value not in values and domain.holds(value):
+            values.append(value)
+        if len(values) == 2:
+            break
+    return tuple(values)
+
+
+def _is_same(one: Value | None, other: Value | None) -> bool:
+    """Whether two values are equal, but for what a unit's conversion does to the last digit."""
+    if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
+        return one == other
+    return isclose(one, other, rel_tol=1e-9)
+
+
+def _attempt(client: AgentClient, lease: Lease, knob: str, value: Value) -> Attempt:
+    lease.check()
+    started = perf_counter()
+    try:
+        changes = client.apply({knob: value}, lease=lease.token).changes
+    except UnreachableError:
+        raise
+    except BayopError as error:
+        if isinstance(error, ConflictError):
+            lease.check()
+        return Attempt(value, None, _ms_since(started), error.message)
+    effective = next((change.effective for change in changes if change.knob == knob), None)
+    return Attempt(value, effective, _ms_since(started))
+
+
+def _ms_since(started: float) -> float:
+    return 1000.0 * (perf_counter() - started)

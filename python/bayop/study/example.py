@@ -1,0 +1,39 @@
+"""Small studies that come with BayOp, so that everything that reads a study can be tried at once."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from bayop.errors import InputError
+
+PREFIX: Final = "example:"
+"""What the name of an example begins with where a study's file may stand."""
+
+_SUFFIX: Final = ".csv.gz"
+
+
+def example_names() -> tuple[str, ...]:
+    """The examples: `memcached`, `silo`; `examples/README.md` says where each comes from."""
+    return tuple(sorted(file.name.removesuffix(_SUFFIX) for file in _folder().glob(f"*{_SUFFIX}")))
+
+
+def example_file(name: str) -> Path:
+    """The file of an example.
+
+    Raises:
+        InputError: there is no such example.
+    """
+    names = example_names()
+    if name not in names:
+        close = get_close_matches(name, names, n=1)
+        meant = f"did you mean {PREFIX}{close[0]}? " if close else ""
+        listed = ", ".join(PREFIX + name for name in names)
+        raise InputError(wrong=f"there is no example {name!r}", hint=f"{meant}the examples are {listed}")
+    return _folder() / f"{name}{_SUFFIX}"
+
+
+def _folder() -> Path:
+    return Path(str(resources.files("bayop.study") / "examples"))
