@@ -6,20 +6,30 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from bayop import errors
+from bayop.errors import BayopError
 from bayop.live.veth import VethPair
-from bayop.live.veth import missing as missing_for_veth
+from bayop.testing import needs
 from bayop.testing.agents import AgentProcess, Machine
+from bayop.testing.needs import need, require
 from bayop.testing.prometheus import Exporter, Prometheus
 
 # As the command line does: the matrices are small, and threads of two libraries only fight over the cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Nobody's own defaults reach the tests; those of the environment are the tests' own.
+os.environ["XDG_CONFIG_HOME"] = str(Path(tempfile.gettempdir(), f"bayop-tests-{os.getuid()}"))
 
 # A background job of a shell ignores Ctrl-C, and so would the processes that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -32,17 +42,14 @@ settings.load_profile("ci" if "CI" in os.environ else "anew")
 
 pytest.register_assert_rewrite("bayop.testing.latencies", "bayop.testing.optimizers", "bayop.testing.targets")
 
-_SHARED = Path(__file__).resolve().parents[2] / "shared"
+_ROOT = Path(__file__).resolve().parent.parent
+_SHARED = _ROOT.parent / "shared"
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of published data and scoring scripts, beside the repository."""
-    if not _SHARED.is_dir():
-        pytest.fail(
-            f"these tests read the published data in {_SHARED}: put the folder `shared` beside the repository",
-            pytrace=False,
-        )
+    require(_SHARED.is_dir(), "the published data are not in ../shared", "put the folder shared beside this one")
     return _SHARED
 
 
@@ -54,11 +61,11 @@ def data(shared: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def agent_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The real `bayop-agent` with its fault points; BAYOP_AGENT names one that was built before, as by `cargo test`."""
+    """The real `bayop-agent` with its fault points; BAYOP_AGENT_PROGRAM names one that was built before."""
     root = Path(__file__).resolve().parent.parent
     release = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release"
-    built = Path(os.environ.get("BAYOP_AGENT", release / "bayop-agent"))
-    if "BAYOP_AGENT" not in os.environ:
+    built = Path(os.environ.get("BAYOP_AGENT_PROGRAM", release / "bayop-agent"))
+    if "BAYOP_AGENT_PROGRAM" not in os.environ:
         build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "bayop-agent"]
         subprocess.run([*build, "--features", "fault-points"], cwd=root, check=True)
     # A copy: the test of the package builds another one in its place.
@@ -83,7 +90,7 @@ def agent(agent_binary: Path, tmp_path: Path, machine: Machine) -> Iterator[Agen
 @pytest.fixture(scope="session")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """A real Prometheus that scrapes 2000 requests/s: a half within 100 us, 90 % in 200 us, 99 % in 500 us."""
-    require(Prometheus.is_installed(), "prometheus is not installed: apt-get install prometheus")
+    need("prometheus")
     with (
         Exporter((0.5, 0.4, 0.09, 0.01, 0.0), qps=1000.0) as exporter,
         Prometheus(tmp_path_factory.mktemp("prometheus"), target=exporter.address) as server,
@@ -97,21 +104,70 @@ def probe_binary() -> Path:
     root = Path(__file__).resolve().parent.parent
     target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
     binary = Path(os.environ.get("BAYOP_PROBE", target / "release" / "bayop-probe"))
-    require(binary.exists(), "the eBPF probe is not built: make probe")
+    require(binary.exists(), "the eBPF probe is not built", "make probe")
     return binary
 
 
 @pytest.fixture(scope="session")
 def veth_pair() -> Iterator[VethPair]:
     """A memcached behind a device that defers its interrupts, and its clients' namespace."""
-    reason = missing_for_veth() or (None if shutil.which("memcached") else "memcached is not installed")
-    require(reason is None, str(reason))
+    need("namespaces", "memcached")
     with VethPair() as pair:
         pair.memcached()
         yield pair
 
 
-def require(there: bool, reason: str) -> None:  # noqa: FBT001 -- reads as an assertion
-    """Skips a test that this machine can't run, and says why; where everything must run, that is a failure."""
-    if not there:
-        (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)(reason)
+@pytest.fixture(autouse=True)
+def _needs(request: pytest.FixtureRequest) -> None:
+    """Skips a test marked `needs` whose needs are not here."""
+    for marker in request.node.iter_markers("needs"):
+        need(*marker.args)
+
+
+@pytest.fixture(scope="session")
+def ill_said() -> Iterator[list[str]]:
+    """The errors since the list was cleared that don't say what is wrong, or state a rule without "must".
+
+    Only what the sources make is judged. Tests, and libraries that unpickle, make what they like: what they called a
+    rule is left out, also where the sources copy it.
+    """
+    found: list[str] = []
+    foreign: set[str | None] = set()
+    initialise = BayopError.__init__
+
+    def judged(error: BayopError, rule: str | None = None, **parts: Any) -> None:
+        initialise(error, rule, **parts)
+        alone = error.wrong is None and error.value is None
+        if not alone and (rule is None or " must " in f" {rule} "):
+            return
+        frame = _maker(error, sys._getframe(1))
+        file = Path(frame.f_code.co_filename)
+        if not any(file.is_relative_to(_ROOT / folder) for folder in ("python", "lab", "bench")):
+            foreign.add(rule)
+        elif rule not in foreign:
+            found.append(f"{file.relative_to(_ROOT)}:{frame.f_lineno}: {error.message}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BayopError, "__init__", judged)
+        yield found
+
+
+def _maker(error: BayopError, frame: FrameType) -> FrameType:
+    """The frame that asked for the error: neither a constructor of it nor errors.py, which copies."""
+    while frame.f_code.co_filename == errors.__file__ or frame.f_locals.get("self") is error:
+        assert frame.f_back
+        frame = frame.f_back
+    return frame
+
+
+@pytest.fixture(autouse=True)
+def _errors_say_what_is_wrong(ill_said: list[str]) -> Iterator[None]:
+    """Fails the test in which an error was made that does not say what is wrong, or states a rule as a fact."""
+    ill_said.clear()
+    yield
+    assert not ill_said, "errors must say what is wrong, and their rules must:\n" + "\n".join(ill_said)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Leaves to `make` what did not run."""
+    needs.note(report.longrepr[2] for report in terminalreporter.stats.get("skipped", []))

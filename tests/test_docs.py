@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def commands_in(text: str) -> list[list[str]]:
     """The commands of ours in console blocks and in examples, without the prompt."""
     joined = re.sub(r"\\\n\s*", "", text)
     lines = re.findall(r"^ *(?:\$ )?(.*\b(?:bayop|make|bench)\b.*)$", joined, re.MULTILINE)
-    commands = [shlex.split(part, comments=True) for line in lines for part in line.split("&&")]
+    commands = [shlex.split(part, comments=True) for line in lines for part in re.split("&+", line)]
     return [c for c in commands if c and Path(c[0]).name in {"bayop", "make", "python"}]
 
 
@@ -36,15 +37,16 @@ def commands_of(page: Path) -> list[list[str]]:
 
 
 def check(command: list[str]) -> None:
-    program, *arguments = command
+    program, *arguments = command[: command.index(">")] if ">" in command else command
     if program == "make":
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
         assert set(arguments) <= set(targets)
     elif program.endswith("bayop"):
         build_parser(arguments).parse_args(arguments)
+    elif arguments[0] == "-m":
+        assert find_spec(arguments[1])
     else:
-        script = arguments[1].replace(".", "/") if arguments[0] == "-m" else arguments[0].removesuffix(".py")
-        assert (ROOT / f"{script}.py").exists() or (ROOT / script / "__main__.py").exists()
+        assert (ROOT / arguments[0]).exists()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
@@ -23,6 +21,7 @@ from bayop.latency.prometheus import PrometheusQuery
 from bayop.live.veth import SERVER_ADDRESS, VethPair
 from bayop.slo import Slo
 from bayop.testing.latencies import LatencySourceContract
+from bayop.testing.needs import need
 from bayop.testing.prometheus import Prometheus
 
 QUERY = "histogram_quantile($quantile, sum by (le) (rate(request_duration_seconds_bucket[$window])))"
@@ -52,18 +51,20 @@ class TestPrometheus(LatencySourceContract):
         return PrometheusQuery.parse(f"http://127.0.0.1:9?query={QUERY}", slo=Slo(0.99, 500.0))
 
 
+@pytest.mark.alone
 class TestOpenLoopProbe(LatencySourceContract):
     @pytest.fixture(autouse=True)
     def _running(self, idle_memcached: str) -> None:
         self.server = idle_memcached
 
     def make(self) -> LatencySource:
-        return OpenLoopProbe(f"memcached://{self.server} --qps 500")
+        return OpenLoopProbe(f"memcached://{self.server} --qps 500", slo=Slo(0.5, 500.0))
 
     def make_broken(self) -> LatencySource:
-        return OpenLoopProbe("memcached://127.0.0.1:9")
+        return OpenLoopProbe("memcached://127.0.0.1:9", slo=Slo(0.5, 500.0))
 
 
+@pytest.mark.alone
 class TestEbpfProbe(LatencySourceContract):
     @pytest.fixture(autouse=True)
     def _running(self, probe_binary: Path, loaded_pair: VethPair) -> None:
@@ -89,8 +90,7 @@ def loaded_pair(veth_pair: VethPair) -> Iterator[VethPair]:
 @pytest.fixture(scope="module")
 def idle_memcached() -> Iterator[str]:
     """A memcached on a free port of loopback."""
-    if shutil.which("memcached") is None:
-        (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)("memcached is not installed")
+    need("memcached")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import ClassVar
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from bayop.optimize import OPTIMIZERS, make_optimizer
 from bayop.optimize.base import Optimizer, Problem
 from bayop.testing.optimizers import OptimizerContract
-
-needs_ax = pytest.mark.skipif(find_spec("ax") is None, reason="ax-platform is not installed (pip install 'bayop[ax]')")
 
 
 class TestGreyBox(OptimizerContract):
@@ -29,7 +26,7 @@ class TestGrid(OptimizerContract):
         return make_optimizer("grid", problem, seed=seed)
 
 
-@needs_ax
+@pytest.mark.needs("ax")
 @pytest.mark.slow
 class TestAx(OptimizerContract):
     trials: ClassVar[int] = 7
@@ -38,7 +35,7 @@ class TestAx(OptimizerContract):
         return make_optimizer("ax", problem, seed=seed)
 
 
-@needs_ax
+@pytest.mark.needs("ax")
 @pytest.mark.slow
 class TestAxConstrained(OptimizerContract):
     trials: ClassVar[int] = 7

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import require
 
 from bayop.latency.base import Latency, Vantage, Window
 from bayop.live.file import LiveFile
 from bayop.live.rig import Rig
 from bayop.live.search import space_of
-from bayop.live.veth import missing
 from bayop.load.steady import SteadyLoad
 from bayop.slo import Slo
 from bayop.space import Choices, Knob, Range, Space, Steps
@@ -25,6 +23,7 @@ from bayop.target.trial_guard import TrialGuard
 from bayop.target.twin import TwinTarget, load_profile
 from bayop.testing.agents import AgentProcess, Machine
 from bayop.testing.fakes import FakeServer
+from bayop.testing.needs import need
 from bayop.testing.studies import write_study
 from bayop.testing.targets import TargetContract
 
@@ -90,8 +89,7 @@ class FixedLatency:
 @pytest.fixture(scope="class")
 def loaded(agent_binary: Path) -> Iterator[tuple[Rig, SteadyLoad]]:
     """A rig and the load on it; one for all tests, because only the target has a state that they could change."""
-    reason = missing(["memcached"])
-    require(reason is None, reason or "")
+    need("namespaces", "memcached")
     with Rig(agent_binary, qps=2000.0, window_s=0.25) as rig:
         load = LiveFile.read(rig.file).load
         assert load is not None

@@ -88,8 +88,11 @@ def test_nobody_else_does(
 ) -> None:
     with serving(agent_binary, tmp_path, machine, certificates) as agent:
         for more, said in (
-            (credentials(certificates, "stranger"), "the agent accepts our certificate"),
-            (credentials(certificates, "brain", "theirs"), "signed by --agent-ca for this host name"),
+            (credentials(certificates, "stranger"), "the agent refuses our certificate"),
+            (
+                credentials(certificates, "brain", "theirs"),
+                "--agent-ca did not sign the agent's certificate for this host name",
+            ),
         ):
             assert main(["knobs", "--agent", agent.address, *more]) == 4
             captured = capsys.readouterr()
@@ -102,7 +105,7 @@ def test_an_agent_with_another_hosts_name_is_not_believed(
 ) -> None:
     with serving(agent_binary, tmp_path, machine, certificates, "elsewhere") as agent:
         assert main(["knobs", "--agent", agent.address, *credentials(certificates, "brain")]) == 4
-    assert "signed by --agent-ca for this host name" in capsys.readouterr().err
+    assert "--agent-ca did not sign the agent's certificate for this host name" in capsys.readouterr().err
 
 
 def test_files_that_do_not_belong_together_are_refused(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +12,7 @@ import numpy as np
 import pytest
 from bench.load.experiments import exponential_distance, stalled_latency_s, uniform_distance
 
-from bayop.testing.servers import absent
+from bayop.testing.needs import need, program, require
 
 pytestmark = pytest.mark.slow
 
@@ -32,11 +30,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_measures_and_writes_every_experiment(tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        absent("eBPF needs root")
-    for program in ("clang", "memcached"):
-        if shutil.which(program) is None:
-            absent(f"{program} is not installed: tests/install-packages")
+    need("root", "memcached")
+    require(program("clang") is not None, "clang is not installed", "requirements/install-packages probe")
     out = tmp_path / "out"
     briefly = ["--rounds", "1", "--duration", "2", "--shapes", "4x4", "--tries", "1"]
     done = bench(*briefly, "--out", str(out), "--build", str(tmp_path))
@@ -62,7 +57,10 @@ def test_measures_and_writes_every_experiment(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("peers", "said"),
-    [("wrk=/bin/true", "a peer is one of mutilate, memtier, but got 'wrk'"), ("memtier=none", "but got 'none'")],
+    [
+        ("wrk=/bin/true", "there is no peer 'wrk'; there are mutilate, memtier"),
+        ("memtier=none", "there is no program none for memtier"),
+    ],
 )
 def test_refuses_peers_that_are_not_there(peers: str, said: str) -> None:
     done = bench("--peers", peers)

@@ -40,8 +40,8 @@ def test_writes_raw_records_a_summary_and_the_environment(data: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--optimizers", "magic"], "the optimizer is unknown, but got 'magic'"),
-        (["--cells", "netpipe"], "--cells: a cell's name holds this text, but got 'netpipe'"),
+        (["--optimizers", "magic"], "there is no optimizer 'magic' (--optimizers)"),
+        (["--cells", "netpipe"], "no cell's name holds 'netpipe' (--cells)"),
     ],
 )
 def test_refuses_what_is_not_there(data: Path, more: list[str], said: str) -> None:

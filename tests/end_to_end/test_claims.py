@@ -54,8 +54,11 @@ def test_one_claim_can_be_asked_for(data: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--only", "no-such"], "the claim is unknown, but got 'no-such'"),
-        (["--data", "/nonexistent", "--only", "yawn-p99"], "holds the published files, but got 'no yawn_by_rate.csv'"),
+        (["--only", "no-such"], "there is no claim 'no-such' (--only)"),
+        (
+            ["--data", "/nonexistent", "--only", "yawn-p99"],
+            "there is no yawn_by_rate.csv; the folder of measurements must hold",
+        ),
     ],
 )
 def test_a_wrong_call_is_said(arguments: list[str], said: str) -> None:

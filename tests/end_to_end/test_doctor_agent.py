@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import pytest
 
-from bayop.cli import main
+from bayop.cli import doctor, main
 from bayop.study.nic_delay import measure_delays
 from bayop.testing.agents import LEAST_DELAY_US, NIC, AgentProcess, Machine
 
@@ -39,9 +39,33 @@ def calibrate(agent: AgentProcess, *more: str) -> int:
 def test_the_agent_examines_its_machine(agent_binary: Path, tmp_path: Path, capsys: Capture) -> None:
     with serving(agent_binary, tmp_path) as (agent, _):
         code = main(["doctor", "--agent", agent.address, "--json"])
-    findings = {f["check"]: f for f in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert findings["power meter"]["status"] == "ok"
-    assert code == (4 if any(f["status"] == "blocker" for f in findings.values()) else 0)
+    *lines, verdict = map(json.loads, capsys.readouterr().out.splitlines())
+    assert {f["check"]: f for f in lines}["power meter"]["status"] == "ok"
+    assert (code, verdict["live"]) == (0, True)
+    tune, _ = verdict["verbs"]
+    assert (tune["verb"], tune["can"]) == ("tune", True)
+    assert tune["remarks"] == ["it searches nic.rx_usecs and power.cap_w", "this machine has no cpu.freq_mhz"]
+
+
+def test_an_agent_that_only_looks_lets_nothing_live_run(agent_binary: Path, tmp_path: Path, capsys: Capture) -> None:
+    with serving(agent_binary, tmp_path, mode="observe", allow={}) as (agent, _):
+        assert main(["doctor", "--agent", agent.address]) == 4
+    said = " ".join(capsys.readouterr().out.split())
+    assert "tune can't: the agent is in mode observe" in said
+    assert "the agent allows none of this machine's knobs" in said
+
+
+def test_this_machine_s_agent_is_asked_where_one_answers(
+    agent_binary: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(agent_binary, tmp_path) as (agent, _):
+        monkeypatch.setattr(doctor, "SOCKET", agent.address)
+        assert main(["doctor", "--json"]) == 0
+    *lines, verdict = map(json.loads, capsys.readouterr().out.splitlines())
+    findings = {finding["check"]: finding for finding in lines}
+    assert findings["agent"]["found"] == f"{agent.address}, mode apply"
+    assert "powercap" in findings["power meter"]["found"], "the recorded machine's, not ours"
+    assert verdict["verbs"][0]["can"]
 
 
 def test_a_calibration_finds_what_the_driver_hides_and_the_agent_uses_it(
@@ -85,9 +109,9 @@ def test_whoever_stops_listening_early_leaves_the_nic_as_it_was(agent_binary: Pa
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--device", "eth7"], "the machine has this NIC, but got 'eth7'"),
-        (["--values", "2000"], "--values: eth0 takes 0us to 1000us"),
-        (["--send", "nowhere.invalid:9"], "--send: the receiver has an address"),
+        (["--device", "eth7"], "the machine has no NIC eth7"),
+        (["--values", "2000"], "eth0 must be set to 0us to 1ms"),
+        (["--send", "nowhere.invalid:9"], "nowhere.invalid has no address (--send)"),
     ],
 )
 def test_bad_usage(agent_binary: Path, tmp_path: Path, capsys: Capture, more: list[str], said: str) -> None:
@@ -96,7 +120,7 @@ def test_bad_usage(agent_binary: Path, tmp_path: Path, capsys: Capture, more: li
         assert calibrate(agent, *more) == 2
         assert machine.read(NIC) == found
     captured = capsys.readouterr()
-    assert captured.out == ""
+    assert [json.loads(line)["event"] for line in captured.out.splitlines()] == ["error"]
     assert said in captured.err
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import require
 
 from bayop.errors import InputError
 from bayop.interrupts import log as log_module
@@ -18,6 +16,7 @@ from bayop.interrupts.cluster import summarise_on_cluster
 from bayop.interrupts.log import Log, open_log
 from bayop.interrupts.query import summarise
 from bayop.testing.interrupt_logs import drawn_lines, state_of, write_lines
+from bayop.testing.needs import need
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
 
@@ -27,7 +26,7 @@ PIECE_BYTES = 2**17
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A head that runs no tasks, and two nodes that do."""
-    require(find_spec("ray") is not None, "Ray is not installed: pip install 'bayop[ray]'")
+    need("ray")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         utils: Any = import_module("ray.cluster_utils")
@@ -77,4 +76,4 @@ def test_a_damaged_log_is_refused_with_its_line(cluster: Any, tmp_path: Path, mo
     path = write_lines(tmp_path / "log", lines)
     with pytest.raises(InputError) as caught:
         summarise_on_cluster([open_log(path)], cluster.address, lambda: None)
-    assert caught.value.message.startswith(f"{path}, line 8001: a record of this log has 14 fields")
+    assert f"a record of this log must have 14 fields ({path}, line 8001" in caught.value.message

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import require
 
 from bayop.agent.lease import TTL_S
 from bayop.live.record import LiveRecord
-from bayop.live.rig import DEFERRAL, TIMEOUT, Rig
-from bayop.live.veth import missing
+from bayop.live.rig import Rig
+from bayop.target.agent_space import DEFERRAL, TIMEOUT
+from bayop.testing.needs import need
 from bayop.testing.patience import eventually
 
 pytestmark = pytest.mark.slow
@@ -28,8 +28,7 @@ DEFAULT = (0, 0)
 
 @pytest.fixture
 def rig(agent_binary: Path) -> Iterator[Rig]:
-    reason = missing(["memcached"])
-    require(reason is None, reason or "")
+    need("namespaces", "memcached")
     with Rig(agent_binary, qps=3000.0, window_s=0.5) as rig:
         yield rig
 
@@ -78,13 +77,15 @@ def live(agent_binary: Path, folder: Path, *more: str) -> list[str]:
 
 
 def test_latency_follows_the_deferral_and_the_report_shows_it(agent_binary: Path, tmp_path: Path) -> None:
-    require(missing(["memcached"]) is None, missing(["memcached"]) or "")
+    need("namespaces", "memcached")
     words = live(agent_binary, tmp_path, "--timeouts", "0,400", "--max-trials", "2")
     run = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
     assert run.returncode == 0, run.stderr
     events: list[dict[str, Any]] = [json.loads(line) for line in run.stdout.splitlines()]
     stages = [event["event"] for event in events]
-    assert stages == ["start", *["sweep"] * 6, *["search"] * 2, *["again"] * 6, "data", "result"]
+    again = stages.count("again")
+    assert stages == ["start", *["sweep"] * 6, *["search"] * 2, *["again"] * again, "data", "result"]
+    assert again >= 4, "default and winner are measured in turns, until the saving is known well enough"
     assert events[0]["estimated"] == ["energy_j", "power_w"]
     swept = {(e["setting"][TIMEOUT], e["setting"][DEFERRAL]): e["measured"] for e in events if e["event"] == "sweep"}
     for polls in (1, 2, 4):
@@ -102,7 +103,7 @@ def test_latency_follows_the_deferral_and_the_report_shows_it(agent_binary: Path
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_whatever_ends_it_takes_everything_down(agent_binary: Path, tmp_path: Path, number: signal.Signals) -> None:
-    require(missing(["memcached"]) is None, missing(["memcached"]) or "")
+    need("namespaces", "memcached")
     with subprocess.Popen(
         live(agent_binary, tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
@@ -125,7 +126,7 @@ def test_a_load_generator_that_dies_ends_the_search(rig: Rig, tuning: subprocess
     os.kill(generator_of(tuning), signal.SIGKILL)
     _, errors = tuning.communicate(timeout=30)
     assert tuning.returncode == 1
-    assert "the load generator runs until the search has ended, but got 'signal SIGKILL'" in errors
+    assert "the load generator ended before the search: signal SIGKILL" in errors
     assert rig.deferral() == DEFAULT
 
 

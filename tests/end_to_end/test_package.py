@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import re
 import shutil
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from bayop.testing.needs import need, program, require
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
@@ -36,11 +37,6 @@ OTHERS = (
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the first run builds the agent and downloads a Debian
-
-
-def require(there: bool, reason: str) -> None:  # noqa: FBT001 -- reads as an assertion
-    if not there:
-        (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)(reason)
 
 
 class Machine:
@@ -102,7 +98,7 @@ class Machine:
 
 @pytest.fixture(scope="module")
 def package() -> Path:
-    require(shutil.which("dh") is not None, "there is no debhelper, which makes the package: apt-get install debhelper")
+    require(shutil.which("dh") is not None, "debhelper is not installed", "requirements/install-packages package")
     subprocess.run(["make", "deb"], cwd=ROOT, check=True)
     architecture = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True)
     return BUILD / f"bayop-agent_{VERSION}_{architecture.stdout.strip()}.deb"
@@ -112,12 +108,9 @@ def package() -> Path:
 def clean_root() -> Path:
     """A minimal Debian of this machine's release, made once."""
     release = platform.freedesktop_os_release()
-    require(release["ID"] == "debian", "the package is tried on the Debian that it was built on")
-    require(os.geteuid() == 0, "only root can make and boot a clean root")
-    require(
-        shutil.which("debootstrap") is not None,
-        "there is no debootstrap, which makes a clean root: apt-get install debootstrap",
-    )
+    require(release["ID"] == "debian", "the package is tried on the Debian that it was built on", "a Debian")
+    need("root")
+    require(program("debootstrap") is not None, "debootstrap is not installed", "requirements/install-packages package")
     root = BUILD / "clean-root" / "+".join([release["VERSION_CODENAME"], *IN_THE_ROOT])
     if not root.exists():
         unfinished = root.with_name("unfinished")

@@ -99,13 +99,13 @@ def test_the_source_adds_the_wait_that_the_setting_makes(probe_binary: Path, vet
     assert modelled.quantities["p90_us"] > 300
     # Requests that the client wrote together while packets waited count as one.
     assert 0 < modelled.quantities["qps"] < 2600
-    with pytest.raises(InputError, match="what clients see, but got 'server'"):
+    with pytest.raises(InputError, match="cannot use 'server': a search must be fed with what clients see"):
         source.measure(Window({}, 0.5), sleep=time.sleep)
 
 
 def test_a_window_without_requests_is_refused(probe_binary: Path, veth_pair: VethPair) -> None:
     source = EbpfProbe(f"{probe_binary} --port 9 --netns {veth_pair.server.path} --rx-usecs 10")
-    with pytest.raises(InputError, match="enough requests, but got 0") as caught:
+    with pytest.raises(InputError, match="the window had too few requests \\(0\\)") as caught:
         source.measure(Window({}, 0.2), sleep=time.sleep)
     assert "--port" in str(caught.value.hint)
 
@@ -125,9 +125,9 @@ def probe(binary: Path, *arguments: str, **how: Any) -> subprocess.CompletedProc
         (["--port", "1", "--rx-usecs", "nan"], 2, "a number from 0 to"),
         (["--port", "1", "--rx-usecs", "3", "--wait", "lo"], 2, "cannot be used with"),
         (["--port", "1", "--defer-hard-irqs", "3"], 2, "--gro-flush-timeout-us"),
-        (["--port", "1", "--cgroup", "/etc"], 2, 'unified hierarchy (version 2), but got "/etc"'),
-        (["--port", "1", "--netns", "/nonexistent"], 2, "network namespace can be entered"),
-        (["--port", "1", "--wait", "no0"], 2, "the device exists"),
+        (["--port", "1", "--cgroup", "/etc"], 2, "cannot use '/etc': the cgroup must be a folder of"),
+        (["--port", "1", "--netns", "/nonexistent"], 2, "cannot enter the network namespace /nonexistent"),
+        (["--port", "1", "--wait", "no0"], 2, "cannot use device no0 of"),
     ],
 )
 @pytest.mark.usefixtures("veth_pair")

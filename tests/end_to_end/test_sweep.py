@@ -140,7 +140,7 @@ def test_a_whole_sweep_is_not_run_again_and_another_plan_is_refused(tmp_path: Pa
     assert [event["event"] for event in again] == ["start", "result"]
     other = sweep(*arguments, "--seed", "1")
     assert other.returncode == 2
-    assert "a file has the trials of one sweep" in other.stderr
+    assert "the file has trials of another sweep" in other.stderr
     assert "choose another --out" in other.stderr
     assert (tmp_path / "sweep.csv").read_bytes() == table
     assert [path.name for path in tmp_path.iterdir()] == ["sweep.csv"]
@@ -158,7 +158,7 @@ def test_a_journal_of_another_plan_is_refused_and_kept(tmp_path: Path) -> None:
     kept = lines_of(tmp_path / "sweep.csv.journal")
     other = sweep(*SMALL, "--no-default", "--out", str(out))
     assert other.returncode == 2
-    assert "a file has the trials of one sweep" in other.stderr
+    assert "the file has trials of another sweep" in other.stderr
     assert lines_of(tmp_path / "sweep.csv.journal") == kept
 
 

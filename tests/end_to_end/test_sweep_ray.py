@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from bayop.testing.needs import need
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SWEEP = [sys.executable, "-m", "bayop", "sweep"]
@@ -38,7 +40,7 @@ class TwoNodes:
         self._cluster.remove_node(self._second, allow_graceful=False)
 
     def end(self) -> None:
-        self._cluster.shutdown()  # type: ignore[no-untyped-call]
+        self._cluster.shutdown()
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def cluster(folder: Path) -> Iterator[TwoNodes]:
-    pytest.importorskip("ray")
+    need("ray")
     nodes = TwoNodes()
     yield nodes
     nodes.end()
@@ -129,7 +131,7 @@ def test_a_driver_that_dies_goes_on_from_its_journal(cluster: TwoNodes, tmp_path
 
 
 def test_a_cluster_that_is_not_there_is_said_so(folder: Path, tmp_path: Path) -> None:
-    pytest.importorskip("ray")
+    need("ray")
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1", "nonsense"):
         words = [*SWEEP, *SMALL, "--ray", address, "--out", str(tmp_path / "sweep.csv")]
         run = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)

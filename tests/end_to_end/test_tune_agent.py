@@ -27,7 +27,8 @@ CLIENTS = """
 import json, os, time
 setting, window_s = json.loads(os.environ["BAYOP_SETTING"]), float(os.environ["BAYOP_WINDOW_S"])
 time.sleep(window_s)
-cap_w = setting.get("power.cap_w", 120)
+cap_w = setting.get("power.cap_w", "auto")
+cap_w = 120 if cap_w == "auto" else cap_w
 print(json.dumps({"vantage": "client", "p99_us": 100 * (120 / cap_w) ** 2, "qps": 5000}))
 """
 
@@ -37,7 +38,7 @@ def command(agent: AgentProcess, *more: str, latency: str = CLIENTS) -> list[str
     return [
         sys.executable, "-m", "bayop", "tune", "--target", f"agent:{agent.address}", "--latency", clients, "--only",
         "power.cap_w", "--range", "power.cap_w=60:120:5", "--slo", "p99<200us", "--window", "200ms", "--settle", "50ms",
-        "--json", *more,
+        "--json", *(() if "--confirm" in more else ("--no-confirm",)), *more,
     ]  # fmt: skip
 
 
@@ -91,14 +92,58 @@ def test_keep_leaves_the_result_applied_until_a_restore(agent: AgentProcess, mac
     assert (run.returncode, result["held"]) == (0, True)
     assert machine.cap_w == cap_of(result)
     assert machine.cap_w < 120
-    assert agent.client.restore().restored == ("power.cap_w@intel-rapl:0/0",)
+    undo = str(result["undo"])
+    assert undo == f"bayop restore --agent {agent.address}"
+    assert subprocess.run([sys.executable, "-m", *shlex.split(undo)], check=False, capture_output=True).returncode == 0
     assert machine.read(CAP) == FOUND
+
+
+def test_a_saving_is_measured_in_turns_with_the_default_and_kept(agent: AgentProcess, machine: Machine) -> None:
+    run = tune(agent, "--keep", "--confirm", "6")
+    *_, pair, result = events(run.stdout)
+    assert (run.returncode, result["held"]) == (0, True)
+    assert (pair["event"], pair["pair"]) == ("pair", 6)
+    saving = result["saving"]
+    assert isinstance(saving, dict)
+    assert (saving["pairs"], saving["significant"], saving["verdict"]) == (6, True, "saves")
+    assert saving["low_w"] <= saving["power_w"] <= saving["high_w"]
+    assert saving["power_w"] == pytest.approx(120.0 - machine.cap_w, abs=8.0)
+    agent.client.restore()
+
+
+def test_what_saves_nothing_is_not_kept(agent: AgentProcess, machine: Machine) -> None:
+    """The lower the cap, the more latency: by more than what it saves of the power."""
+    words = [w for w in command(agent, "--keep", "--confirm", "6") if w != "--json"]
+    more = ["--range", "power.cap_w=60:80:5", "--slo", "p99<1ms", "--objective", "edp", "--max-trials", "2"]
+    words = [w for w in words if w not in ("--range", "power.cap_w=60:120:5", "--slo", "p99<200us")]
+    run = subprocess.run([*words, *more], capture_output=True, text=True, timeout=90, check=False)
+    assert run.returncode == 1, run.stderr
+    assert "Not kept: power.cap_w 80W" in run.stdout
+    assert "No significant saving: it costs" in run.stdout
+    assert machine.read(CAP) == FOUND
+    assert agent.client.status().held == ()
+
+
+def test_people_are_told_how_to_take_back_what_stays(agent: AgentProcess) -> None:
+    words = [word for word in command(agent, "--keep", "--max-trials", "2") if word != "--json"]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=90, check=False)
+    assert f"bayop restore --agent {agent.address}" in " ".join(run.stdout.split())
 
 
 def test_the_search_is_told_what_is_in_effect_and_can_go_back_to_it(agent: AgentProcess, machine: Machine) -> None:
     agent.client.store_calibration("eth0", [(10.0, 20.5), (100.0, 101.5)])
     words = [w for w in command(agent) if w not in ("--only", "power.cap_w", "--range", "power.cap_w=60:120:5")]
-    more = ["--range", "nic.rx_usecs=10:100:90", "--optimizer", "grid", "--max-trials", "2", "--keep"]
+    more = [
+        "--only",
+        "nic.rx_usecs",
+        "--range",
+        "nic.rx_usecs=10:100:90",
+        "--optimizer",
+        "grid",
+        "--max-trials",
+        "2",
+        "--keep",
+    ]
     run = subprocess.run([*words, *more], capture_output=True, text=True, timeout=90, check=False)
     assert run.returncode == 0, run.stderr
     _, *trials, result = events(run.stdout)
@@ -147,8 +192,8 @@ def test_an_agent_that_only_looks_says_how_to_let_it_apply(
 ) -> None:
     with AgentProcess(agent_binary, tmp_path, machine.root, mode=mode) as agent:
         run = tune(agent)
-        assert (run.returncode, run.stdout) == (4, "")
-        assert f"the agent applies settings, but got 'mode {mode}'" in run.stderr
+        assert (run.returncode, json.loads(run.stdout)["event"]) == (4, "error")
+        assert f"the agent is in mode {mode}; the agent must be in mode apply" in run.stderr
         assert 'mode = "apply" in /etc/bayop/agent.toml' in run.stderr
         assert tune(agent, "--dry-run").returncode == 0
     assert machine.read(CAP) == FOUND
@@ -184,7 +229,7 @@ def test_sigterm_restores_the_machine_at_once(agent: AgentProcess, machine: Mach
         assert machine.cap_w < 120
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)
-    assert (process.returncode, errors) == (128 + signal.SIGTERM, "")
+    assert (process.returncode, errors) == (128 + signal.SIGTERM, "the machine's own settings are back\n")
     assert machine.read(CAP) == FOUND
     assert "reason=release" in agent.log(), "by the brain, not by the end of its lease"
     assert "lease_expired" not in agent.log()
@@ -204,7 +249,7 @@ def test_a_lost_connection_ends_the_search_and_the_next_start_restores(agent: Ag
         assert machine.cap_w < 120
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 3
-    assert "the agent grants its lease until the work is done" in errors
+    assert "the agent ended the lease before the work was done" in errors
     assert "hint: nothing stays applied: the agent restores the machine when the lease ends" in errors
     assert "Traceback" not in errors
     agent.start()
@@ -243,17 +288,17 @@ def test_a_second_brain_is_told_who_holds_the_machine(agent: AgentProcess) -> No
 @pytest.mark.parametrize(
     ("latency", "said"),
     [
-        ("print('fast')", "prints one JSON object and nothing else"),
+        ("print('fast')", "one JSON object"),
         ('print(\'{"vantage": "server", "p99_us": 3, "qps": 1}\')', "fed with what clients see"),
         ("import sys; sys.exit('no clients')", "hint: no clients"),
-        ('print(\'{"vantage": "client", "p99_us": 3}\')', "--load: the offered load is known"),
+        ('print(\'{"vantage": "client", "p99_us": 3}\')', "the offered load is not known"),
     ],
 )
 def test_a_latency_that_is_none_ends_the_search_before_anything_is_applied(
     agent: AgentProcess, latency: str, said: str
 ) -> None:
     run = tune(agent, latency=latency)
-    assert (run.returncode, run.stdout) == (2, "")
+    assert (run.returncode, json.loads(run.stdout)["event"]) == (2, "error")
     assert said in run.stderr
     assert len(run.stderr.splitlines()) <= 2
     assert "lease_granted" not in agent.log()
@@ -271,23 +316,31 @@ def test_a_latency_that_fails_later_restores_the_machine(agent: AgentProcess, ma
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [
-        (["--range", "nic.rx_usecs=0:10"], 2, "range of nic.rx_usecs: a range is of a knob that is searched"),
-        (["--range", "power.cap_w=60:80:5"], 2, "--range: a knob has one range, but got 'power.cap_w, power.cap_w'"),
+        (["--range", "nic.rx_usecs=0:10"], 2, "a range must be of a knob that is searched"),
+        (
+            ["--range", "power.cap_w=60:80:5"],
+            2,
+            "a knob must have one range (--range)",
+        ),
         (
             ["--only", "power.cap"],
             2,
-            "--only: the knob is unknown, but got 'power.cap'\nhint: did you mean power.cap_w?",
+            "there is no knob 'power.cap' (--only)\nhint: did you mean power.cap_w?",
         ),
-        (["--only", "power.cap_w"], 2, "--only: a search has each knob once"),
-        (["--slo", "p90<200us"], 2, "the target measures what the SLO names, but got 'p90_us'"),
-        (["--objective", "p50_us"], 2, "the target measures what the objective names"),
-        (["--os", "linux"], 2, "--os: only a study has this flag"),
-        (["--agent-ca", "ca.pem"], 2, "mutual TLS takes all of"),
-        (["--target", "agent:unix:/nowhere"], 4, "an agent listens at its address"),
-        (["--target", "agent:http://web1"], 2, "--target: an agent is reached over TCP only with mutual TLS"),
+        (["--only", "power.cap_w"], 2, "a search must have each knob once (--only)"),
+        (["--slo", "p90<200us"], 2, "the target does not measure p90_us, which the SLO names"),
+        (["--objective", "p50_us"], 2, "the target does not measure p50_us, which the objective names"),
+        (["--os", "linux"], 2, "--os is for a study, and the target is agent"),
+        (["--agent-ca", "ca.pem"], 2, "--agent-cert is missing; mutual TLS must have"),
+        (["--target", "agent:unix:/nowhere"], 4, "no agent listens there (unix:/nowhere)"),
+        (
+            ["--target", "agent:http://web1"],
+            2,
+            "an agent must be reached over TCP with mutual TLS, as https (--target)",
+        ),
         (["--window", "2"], 0, ""),
-        (["--window", "2h"], 2, "--window: a time lies between 1ms and 1h"),
-        (["--window", "2W"], 2, "--window: a time is expected here"),
+        (["--window", "2h"], 2, "cannot use '2h': a time must lie between 1ms and 1h (--window)"),
+        (["--window", "2W"], 2, "cannot use '2W': it must be a time (--window)"),
     ],
 )
 def test_bad_usage(agent: AgentProcess, machine: Machine, more: list[str], code: int, said: str) -> None:

@@ -101,7 +101,10 @@ numbers = st.one_of(st.integers(0, 99).map(str), st.floats(0.01, 99).map(lambda 
 def test_arithmetic_is_that_of_python(text: str) -> None:
     expression = read_or_refuse(lambda: Expression.parse(text))
     if isinstance(expression, InputError):
-        assert expression.rule in {"an objective names at least one measured quantity", "a divisor is not zero"}
+        assert expression.rule in {
+            "an objective must name at least one measured quantity",
+            "a divisor must not be zero",
+        }
         return
     utilization = np.float64(0.5)
     with np.errstate(all="ignore"):

@@ -68,30 +68,30 @@ def test_arithmetic_without_an_answer_is_not_finite_and_silent(text: str) -> Non
 @pytest.mark.parametrize(
     ("text", "column", "rule"),
     [
-        ("power_w / (-0)", 9, "a divisor is not zero"),
-        ("power_w +", 10, "a number, a quantity or '(' is expected"),
-        ("", 1, "a number, a quantity or '(' is expected"),
-        ("(power_w", 9, "')' is expected"),
-        ("power_w power_w", 9, "an operator is expected before 'power_w'"),
-        ("power_w  $ 2", 10, "this character has no meaning in an objective"),
+        ("power_w / (-0)", 9, "a divisor must not be zero"),
+        ("power_w +", 10, "there must be a number, a quantity or '(' here"),
+        ("", 1, "there must be a number, a quantity or '(' here"),
+        ("(power_w", 9, "there must be a ')' here"),
+        ("power_w power_w", 9, "there must be an operator before 'power_w'"),
+        ("power_w  $ 2", 10, "every character must have a meaning in an objective"),
         ("power_w + p99_us", 9, "the two sides of '+' must have the same dimension"),
         ("power_w + 1", 9, "the two sides of '+' must have the same dimension"),
-        ("max(power_w, 3us)", 1, "the arguments of max have the wrong dimension"),
-        ("log(power_w)", 1, "the arguments of log have the wrong dimension"),
-        ("2 ^ utilization", 3, "an exponent is a plain number"),
-        ("power_w ^ 2us", 9, "an exponent is a plain number"),
-        ("power_w * watts", 11, "the quantity is unknown"),
-        ("power_w * 3parsecs", 11, "the unit is unknown"),
-        ("power_w * 1e999", 11, "a number is finite"),
-        ("max(power_w)", 1, "max takes 2 arguments"),
-        ("sqrt(power_w, power_w)", 1, "sqrt takes 1 argument"),
-        ("round(power_w)", 1, "the function is unknown"),
+        ("max(power_w, 3us)", 1, "the arguments of max must have the right dimension"),
+        ("log(power_w)", 1, "the arguments of log must have the right dimension"),
+        ("2 ^ utilization", 3, "an exponent must be a plain number"),
+        ("power_w ^ 2us", 9, "an exponent must be a plain number"),
+        ("power_w * watts", 11, "there is no quantity 'watts'"),
+        ("power_w * 3parsecs", 11, "there is no unit 'parsecs'"),
+        ("power_w * 1e999", 11, "a number must be finite"),
+        ("max(power_w)", 1, "max must have 2 arguments"),
+        ("sqrt(power_w, power_w)", 1, "sqrt must have 1 argument"),
+        ("round(power_w)", 1, "there is no function 'round'"),
     ],
 )
 def test_an_error_names_the_column(text: str, column: int, rule: str) -> None:
     with pytest.raises(InputError) as caught:
         Expression.parse(text)
-    assert caught.value.rule == rule
+    assert (caught.value.wrong or caught.value.rule) == rule
     assert caught.value.place == f"objective, column {column}"
 
 
@@ -136,7 +136,7 @@ def test_an_objective_that_measures_nothing_is_refused(text: str) -> None:
 
 
 def test_deep_nesting_and_endless_sums_are_refused_before_they_exhaust_the_stack() -> None:
-    with pytest.raises(InputError, match="nests at most 40 parentheses"):
+    with pytest.raises(InputError, match="must nest at most 40 parentheses"):
         Expression.parse("(" * 90 + "power_w" + ")" * 90)
     with pytest.raises(InputError, match="at most 200 words and signs"):
         Expression.parse("+".join(["power_w"] * 5000))

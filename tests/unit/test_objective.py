@@ -50,13 +50,13 @@ def test_a_quantity_is_an_objective_even_without_a_unit_in_its_name() -> None:
 
 
 def test_a_mistyped_name_lists_the_names() -> None:
-    with pytest.raises(InputError, match="an objective is a name or an expression, but got 'pwoer'") as caught:
+    with pytest.raises(InputError, match="cannot use 'pwoer': an objective must be a name or an expression") as caught:
         Objective.parse("pwoer", SLO)
     assert all(name in str(caught.value.hint) for name in OBJECTIVES)
 
 
 def test_a_missing_quantity_is_named() -> None:
-    with pytest.raises(InputError, match="the target measures no energy_j"):
+    with pytest.raises(InputError, match="the target does not measure energy_j"):
         Objective.parse("edp", SLO).of(Measurement({"p99_us": 3.0}))
 
 

@@ -33,7 +33,7 @@ def test_reads_a_quantile_and_a_limit(text: str, quantile: float, limit_us: floa
 def test_refuses_what_is_no_slo(text: str) -> None:
     with pytest.raises(InputError) as caught:
         Slo.parse(text)
-    assert caught.value.rule == "an SLO is a latency quantile and a limit"
+    assert caught.value.rule == "an SLO must be a latency quantile and a limit"
     assert caught.value.value == text
     assert "p99<500us" in str(caught.value.hint)
 
@@ -41,21 +41,21 @@ def test_refuses_what_is_no_slo(text: str) -> None:
 def test_refuses_a_limit_without_a_unit() -> None:
     with pytest.raises(InputError) as caught:
         Slo.parse("p99<500")
-    assert "needs a time as its limit" in str(caught.value)
-    assert "the unit is missing" in str(caught.value)
+    assert "must have a time as its limit" in str(caught.value)
+    assert "a quantity must have a unit" in str(caught.value)
     assert "p99<500us" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("text", ["p99<5W", "p99<fast", "p99<nanus", "p99<5parsecs"])
 def test_refuses_a_limit_that_is_no_time(text: str) -> None:
-    with pytest.raises(InputError, match="needs a time as its limit") as caught:
+    with pytest.raises(InputError, match="must have a time as its limit") as caught:
         Slo.parse(text)
     assert text in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["p99<0us", "p99<-5us"])
 def test_refuses_a_limit_that_is_not_positive(text: str) -> None:
-    with pytest.raises(InputError, match="an SLO's limit is a positive time"):
+    with pytest.raises(InputError, match="an SLO's limit must be a positive time"):
         Slo.parse(text)
 
 
@@ -66,7 +66,7 @@ def test_refuses_p0() -> None:
 
 def test_refuses_a_quantile_that_would_be_read_from_another_column() -> None:
     # p9.9 would be spelled p99_us.
-    with pytest.raises(InputError, match="below p10 is a whole number"):
+    with pytest.raises(InputError, match="below p10 must be a whole number"):
         Slo.parse("p9.9<5us")
 
 

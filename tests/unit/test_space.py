@@ -38,13 +38,13 @@ def test_steps_include_both_ends_and_stay_round() -> None:
     ("low", "high", "step"), [(3, 2, 1), (1, 2, 0), (1, 2, -1), (1, math.inf, 1), (math.nan, 2, 1), (1, 2, math.nan)]
 )
 def test_refuses_steps_that_lead_nowhere(low: float, high: float, step: float) -> None:
-    with pytest.raises(InputError, match="a domain has low <= high and a positive step"):
+    with pytest.raises(InputError, match="a domain must have low <= high and a positive step"):
         Steps(low, high, step)
 
 
 @pytest.mark.parametrize("options", [(), (1, 1), ("a", "a")])
 def test_refuses_choices_that_are_none(options: tuple[Value, ...]) -> None:
-    with pytest.raises(InputError, match="a domain lists at least one value, each once"):
+    with pytest.raises(InputError, match="a domain must list at least one value, each once"):
         Choices(options)
 
 
@@ -72,15 +72,15 @@ def test_reads_a_value_with_or_without_its_unit(knob: Knob, text: str, value: Va
 @pytest.mark.parametrize(
     ("knob", "text", "rule", "hint"),
     [
-        (DELAY, "5us", "nic.rx_usecs takes 2us to 10us in steps of 2us, or auto", "the nearest value is 4us"),
-        (DELAY, "400us", "nic.rx_usecs takes 2us to 10us in steps of 2us, or auto", "the nearest value is 10us"),
-        (DELAY, "1e300", "nic.rx_usecs takes 2us to 10us in steps of 2us, or auto", "the nearest value is 10us"),
-        (FREQ, "auto", "cpu.freq_mhz takes one of 1300MHz, 2100MHz, 2900MHz", None),
-        (FREQ, "2.2GHz", "cpu.freq_mhz takes one of 1300MHz, 2100MHz, 2900MHz", "the nearest value is 2100MHz"),
-        (FREQ, "50us", "a frequency is expected here", "write it in MHz"),
-        (DELAY, "fast", "a quantity is a number and a unit such as 50us", None),
-        (GOVERNOR, "ladder", "idle.governor takes one of menu, teo", None),
-        (GOVERNOR, "3", "idle.governor takes one of menu, teo", None),
+        (DELAY, "5us", "nic.rx_usecs must be 2us to 10us in steps of 2us, or auto", "the nearest value is 4us"),
+        (DELAY, "400us", "nic.rx_usecs must be 2us to 10us in steps of 2us, or auto", "the nearest value is 10us"),
+        (DELAY, "1e300", "nic.rx_usecs must be 2us to 10us in steps of 2us, or auto", "the nearest value is 10us"),
+        (FREQ, "auto", "cpu.freq_mhz must be one of 1300MHz, 2100MHz, 2900MHz", None),
+        (FREQ, "2.2GHz", "cpu.freq_mhz must be one of 1300MHz, 2100MHz, 2900MHz", "the nearest value is 2100MHz"),
+        (FREQ, "50us", "it must be a frequency", "write it in MHz"),
+        (DELAY, "fast", "a quantity must be a number and a unit such as 50us", None),
+        (GOVERNOR, "ladder", "idle.governor must be one of menu, teo", None),
+        (GOVERNOR, "3", "idle.governor must be one of menu, teo", None),
     ],
 )
 def test_refuses_a_value_outside_the_domain(knob: Knob, text: str, rule: str, hint: str | None) -> None:
@@ -103,7 +103,7 @@ def test_a_checked_setting_has_the_order_and_the_spelling_of_the_space() -> None
 
 
 def test_a_mistyped_knob_gets_a_suggestion() -> None:
-    with pytest.raises(InputError, match=r"the knob is unknown here, but got 'nic\.rx_usec'") as caught:
+    with pytest.raises(InputError, match=r"there is no knob 'nic\.rx_usec' here") as caught:
         SPACE.check({"nic.rx_usec": 4, FREQ_MHZ: 2100})
     assert caught.value.hint == "did you mean nic.rx_usecs?"
 
@@ -115,14 +115,14 @@ def test_a_foreign_knob_gets_the_list() -> None:
 
 
 def test_a_missing_knob_is_named() -> None:
-    with pytest.raises(InputError, match="a setting has a value for every knob") as caught:
+    with pytest.raises(InputError, match="a setting must have a value for every knob") as caught:
         SPACE.check({RX_USECS: 4})
     assert caught.value.hint == "add cpu.freq_mhz"
 
 
 @pytest.mark.parametrize("knobs", [(), (DELAY, DELAY)])
 def test_a_space_has_knobs_each_once(knobs: tuple[Knob, ...]) -> None:
-    with pytest.raises(InputError, match="a space has at least one knob, each once"):
+    with pytest.raises(InputError, match="a space must have at least one knob, each once"):
         Space(knobs)
 
 
@@ -149,13 +149,13 @@ def test_a_search_of_one_knob_leaves_the_other_alone() -> None:
 
 
 def test_a_knob_that_can_not_be_left_alone_is_named() -> None:
-    with pytest.raises(InputError, match=r"leaves cpu\.freq_mhz to the operating system") as caught:
+    with pytest.raises(InputError, match=r"would leave cpu\.freq_mhz to the operating system") as caught:
         SPACE.only([RX_USECS])
     assert caught.value.place == FREQ_MHZ
 
 
 def test_a_search_of_an_unknown_knob_is_refused() -> None:
-    with pytest.raises(InputError, match="the knob is unknown here"):
+    with pytest.raises(InputError, match=r"there is no knob 'nic\.rx_frames' here"):
         SPACE.only(["nic.rx_frames"])
 
 
@@ -206,11 +206,11 @@ def test_a_range_of_listed_numbers_takes_some_of_them() -> None:
     ],
 )
 def test_a_range_that_does_not_fit_says_what_would(knob_id: str, chosen: Range) -> None:
-    with pytest.raises(InputError, match=f"{knob_id} takes ") as caught:
+    with pytest.raises(InputError, match=f"{knob_id} must be ") as caught:
         SPACE.within({knob_id: chosen})
     assert str(chosen) in caught.value.message
 
 
 def test_a_range_of_a_knob_that_is_not_searched_is_refused() -> None:
-    with pytest.raises(InputError, match="a range is of a knob that is searched"):
+    with pytest.raises(InputError, match="a range must be of a knob that is searched"):
         SPACE.within({"power.cap_w": Range(1, 2)})

@@ -19,6 +19,14 @@ from bayop.units import base_value, convert, dimension_of, format_quantity, pars
         ("1e3mW", "W", 1.0),
         ("600kqps", "qps", 600_000.0),
         ("600000", "qps", 600_000.0),
+        ("600krps", "qps", 600_000.0),
+        ("600Kqps", "qps", 600_000.0),
+        ("600 KQPS", "qps", 600_000.0),
+        ("600k/s", "qps", 600_000.0),
+        ("600000/s", "qps", 600_000.0),
+        ("600k", "qps", 600_000.0),
+        ("600K", "qps", 600_000.0),
+        ("0.6M", "qps", 600_000.0),
         ("1h", "s", 3600.0),
         ("1Wh", "J", 3600.0),
         (".5", "us", 0.5),
@@ -33,36 +41,36 @@ def test_reads_what_people_type(text: str, to: str, value: float) -> None:
 def test_refuses_what_is_no_quantity(text: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_quantity(text, "us")
-    assert caught.value.rule == "a quantity is a number and a unit such as 50us"
+    assert caught.value.rule == "a quantity must be a number and a unit such as 50us"
     assert caught.value.value == text
 
 
 @pytest.mark.parametrize("text", ["1e999us", "1e308h"])
 def test_refuses_a_number_beyond_all_measure(text: str) -> None:
-    with pytest.raises(InputError, match=f"a quantity is finite, but got '{text}'"):
+    with pytest.raises(InputError, match=f"cannot use '{text}': a quantity must be finite"):
         parse_quantity(text, "us")
 
 
 def test_refuses_an_unknown_unit_and_lists_the_known_ones() -> None:
-    with pytest.raises(InputError, match="the unit is unknown, but got 'k'") as caught:
-        parse_quantity("600k", "qps")
+    with pytest.raises(InputError, match="there is no unit 'kg'") as caught:
+        parse_quantity("600kg", "qps")
     assert "kqps" in str(caught.value.hint)
 
 
 def test_refuses_a_unit_of_another_dimension() -> None:
-    with pytest.raises(InputError, match="a time is expected here, but got '5W'") as caught:
+    with pytest.raises(InputError, match="cannot use '5W': it must be a time") as caught:
         parse_quantity("5W", "us")
     assert caught.value.hint == "write it in us"
 
 
 def test_refuses_a_bare_number_where_a_guess_would_be_dangerous() -> None:
-    with pytest.raises(InputError, match="the unit is missing, but got '500'") as caught:
+    with pytest.raises(InputError, match="cannot use '500': a quantity must have a unit") as caught:
         parse_quantity("500", "us", unit_required=True)
     assert caught.value.hint == "write it out, for example 500us"
 
 
 def test_units_are_spelled_exactly() -> None:
-    with pytest.raises(InputError, match="the unit is unknown"):
+    with pytest.raises(InputError, match="there is no unit"):
         parse_quantity("50MS", "us")
 
 
@@ -98,5 +106,44 @@ def test_a_unit_has_a_dimension_and_a_size() -> None:
 def test_formats_without_trailing_zeros() -> None:
     assert format_quantity(500.0, "us") == "500us"
     assert format_quantity(0.5, "us") == "0.5us"
+    assert format_quantity(0.0, "us") == "0us"
     assert format_quantity(1e-06, "W") == "0.000001W"
     assert format_quantity(-3e12, "Hz") == "-3000000000000Hz"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (3_000_000, "us", "3s"),
+        (1500, "us", "1.5ms"),
+        (1000, "us", "1ms"),
+        (1022, "us", "1022us"),
+        (400, "us", "400us"),
+        (0.05, "us", "50ns"),
+        (0.25, "s", "250ms"),
+        (-4000, "us", "-4ms"),
+        (3600, "s", "3600s"),
+        (2, "h", "2h"),
+    ],
+)
+def test_a_time_comes_in_the_unit_in_which_it_is_shortest(value: float, unit: str, text: str) -> None:
+    assert format_quantity(value, unit) == text
+    assert parse_quantity(text, unit) == value
+
+
+def test_digits_that_nobody_reads_are_left_out() -> None:
+    assert format_quantity(116.23, "us", 3) == "116us"
+    assert format_quantity(12_345.6, "us", 3) == "12.3ms"
+    assert format_quantity(2_999_600.0, "us", 3) == "3s"
+
+
+def test_a_multiple_alone_is_a_load_and_nothing_else() -> None:
+    for unit in ("us", "W", "MHz"):
+        with pytest.raises(InputError, match="there is no unit"):
+            parse_quantity("600k", unit)
+
+
+def test_the_hint_lists_units_of_what_is_asked_for() -> None:
+    with pytest.raises(InputError) as caught:
+        parse_quantity("5fortnights", "s")
+    assert caught.value.hint == "known units of time: ns, us, µs, ms, s, min, h"

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import require
 from tests.end_to_end.lab.lab_agent import LabAgent, snapshot
 
+from bayop.testing.needs import require
 from lab import Files, Machine, missing
 from lab.agent import Access, add_agent
 
@@ -41,7 +41,7 @@ def new_machine(files: Files) -> Machine:
 def require_lab() -> None:
     """Skips the test where the lab can't run, or fails it where nothing may be skipped."""
     reason = missing()
-    require(reason is None, f"{reason}: run lab/install-packages")
+    require(reason is None, str(reason), "lab/install-packages")
 
 
 @pytest.fixture(scope="session")

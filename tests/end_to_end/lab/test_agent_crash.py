@@ -39,7 +39,9 @@ PREAMBLE = START + LIFE
 @pytest.fixture
 def found(machine: Machine, agent: LabAgent) -> list[str]:
     """The machine as it is without an agent, which can be told to die."""
-    assert agent.status()["version"].endswith("+fault-points"), "BAYOP_AGENT was built with --features fault-points"
+    assert agent.status()["version"].endswith("+fault-points"), (
+        "BAYOP_AGENT_PROGRAM was built with --features fault-points"
+    )
     agent.end()
     return snapshot(machine)
 

@@ -12,6 +12,8 @@ from tests.end_to_end.lab.lab_agent import LabAgent, snapshot, until_link
 
 from lab import Machine
 
+pytestmark = pytest.mark.slow
+
 
 def doctor(agent: LabAgent, *more: str) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, "-m", "bayop", "doctor", "--agent", agent.address, *agent.flags, "--json", *more]

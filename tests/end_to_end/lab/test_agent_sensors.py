@@ -14,6 +14,8 @@ from tests.end_to_end.lab.test_powercap import CPUS, WINDOW_S, busy_cpus
 from lab import Machine
 from lab.power_law import CpuLoad, ZonePowers, meter_power_w, zone_powers
 
+pytestmark = pytest.mark.slow
+
 ZONES = ("package-0", "package-0/core", "package-0/dram", "psys")  # in the order of ZonePowers
 
 

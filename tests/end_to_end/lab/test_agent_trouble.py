@@ -6,11 +6,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from tests.end_to_end.lab.lab_agent import JOURNAL, LabAgent, snapshot, until_link
 from tests.end_to_end.lab.test_server import rx_usecs
 
 from bayop.testing.patience import eventually
 from lab import Machine
+
+pytestmark = pytest.mark.slow
 
 CAP = "power.cap_w@intel-rapl:0/0"
 LIMIT = "/sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw"
@@ -62,8 +65,9 @@ def test_a_driver_s_refusal_takes_the_whole_setting_back(machine: Machine, agent
     lease = agent.post("/v1/lease", {"holder": "test", "ttl_s": 60})["lease"]
     # The driver takes 10 W at least, which powercap does not tell: the frequency is written before it is refused.
     error = agent.apply(lease, {FREQ: 1300, CAP: 5})["error"]
-    assert (error["kind"], error["place"]) == ("unsupported", LIMIT)
-    assert "No data available" in error["rule"]
+    assert (error["kind"], error["place"]) == ("unsupported", CAP)
+    assert LIMIT in error["wrong"]
+    assert "no data available" in error["wrong"]
     assert snapshot(machine) == found
     assert states(agent) == {}
 
@@ -73,13 +77,13 @@ def test_a_full_disk_means_nothing_is_written_and_restoring_needs_no_room(machin
     lease = agent.post("/v1/lease", {"holder": "test", "ttl_s": 600})["lease"]
     with full_disk(machine):
         error = agent.apply(lease, SETTING)["error"]
-        assert "No space left" in error["rule"], error
+        assert "no space left" in error["wrong"], error
         assert snapshot(machine) == found
         assert states(agent) == {}
     assert "error" not in agent.apply(lease, SETTING)
     held = snapshot(machine)
     with full_disk(machine):
-        assert "No space left" in agent.apply(lease, {CAP: 40})["error"]["rule"]
+        assert "no space left" in agent.apply(lease, {CAP: 40})["error"]["wrong"]
         assert snapshot(machine) == held
         assert sorted(agent.post("/v1/release", {"lease": lease})["restored"]) == sorted(SETTING)
         assert snapshot(machine) == found

@@ -27,6 +27,8 @@ CONFIGURATION = "/etc/bayop/agent.toml"
 # What the clients see: packets wait for their interrupt, and a request takes so many cycles.
 LATENCY = """
 import json, os, sys, time
+
+pytestmark = pytest.mark.slow
 setting, window_s = json.loads(os.environ["BAYOP_SETTING"]), float(os.environ["BAYOP_WINDOW_S"])
 time.sleep(window_s)
 rx_usecs, freq_mhz = setting.get("nic.rx_usecs", 3), setting.get("cpu.freq_mhz", 2900)

@@ -14,6 +14,8 @@ from lab import Machine
 from lab.errors import CommandError
 from lab.power_law import CpuLoad, ZonePowers, zone_powers
 
+pytestmark = pytest.mark.slow
+
 POWERCAP = "/sys/class/powercap"
 PACKAGE = f"{POWERCAP}/intel-rapl:0"
 ZONES = ["intel-rapl:0", "intel-rapl:0:0", "intel-rapl:0:1", "intel-rapl:1"]  # in the order of ZonePowers

@@ -15,6 +15,8 @@ from tests.end_to_end.lab.memcached_load import send_load
 from lab import Machine
 from lab.power_law import meter_power_w
 
+pytestmark = pytest.mark.slow
+
 P_STATES_MHZ = [1300, 1500, 1700, 1900, 2100, 2300, 2500, 2700, 2900]
 LOAD_PER_S = 2500
 POLICIES = [f"/sys/devices/system/cpu/cpufreq/policy{cpu}" for cpu in range(2)]

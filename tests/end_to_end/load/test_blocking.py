@@ -1,26 +1,28 @@
-"""Sleeping between events saves the processor, also while the server is the one that lags."""
+"""Sleeping between events leaves the processor to others, also while the server is the one that lags."""
 
 from __future__ import annotations
 
-import os
+import resource
 import subprocess
+
+import pytest
 
 from bayop.testing.servers import LOAD
 
+pytestmark = pytest.mark.alone
 
-def processor_s(*arguments: str) -> float:
-    """What a run of `bayop load` takes, with the processes that it starts."""
-    before = os.times()
+
+def sleeps(*arguments: str) -> int:
+    """How often the processes of a run of `bayop load` gave up the processor by themselves."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([*LOAD, *arguments], capture_output=True, timeout=60, check=True)
-    after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before.ru_nvcsw
 
 
 def test_it_sleeps_while_a_lagging_server_works(memcached: str) -> None:
     common = ["-s", memcached, "--closed-loop", "-c", "16"]
-    start_s = processor_s(*common, "--loadonly")
+    subprocess.run([*LOAD, *common, "--loadonly"], capture_output=True, timeout=60, check=True)
     peak = [*common, "-d", "128", "-w", "0s", "-t", "2s", "--noload"]
-    polling_s = processor_s(*peak) - start_s
-    blocking_s = processor_s(*peak, "--blocking") - start_s
-    # It sends as much; measured: 0.3 to 0.4.
-    assert blocking_s < 0.75 * polling_s
+    # Counted, not timed: a busy machine takes the processor from one that polls, which then seems to save it.
+    # Measured: about 120 and 2000 to 3500, also with sixteen others in the queue of two cores.
+    assert sleeps(*peak, "--blocking") > 5 * sleeps(*peak)

@@ -10,6 +10,8 @@ import pytest
 
 from bayop.testing.servers import load, result_of, scripted
 
+pytestmark = pytest.mark.alone
+
 BRIEF = ["-q", "2kqps", "-t", "1s", "-w", "0.2s", "-c", "4", "-r", "500", "--json"]
 
 

@@ -10,7 +10,9 @@ from bayop.errors import InputError
     ("text", "address"),
     [
         (SOCKET, UnixAddress("/run/bayop/agent.sock")),
+        (f"agent:{SOCKET}", UnixAddress("/run/bayop/agent.sock")),
         ("https://web1", HttpsAddress("web1", PORT)),
+        ("agent:https://web1", HttpsAddress("web1", PORT)),
         ("https://web1.example:443/", HttpsAddress("web1.example", 443)),
         ("https://[fe80::1]:9617", HttpsAddress("fe80::1", 9617)),
     ],
@@ -32,5 +34,5 @@ def test_anything_else_is_refused(text: str) -> None:
 
 
 def test_tcp_without_tls_is_refused_with_the_reason() -> None:
-    with pytest.raises(InputError, match="only with mutual TLS"):
+    with pytest.raises(InputError, match="an agent must be reached over TCP with mutual TLS, as https"):
         parse_address("http://web1:9617")

@@ -10,7 +10,8 @@ from bayop.space import Choices, Steps
 
 
 def test_a_place_tells_what_it_takes_and_why_it_is_silent() -> None:
-    error = {"rule": "the file can be read", "place": "/sys/x", "value": None, "hint": None, "kind": "unsupported"}
+    parts = {"rule": None, "value": None, "hint": None, "kind": "unsupported"}
+    error = {"wrong": "no driver has it", "place": "/sys/x", **parts}
     reserved = [{"low": 1, "high": 9, "meaning": "the driver moderates adaptively"}]
     steps = {"steps": {"low": 0, "high": 1000, "step": 1, "reserved": reserved}}
     places = [
@@ -24,12 +25,12 @@ def test_a_place_tells_what_it_takes_and_why_it_is_silent() -> None:
     machine = messages.decode("/v1/knobs", messages.knobs, answer)
     first, second = machine.knobs[0].places
     assert (first.domain, first.allowed, first.effective) == (Steps(0, 1000, 1, ((1, 9),)), None, 3)
-    assert (second.allowed, second.error) == (Choices((1, 2)), "the file can be read (/sys/x)")
-    assert machine.missing == {"power.cap_w": "the file can be read (/sys/x)", "cpu.epp": "the file can be read"}
+    assert (second.allowed, second.error) == (Choices((1, 2)), "no driver has it (/sys/x)")
+    assert machine.missing == {"power.cap_w": "no driver has it (/sys/x)", "cpu.epp": "no driver has it"}
 
 
 @pytest.mark.parametrize("answer", [None, [], {}, {"knobs": 3, "missing": []}, {"knobs": [{}], "missing": []}])
 def test_another_versions_answer_is_refused_and_not_guessed_at(answer: object) -> None:
-    with pytest.raises(UnsupportedError, match="shape") as caught:
+    with pytest.raises(UnsupportedError, match="cannot read the agent's answer to /v1/knobs") as caught:
         messages.decode("/v1/knobs", messages.knobs, answer)
     assert "same version" in str(caught.value.hint)

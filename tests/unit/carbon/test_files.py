@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.errors import says
 
 from bayop.carbon.files import read_stacks
 from bayop.errors import InputError
@@ -51,18 +52,18 @@ def test_a_reused_machine_needs_no_embodied_carbon(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("cpu = 15.1", "cpus = 15.1", "stack.toml:9: the key is known"),
-        ("[network]", "[net]", "stack.toml:12: the key is known"),
-        ('app = "memcached"', 'ap = "memcached"', "stack.toml:2: the key is known"),
+        ("cpu = 15.1", "cpus = 15.1", "stack.toml:9: there is no key 'cpus'"),
+        ("[network]", "[net]", "stack.toml:12: there is no key 'net'"),
+        ('app = "memcached"', 'ap = "memcached"', "stack.toml:2: there is no key 'ap'"),
         ("cpu = 15.1", "cpu = -1", "stack.toml:9"),
         ("cpu = 15.1", "cpu = nan", "stack.toml:9"),
-        ('"236.8W"', "236.8", "stack.toml:6: a text is expected"),
+        ('"236.8W"', "236.8", "stack.toml:6: it must be a text"),
         ('"236.8W"', '"236.8"', "stack.toml:6"),
-        ('"236.8W"', '"0W"', "stack.toml:6: a number above 0"),
+        ('"236.8W"', '"0W"', "stack.toml:6: it must be a number above 0"),
         ('"236.8W"', '"236.8J"', "stack.toml:6"),
-        ('qps = "1.6Mqps"', "", "a stack has work.qps"),
-        ('name = "new server"', "", "a stack has name"),
-        ("[embodied_kg]\ncpu = 15.1\ndram = 172.5", "", "has embodied_kg"),
+        ('qps = "1.6Mqps"', "", "the stack has no work.qps"),
+        ('name = "new server"', "", "the stack has no name"),
+        ("[embodied_kg]\ncpu = 15.1\ndram = 172.5", "", "embodied_kg is missing"),
         ("[work]", "[work", "TOML"),
     ],
 )
@@ -70,7 +71,7 @@ def test_refuses_a_wrong_description(tmp_path: Path, before: str, after: str, sa
     assert before in GOOD
     with pytest.raises(InputError) as error:
         read_stacks(described(tmp_path, GOOD.replace(before, after)))
-    assert said in error.value.message
+    assert says(error.value, said)
 
 
 def test_reads_the_published_rows(data: Path) -> None:
@@ -85,8 +86,8 @@ def test_reads_the_published_rows(data: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("peak_qps", "peak", "no peak_qps"),
-        (",800000,", ",many,", "systor_cci.csv:2, peak_qps: a number is expected"),
+        ("peak_qps", "peak", "there is no column peak_qps"),
+        (",800000,", ",many,", "systor_cci.csv:2, peak_qps: it must be a number"),
         (",800000,", ",nan,", "systor_cci.csv:2, peak_qps"),
         (",800000,", ",-1,", "systor_cci.csv:2, peak_qps"),
         (",800000,", ",0,", "systor_cci.csv:2, peak_qps"),
@@ -97,10 +98,14 @@ def test_refuses_a_wrong_table(data: Path, tmp_path: Path, before: str, after: s
     path.write_text((data / "systor_cci.csv").read_text(encoding="utf-8").replace(before, after, 1), encoding="utf-8")
     with pytest.raises(InputError) as error:
         read_stacks(path)
-    assert said in error.value.message
+    assert says(error.value, said)
 
 
 def test_refuses_other_files(tmp_path: Path) -> None:
-    for name, said in (("stack.json", ".toml or a .csv"), ("none.toml", "can be read"), ("none.csv", "can be read")):
+    for name, said in (
+        ("stack.json", ".toml or a .csv"),
+        ("none.toml", r"cannot read .*none\.toml: no such file"),
+        ("none.csv", r"cannot read .*none\.csv: no such file"),
+    ):
         with pytest.raises(InputError, match=said):
             read_stacks(tmp_path / name)

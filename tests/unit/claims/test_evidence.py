@@ -19,7 +19,7 @@ def test_a_file_that_is_not_there_is_named_with_its_folder(evidence: Evidence, t
     with pytest.raises(InputError) as caught:
         evidence.table("elsewhere.csv")
     assert caught.value.message == (
-        f"{tmp_path}: the folder of measurements holds the published files, but got 'no elsewhere.csv'"
+        f"there is no elsewhere.csv; the folder of measurements must hold the published files ({tmp_path})"
     )
     assert caught.value.hint == "say --data FOLDER"
 

@@ -38,7 +38,7 @@ def test_the_file_that_is_missing_is_named() -> None:
 
 
 def test_credentials_without_an_agent_are_a_mistake() -> None:
-    with pytest.raises(InputError, match="--agent-ca: only an agent has this flag"):
+    with pytest.raises(InputError, match=r"--agent-ca is for an agent, and none is named"):
         agent_flags.check_needs_agent(parse("--agent-ca", "ca.pem"))
     assert parse("--agent-ca", "ca.pem").agent_ca == Path("ca.pem")
 

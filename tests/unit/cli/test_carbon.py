@@ -51,12 +51,12 @@ def test_writes_figures(published: str, tmp_path: Path) -> None:
     ("flags", "said"),
     [
         (["--grid", "dirty"], "--grid"),
-        (["--grid", "9999"], "lies between"),
-        (["--grid", "0"], "emits something"),
+        (["--grid", "9999"], "cannot use 9999.0: a grid's carbon intensity must lie between 0 and 5000 g CO2e/kWh"),
+        (["--grid", "0"], "the carbon intensity is 0 in every hour; a grid must emit something, in some hour at least"),
         (["--lifetime", "5"], "--lifetime"),
-        (["--lifetime", "0y"], "up to 50 years"),
+        (["--lifetime", "0y"], "cannot use '0y': a lifetime must be positive and at most 50 years (--lifetime)"),
         (["--grid", "35", "--grid-series", "x.csv"], "not allowed with"),
-        (["--grid-series", "none.csv"], "can be read"),
+        (["--grid-series", "none.csv"], "cannot read none.csv: no such file"),
     ],
 )
 def test_refuses_with_one_error(
@@ -71,4 +71,7 @@ def test_refuses_with_one_error(
 
 def test_refuses_two_stacks_of_one_name(published: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["carbon", published, published]) == 2
-    assert "names of their own" in capsys.readouterr().err
+    assert (
+        "cannot use 'linux on node1': the stacks of an application must have different names (memcached)"
+        in capsys.readouterr().err
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,59 @@ import pytest
 from bayop import _core
 from bayop.agent.messages import Finding
 from bayop.cli import doctor, main
+from bayop.live import veth
+from bayop.machine.verdict import OFFLINE, Ability
+
+MACHINES = Path(__file__).resolve().parents[2] / "machines"
 
 
 def test_the_exit_code_says_whether_something_blocks(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["doctor", "--json"])
-    findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    *findings, verdict = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {finding["event"] for finding in findings} == {"finding"}
     assert {"kernel", "agent"} <= {finding["check"] for finding in findings}
-    assert code == (4 if any(finding["status"] == "blocker" for finding in findings) else 0)
+    assert verdict["event"] == "verdict"
+    can = {verb["verb"]: verb["can"] for verb in verdict["verbs"]}
+    assert set(can) == {"tune", "live", OFFLINE}
+    assert can[OFFLINE]
+    assert verdict["live"] == (can["tune"] or can["live"])
+    assert code == (0 if verdict["live"] else 4)
+
+
+def test_a_machine_where_nothing_live_can_run_says_why_and_exits_with_4(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doctor, "SOCKET", f"unix:{tmp_path}/agent.sock")
+    monkeypatch.setattr(veth, "missing", lambda _: "network namespaces need root")
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["doctor"]) == 4
+    printed = capsys.readouterr().out
+    assert re.search(rf"tune can't: .*{tmp_path}/agent.sock", printed)
+    assert "live can't: network namespaces need root." in printed
+    assert f"{OFFLINE} can: on models and recorded measurements." in printed
+    assert "Nothing can run here yet that needs a real machine." in printed
+
+
+def test_a_recorded_machine_is_judged_by_itself(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    tree = MACHINES / "intel-acpi-cpufreq.tree"
+    assert main(["doctor", "--root", str(tree), "--json"]) == 0
+    *findings, verdict = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {f["check"]: f["status"] for f in findings}["power meter"] == "ok"
+    assert [verb["verb"] for verb in verdict["verbs"]] == ["tune", OFFLINE]
+    assert main(["doctor", "--root", str(tmp_path)]) == 4, "an empty folder is no Linux"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--root", "nowhere.tree"], "cannot read nowhere.tree: no such file"),
+        (["--root", __file__], f"cannot unpack {__file__}"),
+        (["--root", ".", "--agent", "unix:/a"], "both --agent and --root"),
+    ],
+)
+def test_what_is_no_recorded_machine_is_refused(capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
+    assert main(["doctor", *more]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_people_get_every_check_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,19 +73,20 @@ def test_people_get_every_check_with_what_to_do(capsys: pytest.CaptureFixture[st
         Finding("power meter", "missing", "none", "nothing measures", "give [power.model] in agent.toml"),
         Finding("knobs", "blocker", "none", "there is nothing to tune", None),
     ]
-    doctor._show(findings)
+    tune = Ability("tune", ("no agent [answers]",))
+    doctor._show(findings, [tune, Ability("live", (), ("a remark",))])
     printed = " ".join(capsys.readouterr().out.split())
-    for text in ("6.18", "stop it", "give [power.model]", "there is nothing to tune", "until this is solved: knobs."):
+    for text in ("6.18", "stop it", "give [power.model]", "there is nothing to tune"):
         assert text in printed
     assert "reason of kernel" not in printed
-    doctor._show(findings[:3])
-    assert "Nothing keeps BayOp from working here." in capsys.readouterr().out
+    assert "tune can't: no agent [answers]. live can: a remark." in printed
+    assert "Nothing can run here" not in printed
 
 
 def test_a_narrow_terminal_loses_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     file = "/sys/devices/system/cpu/cpu0/cpuidle/state1/disable"
-    doctor._show([Finding("knob napi.irq_suspend_timeout_us", "missing", file, "", None)])
+    doctor._show([Finding("knob napi.irq_suspend_timeout_us", "missing", file, "", None)], [])
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 60
     assert "…" not in "".join(lines)
@@ -54,18 +102,18 @@ def test_a_recorded_machine_can_be_examined(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--device", "eth0"], "--device: only a calibration has this flag"),
-        (["--packets-per-s", "5"], "--packets-per-s: only a calibration has this flag"),
+        (["--device", "eth0"], "--device is for a calibration, and none is asked for"),
+        (["--packets-per-s", "5"], "--packets-per-s is for a calibration, and none is asked for"),
         (["--calibrate", "cpu"], "invalid choice: 'cpu'"),
-        (["--calibrate", "nic"], "--calibrate: a calibration needs --agent"),
-        (["--calibrate", "nic", "--agent", "unix:/a"], "--calibrate: a calibration needs --device"),
-        (["--values", "fast"], "--values: a quantity is a number and a unit"),
-        (["--send", "web1"], "--send: a receiver is HOST:PORT"),
-        (["--send", "web1:0"], "--send: a receiver is HOST:PORT"),
-        (["--packets-per-s", "0"], "--packets-per-s: a whole number from 1"),
+        (["--calibrate", "nic"], "--agent is missing; a calibration must have --agent (--calibrate)"),
+        (["--calibrate", "nic", "--agent", "unix:/a"], "--device is missing"),
+        (["--values", "fast"], "cannot use 'fast': a quantity must be a number and a unit"),
+        (["--send", "web1"], "cannot use 'web1': a receiver must be HOST:PORT (--send)"),
+        (["--send", "web1:0"], "cannot use 'web1:0': a receiver must be HOST:PORT (--send)"),
+        (["--packets-per-s", "0"], "cannot use '0': it must be a whole number from 1"),
         (
             ["--calibrate", "nic", "--agent", "unix:/a", "--device", "eth0", "--packets-per-s", "5"],
-            "--packets-per-s: datagrams are sent somewhere",
+            "--send is missing; a rate must come with a receiver",
         ),
     ],
 )

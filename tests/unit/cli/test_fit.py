@@ -9,6 +9,7 @@ from tests.unit.model.synthetic import TRUTH, published_cells, study_of
 
 from bayop.cli import main
 from bayop.study.table import write_study
+from bayop.testing.needs import need
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_prints_tables_and_writes_figures(data: Path, tmp_path: Path, capsys: py
 
 
 def test_adam_and_least_squares_print_the_same(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("torch")
+    need("torch")
     values = []
     for method in ("adam", "least-squares"):
         argv = ["fit", str(study), "--load", "200kqps", "--model", "published", "--method", method, "--json"]
@@ -62,9 +63,9 @@ def test_adam_and_least_squares_print_the_same(study: Path, capsys: pytest.Captu
     ("flags", "said"),
     [
         (["--method", "adam", "--model", "grey-box"], "--method"),
-        (["--os", "plan9"], "operating system"),
-        (["--load", "1qps"], "this load"),
-        (["--min-delay=-5us"], "not negative"),
+        (["--os", "plan9"], "the study has no trials of plan9 (--os)"),
+        (["--load", "1qps"], "the study has no trials at 1 requests/s (--load)"),
+        (["--min-delay=-5us"], "cannot use '-5us': a delay must not be negative (--min-delay)"),
         (["--min-delay", "1s"], "that meet p99<500us"),
         (["--slo", "p50<1ms"], "p50_us"),
     ],

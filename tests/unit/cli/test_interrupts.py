@@ -79,14 +79,18 @@ def test_convert_says_what_it_did(data: Path, tmp_path: Path, capsys: pytest.Cap
 def test_bad_usage_and_bad_logs(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = str(data / DEFAULT)
     bad = write_lines(tmp_path / "bad", [*LINES[:3], "1 2"])
-    refused(["show", str(bad)], capsys, f"{bad}, line 4: a record of this log has 16 fields, but got \"2 in '1 2'\"")
-    refused(["show", good, "nowhere"], capsys, "the log can be read, but got 'nowhere'")
-    refused(["show", good, "--tsc-mhz", "2900"], capsys, "only intlog's text needs to be told")
-    refused(["show", good, "--tsc-mhz", "0"], capsys, "--tsc-mhz: it lies between 1 and 100000 MHz")
-    refused(["show", good, "--energy-unit-uj", "nan"], capsys, "--energy-unit-uj: it lies between")
-    refused(["show", good, "--energy-unit-uj", "x"], capsys, "--energy-unit-uj: a number of uJ is expected")
-    refused(["show", good, "--out", str(bad / "x")], capsys, "the report's folder can be written")
-    refused(["convert", good, "--out", "x.csv"], capsys, "--out: the result is a file .parquet")
+    refused(
+        ["show", str(bad)],
+        capsys,
+        f"cannot use \"2 in '1 2'\": a record of this log must have 16 fields ({bad}, line 4)",
+    )
+    refused(["show", good, "nowhere"], capsys, "cannot read nowhere: no such file")
+    refused(["show", good, "--tsc-mhz", "2900"], capsys, "rates of a machine must go with intlog's text")
+    refused(["show", good, "--tsc-mhz", "0"], capsys, "it must lie between 1 and 100000 MHz (--tsc-mhz)")
+    refused(["show", good, "--energy-unit-uj", "nan"], capsys, "cannot use 'nan': it must lie between")
+    refused(["show", good, "--energy-unit-uj", "x"], capsys, "it must be a number of uJ (--energy-unit-uj)")
+    refused(["show", good, "--out", str(bad / "x")], capsys, "cannot write")
+    refused(["convert", good, "--out", "x.csv"], capsys, "the result must be a .parquet file (--out)")
 
 
 def test_without_ray_the_way_to_get_it_is_named(

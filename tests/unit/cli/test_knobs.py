@@ -24,7 +24,8 @@ def test_people_get_a_table_with_every_knob(capsys: pytest.CaptureFixture[str]) 
 
 def test_programs_get_the_whole_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["knobs", "--json"]) == 0
-    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == _core.knob_catalogue()
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert printed == [{"event": "knob", **entry} for entry in _core.knob_catalogue()]
 
 
 def test_the_page_says_everything_that_the_catalogue_says() -> None:
@@ -70,17 +71,20 @@ def test_what_is_allowed_is_said_in_short(allowed: Steps | None, said: str) -> N
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--markdown", "--json"], "--markdown: the reference page is about the catalogue alone"),
-        (["--agent-ca", "x"], "--agent-ca: only an agent has this flag"),
-        (["--agent", "web1"], "--agent: an agent's address is a Unix socket or an https host, but got 'web1'"),
-        (["--agent", "https://web1"], "an https agent is reached with mutual TLS"),
-        (["--agent", "https://web1", "--agent-ca", "x"], "mutual TLS takes all of"),
-        (["--agent", "unix:/nowhere"], "unix:/nowhere: an agent listens at its address"),
+        (["--markdown", "--json"], "--markdown and --agent were both given"),
+        (["--agent-ca", "x"], "--agent-ca is for an agent, and none is named"),
+        (["--agent", "web1"], "cannot use 'web1': an agent's address must be a Unix socket or an https host (--agent)"),
+        (["--agent", "https://web1"], "an https agent must be reached with mutual TLS"),
+        (
+            ["--agent", "https://web1", "--agent-ca", "x"],
+            "--agent-cert is missing; mutual TLS must have --agent-cert, --agent-key and --agent-ca",
+        ),
+        (["--agent", "unix:/nowhere"], "no agent listens there (unix:/nowhere)"),
     ],
 )
 def test_bad_usage(capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
     assert main(["knobs", *more]) == (4 if "nowhere" in more[-1] else 2)
     captured = capsys.readouterr()
-    assert captured.out == ""
+    assert not captured.out or json.loads(captured.out)["event"] == "error"
     assert said in captured.err
     assert captured.err.splitlines()[1:] == [] or captured.err.splitlines()[1].startswith("hint: ")

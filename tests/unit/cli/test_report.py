@@ -28,7 +28,7 @@ def test_json_has_fronts_best_settings_and_savings(
     best = next(e for e in events if e["event"] == "best")
     assert best["setting"].keys() == {"nic.rx_usecs", "cpu.freq_mhz"}
     saving = [e for e in events if e["event"] == "saving"][-1]
-    assert saving["under"] == "p99<1000us"
+    assert saving["under"] == "p99<1ms"
     assert saving["savings"]["power_w"]["value"] == pytest.approx(1 - best["power_w"] / _default_power(), abs=1e-5)
     assert Path(events[-1]["report"]).exists()
 

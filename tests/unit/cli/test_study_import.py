@@ -77,14 +77,18 @@ def test_bad_input_is_one_clear_error_and_nothing_is_written(
     out = tmp_path / "study.csv"
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert f"{empty}: a folder of raw logs holds a run" in refused(capsys, empty, "--out", out)
+    assert "the folder holds no run; a folder of raw logs must hold a run of a benchmark" in refused(
+        capsys, empty, "--out", out
+    )
     assert "linux.mcd.dmesg.REPEAT_CORE_ITR_DVFS_RAPL_QPS" in refused(capsys, empty, "--out", out)
-    assert "the folder can be read, but got 'nowhere'" in refused(capsys, "nowhere", "--out", out)
-    assert "a study is written as .parquet, .csv or .csv.gz" in refused(capsys, "nowhere", "--out", "x.txt")
-    assert "--tsc-mhz: it lies between" in refused(capsys, folder, "--out", out, "--tsc-mhz", "0")
+    assert "cannot read nowhere: no such file" in refused(capsys, "nowhere", "--out", out)
+    assert "a study must be written as .parquet, .csv or .csv.gz" in refused(capsys, "nowhere", "--out", "x.txt")
+    assert "it must lie between" in refused(capsys, folder, "--out", out, "--tsc-mhz", "0")
     log = folder / "linux.mcd.dmesg.0_9_50_0x1d00_135_200000"
     log.write_text("\n".join(LINES[:3]) + "\n1 2\n", encoding="utf-8")
-    assert f"{log}, line 4: a record of this log has 16 fields" in refused(capsys, folder, "--out", out)
+    assert f"a record of this log must have 16 fields ({log}, line 4)" in refused(capsys, folder, "--out", out)
     log.unlink()
-    assert f"{folder}: a run has all of its files, but got 'no {log.name}'" in refused(capsys, folder, "--out", out)
+    assert f"there is no {log.name}; a run must have all of its files ({folder})" in refused(
+        capsys, folder, "--out", out
+    )
     assert not out.exists()

@@ -79,11 +79,17 @@ class TestRun:
 
     def test_the_load_fits_the_profile(self, capsys: pytest.CaptureFixture[str]) -> None:
         netpipe = ["twin", "run", "--profile", "linux-netpipe"]
-        refused([*netpipe, "--load", "1kqps"], capsys, "--message: the load of netpipe on Linux is a message size")
+        refused(
+            [*netpipe, "--load", "1kqps"],
+            capsys,
+            "cannot use 1000.0: the load of netpipe on Linux must be a message size in bytes (--message)",
+        )
         refused([*netpipe, "--message", "17MiB"], capsys, "from 1B to 16MiB")
-        refused([*netpipe, "--message", "1us"], capsys, "a size is expected")
-        refused(["twin", "run", "--message", "64B"], capsys, "--load: the load of memcached on Linux is a number")
-        refused(["twin", "run"], capsys, "--load: the load of memcached on Linux is a number")
+        refused([*netpipe, "--message", "1us"], capsys, "it must be a size")
+        refused(
+            ["twin", "run", "--message", "64B"], capsys, "the load of memcached on Linux must be a number of requests/s"
+        )
+        refused(["twin", "run"], capsys, "the load of memcached on Linux must be a number of requests/s")
 
     def test_polling_has_no_delay(self, capsys: pytest.CaptureFixture[str]) -> None:
         argv = ["twin", "run", "--polling", "--load", "200kqps", *SMALL]
@@ -91,7 +97,7 @@ class TestRun:
         (line,) = json_lines(capsys)
         assert line["setting"] == {"cpu.freq_mhz": "auto"}
         assert line["measured"]["interrupts_per_s"] == 0
-        refused([*argv, "--setting", "nic.rx_usecs=10us"], capsys, "the knob is unknown here")
+        refused([*argv, "--setting", "nic.rx_usecs=10us"], capsys, "there is no knob 'nic.rx_usecs' here (--setting)")
 
     def test_people_get_a_table(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["twin", "run", "--load", "200000", "--slo", "p99<500us", *SMALL]) == 0
@@ -102,18 +108,38 @@ class TestRun:
     @pytest.mark.parametrize(
         ("more", "said", "hint"),
         [
-            (["--setting", "fast"], "--setting: a setting is a list of KNOB=VALUE, or auto", "nic.rx_usecs=50us"),
-            (["--setting", "nic.rx_usec=50us"], "--setting: the knob is unknown here", "did you mean nic.rx_usecs?"),
-            (["--setting", "nic.rx_usecs=51us"], "nic.rx_usecs takes 2us to 1022us in steps of 2us", "nearest"),
-            (["--setting", "nic.rx_usecs=2,nic.rx_usecs=4"], "--setting: a setting names each knob once", None),
-            (["--slo", "p75<1ms"], "--slo: the twin shows the SLO's quantile, but got 'p75_us'", "it shows p50_us"),
-            (["--setting", "cpu.freq_mhz=9GHz"], "cpu.freq_mhz takes 1200MHz to 2900MHz", "the nearest value"),
-            (["--setting", "cpu.freq_mhz=50us"], "a frequency is expected here, but got '50us'", None),
-            (["--profile", "linux-mysql"], "the profile is unknown", "built-in profiles: ebbrt-memcached"),
-            (["--profile", "nowhere.toml"], "the profile can be read", "No such file"),
-            (["--slo", "p42<1ms"], "the twin shows the SLO's quantile, but got 'p42_us'", "p99_us"),
-            (["--requests", "0"], "--requests: a whole number from 1 to 1000000000 is expected", None),
-            (["--threads", "0"], "--threads: a whole number from 1 to 1024 is expected", None),
+            (
+                ["--setting", "fast"],
+                "cannot use 'fast': a setting must be a list of KNOB=VALUE, or auto (--setting)",
+                "nic.rx_usecs=50us",
+            ),
+            (
+                ["--setting", "nic.rx_usec=50us"],
+                "there is no knob 'nic.rx_usec' here (--setting)",
+                "did you mean nic.rx_usecs?",
+            ),
+            (
+                ["--setting", "nic.rx_usecs=51us"],
+                "cannot use 51.0: nic.rx_usecs must be 2us to 1022us in steps of 2us, or auto (--setting)",
+                "nearest",
+            ),
+            (
+                ["--setting", "nic.rx_usecs=2,nic.rx_usecs=4"],
+                "cannot use 'nic.rx_usecs=2,nic.rx_usecs=4': a setting must name each knob once (--setting)",
+                None,
+            ),
+            (["--slo", "p75<1ms"], "the twin does not measure p75_us (--slo)", "it shows p50_us"),
+            (
+                ["--setting", "cpu.freq_mhz=9GHz"],
+                "cannot use 9000.0: cpu.freq_mhz must be 1200MHz to 2900MHz in steps of 100MHz, or auto (--setting)",
+                "the nearest value",
+            ),
+            (["--setting", "cpu.freq_mhz=50us"], "cannot use '50us': it must be a frequency (cpu.freq_mhz)", None),
+            (["--profile", "linux-mysql"], "there is no profile 'linux-mysql'", "built-in profiles: ebbrt-memcached"),
+            (["--profile", "nowhere.toml"], "cannot read nowhere.toml: no such file", None),
+            (["--slo", "p42<1ms"], "the twin does not measure p42_us (--slo)", "p99_us"),
+            (["--requests", "0"], "cannot use '0': it must be a whole number from 1 to 1000000000 (--requests)", None),
+            (["--threads", "0"], "cannot use '0': it must be a whole number from 1 to 1024 (--threads)", None),
         ],
     )
     def test_bad_usage(self, capsys: pytest.CaptureFixture[str], more: list[str], said: str, hint: str | None) -> None:
@@ -122,11 +148,11 @@ class TestRun:
     @pytest.mark.parametrize(
         ("old", "new", "said", "hint"),
         [
-            ("steer_us = ", "steer_ms = ", "key steer_ms: keys must be known", "did you mean steer_us?"),
-            ("steer_us = ", "sterr_us = ", "key sterr_us: keys must be known", "did you mean steer_us?"),
-            ("connections = 1280", "connections = -3", "key app.connections: must be a whole number", None),
+            ("steer_us = ", "steer_ms = ", "there is no key steer_ms", "did you mean steer_us?"),
+            ("steer_us = ", "sterr_us = ", "there is no key sterr_us", "did you mean steer_us?"),
+            ("connections = 1280", "connections = -3", "it must be a whole number between 1 and 10000000", None),
             ("static_w = 0.0", 'static_w = "40 W"', "invalid type: string", None),
-            ("[app]", "[app", "must be valid TOML", None),
+            ("[app]", "[app", "[app is not valid TOML", None),
         ],
     )
     def test_bad_profiles(
@@ -177,12 +203,20 @@ class TestValidate:
     @pytest.mark.parametrize(
         ("more", "said", "hint"),
         [
-            (["--loads", "300000"], "--loads: a load is one that was measured, but got '300000'", "200000, 500000"),
-            (["--loads", "200000,,"], "--loads: a quantity is a number", None),
-            (["--os", "bsd"], "--os: the study has trials of this operating system", "it has ebbrt"),
-            (["--app", "mysql"], "there is a profile for what was measured, but got 'ebbrt-mysql'", "--profile"),
-            (["--profile", "ebbrt-mysql"], "the profile is unknown", "built-in"),
-            (["--data", "nowhere.csv"], "the study can be read", "No such file"),
+            (
+                ["--loads", "300000"],
+                "cannot use '300000': a load must be one that was measured (--loads)",
+                "200000, 500000",
+            ),
+            (
+                ["--loads", "200000,,"],
+                "cannot use '': a quantity must be a number and a unit such as 50qps (--loads)",
+                None,
+            ),
+            (["--os", "bsd"], "the study has no trials of bsd (--os)", "it has ebbrt"),
+            (["--app", "mysql"], "there is no profile for ebbrt-mysql, which was measured", "--profile"),
+            (["--profile", "ebbrt-mysql"], "there is no profile 'ebbrt-mysql'", "built-in"),
+            (["--data", "nowhere.csv"], "cannot read nowhere.csv: no such file", None),
         ],
     )
     def test_bad_usage(
@@ -192,7 +226,7 @@ class TestValidate:
 
     def test_a_file_name_that_says_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = write_twin_study(tmp_path / "sweep.csv", load_profile("ebbrt-memcached"), os="ebbrt", requests=500)
-        said = "the study, or its file's name, says which application was measured, but got 'sweep.csv'"
+        said = "neither the study nor its file's name says which application was measured: sweep.csv"
         refused(["twin", "validate", "--data", str(path)], capsys, said, "say --app (img-dnn, memcached, ")
         assert main(["twin", "validate", "--data", str(path), "--app", "memcached", *SMALL]) == 0
 
@@ -201,7 +235,12 @@ class TestValidate:
         both = tmp_path / "study_memcached.csv"
         both.write_text(text + text.partition("\n")[2].replace("ebbrt", "linux"), encoding="utf-8")
         argv = ["twin", "validate", "--data", str(both), "--profile", "linux-memcached"]
-        refused(argv, capsys, "--profile: a profile is of one operating system", "--os (ebbrt, linux)")
+        refused(
+            argv,
+            capsys,
+            "cannot use 'linux-memcached': a profile must be of one operating system (--profile)",
+            "--os (ebbrt, linux)",
+        )
 
 
 class TestFit:
@@ -257,14 +296,18 @@ class TestFit:
         [
             (
                 ["--parameters", "app.request_kcycle"],
-                "--parameters: a parameter is the dotted key of a number",
+                "a parameter must be the dotted key of a number in the profile, or a group (--parameters)",
                 "did you mean app.request_kcycles?",
             ),
-            (["--parameters", "machine.cores"], "--parameters: a fit moves numbers in small steps", "one by one"),
+            (
+                ["--parameters", "machine.cores"],
+                "a parameter must move in small steps, and this one is a count (--parameters)",
+                "one by one",
+            ),
             (["--parameters", "application,"], "the dotted key of a number", None),
-            (["--loads", "1"], "--loads: a load is one that was measured", "200000"),
-            (["--sweeps", "0"], "--sweeps: a whole number from 1 to 1000000000 is expected", None),
-            (["--profile", "linux-memcached"], "--os: the study has trials of this operating system", "it has ebbrt"),
+            (["--loads", "1"], "cannot use '1': a load must be one that was measured (--loads)", "200000"),
+            (["--sweeps", "0"], "cannot use '0': it must be a whole number from 1 to 1000000000 (--sweeps)", None),
+            (["--profile", "linux-memcached"], "the study has no trials of linux (--os)", "it has ebbrt"),
         ],
     )
     def test_bad_usage(
@@ -285,7 +328,7 @@ class TestFit:
         self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str, why: str
     ) -> None:
         argv = ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--out", str(tmp_path / out)]
-        refused(argv, capsys, "--out: the profile can be written", why)
+        refused(argv, capsys, f"cannot write {tmp_path / out}: {why}")
 
 
 class TestCrossvalidate:
@@ -301,8 +344,8 @@ class TestCrossvalidate:
         profile = load_profile("ebbrt-memcached")
         path = write_twin_study(tmp_path / "s.csv", profile, os="ebbrt", loads=(200_000.0,), requests=500)
         argv = ["twin", "crossvalidate", "--data", str(path), "--profile", "ebbrt-memcached"]
-        refused(argv, capsys, "a cross-validation needs cells at two loads or more, but got '1 load'")
-        refused([*argv, "--scatter", "2"], capsys, "--scatter: a number between 0 and 1 is expected")
+        refused(argv, capsys, "the cells are of 1 load; a cross-validation must have cells at two loads or more")
+        refused([*argv, "--scatter", "2"], capsys, "it must be a number between 0 and 1 (--scatter)")
 
 
 @pytest.mark.parametrize("argv", [["twin"], ["twin", "fly"], ["twin", "fit", "--data", "x.csv"]])

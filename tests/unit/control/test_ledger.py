@@ -59,7 +59,7 @@ def test_a_window_that_continues_the_last_makes_it_longer_but_trials_stay_apart(
 @pytest.mark.parametrize("start", [19.0, 21.0])
 def test_a_gap_and_an_overlap_are_refused(start: float) -> None:
     books = Ledger([WINDOW])
-    with pytest.raises(InputError, match="begins where the last one ended"):
+    with pytest.raises(InputError, match="a window must begin where the last one ended, at 20 s"):
         books.add(replace(WINDOW, start_s=start))
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bayop.control.tail import share_over
@@ -41,6 +41,7 @@ def test_equal_quantiles_keep_the_smaller_share() -> None:
     assert share_over(flat, 150) <= 0.01 + 1e-12
 
 
+@example([1.0, 1.0000000000000002, 1.5, 2.0], 1.0, 1.0)
 @given(st.lists(st.floats(1.0, 1e6), min_size=4, max_size=4), st.floats(1.0, 1e6), st.floats(1.0, 1e6))
 def test_the_share_falls_with_the_limit(latencies: list[float], one: float, other: float) -> None:
     names = ("p50_us", "p90_us", "p99_us", "p999_us")

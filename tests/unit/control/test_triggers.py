@@ -77,7 +77,7 @@ def test_triggers_are_named_alone_or_together() -> None:
 
 @pytest.mark.parametrize("text", ["", "hourly", "clock,", "Clock"])
 def test_an_unknown_trigger_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="a trigger is one of clock, load, breach"):
+    with pytest.raises(InputError, match="a trigger must be one of clock, load, breach"):
         parse_trigger(text)
 
 

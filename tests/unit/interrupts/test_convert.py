@@ -28,13 +28,16 @@ def test_a_bad_log_leaves_no_file_behind(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line 7"):
         convert(open_log(path), tmp_path / "out.parquet")
     assert [p.name for p in tmp_path.iterdir()] == ["log"]
-    with pytest.raises(InputError, match="the file can be written"):
+    with pytest.raises(
+        InputError,
+        match=r"cannot write .*out",
+    ):
         convert(open_log(write_lines(path, LINES)), tmp_path / "none" / "out.parquet")
 
 
 def test_a_log_without_records_is_refused_and_leaves_no_file_behind(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log", [PUBLISHED_HEADER])
-    with pytest.raises(InputError, match="a log has at least one record") as caught:
+    with pytest.raises(InputError, match="the log is empty") as caught:
         convert(open_log(path), tmp_path / "out.parquet")
     assert caught.value.place == f"{path}, line 1"
     assert [p.name for p in tmp_path.iterdir()] == ["log"]

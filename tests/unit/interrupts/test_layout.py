@@ -54,6 +54,6 @@ def edited(**change: object) -> str:
     ],
 )
 def test_something_else_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="the metadata of a converted log describe its layout") as caught:
+    with pytest.raises(InputError, match="the metadata of a converted log must describe its layout") as caught:
         Layout.from_json(text)
     assert caught.value.value == text[:200]

@@ -32,7 +32,7 @@ def test_logs_are_added_up_when_their_clocks_agree(tmp_path: Path, data: Path) -
     assert both["records"] == 12
     assert both["spacing"] == describe(small)["spacing"]
     published = summarise(open_log(data / "interrupts_netpipe_linux_default_64B.csv.gz"))
-    with pytest.raises(InputError, match="clocks tick alike"):
+    with pytest.raises(InputError, match="logs that are added up must have clocks that tick alike"):
         describe_all([small, published])
 
 

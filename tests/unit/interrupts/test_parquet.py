@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.support.errors import says
 from tests.unit.interrupts.conftest import refusal
 
 from bayop.errors import InputError
@@ -29,15 +30,15 @@ def test_a_converted_log_that_somebody_edited_is_refused(tmp_path: Path) -> None
     frame = pl.read_parquet(path)
     bad = pl.int_range(pl.len()) == 4
     for column, value, said in (
-        ("rx_bytes", None, "row 5, column rx_bytes: every record has a value"),
-        ("cycles", None, "row 5, column cycles: a record has all sampled counters or none"),
-        ("time_ticks", 0, "row 5, column time_ticks: the record follows the one before it"),
+        ("rx_bytes", None, "row 5, column rx_bytes: every record must have a value"),
+        ("cycles", None, "row 5, column cycles: a record must have all sampled counters or none"),
+        ("time_ticks", 0, "row 5, column time_ticks: a record must follow the one before it"),
     ):
         edited = frame.with_columns(pl.when(bad).then(pl.lit(value, pl.Int64)).otherwise(column).alias(column))
         edited.write_parquet(path, metadata=metadata)
-        assert refusal(path).message.startswith(f"{path}, {said}")
+        assert says(refusal(path), f"{path}, {said}")
     frame.drop("cycles").write_parquet(path, metadata=metadata)
-    assert "but got 'cycles: none'" in refusal(path).message
+    assert "cannot use 'cycles: none'" in refusal(path).message
     frame.write_parquet(path, metadata={"bayop.interrupts": "{}"})
     assert "describe its layout" in refusal(path).message
 
@@ -81,7 +82,7 @@ def test_columns_in_another_order_are_refused(converted: Path) -> None:
     layout = parquet.read_layout(converted)
     moved = pl.read_parquet(converted).cast({"rx_bytes": pl.Int32})
     moved.write_parquet(converted, metadata={parquet.METADATA_KEY: layout.to_json()})
-    with pytest.raises(InputError, match="a Parquet log has the columns entry, time_ticks") as caught:
+    with pytest.raises(InputError, match="a Parquet log must have the columns entry, time_ticks") as caught:
         parquet.read_layout(converted)
     assert (caught.value.value, caught.value.place) == ("rx_bytes: Int32", str(converted))
 
@@ -94,9 +95,9 @@ def test_a_damaged_file_is_refused_by_name(converted: Path) -> None:
         parquet.pieces,
         lambda path: list(parquet.read(path, layout, 0, None)),
     ):
-        with pytest.raises(InputError, match="the log is a whole Parquet file") as caught:
+        with pytest.raises(InputError, match="the log is no whole Parquet file") as caught:
             read(converted)
-        assert caught.value.value == str(converted)
+        assert caught.value.place == str(converted)
 
 
 def test_a_sample_that_is_none_is_null(tmp_path: Path) -> None:
@@ -121,6 +122,8 @@ def test_what_fails_on_the_way_is_raised_as_it_was_and_leaves_nothing_behind(con
         parquet.write(failing(), layout, out)
     assert caught.value is error
     assert not list(out.parent.iterdir())
-    with pytest.raises(InputError, match="the file can be written") as refused:
+    with pytest.raises(
+        InputError,
+        match=r"cannot write .*none",
+    ):
         parquet.write(parquet.read(converted, layout, 0, None), layout, out / "none")
-    assert (refused.value.value, bool(refused.value.hint)) == (str(out / "none"), True)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.errors import says
 from tests.unit.interrupts.conftest import refusal
 
 from bayop.errors import InputError
@@ -24,31 +25,37 @@ def test_a_published_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "cell", "value", "said"),
     [
-        (1, 1, "NaN", "line 3, column time_us: time_us is a number, not negative, but got 'NaN'"),
-        (1, 1, "1e300", "line 3, column time_us: time_us is a number"),
-        (1, 1, "4", "line 3, column time_us: the record follows the one before it"),
-        (1, 7, "12", "line 3, column cycles_cum: a record has all sampled counters or none"),
-        (2, 8, "900000000000", "line 4, column cycles_cum: cycles does not run backwards, nor faster"),
+        (1, 1, "NaN", "line 3, column time_us: cannot use 'NaN': time_us must be a number, not negative"),
+        (1, 1, "1e300", "line 3, column time_us: time_us must be a number"),
+        (1, 1, "4", "line 3, column time_us: a record must follow the one before it"),
+        (1, 7, "12", "line 3, column cycles_cum: a record must have all sampled counters or none"),
+        (2, 8, "900000000000", "line 4, column cycles_cum: cycles must not run backwards, nor faster"),
     ],
 )
 def test_a_wrong_cell_of_a_published_log_is_named(tmp_path: Path, row: int, cell: int, value: str, said: str) -> None:
     path = write_lines(tmp_path / "log.csv", [PUBLISHED_HEADER, *changed(PUBLISHED_ROWS, row, cell, value, ",")])
-    assert refusal(path).message.startswith(f"{path}, {said}")
+    assert says(refusal(path), f"{path}, {said}")
 
 
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        (PUBLISHED_HEADER.replace("rx_bytes", "rx_byts"), "but got 'no rx_bytes'"),
-        (PUBLISHED_HEADER.replace("since_prev_us", "surprise"), "each column that is known once, but got 'surprise'"),
-        (PUBLISHED_HEADER.replace("since_prev_us", "entry"), "each column that is known once, but got 'entry'"),
+        (PUBLISHED_HEADER.replace("rx_bytes", "rx_byts"), "there is no column rx_bytes"),
+        (
+            PUBLISHED_HEADER.replace("since_prev_us", "surprise"),
+            "cannot use 'surprise': a log must have each column that is known once",
+        ),
+        (
+            PUBLISHED_HEADER.replace("since_prev_us", "entry"),
+            "cannot use 'entry': a log must have each column that is known once",
+        ),
     ],
 )
 def test_the_header_of_a_published_log_is_checked(tmp_path: Path, header: str, said: str) -> None:
     path = write_lines(tmp_path / "log.csv", [header, *PUBLISHED_ROWS])
-    message = refusal(path).message
-    assert message.startswith(f"{path}, line 1: ")
-    assert said in message
+    error = refusal(path)
+    assert error.place == f"{path}, line 1"
+    assert said in error.message
 
 
 def test_times_are_whole_nanoseconds_and_energies_whole_tens_of_microjoules() -> None:
@@ -86,9 +93,12 @@ def test_a_mark_of_the_byte_order_and_a_windows_line_end_are_no_part_of_a_name()
 
 
 def test_a_missing_column_is_named_with_those_that_there_are() -> None:
-    with pytest.raises(InputError, match="a published log has the columns entry, time_us, rx_descriptors") as caught:
+    with pytest.raises(
+        InputError,
+        match="a published log must have the columns entry, time_us, rx_descriptors",
+    ) as caught:
         read_header(b"entry,time_us", "log.csv, line 1")
-    assert str(caught.value.value).startswith("no rx_descriptors, rx_bytes, tx_descriptors")
+    assert caught.value.message.startswith("there is no column rx_descriptors, rx_bytes, tx_descriptors")
     assert (caught.value.place, caught.value.hint) == ("log.csv, line 1", "the file has entry, time_us")
 
 

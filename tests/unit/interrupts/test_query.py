@@ -69,7 +69,7 @@ def test_pieces_that_do_not_follow_each_other_are_refused_at_their_line(tmp_path
     log = open_log(write_lines(tmp_path / "log", LINES))
     first, second = halves(log.path)
     parts = [(second, summarise_piece(log, second)), (first, summarise_piece(log, first))]
-    with pytest.raises(InputError, match="the record follows the one before it") as caught:
+    with pytest.raises(InputError, match="a record must follow the one before it") as caught:
         join(log, parts)
     assert caught.value.place == f"{log.path}, line 1, column i"
 
@@ -77,6 +77,6 @@ def test_pieces_that_do_not_follow_each_other_are_refused_at_their_line(tmp_path
 def test_nothing_is_no_log(tmp_path: Path) -> None:
     log = open_log(write_lines(tmp_path / "log", [PUBLISHED_HEADER]))
     for read in (summarise, lambda log: join(log, [])):
-        with pytest.raises(InputError, match="a log has at least one record") as caught:
+        with pytest.raises(InputError, match="the log is empty") as caught:
             read(log)
         assert caught.value.place == f"{log.path}, line 1"

@@ -56,16 +56,36 @@ def test_mutilates_bytes_as_python_shows_them() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("Total QPS", "Total", "mutilate printed Total QPS = N"),
-        ("#type", "#kind", "one table that begins with #type"),
-        ("read ", "get ", "one row read with a number a column"),
-        ("update", "read", "one row read with a number a column"),
-        ("232.0", "", "one row read with a number a column"),
-        ("232.0", "nan", "p99_us of mutilate's reads is a positive number, but got 'nan'"),
-        ("232.0", "-1.0", "p99_us of mutilate's reads is a positive number, but got '-1.0'"),
-        ("121.3", "0.0", "mean_us of mutilate's reads is a positive number, but got '0.0'"),
-        ("200003.4", "0.0", "the rate is a positive number"),
-        ("20.0s", "0.0s", "the duration is a positive number"),
+        (
+            "Total QPS",
+            "Total",
+            "mutilate's output has no total; mutilate must have printed Total QPS = N (N / Ns) (the.file)",
+        ),
+        (
+            "#type",
+            "#kind",
+            "mutilate's output has no such table; mutilate must have printed one table",
+        ),
+        (
+            "read ",
+            "get ",
+            "mutilate's output has no such table; mutilate must have printed one table",
+        ),
+        (
+            "update",
+            "read",
+            "mutilate's output has no such table; mutilate must have printed one table",
+        ),
+        (
+            "232.0",
+            "",
+            "mutilate's output has no such table; mutilate must have printed one table",
+        ),
+        ("232.0", "nan", "cannot use 'nan': p99_us of mutilate's reads must be a positive number (the.file)"),
+        ("232.0", "-1.0", "cannot use '-1.0': p99_us of mutilate's reads must be a positive number (the.file)"),
+        ("121.3", "0.0", "cannot use '0.0': mean_us of mutilate's reads must be a positive number (the.file)"),
+        ("200003.4", "0.0", "the rate must be a positive number"),
+        ("20.0s", "0.0s", "the duration must be a positive number"),
     ],
 )
 def test_what_is_no_output_of_mutilate(old: str, new: str, said: str) -> None:
@@ -94,9 +114,9 @@ def test_netpipes_server() -> None:
     [
         ("", "a line WORKLOAD with two time stamps"),
         ("the WORKLOAD 5 9", "a line WORKLOAD with two time stamps"),
-        ("WORKLOAD 5", "the server printed two time stamps, but got '5'"),
-        ("WORKLOAD 5 x", "the server printed two time stamps, but got '5 x'"),
-        ("WORKLOAD 9 9", "a run ends after it began, but got 'from tick 9 to 9'"),
+        ("WORKLOAD 5", "cannot use '5': the server must have printed two time stamps (the.file)"),
+        ("WORKLOAD 5 x", "cannot use '5 x': the server must have printed two time stamps (the.file)"),
+        ("WORKLOAD 9 9", "cannot use 'from tick 9 to 9': a run must end after it began (the.file)"),
     ],
 )
 def test_what_is_no_output_of_netpipes_server(text: str, said: str) -> None:
@@ -111,7 +131,7 @@ def test_netpipe_on_ebbrt() -> None:
     assert seen == ClosedLoop(8192, 2835.3799)
     assert seen.roundtrip_us == pytest.approx(2 * 22.0429, rel=1e-5)
     assert window == Window(1_081_548_102_639, 1_082_180_885_966)
-    assert "but got '11 fields'" in refusal(read_ebbrt_netpipe, EBBRT.rpartition(" ")[0]).message
+    assert "EbbRT's NetPIPE must have printed" in refusal(read_ebbrt_netpipe, EBBRT.rpartition(" ")[0]).message
 
 
 def test_connections_run_together_until_the_last_one_ends() -> None:
@@ -129,7 +149,7 @@ def test_the_window_on_ebbrt_is_no_longer_than_the_load() -> None:
     assert read_ebbrt_clock("100 700\n", "", 500) == Window(100, 600)
     assert read_ebbrt_clock("100 700\n", "", 900) == Window(100, 700)
     assert read_ebbrt_clock("100 0\n", "", 900, with_end=False) == Window(100, 1000)
-    with pytest.raises(InputError, match="a run ends after it began"):
+    with pytest.raises(InputError, match="a run must end after it began"):
         read_ebbrt_clock("100 0\n", "", 900)
     with pytest.raises(InputError, match="two time stamps"):
         read_ebbrt_clock("", "", 900)

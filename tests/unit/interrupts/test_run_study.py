@@ -85,20 +85,21 @@ def test_a_folder_is_a_campaign_and_a_run_a_trial(tmp_path: Path) -> None:
 def test_folders_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     folders = [write_files(tmp_path / "logs", linux_run()), write_files(tmp_path / "x" / "logs", linux_run())]
-    with pytest.raises(InputError, match="a folder is a campaign, and has a name of its own"):
+    with pytest.raises(InputError, match="a folder is a campaign, and must have a name of its own"):
         find_campaigns(folders)
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "not\udcff text"])
 def test_a_folder_whose_name_is_no_text(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="whose name is one line of text"):
+    with pytest.raises(InputError, match="whose name must be one line of text"):
         find_campaigns([write_files(tmp_path / name, linux_run())])
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
-    for folder in (tmp_path / "no", write_files(tmp_path, {"file": ""}) / "file"):
-        with pytest.raises(InputError, match="the folder can be read"):
-            find_campaigns([folder])
+    write_files(tmp_path, {"file": ""})
+    for name, why in (("no", "no such file"), ("file", "not a directory")):
+        with pytest.raises(InputError, match=f"cannot read .*{name}: {why}"):
+            find_campaigns([tmp_path / name])
 
 
 def test_what_is_wrong_with_the_names_is_said_of_their_folder(tmp_path: Path) -> None:
@@ -119,6 +120,6 @@ def test_a_number_that_no_study_has_is_said_of_the_runs_file(tmp_path: Path) -> 
     with pytest.raises(InputError) as caught:
         imported(write_files(tmp_path, files))
     assert caught.value.message == (
-        f"the run of {tmp_path}/linux.mcd.out.0_50_0x1d00_135_200000, column p99_us: "
-        "p99_us is at least as long as the quantiles below it, but got 2.0"
+        "cannot use 2.0: p99_us must be at least as long as the quantiles below it "
+        f"(the run of {tmp_path}/linux.mcd.out.0_50_0x1d00_135_200000, column p99_us)"
     )

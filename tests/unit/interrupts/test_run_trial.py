@@ -140,7 +140,7 @@ def test_ebbrts_window_ends_with_the_load(tmp_path: Path) -> None:
     row = row_of(tmp_path / "silo", late, "silo")
     assert row["interrupts"] == 15 * 5
     assert row["duration_s"] == pytest.approx(0.1)
-    with pytest.raises(InputError, match="a run ends after it began"):
+    with pytest.raises(InputError, match="a run must end after it began"):
         row_of(tmp_path / "memcached", late, "memcached")
 
 
@@ -163,14 +163,22 @@ LOG = "linux.mcd.dmesg.0_7_50_0x1d00_135_200000"
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        (LOG, "", "a log has at least one record"),
-        (LOG, "\x00\x01\x02", "an interrupt log is intlog's text, a CSV file or Parquet"),
-        (LOG, text(ebbrt_lines()), "the log of a run on linux is intlog's text of it, but got 'intlog of EbbRT'"),
-        (LOG, text([PUBLISHED_HEADER, *PUBLISHED_ROWS]), "the log of a run on linux is intlog's text of it"),
-        (LOG, text(LINES[:1]), "a log has records in the window of its run"),
-        (LOG, text(LINES[:4]), "a log has samples of the counters over some time in the window of its run, but got 1"),
+        (LOG, "", "the log is empty"),
+        (LOG, "\x00\x01\x02", "an interrupt log must be intlog's text, a CSV file or Parquet"),
+        (
+            LOG,
+            text(ebbrt_lines()),
+            "cannot use 'intlog of EbbRT': the log of a run on linux must be intlog's text of it",
+        ),
+        (LOG, text([PUBLISHED_HEADER, *PUBLISHED_ROWS]), "the log of a run on linux must be intlog's text of it"),
+        (LOG, text(LINES[:1]), "a log must have records in the window of its run"),
+        (
+            LOG,
+            text(LINES[:4]),
+            "cannot use 1: a log must have samples of the counters over some time in the window of its run",
+        ),
         (LOG, text(changed(LINES, 2, 2, "-1", " ")), "line 3, column rx_bytes"),
-        (OUT, "", "mutilate printed Total QPS"),
+        (OUT, "", "mutilate must have printed Total QPS"),
         ("linux.mcd.rdtsc.0_50_0x1d00_135_200000", "0 1 2\n", "two time stamps"),
     ],
 )
@@ -178,12 +186,12 @@ def test_a_bad_file_is_named(tmp_path: Path, name: str, content: str, said: str)
     with pytest.raises(InputError) as caught:
         row_of(tmp_path, linux_run() | {name: content})
     assert said in caught.value.message
-    assert caught.value.message.startswith(f"{tmp_path / name}")
+    assert str(caught.value.place).startswith(f"{tmp_path / name}")
 
 
 def test_a_message_of_another_size_than_the_name_says(tmp_path: Path) -> None:
     files = {name: content.replace("64 22", "65 22") for name, content in netpipe().items()}
-    with pytest.raises(InputError, match="a file is of the run that its name says, but got '65'"):
+    with pytest.raises(InputError, match="the file is of 65, and its name says 64"):
         row_of(tmp_path, files)
 
 

@@ -73,13 +73,13 @@ def test_one_number_may_be_spelled_in_two_ways_but_not_in_two_files_of_a_role() 
     names = [name.replace("0x1d00", "0x1D00") if ".out." in name else name for name in linux_run()]
     assert find_runs(names)[0].client == "linux.mcd.out.0_50_0x1D00_135_200000"
     error = refusal([*names, "linux.mcd.out.0_50_0x1d00_135_200000"])
-    assert "a run has each of its files once" in error.message
+    assert "a run must have each of its files once" in error.message
 
 
 @pytest.mark.parametrize("missing", sorted(linux_run()))
 def test_a_missing_file_is_named(missing: str) -> None:
     error = refusal([name for name in linux_run() if name != missing])
-    assert error.message == f"a run has all of its files, but got 'no {missing}'"
+    assert error.message == f"there is no {missing}; a run must have all of its files"
     assert str(error.hint).endswith("is of this run")
 
 
@@ -96,7 +96,10 @@ def test_a_missing_file_of_netpipe_is_named(missing: str) -> None:
         ("linux.mcd.out.0_50_1d00_135_200000", "linux.mcd.out.REPEAT_ITR_DVFS_RAPL_QPS"),
         ("linux.np.client.0_1_64_5000_8_0x1900_135.txt", "linux.np.client.REPEAT_CORE_BYTES_LOOP_ITR_DVFS_RAPL"),
         ("ebbrt_out.0_50_0x1d00_135_200000", "ebbrt_out.REPEAT_ITR_DVFS_RAPL_QPS_SLEEP"),
-        ("linux.mcd.dmesg.0_16_50_0x1d00_135_200000", "the server of a run has 16 cores"),
+        (
+            "linux.mcd.dmesg.0_16_50_0x1d00_135_200000",
+            "the server of a run must have 16 cores, like the papers'",
+        ),
     ],
 )
 def test_a_name_that_only_begins_like_a_runs(name: str, said: str) -> None:
@@ -114,7 +117,10 @@ def test_ebbrts_memory_is_printed_first() -> None:
 
 def test_ebbrts_runs_need_to_be_told_apart() -> None:
     assert "--ebbrt-app memcached" in str(refusal(list(ebbrt_run())).hint)
-    assert "halts to c7" in refusal(list(ebbrt_run("0_50_0x1d00_135_200000_c1e")), "silo").message
+    assert (
+        "cannot use 'ebbrt_dmesg.0_0_50_0x1d00_135_200000_c1e.csv': a run of EbbRT must halt to c7"
+        in refusal(list(ebbrt_run("0_50_0x1d00_135_200000_c1e")), "silo").message
+    )
 
 
 def test_a_folder_without_runs_says_what_is_looked_for() -> None:

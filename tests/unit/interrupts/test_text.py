@@ -51,14 +51,14 @@ def test_a_cell_that_is_no_number_is_named(cell: str, column: str, kind: str) ->
     cells = {"count": "1", "time_us": "2.5", "seen": "3.5"} | {column: cell}
     error = refused("1,2.5,3.5\n" + ",".join(cells.values()) + "\n", first_row=100)
     assert (error.row, error.column, error.value) == (101, column, cell)
-    assert error.rule == f"{column} is a {kind}, not negative"
+    assert error.rule == f"{column} must be a {kind}, not negative"
 
 
 @pytest.mark.parametrize(("line", "fields"), [("1,2.5", 2), ("1,2.5,3.5,4", 4), ("", 1)])
 def test_a_line_with_other_fields_is_named(line: str, fields: int) -> None:
     error = refused(f"1,2.5,3.5\n{line}\n1,2.5,3.5\n")
     assert (error.row, error.column) == (1, None)
-    assert error.rule == "a record of this log has 3 fields"
+    assert error.rule == "a record of this log must have 3 fields"
     assert error.value == f"{fields} in {line!r}"
 
 
@@ -77,5 +77,7 @@ def test_little_is_shown_of_much_and_nothing_that_is_no_text() -> None:
 
 def test_no_log_is_said_with_its_first_line() -> None:
     error = not_a_log("f, line 1", b"hello", "a hint")
-    assert error.message == "f, line 1: an interrupt log is intlog's text, a CSV file or Parquet, but got 'hello'"
+    assert (
+        error.message == "cannot use 'hello': an interrupt log must be intlog's text, a CSV file or Parquet (f, line 1)"
+    )
     assert error.hint == "a hint"

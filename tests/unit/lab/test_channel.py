@@ -71,7 +71,7 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(serve: Call
         return b"".join(late) if request["execute"] == "second" else reply(event="nothing yet")
 
     channel = serve(answer)
-    with pytest.raises(LabError, match="answers first in time"):
+    with pytest.raises(LabError, match="the machine did not answer first in time"):
         channel.execute("first", timeout_s=0.1)
     assert channel.execute("second") == "second"
 

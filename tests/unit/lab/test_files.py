@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +9,8 @@ import pytest
 from lab.errors import LabError
 from lab.files import Files, libraries, parse_ldd
 
-needs_cpio = pytest.mark.skipif(shutil.which("cpio") is None, reason="cpio is not installed: run lab/install-packages")
 
-
-@needs_cpio
+@pytest.mark.needs("cpio")
 def test_an_archive_holds_files_links_and_folders(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_text("from the host", encoding="utf-8")
@@ -30,7 +27,7 @@ def test_an_archive_holds_files_links_and_folders(tmp_path: Path) -> None:
 
 
 def test_a_place_in_the_guest_is_absolute() -> None:
-    with pytest.raises(LabError, match=r"absolute path.*'etc/start'"):
+    with pytest.raises(LabError, match="a file's place in the guest must be an absolute path"):
         Files().add("etc/start", "")
 
 
@@ -47,7 +44,7 @@ def test_ldd_names_libraries_and_the_loader() -> None:
 
 
 def test_a_library_that_is_not_there_is_named_with_its_program() -> None:
-    with pytest.raises(LabError, match=r"memcached: .*'libevent-2.1.so.7'"):
+    with pytest.raises(LabError, match=r"the library libevent-2\.1\.so\.7 is missing"):
         parse_ldd("\tlibevent-2.1.so.7 => not found\n", place="memcached")
 
 

@@ -20,5 +20,5 @@ def test_the_forwarded_ports_are_told_apart() -> None:
 
 
 def test_a_port_that_is_missing_is_an_error() -> None:
-    with pytest.raises(LabError, match="forwards the ports"):
+    with pytest.raises(LabError, match="QEMU does not forward the ports of memcached and of the agent"):
         parse_ports(USERNET.replace("9617", "9618"))

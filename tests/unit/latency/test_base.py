@@ -12,6 +12,6 @@ def test_what_sees_the_wait_before_the_interrupt_may_feed_a_search() -> None:
 
 def test_the_server_alone_may_not_and_the_reason_is_told() -> None:
     assert set(Vantage) - set(SEARCHABLE) == {Vantage.SERVER}
-    with pytest.raises(InputError, match="a source: a search is fed with what clients see, but got 'server'") as caught:
+    with pytest.raises(InputError, match="a search must be fed with what clients see") as caught:
         check_vantage(Vantage.SERVER, place="a source")
     assert "server+wait" in str(caught.value.hint)

@@ -59,14 +59,17 @@ def test_it_waits_for_the_window_that_begins_now(prometheus: Prometheus) -> None
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("histogram_quantile(0.99, rate(request_duration_seconds_bucket[$window]))", "one series, but got '2 series'"),
-        ("histogram_quantile(0.99, rate(idle_duration_seconds_bucket[$window]))", "has requests in Prometheus"),
-        ("histogram_quantile(0.99, rate(no_such_bucket[$window]))", "gives a number, but got 'no series'"),
-        ("request_duration_seconds_bucket[$window]", "one number now, but got 'a matrix'"),
-        ("0.5", "one number now, but got 'a scalar'"),
-        ("vector(1) / 0", "positive number, but got inf"),
-        ("vector(0) - 1", "positive number, but got -1.0"),
-        ("rate(", "takes the query"),
+        ("histogram_quantile(0.99, rate(request_duration_seconds_bucket[$window]))", "the query gives 2 series"),
+        (
+            "histogram_quantile(0.99, rate(idle_duration_seconds_bucket[$window]))",
+            "Prometheus saw no requests in the window",
+        ),
+        ("histogram_quantile(0.99, rate(no_such_bucket[$window]))", "the query gives nothing"),
+        ("request_duration_seconds_bucket[$window]", "the query gives a matrix"),
+        ("0.5", "the query gives a scalar"),
+        ("vector(1) / 0", "cannot use inf: a latency or a load must be a positive number"),
+        ("vector(0) - 1", "cannot use -1.0: a latency or a load must be a positive number"),
+        ("rate(", "Prometheus refuses the query"),
     ],
 )
 def test_an_answer_that_is_no_latency_is_refused(prometheus: Prometheus, query: str, said: str) -> None:
@@ -78,7 +81,7 @@ def test_an_answer_that_is_no_latency_is_refused(prometheus: Prometheus, query: 
 
 def test_an_old_sample_is_refused(prometheus: Prometheus) -> None:
     query = 'request_duration_seconds_bucket{replica="a",le="+Inf"}'
-    with pytest.raises(InputError, match="newest sample is from the window") as caught:
+    with pytest.raises(InputError, match=r"the newest sample is .* s old and the window 0\.0001 s long") as caught:
         source(f"{prometheus.url}?query={query}").measure(Window({}, 0.0001), sleep=time.sleep)
     assert "s old" in caught.value.message
 
@@ -86,22 +89,31 @@ def test_an_old_sample_is_refused(prometheus: Prometheus) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("http://h:9090", "has a query"),
-        ("http://h:9090?query=", "has a query"),
-        (f"ftp://h:9090?query={QUERY}", "has an address"),
-        (f"h:9090?query={QUERY}", "has an address"),
-        (f"http://h:99999?query={QUERY}", "has an address"),
-        (f"http://me:secret@h:9090?query={QUERY}", "names no user"),
+        ("http://h:9090", "cannot use 'http://h:9090': a Prometheus source must have a query"),
+        ("http://h:9090?query=", "a Prometheus source must have a query"),
+        (f"ftp://h:9090?query={QUERY}", "cannot use 'ftp://h:9090': a Prometheus must have an address"),
+        (f"h:9090?query={QUERY}", "a Prometheus must have an address"),
+        (f"http://h:99999?query={QUERY}", "a Prometheus must have an address"),
+        (f"http://me:secret@h:9090?query={QUERY}", "the address of h names a user"),
         (f"http://h:9090?query={QUERY}&query={QUERY}", "given once"),
-        (f"http://h:9090?start=3&query={QUERY}", "parameter is known"),
-        (f"http://h:9090?query={QUERY}&unit=MHz", "time is expected"),
-        (f"http://h:9090?query={QUERY}&unit=lightyears", "unit is unknown"),
-        (f"http://h:9090?query={QUERY}&vantage=moon", "vantage is known"),
+        (f"http://h:9090?start=3&query={QUERY}", "a Prometheus source has no parameter 'http://h:9090?start=3'"),
+        (f"http://h:9090?query={QUERY}&unit=MHz", "cannot use '1MHz': it must be a time"),
+        (f"http://h:9090?query={QUERY}&unit=lightyears", "there is no unit 'lightyears'"),
+        (f"http://h:9090?query={QUERY}&vantage=moon", "'moon' is no vantage"),
         (f"http://h:9090?query={QUERY}&vantage=server", "what clients see"),
-        (f"http://h:9090?query={QUERY}&token_file=/nonexistent", "not sent in the clear"),
-        (f"https://h:9090?query={QUERY}&token_file=/nonexistent", "token can be read"),
-        ("http://h:9090?query=rate(a[$windw])", "$quantile and $window, but got '$windw'"),
-        ("http://h:9090?query=rate(a[$5m])", "begins $quantile or $window"),
+        (
+            f"http://h:9090?query={QUERY}&token_file=/nonexistent",
+            "cannot use 'http://h:9090': a token must not be sent in the clear",
+        ),
+        (
+            f"https://h:9090?query={QUERY}&token_file=/nonexistent",
+            "cannot read /nonexistent: no such file (token_file)",
+        ),
+        ("http://h:9090?query=rate(a[$windw])", "$windw means nothing in a query; it may have $quantile and $window"),
+        (
+            "http://h:9090?query=rate(a[$5m])",
+            "cannot use 'rate(a[$5m])': a dollar in a query must begin $quantile or $window",
+        ),
     ],
 )
 def test_a_text_that_is_no_source_is_refused(text: str, said: str) -> None:

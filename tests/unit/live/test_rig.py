@@ -6,19 +6,21 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.conftest import require
 
 from bayop.errors import UnsupportedError
 from bayop.live.file import LiveFile
-from bayop.live.rig import DEFERRAL, LONGEST_US, MOST_POLLS, TIMEOUT, Rig
-from bayop.live.veth import SERVER_ADDRESS, missing
+from bayop.live.rig import LONGEST_US, MOST_POLLS, Rig
+from bayop.live.veth import SERVER_ADDRESS
 from bayop.space import Range
+from bayop.target.agent_space import DEFERRAL, TIMEOUT
+from bayop.testing.needs import need
+
+pytestmark = pytest.mark.alone
 
 
 @pytest.fixture(autouse=True)
 def _possible() -> None:
-    reason = missing(["memcached"])
-    require(reason is None, str(reason))
+    need("namespaces", "memcached")
 
 
 def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
@@ -44,14 +46,14 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
         pids = [rig.memcached_pid, rig.agent_pid]
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
     assert not folder.exists()
-    with pytest.raises(UnsupportedError, match="memcached runs until the experiment has ended"):
+    with pytest.raises(UnsupportedError, match="memcached ended before the experiment"):
         rig.service_cpu_s()
 
 
 def test_an_agent_that_does_not_start_says_why_and_leaves_nothing() -> None:
     rig = Rig(Path("/bin/false"), qps=1.0, window_s=0.5)
     started = time.monotonic()
-    with pytest.raises(UnsupportedError, match="the agent starts") as caught, rig:
+    with pytest.raises(UnsupportedError, match="the agent does not start") as caught, rig:
         pytest.fail("there is no machine")
     assert caught.value.exit_code == 4
     assert time.monotonic() - started < 5.0, "what has ended is not waited for"
@@ -59,7 +61,7 @@ def test_an_agent_that_does_not_start_says_why_and_leaves_nothing() -> None:
 
 
 def test_an_agent_that_is_no_program_says_how_to_get_one(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match="the agent is a program, but got") as caught:
+    with pytest.raises(UnsupportedError, match=r"cannot use .*: the agent must be a program") as caught:
         Rig(tmp_path / "bayop-agent", qps=1.0, window_s=0.5)
     assert caught.value.hint == "cargo build -p bayop-agent"
 

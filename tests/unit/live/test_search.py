@@ -32,7 +32,7 @@ def test_the_file_says_which_knobs_are_searched_and_how_far(agent: AgentProcess,
     assert str(client.address) == agent.address
     domains = {knob.id: knob.domain for knob in space_of(file, client).knobs}
     assert domains == {"power.cap_w": Steps(60, 120, 5), "nic.rx_usecs": Steps(0, 1000, 2)}
-    with pytest.raises(UnsupportedError, match=r"the machine has the knob, but got 'cpu\.freq_mhz'"):
+    with pytest.raises(UnsupportedError, match=r"the machine has no cpu\.freq_mhz"):
         space_of(live(tmp_path, agent, clients, '[knobs]\n"cpu.freq_mhz" = "all"\n'), client)
 
 
@@ -62,6 +62,6 @@ def test_the_guard_is_the_files(agent: AgentProcess, tmp_path: Path, clients: st
 
 def test_a_latency_that_can_not_be_had_touches_nothing(agent: AgentProcess, machine: Machine, tmp_path: Path) -> None:
     file = live(tmp_path, agent, "false", '[knobs]\n"power.cap_w" = "60:120:5"\n')
-    with pytest.raises(InputError, match="exit code 0, but got 1"), open_target(file, SLO, holder="a test"):
+    with pytest.raises(InputError, match="the command ended with exit code 1"), open_target(file, SLO, holder="a test"):
         pytest.fail("there is no target")
     assert (machine.cap_w, agent.client.status().held) == (120.0, ())

@@ -69,7 +69,7 @@ def test_values_are_read_by_their_keys(file: TomlFile) -> None:
     ],
 )
 def test_an_unknown_key_is_refused(tmp_path: Path, content: str, line: int, value: str, hint: str) -> None:
-    with pytest.raises(InputError, match="the key is known") as caught:
+    with pytest.raises(InputError, match=f"there is no key '{value}'") as caught:
         written(tmp_path, content).read("", KEYS)
     assert (caught.value.place, caught.value.value, caught.value.hint) == (f"{tmp_path}/live.toml:{line}", value, hint)
 
@@ -78,13 +78,14 @@ def test_an_unknown_key_is_refused(tmp_path: Path, content: str, line: int, valu
     ("content", "line"), [("name = 1\n\n[windw]\n", 3), ("name = 1\nwindow = 3\n", 2), ("[name]\n", 1)]
 )
 def test_a_table_is_no_value_and_a_value_no_table(tmp_path: Path, content: str, line: int) -> None:
-    with pytest.raises(InputError, match=f"live.toml:{line}: the key is known"):
+    with pytest.raises(InputError, match="there is no key") as caught:
         written(tmp_path, content).check_tables({"window": None, "empty": None}, KEYS)
+    assert caught.value.place == f"{tmp_path}/live.toml:{line}"
 
 
 def test_known_tables_pass(file: TomlFile) -> None:
     file.check_tables({"window": None, "empty": None}, KEYS)
-    with pytest.raises(InputError, match=r"live\.toml:8: the key is known, but got 'empty'"):
+    with pytest.raises(InputError, match=r"there is no key 'empty' \(.*live\.toml:8\)"):
         file.check_tables({"window": None}, KEYS)
 
 
@@ -94,26 +95,25 @@ def test_a_reader_s_error_gets_the_line_and_keeps_what_it_knows(file: TomlFile) 
 
     with pytest.raises(InputError) as caught:
         file.at("window", "window_s", build)
-    assert caught.value.message.endswith("live.toml:7, word 3: R, but got 'V'")
+    assert caught.value.message.startswith("cannot use 'V': R (")
+    assert str(caught.value.place).endswith("live.toml:7, word 3")
     assert caught.value.hint == "H"
 
 
 @pytest.mark.parametrize(("content", "line"), [("a = 1\nb = \n", 2), ("a = 1\na = 2\n", 2), ('a = """\n\n', 2)])
 def test_what_is_no_toml_has_a_line(tmp_path: Path, content: str, line: int) -> None:
-    with pytest.raises(InputError, match="the file is TOML") as caught:
+    with pytest.raises(InputError, match="the file is not TOML: ") as caught:
         written(tmp_path, content)
     assert caught.value.place == f"{tmp_path}/live.toml:{line}"
     assert "at line" not in caught.value.message, "the place says it"
 
 
 def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the file can be read") as caught:
+    with pytest.raises(InputError, match=r"cannot read .*none\.toml: no such file"):
         TomlFile(tmp_path / "none.toml")
-    assert caught.value.hint == "No such file or directory"
     (tmp_path / "live.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="the file can be read") as caught:
+    with pytest.raises(InputError, match="it is not text in UTF-8"):
         TomlFile(tmp_path / "live.toml")
-    assert caught.value.hint == "it is no text"
 
 
 @given(st.floats() | st.integers(-20, 20))
@@ -125,7 +125,7 @@ def test_a_number_lies_within_its_bounds(value: float) -> None:
     if 1.0 <= value <= 9.0:
         assert number(1.0, 9.0)(value) == value
     else:
-        with pytest.raises(InputError, match="a number from 1 to 9 is expected"):
+        with pytest.raises(InputError, match="it must be a number from 1 to 9"):
             number(1.0, 9.0)(value)
 
 
@@ -150,7 +150,7 @@ def test_both_ends_are_whole_numbers(value: int) -> None:
     ],
 )
 def test_another_kind_of_value_is_refused(reader: Callable[[object], object], value: object, said: str) -> None:
-    with pytest.raises(InputError, match=f"{said} is expected") as caught:
+    with pytest.raises(InputError, match=f"it must be {said}") as caught:
         reader(value)
     assert caught.value.value == value
 

@@ -9,9 +9,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import require
 
-from bayop.live.veth import CLIENT_ADDRESS, CLIENT_DEVICE, SERVER_ADDRESS, SERVER_DEVICE, Namespace, VethPair, missing
+from bayop.live.veth import (
+    CLIENT_ADDRESS,
+    CLIENT_DEVICE,
+    SERVER_ADDRESS,
+    SERVER_DEVICE,
+    Namespace,
+    VethPair,
+    missing,
+)
+from bayop.testing.needs import need
+
+pytestmark = pytest.mark.alone
 
 # The middle of 21 round trips, in us.
 PING = f"""
@@ -30,7 +40,7 @@ print(statistics.median(took) * 1e6)
 
 @pytest.fixture
 def namespace() -> Iterator[Namespace]:
-    require(missing() is None, str(missing()))
+    need("namespaces")
     namespace = Namespace()
     yield namespace
     namespace.close()
@@ -41,7 +51,7 @@ def roundtrip_us(pair: VethPair) -> float:
     return float(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to look further")
+@pytest.mark.needs("root")  # to look further
 def test_what_is_not_installed_is_named_with_its_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for program in ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt"):
         (tmp_path / program).touch(0o755)
@@ -54,7 +64,16 @@ def test_what_is_not_installed_is_named_with_its_packages(monkeypatch: pytest.Mo
     assert str(missing(["memcached"])).startswith("chrt, memcached not installed: ")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
+@pytest.mark.needs("namespaces")  # root with its capabilities, to give one away
+@pytest.mark.parametrize("capability", ["sys_admin", "net_admin"])
+def test_root_of_a_container_learns_what_it_lacks(capability: str) -> None:
+    tell = "from bayop.live.veth import missing; print(missing())"
+    without = ["setpriv", f"--bounding-set=-{capability}", f"--inh-caps=-{capability}"]
+    run = subprocess.run([*without, sys.executable, "-c", tell], capture_output=True, text=True, check=True)
+    assert "CAP_SYS_ADMIN and CAP_NET_ADMIN, which root does not have" in run.stdout
+
+
+@pytest.mark.needs("root")  # to become another user
 def test_another_user_learns_that_it_takes_root() -> None:
     os.seteuid(65534)
     try:
@@ -104,7 +123,7 @@ def test_packets_wait_as_long_as_they_are_told_to(veth_pair: VethPair) -> None:
 
 
 def test_servers_and_namespaces_end_with_the_pair() -> None:
-    require(missing(["memcached"]) is None, str(missing(["memcached"])))
+    need("namespaces", "memcached")
     with VethPair() as pair:
         pids = [pair.memcached(port=11300), pair.server.holder_pid, pair.client.holder_pid]
         assert all(Path(f"/proc/{pid}").exists() for pid in pids)

@@ -53,7 +53,7 @@ def test_a_name_that_is_neither_built_in_nor_a_file_says_what_is() -> None:
         LoadCurve.load("facebook")
     assert error.value.hint is not None
     assert "twitter" in error.value.hint
-    with pytest.raises(InputError, match="unknown"):
+    with pytest.raises(InputError, match="there is no load curve 'facebook'"):
         LoadCurve.built_in("facebook")
 
 

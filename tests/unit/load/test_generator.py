@@ -12,6 +12,8 @@ from bayop.slo import Slo
 from bayop.testing.load_results import load_result
 from bayop.testing.servers import free_port, memcached_on
 
+pytestmark = pytest.mark.alone
+
 PLAN = Plan(servers=("h:1",), schedule=OpenLoop.constant(1.0))
 SLO = Slo.parse("p99<500us")
 
@@ -123,12 +125,12 @@ def test_records_are_stored_and_then_asked_for() -> None:
 @pytest.mark.parametrize("ask", [preload, run])
 def test_a_server_that_is_not_there_is_named(ask: Callable[[Plan], object]) -> None:
     server = f"127.0.0.1:{free_port()}"
-    with pytest.raises(ServerError, match=f"{server}: a server accepts connections"):
+    with pytest.raises(ServerError, match=f"cannot connect to {server}: connection refused"):
         ask(replace(PLAN, servers=(server,)))
 
 
 def test_a_plan_that_makes_no_sense_is_bad_usage() -> None:
-    with pytest.raises(InputError, match="--threads: threads are 1 to 256, but got '0'"):
+    with pytest.raises(InputError, match=r"cannot use '0': threads must be 1 to 256 \(--threads\)"):
         run(replace(PLAN, threads=0))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from bayop.errors import InputError
 from bayop.load.curve import LoadCurve
 from bayop.load.trace import is_raw, read_arrivals, read_raw_trace
-from bayop.testing.servers import absent
+from bayop.testing.needs import need
 
 
 def raw(tmp_path: Path, times: list[str]) -> Path:
@@ -28,8 +27,7 @@ def test_whole_hours_are_counted_from_the_first_request(tmp_path: Path) -> None:
 
 
 def test_a_compressed_trace_is_the_same(tmp_path: Path) -> None:
-    if shutil.which("zstd") is None:
-        absent("zstd is not installed: tests/install-packages")
+    need("zstd")
     path = raw(tmp_path, [str(second) for second in range(0, 9000, 2)])
     subprocess.run(["zstd", "-q", str(path)], check=True)
     assert read_raw_trace(path.with_suffix(".csv.zst")) == read_raw_trace(path) == (0.5, 0.5)
@@ -64,5 +62,5 @@ def test_what_is_refused(tmp_path: Path, times: list[str], message: str) -> None
 def test_damaged_compression_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv.zst"
     path.write_bytes(b"no zstd")
-    with pytest.raises(InputError, match="a trace can be read"):
+    with pytest.raises(InputError, match=r"cannot read .*trace\.csv\.zst: "):
         read_raw_trace(path)

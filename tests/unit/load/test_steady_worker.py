@@ -66,17 +66,18 @@ def test_slice_after_slice_has_arrivals_of_its_own_until_nobody_listens() -> Non
 
 
 @pytest.mark.parametrize(
-    ("change", "kind", "rule", "place"),
+    ("change", "kind", "wrong", "rule", "place"),
     [
-        ({}, "ServerError", "a server accepts connections", "127.0.0.1:9"),
-        ({"dialect": "echo", "threads": 0}, "InputError", "threads are 1 to 256", "--threads"),
+        ({}, "ServerError", "cannot connect to 127.0.0.1:9: connection refused", None, None),
+        ({"dialect": "echo", "threads": 0}, "InputError", None, "threads must be 1 to 256", "--threads"),
     ],
 )
-def test_an_error_is_told_with_all_its_parts(change: dict[str, Any], kind: str, rule: str, place: str) -> None:
+def test_an_error_is_told_with_all_its_parts(
+    change: dict[str, Any], kind: str, wrong: str | None, rule: str | None, place: str | None
+) -> None:
     with worker(replace(PLAN, **change).to_json()) as process:
         word, error = said(process)
         assert process.wait(timeout=20.0) == 0
     assert word == "error"
-    assert set(error) == {"kind", "rule", "value", "place", "hint"}
-    assert (error["kind"], error["rule"], error["place"]) == (kind, rule, place)
-    assert error["value"]
+    assert set(error) == {"kind", "wrong", "rule", "value", "place", "hint"}
+    assert (error["kind"], error["wrong"], error["rule"], error["place"]) == (kind, wrong, rule, place)

@@ -9,13 +9,14 @@ import pytest
 from bayop.errors import UnsupportedError
 from bayop.model import adam
 from bayop.model.published_fit import random_starts
+from bayop.testing.needs import need
 
 STARTS = random_starts(0)
 
 
 def test_says_how_to_get_adam(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(UnsupportedError, match="a fit by Adam needs PyTorch") as error:
+    with pytest.raises(UnsupportedError, match="PyTorch is not installed") as error:
         adam.minimise(lambda theta: theta, (), STARTS)
     assert "bayop[torch]" in (error.value.hint or "")
 
@@ -26,13 +27,13 @@ def bowl(theta: Any, middle: Any) -> Any:
 
 
 def test_finds_the_least_of_a_bowl_about_its_data() -> None:
-    pytest.importorskip("torch")
+    need("torch")
     found = adam.minimise(bowl, (np.array([2.0, 4.0]),), np.array([[0.0, 0.0], [9.0, 5.0]]), steps=300)
     np.testing.assert_allclose(found, [3.0, -1.0], atol=1e-3)
 
 
 def test_the_lowest_of_several_minima_is_taken() -> None:
-    pytest.importorskip("torch")
+    need("torch")
 
     def two_wells(theta: Any, *_: Any) -> Any:
         # Minima near -1 and 1; the one at -1 is the lower one.
@@ -44,7 +45,7 @@ def test_the_lowest_of_several_minima_is_taken() -> None:
 
 
 def test_the_best_that_it_passed_through_is_kept() -> None:
-    pytest.importorskip("torch")
+    need("torch")
 
     def kink(theta: Any, *_: Any) -> Any:
         return theta[0, :, 0].abs()
@@ -57,7 +58,7 @@ def test_the_best_that_it_passed_through_is_kept() -> None:
 
 
 def test_it_ends_when_nothing_gets_better() -> None:
-    pytest.importorskip("torch")
+    need("torch")
     calls = 0
 
     def flat(theta: Any, *_: Any) -> Any:

@@ -79,8 +79,8 @@ def test_can_be_narrowed() -> None:
     ("frame", "arguments", "said"),
     [
         (study().drop("p99_us"), {}, "p99_us"),
-        (study(), {"os": "ebbrt"}, "operating system"),
-        (study(), {"loads": [1.0]}, "this load"),
+        (study(), {"os": "ebbrt"}, "the study has no trials of ebbrt"),
+        (study(), {"loads": [1.0]}, "the study has no trials at 1 requests/s"),
         (study(p99_us=pl.lit(600.0)), {}, "that meet p99<500us"),
         (study(app=pl.Series(["memcached", "silo"] * 45)), {}, "one application"),
     ],

@@ -55,6 +55,6 @@ def test_both_models_are_fitted_to_what_they_are_about() -> None:
 def test_cells_that_are_too_few_without_a_part_are_refused() -> None:
     cells = grey_box_cells()
     few = cells.rows(np.flatnonzero(cells.qps == 200e3)[:15])
-    with pytest.raises(InputError, match="needs 14 cells") as caught:
+    with pytest.raises(InputError, match="there are 12 cells") as caught:
         examine(few, "grey-box", on_fit=nothing)
     assert caught.value.place == "with a 5th of the settings or a load left out"

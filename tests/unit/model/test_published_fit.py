@@ -13,6 +13,7 @@ from bayop.model.cells import Cells
 from bayop.model.published import UNITS, Parameters
 from bayop.model.published_fit import METHODS, Method, fit, random_starts
 from bayop.slo import Slo
+from bayop.testing.needs import need
 
 STARTS = random_starts(0)
 
@@ -41,7 +42,7 @@ def test_there_are_the_two_methods() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_recovers_the_parameters_of_exact_data(method: Method) -> None:
     if method == "adam":
-        pytest.importorskip("torch")
+        need("torch")
     loads = TRUTH if method == "least-squares" else {400e3: TRUTH[400e3]}
     found = fit(published_cells(loads), STARTS, method=method)
     for load, truth in loads.items():
@@ -59,7 +60,7 @@ def test_noise_moves_them_by_their_standard_errors() -> None:
 
 
 def test_both_methods_find_the_same_minimum_of_real_data(data: Path) -> None:
-    pytest.importorskip("torch")
+    need("torch")
     cells = authors_cells(data, "linux", 600_000)
     by_adam, by_squares = (fit(cells, STARTS, method=method).by_load[600e3] for method in ("adam", "least-squares"))
     np.testing.assert_allclose(values(by_adam), values(by_squares), rtol=1e-5)
@@ -107,7 +108,7 @@ def test_refuses_cells_that_determine_nothing() -> None:
 
 def test_refuses_cells_without_interrupts() -> None:
     cells = settings()
-    with pytest.raises(InputError, match="needs interrupts_per_s"):
+    with pytest.raises(InputError, match="some cells have no interrupts_per_s"):
         fit(cells, STARTS)
 
 

@@ -33,6 +33,6 @@ def test_a_window_that_was_cut_short_is_a_miss_however_fast_it_looked() -> None:
 
 
 def test_a_target_that_does_not_measure_the_slos_quantile_is_told() -> None:
-    with pytest.raises(InputError, match="measures no p90_us") as caught:
+    with pytest.raises(InputError, match="the target does not measure p90_us") as caught:
         observed(10.0).meets(Slo.parse("p90<200us"))
     assert caught.value.hint == "it measures p50_us, p99_us"

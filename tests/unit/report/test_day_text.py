@@ -10,6 +10,7 @@ from bayop.study.day_summary import summarize
 def test_the_headline_has_the_numbers(record: DayRecord) -> None:
     row = next(r for r in summarize(record) if r.id == "bayop-linux")
     line = text.headline(record)
+    assert line.startswith("Simulated: ")
     assert f"{row.saving:.1%} less energy" in line
     assert f"{row.energy_kwh:.2f} instead of" in line
 
@@ -28,7 +29,7 @@ def test_more_energy_is_called_more(record: DayRecord) -> None:
 
 def test_latency_alone_is_told_as_latency(record: DayRecord) -> None:
     assert "brought the p99 from" in text.headline(replace(record, objective="latency"))
-    assert "latency alone" in text.about_latency(replace(record, objective="latency"))
+    assert "latency alone" in text.about_margin(replace(record, objective="latency"))
 
 
 def test_a_kept_slo_and_a_missed_one(record: DayRecord) -> None:

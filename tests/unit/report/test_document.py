@@ -32,8 +32,8 @@ def test_it_is_in_the_readers_light_or_dark() -> None:
 
 def test_a_section_has_its_figure_and_its_caption_as_html(drawing: Drawing) -> None:
     text = section(drawing, svg_text(drawing))
-    assert text.startswith("<section>\n<h2>A &lt; B</h2>\n<figure><svg role=")
-    assert text.endswith("<figcaption>It <b>falls</b>.</figcaption></figure>\n</section>")
+    assert text.startswith('<section>\n<h2>A &lt; B</h2>\n<figure><div class="drawing" role=')
+    assert text.endswith("</svg></div><figcaption>It <b>falls</b>.</figcaption></figure>\n</section>")
 
 
 def test_tiles_are_numbers_with_what_they_are() -> None:

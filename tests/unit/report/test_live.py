@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from bayop.live.record import LiveRecord, Point
-from bayop.live.rig import DEFERRAL, TIMEOUT
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
 from bayop.report.live import caveats, headline, write_report
+from bayop.target.agent_space import DEFERRAL, TIMEOUT
 from bayop.testing.fakes import make_problem, papers_space
 
 PROBLEM: Problem = make_problem(papers_space(), slo="p90<250us")
@@ -34,7 +34,12 @@ def record() -> LiveRecord:
         stopped="converged",
         held=held,
         best={TIMEOUT: 100, DEFERRAL: 2},
-        again={"search": [point(120, 1, 37.6)], "sweep": [point(100, 2, 38.0)]},
+        again={
+            "default": [point(0, 1, 40.0)] * 6,
+            "search": [point(120, 1, 37.6)] * 6,
+            "sweep": [point(100, 2, 38.0)] * 6,
+        },
+        most_pairs=6,
     )
 
 
@@ -45,6 +50,7 @@ def test_the_page_stands_alone_and_says_that_power_is_estimated(tmp_path: Path) 
     assert "<angles>" not in page
     assert "power W, estimated" in page
     assert "it takes 1.1% less estimated power" in page
+    assert "Against the default it saves 2.4 W estimated power (95 % CI 2.4 to 2.4), 6.0%; it saves 0.0%" in page
     assert {f.name for f in tmp_path.iterdir()} == {"report.html", "response.svg", "response.png", "map.svg", "map.png"}
 
 
@@ -62,3 +68,11 @@ def test_a_busy_machine_is_a_caveat() -> None:
 def test_the_headline_says_what_was_not_found() -> None:
     assert headline(replace(record(), held=None), PROBLEM).startswith("No setting is trusted to meet p90<250us")
     assert headline(replace(record(), again={}), PROBLEM).endswith("napi.defer_hard_irqs 1.")
+
+
+def test_the_headline_begins_with_what_is_saved_or_is_not() -> None:
+    assert headline(record(), PROBLEM).startswith("Against the default it saves 2.4 W")
+    same = replace(record(), again={"default": [point(0, 1, 40.0)] * 6, "search": [point(0, 1, 40.0)] * 6})
+    assert headline(same, PROBLEM).startswith("No significant saving against the default")
+    late = replace(record(), again={"default": [point(0, 1, 40.0)] * 6, "search": [point(200, 1, 30.0)] * 6})
+    assert headline(late, PROBLEM).startswith("It breaks p90<250us when measured again")

@@ -98,7 +98,7 @@ def test_a_small_sweep_makes_a_whole_report(tmp_path: Path) -> None:
     summaries = summarize(study, Slo.parse("p99<300us"), seed=1)
     page = write_report(summaries, Provenance.of(study, seed=1, version="0.0"), tmp_path / "out")
     text = page.read_text(encoding="utf-8")
-    assert "<h1>A study of memcached</h1>" in text
+    assert "<h1>A study of simulated memcached</h1>" in text
     assert "1 p99 above 1 ms" in text
     assert "first seed" in text
     assert not re.search(r"(?:src|href)=\"https?:", text)

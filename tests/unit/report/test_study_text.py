@@ -112,7 +112,7 @@ def test_a_borrowed_default_is_said_to_be_one(both: WorkloadSummary) -> None:
 
 def test_captions_name_what_is_traded(both: WorkloadSummary) -> None:
     assert "lower in power than" in text.about_pareto(both)
-    assert "upper left half shows the p99 latency, its lower right half the power" in text.about_map(both, both.cells)
+    assert "upper map shows the p99 latency, the lower one the power" in text.about_map(both, both.cells)
     assert "power falls steeply for little p99 latency" in text.about_l_shape(both)
 
 

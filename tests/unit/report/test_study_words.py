@@ -13,7 +13,7 @@ def test_workloads() -> None:
     assert (
         workload_name({"app": "memcached", "qps_offered": 6e5, "target": "published"}) == "memcached, 600K requests/s"
     )
-    assert workload_name({"app": "netpipe", "message_bytes": 65536, "target": "twin"}) == "netpipe, 64 KB, twin"
+    assert workload_name({"app": "netpipe", "message_bytes": 65536, "target": "twin"}) == "simulated netpipe, 64 KB"
     assert workload_name({}) == "service"
     assert [message_size(b) for b in (64, 1000, 524288)] == ["64 B", "1000 B", "512 KB"]
 

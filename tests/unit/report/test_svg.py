@@ -6,9 +6,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 
 from bayop.report.style import INK, bayop_style, new_figure
-from bayop.report.svg import Drawing, inline, save, svg_text
+from bayop.report.svg import PNG_DPI, Drawing, inline, save, svg_text
 
 
 @pytest.fixture
@@ -49,3 +50,14 @@ def test_files_are_svg_and_png(drawing: Drawing, tmp_path: Path) -> None:
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
     ET.parse(tmp_path / "one.svg")  # noqa: S314 -- our own file
     assert isinstance(drawing.figure, Figure)
+
+
+def test_a_png_stands_under_its_title(drawing: Drawing, tmp_path: Path) -> None:
+    save(drawing, tmp_path)
+    width, height = drawing.figure.get_size_inches() * PNG_DPI
+    picture = imread(tmp_path / "one.png")
+    assert picture.shape[1] == pytest.approx(width, abs=1)
+    strip = picture[: int(picture.shape[0] - height)]
+    assert strip.shape[0] > 0.3 * PNG_DPI
+    assert strip[..., :3].min() < 0.5
+    assert not drawing.figure.texts

@@ -3,25 +3,24 @@ from __future__ import annotations
 import signal
 import socket
 import sys
-from importlib.util import find_spec
 
 import pytest
-from tests.conftest import require
 
 from bayop.errors import UnsupportedError
 from bayop.study.cluster import connect
+from bayop.testing.needs import need
 
 
 def test_without_ray_the_error_says_what_it_is_for_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UnsupportedError, match="a test needs the ray package") as caught:
+    with pytest.raises(UnsupportedError, match="ray, which a test uses, is not installed") as caught:
         connect("auto", purpose="a test")
     assert caught.value.hint == "pip install 'bayop[ray]'; without --ray nothing is needed"
 
 
 def refused(address: str) -> UnsupportedError:
-    require(find_spec("ray") is not None, "Ray is not installed: pip install 'bayop[ray]'")
-    with pytest.raises(UnsupportedError, match="the Ray cluster can be reached") as caught:
+    need("ray")
+    with pytest.raises(UnsupportedError, match=r"the Ray cluster .* can't be reached") as caught:
         connect(address, purpose="a test")
     assert (caught.value.value, caught.value.place) == (address, "--ray")
     assert "ray start --head starts a cluster" in str(caught.value.hint)

@@ -52,11 +52,11 @@ def test_a_run_sums_its_searches_and_windows() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"runs": None}, "a day's record has a list of runs"),
-        ({"maps": {}}, "a day's record has a list of maps"),
-        ({"runs": [{"id": "x"}]}, "a day's record has a list of windows"),
-        ({"runs": [{"windows": [], "searches": []}]}, "a RunRecord has the fields id, label, os"),
-        ({"runs": [{"windows": [{"start_s": 0}], "searches": []}]}, "no duration_s, phase"),
+        ({"runs": None}, "a day's record must have a list of runs"),
+        ({"maps": {}}, "a day's record must have a list of maps"),
+        ({"runs": [{"id": "x"}]}, "a day's record must have a list of windows"),
+        ({"runs": [{"windows": [], "searches": []}]}, "a RunRecord must have the fields id, label, os"),
+        ({"runs": [{"windows": [{"start_s": 0}], "searches": []}]}, "there is no duration_s, phase"),
     ],
 )
 def test_what_is_missing_is_named(change: dict[str, object], said: str) -> None:
@@ -68,5 +68,5 @@ def test_what_is_missing_is_named(change: dict[str, object], said: str) -> None:
 def test_a_field_that_is_missing_at_the_top_is_named() -> None:
     data = RECORD.to_json()
     del data["hourly_qps"]
-    with pytest.raises(InputError, match="but got 'no hourly_qps'"):
+    with pytest.raises(InputError, match="there is no hourly_qps"):
         DayRecord.from_json(data)

@@ -112,7 +112,7 @@ def test_what_is_in_effect_can_be_applied_again(agent: AgentProcess, machine: Ma
         assert dict(target.apply({RX_USECS: 100})) == {RX_USECS: 101.5}
         assert dict(target.apply({RX_USECS: 20.5})) == {RX_USECS: 20.5}
         assert delay_us(machine) == 10
-        with pytest.raises(InputError, match=r"nic\.rx_usecs takes"):
+        with pytest.raises(InputError, match=r"nic\.rx_usecs must be"):
             target.apply({RX_USECS: 20})
     assert delay_us(machine) == 30
 
@@ -130,7 +130,7 @@ def test_the_load_is_what_is_said_else_what_clients_see(agent: AgentProcess) -> 
     assert target_of(agent, qps=700.0).qps == 700.0
     blind = Clients({"p99_us": 200.0})
     assert target_of(agent, blind, qps=700.0).qps == 700.0
-    with pytest.raises(InputError, match="the offered load is known") as caught:
+    with pytest.raises(InputError, match="the offered load is not known") as caught:
         target_of(agent, blind)
     assert caught.value.place == "--load"
     assert caught.value.hint == "give --load, or let the latency command print qps"
@@ -153,7 +153,7 @@ def test_a_knob_that_somebody_else_changes_ends_the_search(agent: AgentProcess, 
             assert eventually(lambda: agent.client.status().held[0].state != "held", within_s=10)
 
         clients.meanwhile = rival
-        with pytest.raises(DriftError, match="only BayOp changes a knob while it searches") as caught:
+        with pytest.raises(DriftError, match="somebody else changed") as caught:
             target.measure()
         assert caught.value.value == "power.cap_w@intel-rapl:0/0"
         assert "bayop doctor" in str(caught.value.hint)
@@ -167,7 +167,7 @@ def test_a_lease_that_was_lost_ends_the_search(agent: AgentProcess, machine: Mac
     with pytest.raises(DriftError):
         target.apply({CAP_W: 70})
     assert machine.cap_w == 120
-    with pytest.raises(DriftError, match="grants its lease until the work is done"):
+    with pytest.raises(DriftError, match="the agent ended the lease before the work was done"):
         target.restore()
 
 
@@ -191,7 +191,7 @@ def test_an_estimate_is_said_to_be_one(agent_binary: Path, tmp_path: Path, machi
 def test_an_agent_that_only_looks_is_refused(agent_binary: Path, tmp_path: Path, machine: Machine, mode: str) -> None:
     with AgentProcess(agent_binary, tmp_path, machine.root, mode=mode) as agent:
         for refuse in (lambda: check_applies(agent.client), lambda: target_of(agent)):
-            with pytest.raises(UnsupportedError, match="the agent applies settings") as caught:
+            with pytest.raises(UnsupportedError, match="the agent must be in mode apply") as caught:
                 refuse()
             assert (caught.value.value, caught.value.place) == (f"mode {mode}", str(agent.client.address))
             assert 'set mode = "apply"' in str(caught.value.hint)
@@ -199,7 +199,6 @@ def test_an_agent_that_only_looks_is_refused(agent_binary: Path, tmp_path: Path,
 
 def test_a_machine_whose_values_are_latched_is_not_restored() -> None:
     check_restored(Restored((CAP_W,), {}, ()))
-    with pytest.raises(DriftError, match="every knob has its original value back") as caught:
+    with pytest.raises(DriftError, match="not every knob has its original value back: a@x: busy; b@y: gone") as caught:
         check_restored(Restored((), {"a@x": "busy", "b@y": "gone"}, ()))
-    assert caught.value.value == "a@x: busy; b@y: gone"
     assert "bayop-agent restore" in str(caught.value.hint)

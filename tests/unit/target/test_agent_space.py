@@ -5,7 +5,7 @@ import pytest
 from bayop.agent.messages import Domain, MachineKnob, MachineKnobs, Place
 from bayop.errors import InputError, UnsupportedError
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Range, Steps
-from bayop.target.agent_space import agent_space
+from bayop.target.agent_space import DEFERRAL, TIMEOUT, agent_space, doubts
 
 WIDE = Steps(0, 8191, 1)
 
@@ -28,17 +28,33 @@ LAPTOP = machine(
 )
 
 
-def test_the_papers_knobs_are_searched_where_they_may_be_written() -> None:
+def test_what_may_be_written_is_searched() -> None:
     space = agent_space(LAPTOP)
-    assert space.ids == (RX_USECS, FREQ_MHZ)
+    assert space.ids == (RX_USECS, FREQ_MHZ, "power.cap_w")
     assert all(AUTO in k.values() for k in space.knobs)
     assert agent_space(machine(knob(FREQ_MHZ, Steps(1, 3, 1)), knob(RX_USECS, None))).ids == (FREQ_MHZ,)
 
 
-def test_with_neither_of_them_the_allow_list_is_named() -> None:
+def test_a_knob_with_very_many_values_is_searched_in_larger_steps() -> None:
+    numbers = agent_space(LAPTOP)["power.cap_w"].numbers()
+    assert 5000 < len(numbers) <= 10_000
+    assert numbers[0] == 0
+    assert 119.9 < numbers[-1] <= 120
+
+
+def test_without_any_of_them_the_allow_list_is_named() -> None:
     with pytest.raises(UnsupportedError) as caught:
         agent_space(machine(knob(RX_USECS, None)))
     assert '[allow."nic.rx_usecs"]' in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(("polls", "doubtful"), [(0, True), (None, True), (2, False)])
+def test_a_timeout_without_deferral_is_doubtful(polls: int | None, doubtful: bool) -> None:  # noqa: FBT001
+    deferral = MachineKnob(DEFERRAL, "", None, "low", (Place("eth0", WIDE, WIDE, polls, None),))
+    found = machine(knob(TIMEOUT, WIDE), deferral)
+    assert bool(doubts(found, agent_space(found, only=[TIMEOUT]))) == doubtful
+    assert doubts(found, agent_space(found)) == []
+    assert doubts(found, agent_space(found, only=[DEFERRAL])) == []
 
 
 def test_other_knobs_are_searched_when_they_are_named() -> None:
@@ -73,7 +89,7 @@ def test_all_places_of_a_knob_are_set_alike(first: Domain, second: Domain, commo
     ],
 )
 def test_places_that_have_nothing_in_common_can_not_be(first: Domain, second: Domain) -> None:
-    with pytest.raises(UnsupportedError, match="take some values in common") as caught:
+    with pytest.raises(UnsupportedError, match="must have values in common") as caught:
         agent_space(machine(knob(RX_USECS, first, second)))
     assert "name fewer places" in str(caught.value.hint)
 
@@ -81,9 +97,9 @@ def test_places_that_have_nothing_in_common_can_not_be(first: Domain, second: Do
 @pytest.mark.parametrize(
     ("only", "error", "said", "hint"),
     [
-        ("nic.rx_usec", InputError, "unknown, but got 'nic.rx_usec'", "did you mean nic.rx_usecs?"),
-        ("idle.governor", UnsupportedError, "the machine has the knob", "no cpuidle"),
-        ("cpu.epp", UnsupportedError, "allow-list has the knob", '[allow."cpu.epp"]'),
+        ("nic.rx_usec", InputError, "there is no knob 'nic.rx_usec'", "did you mean nic.rx_usecs?"),
+        ("idle.governor", UnsupportedError, "the machine has no idle.governor", "no cpuidle"),
+        ("cpu.epp", UnsupportedError, "cpu.epp is not on the agent's allow-list", '[allow."cpu.epp"]'),
         ("power.cap_w", InputError, "at most 10000 values", "--range 'power.cap_w=LOW:HIGH:STEP'"),
     ],
 )
@@ -112,5 +128,5 @@ def test_what_a_driver_keeps_for_itself_is_never_searched() -> None:
 
 
 def test_a_range_of_another_knob_is_refused() -> None:
-    with pytest.raises(InputError, match="a range is of a knob that is searched"):
+    with pytest.raises(InputError, match="a range must be of a knob that is searched"):
         agent_space(LAPTOP, only=[RX_USECS], ranges={FREQ_MHZ: Range(1300, 2100)})

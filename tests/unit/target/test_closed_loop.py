@@ -87,12 +87,12 @@ def test_a_middling_delay_is_best_for_large_messages() -> None:
 
 def test_the_load_is_of_the_profiles_kind() -> None:
     assert check_load(NETPIPE, message_bytes=64.0) == 64.0
-    with pytest.raises(InputError, match="the load of netpipe on Linux is a message size in bytes") as error:
+    with pytest.raises(InputError, match="the load of netpipe on Linux must be a message size in bytes") as error:
         check_load(NETPIPE, qps=1e5)
     assert error.value.hint == "it is a closed loop: a size such as 64KB"
-    with pytest.raises(InputError, match="the load of memcached on Linux is a number of requests/s"):
+    with pytest.raises(InputError, match="the load of memcached on Linux must be a number of requests/s"):
         check_load(MEMCACHED, message_bytes=64.0)
-    with pytest.raises(InputError, match="is a number of requests/s"):
+    with pytest.raises(InputError, match="must be a number of requests/s"):
         check_load(MEMCACHED)
     with pytest.raises(InputError, match="message_bytes must be between 1 and 16777216"):
         roundtrip_us(1e9, 20.0)

@@ -30,5 +30,5 @@ def test_nothing_to_change_is_no_change() -> None:
 
 def test_a_number_without_a_line_of_its_own_is_refused() -> None:
     text, _ = read_profile("linux-memcached")
-    with pytest.raises(InputError, match=r"line of its own.*machine\.freq_mhz\.0"):
+    with pytest.raises(InputError, match=r"cannot use \'machine\.freq_mhz\.0\': .* must have a line of its own"):
         with_numbers(text, {"machine.freq_mhz.0": 1000.0})

@@ -81,7 +81,7 @@ def test_the_baseline_is_the_mean_of_the_default_rows(path: Path) -> None:
 def test_a_study_without_default_rows_says_so(path: Path) -> None:
     target = make(write_study(path, study_rows()[1:]))
     assert target.baseline() is None
-    with pytest.raises(InputError, match="a study without default rows can't show the default"):
+    with pytest.raises(InputError, match="the study has no default rows"):
         target.measure()
 
 
@@ -94,13 +94,13 @@ def test_published_default_is_what_the_paper_says(data: Path) -> None:
 
 
 def test_another_os_is_refused_with_those_there_are(path: Path) -> None:
-    with pytest.raises(InputError, match="the study has trials of this os, but got 'bsd'") as caught:
+    with pytest.raises(InputError, match="the study has no trials of bsd") as caught:
         make(write_study(path), os="bsd")
     assert (caught.value.place, caught.value.hint) == (str(path), "it has linux")
 
 
 def test_another_load_is_refused_with_those_there_are(data: Path) -> None:
-    with pytest.raises(InputError, match="the study has trials at this load, but got '400000 qps'") as caught:
+    with pytest.raises(InputError, match="the study has no trials at 400000 qps") as caught:
         make(data / "study_memcached.csv", qps=400_000.0)
     assert caught.value.hint == "its loads are 200000, 600000 qps"
 

@@ -42,7 +42,7 @@ def test_knows_only_what_every_point_measured() -> None:
 
 @pytest.mark.parametrize(("x", "y"), [(-0.1, 0.0), (2.1, 0.0), (0.0, 1.1), (math.nan, 0.0), (math.inf, 0.0)])
 def test_refuses_a_point_outside_the_grid(x: float, y: float) -> None:
-    with pytest.raises(InputError, match="a setting lies inside the study's grid"):
+    with pytest.raises(InputError, match="a setting must lie inside the study's grid"):
         surface(CORNERS).at(x, y)
 
 

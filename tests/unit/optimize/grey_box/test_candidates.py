@@ -33,6 +33,15 @@ def test_selection_and_neighbourhoods_cover_the_space(space: Space) -> None:
     assert reached == {tuple(s.values()) for s in space.settings()}
 
 
+def test_a_neighbourhood_of_many_knobs_has_an_end() -> None:
+    space = Space(tuple(Knob(f"own.knob{i}", Steps(0, 1000, 1)) for i in range(5)))
+    candidates = Candidates(space)
+    middle = candidates.settings[len(candidates.settings) // 2]
+    around = candidates.around(middle)
+    assert middle in around
+    assert 100 < len(around) < 40_000
+
+
 def test_a_neighbourhood_has_the_setting_itself_and_no_other_selected_delay() -> None:
     candidates = Candidates(PAPERS)
     selected = sorted({s[RX_USECS] for s in candidates.settings})

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from bayop.measurement import Measurement
 from bayop.optimize.base import Finished, Observation, Problem, Proposal
 from bayop.optimize.grey_box import GreyBox
 from bayop.optimize.grey_box.search import Caution
@@ -178,3 +181,47 @@ def test_a_trial_that_missed_the_slo_makes_the_search_more_careful() -> None:
     careless = safety(GreyBox(problem, caution=Caution(trial=0.2, after_miss=1.0)))
     careful = safety(GreyBox(problem, caution=Caution(trial=0.2, after_miss=0.001)))
     assert careful >= 0.999 > careless
+
+
+def test_headroom_keeps_a_distance_to_the_limit() -> None:
+    server = FakeServer(SPACE, seed=1)
+    problem = replace(make_problem(SPACE, slo="p99<300us"), headroom=0.1)
+    result = search(server, problem)
+    assert result.setting is not None
+    assert server.truth(result.setting)["p99_us"] < 1.02 * 270.0
+    # Judged by the SLO: what lies between is no breach.
+    assert all(t.meets_slo == (t.measurement["p99_us"] < 300.0) for t in result.trials)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_small_steps_go_half_way_to_the_limit_at_most(seed: int) -> None:
+    server = FakeServer(SPACE, qps=200_000.0, noise=0.0, seed=seed)
+    problem = replace(make_problem(SPACE, slo="p99<500us", qps=200_000.0), small_steps=True)
+    seen = [t.measurement["p99_us"] for t in search(server, problem).trials]
+    for number in (1, 2, 3):
+        assert seen[number] < 1.05 * (max(seen[:number]) + 500.0) / 2.0
+
+
+def test_small_steps_are_small_where_no_prior_knows_the_knob() -> None:
+    timeout = Knob("napi.gro_flush_timeout_us", Steps(0, 400, 10), safest="low")
+    problem = make_problem(Space((timeout,)), slo="p90<500us")
+
+    def second(problem: Problem) -> float:
+        optimizer = GreyBox(problem)
+        seen = Measurement({"power_w": 33.0, "p90_us": 147.0, "utilization": 0.4})
+        optimizer.tell(Observation({timeout.id: 0}, seen, problem.qps))
+        answer = optimizer.ask(14)
+        assert isinstance(answer, Proposal)
+        return float(answer.setting[timeout.id])
+
+    assert second(problem) > 300
+    assert second(replace(problem, small_steps=True)) < 200
+
+
+def test_a_search_with_small_steps_ends_where_one_without_does() -> None:
+    server = FakeServer(SPACE, qps=400_000.0, seed=3)
+    problem = make_problem(SPACE, slo="p99<400us")
+    small = search(server, replace(problem, small_steps=True))
+    assert small.setting is not None
+    assert small.stopped == "converged"
+    assert server.truth(small.setting)["power_w"] < 1.04 * best_power_w(server, problem)

@@ -86,11 +86,11 @@ def test_a_range_without_a_step_has_as_many_points_as_other_knobs() -> None:
 @pytest.mark.parametrize(
     ("chosen", "rule"),
     [
-        ({"nic.rx_usec": ["2"]}, "unknown here"),
-        ({"nic.rx_usecs": ["2", "3"]}, "takes 2us to 1022us"),
-        ({"nic.rx_usecs": ["2ms"]}, "takes 2us to 1022us"),
-        ({"nic.rx_usecs": ["2GHz"]}, "a time is expected"),
-        ({"nic.rx_usecs": Range(0, 1000, 100)}, "takes 2us to 1022us"),
+        ({"nic.rx_usec": ["2"]}, "there is no knob 'nic.rx_usec' here"),
+        ({"nic.rx_usecs": ["2", "3"]}, "nic.rx_usecs must be 2us to 1022us in steps of 2us, or auto"),
+        ({"nic.rx_usecs": ["2ms"]}, "nic.rx_usecs must be 2us to 1022us in steps of 2us, or auto"),
+        ({"nic.rx_usecs": ["2GHz"]}, "it must be a time"),
+        ({"nic.rx_usecs": Range(0, 1000, 100)}, "nic.rx_usecs must be 2us to 1022us in steps of 2us, or auto"),
     ],
 )
 def test_what_a_knob_does_not_take_is_refused(chosen: dict[str, Range | list[str]], rule: str) -> None:

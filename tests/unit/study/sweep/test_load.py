@@ -15,5 +15,5 @@ def test_a_load_is_known_by_the_column_of_its_loop() -> None:
 
 def test_only_an_open_loop_has_a_rate() -> None:
     assert Load(qps=6e5).rate() == 6e5
-    with pytest.raises(InputError, match="is a number of requests/s, but got '64 B'"):
+    with pytest.raises(InputError, match="the load of this target must be a number of requests/s"):
         Load(message_bytes=64).rate()

@@ -18,6 +18,6 @@ def test_without_ray_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UnsupportedError) as caught:
         RayCluster(MAKER, "auto", version=__version__)
-    assert caught.value.rule == "a sweep on a cluster needs the ray package"
+    assert caught.value.message == "ray, which a sweep on a cluster uses, is not installed"
     assert caught.value.hint is not None
     assert "pip install 'bayop[ray]'" in caught.value.hint

@@ -123,13 +123,13 @@ def test_how_far_it_is_can_be_asked_for(tmp_path: Path) -> None:
 def test_another_plan_leaves_files_alone(tmp_path: Path) -> None:
     out = tmp_path / "sweep.csv"
     run(make(), out, Workers())
-    with pytest.raises(InputError, match="a file has the trials of one sweep"):
+    with pytest.raises(InputError, match="the file has trials of another sweep, sweep-e1f5d94c63f3"):
         run(make(seed=2), out, Workers())
     assert [path.name for path in tmp_path.iterdir()] == ["sweep.csv"]
     half = tmp_path / "half.csv"
     with pytest.raises(BayopError):
         run(make(), half, Workers(fails_after=2))
     kept = (tmp_path / "half.csv.journal").read_bytes()
-    with pytest.raises(InputError, match="a file has the trials of one sweep"):
+    with pytest.raises(InputError, match="the file has trials of another sweep, sweep-e1f5d94c63f3"):
         run(make(seed=2), half, Workers())
     assert (tmp_path / "half.csv.journal").read_bytes() == kept

@@ -82,7 +82,7 @@ def test_the_harm_of_a_window_that_was_cut_short_ends_at_once() -> None:
 
 def test_a_node_with_another_version_is_refused() -> None:
     machine = Machine()
-    with pytest.raises(UnsupportedError, match="all machines of a sweep have the same BayOp") as caught:
+    with pytest.raises(UnsupportedError, match="all machines of a sweep must have the same BayOp") as caught:
         run_trial(held(machine), trial(SETTING), "0.0.1")
     assert caught.value.hint == "install version 0.0.1 on every node"
     assert not machine.done

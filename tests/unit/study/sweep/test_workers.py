@@ -40,7 +40,7 @@ def test_what_a_trial_objects_to_arrives_as_it_was_said() -> None:
         processes.start(trial(1, delay=3))
         with pytest.raises(InputError) as caught:
             processes.finished()
-    assert caught.value.rule == "nic.rx_usecs takes 2us to 1022us in steps of 2us, or auto"
+    assert caught.value.rule == "nic.rx_usecs must be 2us to 1022us in steps of 2us, or auto"
     assert caught.value.value == 3
     assert not active_children()
 
@@ -51,7 +51,7 @@ def test_a_process_that_is_killed_is_told_of() -> None:
         processes.start(trial(1))
         (worker,) = active_children()
         os.kill(worker.pid or 0, signal.SIGKILL)
-        with pytest.raises(BayopError, match="lives to its end") as caught:
+        with pytest.raises(BayopError, match="a process of the sweep was killed") as caught:
             processes.finished()
     assert caught.value.hint is not None
     assert "the same command" in caught.value.hint

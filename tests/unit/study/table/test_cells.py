@@ -29,12 +29,12 @@ def test_a_cell_that_is_something_else_is_found_in_a_later_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(text_module, "_BATCH_ROWS", 2)
-    with pytest.raises(InputError, match="trial is a whole number, but got 'x'") as caught:
+    with pytest.raises(InputError, match="trial must be a whole number") as caught:
         read_cells(text_of(tmp_path / "a.csv", "trial,os\n1,a\n\n2,b\n3,c\nx,d\n"), COLUMNS)
     assert caught.value.place == f"{tmp_path / 'a.csv'}, line 6, column trial"
 
 
 def test_a_header_alone_is_no_study(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a study has at least one trial") as caught:
+    with pytest.raises(InputError, match="the study is empty") as caught:
         read_cells(text_of(tmp_path / "a.csv", "trial,os\n\n"), COLUMNS)
     assert caught.value.place == f"{tmp_path / 'a.csv'}, line 1"

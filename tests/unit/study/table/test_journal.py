@@ -139,7 +139,7 @@ def test_trials_that_the_study_tells_differently_are_refused_and_both_stay(study
 
 
 def test_a_journal_has_one_writer(study: Path) -> None:
-    with Journal(study), pytest.raises(InputError, match="a journal has one writer"):
+    with Journal(study), pytest.raises(InputError, match="a journal must have one writer"):
         Journal(study)
     with Journal(study):
         pass
@@ -181,13 +181,13 @@ def test_a_row_that_is_no_trial_is_not_taken(study: Path) -> None:
             journal.append(row(1) | {"power_w": -3.0})
         assert journal.path.read_bytes() == b""
         journal.append(row(1))
-        with pytest.raises(InputError, match="a study has each trial once, but got 1"):
+        with pytest.raises(InputError, match="a study must have each trial once"):
             journal.append(row(1))
         assert journal.rows() == [row(1)]
 
 
 def test_where_nothing_can_be_written_it_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the journal can be written"):
+    with pytest.raises(InputError, match=r"cannot write .*night\.parquet\.journal: no such file"):
         Journal(tmp_path / "no" / "night.parquet")
     with pytest.raises(InputError, match=r"written as \.parquet"):
         Journal(tmp_path / "night.txt")

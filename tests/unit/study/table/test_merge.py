@@ -37,5 +37,5 @@ def test_a_trial_that_they_tell_differently_is_refused() -> None:
 
 
 def test_nothing_to_merge_is_refused() -> None:
-    with pytest.raises(InputError, match="at least one study"):
+    with pytest.raises(InputError, match="no study is named"):
         merge_studies([])

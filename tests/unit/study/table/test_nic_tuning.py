@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from tests.support.errors import says
 
 from bayop.errors import InputError
 from bayop.study.table import open_study
@@ -58,21 +59,21 @@ def test_a_file_of_another_name_says_neither_machine_nor_service(path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"policy": "dynamic"}, "line 2, column policy: policy is static or default, but got 'dynamic'"),
-        ({"itr_us": ""}, "line 2, column itr_us: itr_us is not empty where the policy is static"),
-        ({"freq_ghz": ""}, "line 2, column freq_ghz: freq_ghz is not empty where the policy is static"),
-        ({"freq_ghz": "2900"}, "line 2, column freq_ghz: freq_ghz is in GHz and lies between 0.1 and 10"),
-        ({"power_w": ""}, "line 2, column power_w: power_w is not empty"),
-        ({"power_w": "nan"}, "line 2, column power_w: power_w is a finite number"),
-        ({"p99_us": "0.2"}, "line 2, column p99_us: p99_us is at least as long as the quantiles below it"),
-        ({"qps_offered": "many"}, "line 2, column qps_offered: qps_offered is a number, but got 'many'"),
+        ({"policy": "dynamic"}, "line 2, column policy: cannot use 'dynamic': policy must be static or default"),
+        ({"itr_us": ""}, "line 2, column itr_us: itr_us must not be empty where the policy is static"),
+        ({"freq_ghz": ""}, "line 2, column freq_ghz: freq_ghz must not be empty where the policy is static"),
+        ({"freq_ghz": "2900"}, "line 2, column freq_ghz: freq_ghz must be in GHz and lie between 0.1 and 10"),
+        ({"power_w": ""}, "line 2, column power_w: power_w is empty"),
+        ({"power_w": "nan"}, "line 2, column power_w: power_w must be a finite number"),
+        ({"p99_us": "0.2"}, "line 2, column p99_us: p99_us must be at least as long as the quantiles below it"),
+        ({"qps_offered": "many"}, "line 2, column qps_offered: cannot use 'many': qps_offered must be a number"),
     ],
 )
 def test_a_cell_that_breaks_the_layout_is_refused_at_its_line(path: Path, change: dict[str, str], message: str) -> None:
     write_study(path, [study_rows()[1] | change])
     with pytest.raises(InputError) as caught:
         open_study(path)
-    assert caught.value.message.startswith(f"{path}, {message}")
+    assert says(caught.value, f"{path}, {message}")
 
 
 def extended(path: Path, *extras: dict[str, str]) -> Path:
@@ -103,7 +104,7 @@ def test_a_label_that_is_wrong_makes_a_row_suspect(path: Path) -> None:
 def test_counters_and_clock_may_differ_by_little(path: Path) -> None:
     extended(path, {"busy_frac": "0.4"}, {"busy_frac": "1.04"})
     assert open_study(path)["utilization"].to_list() == [0.4, 1.0]
-    with pytest.raises(InputError, match=r"busy_frac is in share and lies between 0 and 1\.05"):
+    with pytest.raises(InputError, match=r"busy_frac must be in share and lie between 0 and 1\.05"):
         open_study(extended(path, {"busy_frac": "1.06"}))
 
 

@@ -25,7 +25,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_parquet_of_somebody_else_is_refused(tmp_path: Path) -> None:
     study_frame().write_parquet(tmp_path / "a.parquet", metadata={"bayop.study": "1"})
-    with pytest.raises(InputError, match=r"a\.parquet: a Parquet study is whole, and written by BayOp"):
+    with pytest.raises(InputError, match="the file is damaged, or of another program"):
         open_study(tmp_path / "a.parquet")
 
 
@@ -33,7 +33,7 @@ def test_parquet_of_another_version_is_refused(tmp_path: Path, monkeypatch: pyte
     with monkeypatch.context() as patch:
         patch.setattr("bayop.study.table.parquet.VERSION", "2")
         write_study(study_frame(), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet: a study follows version 1 of the schema, but got '2'"):
+    with pytest.raises(InputError, match="a study must follow version 1 of the schema"):
         open_study(tmp_path / "a.parquet")
 
 
@@ -64,7 +64,7 @@ def test_one_flipped_bit_anywhere_breaks_the_seal(sealed: Path, data: st.DataObj
     content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     damaged = sealed.with_name("damaged.parquet")
     damaged.write_bytes(content)
-    with pytest.raises(InputError, match="a Parquet study is whole, and written by BayOp") as caught:
+    with pytest.raises(InputError, match="the file is damaged, or of another program") as caught:
         read_parquet(damaged, None)
     assert caught.value.place == str(damaged)
     assert "bring that as CSV" in str(caught.value.hint)

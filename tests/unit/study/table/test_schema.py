@@ -56,7 +56,7 @@ def test_quantiles_residencies_and_spreads_are_known_by_their_pattern() -> None:
     ],
 )
 def test_another_name_is_refused_with_what_may_be_meant(name: str, hint: str) -> None:
-    with pytest.raises(InputError, match="a study's columns are those of its schema") as caught:
+    with pytest.raises(InputError, match="a study's columns must be those of its schema") as caught:
         column_of(name)
     assert caught.value.value == name
     assert caught.value.hint == hint

@@ -70,14 +70,14 @@ def test_compressed_text_is_known_by_its_first_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "\n", " , \n1,2\n"])
 def test_a_file_begins_with_names(tmp_path: Path, content: str) -> None:
     path = written(tmp_path / "a.csv", content)
-    with pytest.raises(InputError, match="a study begins with a line of column names") as caught:
+    with pytest.raises(InputError, match="the file is empty") as caught:
         CsvText(path)
     assert caught.value.place == f"{path}, line 1"
 
 
 def test_each_name_is_there_once(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", "b,a,c,a, b\n")
-    with pytest.raises(InputError, match="a study has each column once") as caught:
+    with pytest.raises(InputError, match="a study must have each column once") as caught:
         CsvText(path)
     assert (caught.value.value, caught.value.place) == ("a, b", f"{path}, line 1")
 
@@ -85,14 +85,14 @@ def test_each_name_is_there_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("row", ["1", "1,2,3"])
 def test_every_line_has_as_many_cells_as_the_header(tmp_path: Path, row: str) -> None:
     path = written(tmp_path / "a.csv", f"a,b\n1,2\n{row}\n")
-    with pytest.raises(InputError, match="every line of a study has as many cells as the header") as caught:
+    with pytest.raises(InputError, match="every line of a study must have as many cells as the header") as caught:
         rows_of(path)
-    assert (caught.value.value, caught.value.place) == (len(row.split(",")), f"{path}, line 3")
+    assert (caught.value.wrong, caught.value.place) == (f"the line has {len(row.split(','))} cells", f"{path}, line 3")
 
 
 def test_quotes_of_the_header_match(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", '"a"x,b\n')
-    with pytest.raises(InputError, match="a study is a CSV file") as caught:
+    with pytest.raises(InputError, match="the file is not CSV") as caught:
         CsvText(path)
     assert caught.value.place == f"{path}, line 1"
 
@@ -100,15 +100,14 @@ def test_quotes_of_the_header_match(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("row", "line"), [('"1"x,2', 3), ('"1,2', 3)])
 def test_quotes_match(tmp_path: Path, row: str, line: int) -> None:
     path = written(tmp_path / "a.csv", f"a,b\n1,2\n{row}\n")
-    with pytest.raises(InputError, match="a study is a CSV file") as caught:
+    with pytest.raises(InputError, match="the file is not CSV") as caught:
         rows_of(path)
     assert caught.value.place == f"{path}, line {line}"
-    assert caught.value.hint
 
 
 def test_another_encoding_is_refused_at_its_line(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", "a\nb\ncaf\u00e9\n".encode("latin-1"))
-    with pytest.raises(InputError, match="a study is a CSV file in UTF-8") as caught:
+    with pytest.raises(InputError, match="the file is not text in UTF-8") as caught:
         CsvText(path)
     assert caught.value.place == f"{path}, line 3"
 
@@ -117,7 +116,7 @@ def test_a_compressed_file_that_ends_early_is_refused_at_its_last_line(tmp_path:
     lines = "".join(f"{i * 7919 % 10_007}\n" for i in range(100_000))
     content = gzip.compress(f"a\n{lines}".encode())
     path = written(tmp_path / "a.csv.gz", content[: len(content) // 2])
-    with pytest.raises(InputError, match="a compressed study is whole") as caught:
+    with pytest.raises(InputError, match="the compressed study is cut short or damaged") as caught:
         CsvText(path)
     file, _, line = str(caught.value.place).rpartition(", line ")
     assert file == str(path)
@@ -126,7 +125,7 @@ def test_a_compressed_file_that_ends_early_is_refused_at_its_last_line(tmp_path:
 
 def test_a_compressed_file_without_its_end_is_refused_after_its_last_line(tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv.gz", gzip.compress(b"a\n1\n2\n")[:-4])
-    with pytest.raises(InputError, match="a compressed study is whole") as caught:
+    with pytest.raises(InputError, match="the compressed study is cut short or damaged") as caught:
         CsvText(path)
     assert caught.value.place == f"{path}, line 4"
 
@@ -138,7 +137,6 @@ def test_the_first_bytes_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["none", ".", "a\x00b"])
 def test_a_file_that_can_not_be_read_is_named(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="the study can be read") as caught:
+    with pytest.raises(InputError) as caught:
         read_bytes(tmp_path / name)
-    assert caught.value.value == str(tmp_path / name)
-    assert caught.value.hint
+    assert caught.value.message.startswith(f"cannot read {tmp_path / name}: ")

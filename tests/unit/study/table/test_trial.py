@@ -64,5 +64,7 @@ def test_rows_that_sensed_different_things_are_one_table() -> None:
 
 def test_a_quantity_that_has_no_column_is_refused() -> None:
     row = trial_row(ORIGIN, trial=1, asked={}, effective={}, measurement=Measurement({"p99_ms": 9.0}))
-    with pytest.raises(InputError, match="table, row 1, column p99_ms: a study's columns are those of its schema"):
+    with pytest.raises(
+        InputError, match=r"a study's columns must be those of its schema \(table, row 1, column p99_ms\)"
+    ):
         frame_of([row], PLACE)

@@ -43,11 +43,11 @@ def test_a_minute_is_a_trial_of_a_minute(tmp_path: Path) -> None:
 
 def test_another_governor_is_refused(tmp_path: Path) -> None:
     path = small(tmp_path / "yawn.csv", governor="teo")
-    with pytest.raises(InputError, match="governor is menu, yawn or off, but got 'teo'") as caught:
+    with pytest.raises(InputError, match="cannot use 'teo': governor must be menu, yawn or off") as caught:
         open_study(path)
     assert caught.value.place == f"{path}, line 2, column governor"
 
 
 def test_a_latency_in_another_unit_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="avg_us is in us and lies between"):
+    with pytest.raises(InputError, match="avg_us must be in us and lie between"):
         open_study(small(tmp_path / "yawn.csv", avg_us="0.001"))

@@ -1,0 +1,78 @@
+"""`bayop status` and `bayop restore` with the real agent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bayop.agent.lease import Lease
+from bayop.cli import main
+from bayop.testing.agents import CAP, AgentProcess, Machine
+from bayop.testing.patience import eventually
+
+Capture = pytest.CaptureFixture[str]
+KNOB = "power.cap_w@intel-rapl:0/0"
+FOUND = "120000000"
+
+
+def status(agent: AgentProcess, capsys: Capture) -> tuple[int, dict[str, object]]:
+    code = main(["status", "--agent", agent.address, "--json"])
+    (event,) = map(json.loads, capsys.readouterr().out.splitlines())
+    return code, event
+
+
+def keep(agent: AgentProcess) -> None:
+    lease = agent.client.acquire("a test", 10.0)
+    agent.client.apply({"power.cap_w": 90}, lease=lease)
+    agent.client.release(lease, keep=True)
+
+
+def test_a_machine_that_nobody_touched(agent: AgentProcess, capsys: Capture) -> None:
+    code, event = status(agent, capsys)
+    assert (code, event["mode"], event["lease"], event["held"]) == (0, "apply", None, [])
+    assert event["applied_by"] is None
+
+
+def test_a_lease_is_seen_by_others(agent: AgentProcess, capsys: Capture) -> None:
+    lease = Lease(agent.client, holder="a test")
+    _, event = status(agent, capsys)
+    lease.release(keep=False)
+    seen = event["lease"]
+    assert isinstance(seen, dict)
+    assert seen["holder"] == "a test"
+    assert 0 <= seen["age_s"] < 5 < seen["ends_in_s"] <= 10
+
+
+def test_what_is_kept_is_seen_and_undone(agent: AgentProcess, machine: Machine, capsys: Capture) -> None:
+    keep(agent)
+    code, event = status(agent, capsys)
+    assert (code, event["kept"], event["lease"]) == (0, True, None)
+    assert isinstance(event["applied_by"], dict)
+    assert event["applied_by"]["holder"] == "a test"
+    assert event["held"] == [
+        {"knob": KNOB, "state": "held", "found": 120, "requested": 90, "effective": 90, "reason": None}
+    ]
+    assert main(["restore", "--agent", agent.address]) == 0
+    assert f"restored  {KNOB}" in capsys.readouterr().out
+    assert machine.read(CAP) == FOUND
+    assert status(agent, capsys)[1]["held"] == []
+
+
+def test_a_knob_that_somebody_else_turned_is_drift(agent: AgentProcess, machine: Machine, capsys: Capture) -> None:
+    keep(agent)
+    machine.write(CAP, "077000000")
+    assert eventually(lambda: status(agent, capsys)[0] == 3, within_s=10)
+    assert main(["status", "--agent", agent.address]) == 3
+    assert "stood down" in capsys.readouterr().out
+    assert main(["restore", "--agent", agent.address]) == 0
+    assert "left      power.cap_w" in capsys.readouterr().out
+    assert machine.cap_w == 77, "what somebody else has set is theirs"
+
+
+def test_a_restore_says_whose_lease_it_ends(agent: AgentProcess, capsys: Capture) -> None:
+    agent.client.acquire("a test", 60.0)
+    assert main(["restore", "--agent", agent.address]) == 0
+    printed = capsys.readouterr().out
+    assert "The lease of a test has ended with it." in printed
+    assert "Nothing was held" in printed

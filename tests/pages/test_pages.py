@@ -1,0 +1,44 @@
+"""Every block of the pages that people are meant to type does what the page says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.pages.blocks import PAGES, ROOT, Block, blocks_of
+from tests.pages.reader import Reader
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+NOT_RUN = 7
+"""How many blocks nothing runs. It may become less."""
+
+
+def parameter(block: Block) -> object:
+    slow = [pytest.mark.slow, pytest.mark.timeout(1200)] if block.is_slow else []
+    return pytest.param(block, id=str(block), marks=[*slow, pytest.mark.xdist_group(block.page)])
+
+
+@pytest.mark.parametrize("block", [parameter(block) for block in BLOCKS if block.runs])
+def test_a_block_does_what_its_page_says(block: Block, reader: Reader) -> None:
+    reader.follow(block)
+
+
+def test_a_block_that_another_test_runs_is_there_word_by_word() -> None:
+    for block in BLOCKS:
+        if "run by" in block.clauses:
+            text = (ROOT / block.clauses["run by"]).read_text(encoding="utf-8")
+            missing = [step.command for step in block.steps() if step.command not in text]
+            assert not missing, f"{block}: not in {block.clauses['run by']}"
+
+
+def test_what_takes_root_says_so() -> None:
+    """Who runs the tests as root on a machine of their own finds it as it was."""
+    for block in BLOCKS:
+        if block.runs and any("sudo" in step.command for step in block.steps()):
+            assert {"root", "clean_root"} & set(block.needs), block
+
+
+def test_few_blocks_are_run_by_nothing_and_each_says_why() -> None:
+    reasons = [block.clauses["not run"] for block in BLOCKS if "not run" in block.clauses]
+    assert len(reasons) == NOT_RUN
+    assert all(re.search(r"\w+ \w+", reason) for reason in reasons)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bayop.cli import build_parser, defaults, main
+from bayop.errors import InputError
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's file; the system's is beside it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr(defaults, "SYSTEM", tmp_path / "system.toml")
+    (tmp_path / "bayop").mkdir()
+    return tmp_path / "bayop" / "config.toml"
+
+
+def slo_of(*words: str) -> str:
+    parser = build_parser(words)
+    defaults.apply(parser)
+    return str(parser.parse_args(words).slo)
+
+
+def test_nothing_is_loaded_where_nobody_has_defaults(user: Path) -> None:
+    assert not user.exists()
+    assert defaults.apply(build_parser(["tune"])) == []
+
+
+def test_flags_beat_environment_beats_user_beats_system(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert slo_of("tune") == "p99<500us"
+    defaults.SYSTEM.write_text('slo = "p99<100us"\n')
+    assert slo_of("tune") == "p99<100us"
+    user.write_text('slo = "p99<200us"\n')
+    assert slo_of("tune") == "p99<200us"
+    user.write_text('slo = "p99<200us"\n[tune]\nslo = "p99<250us"\n')
+    assert (slo_of("tune"), slo_of("demo")) == ("p99<250us", "p99<200us")
+    monkeypatch.setenv("BAYOP_SLO", "p99<300us")
+    assert slo_of("tune") == "p99<300us"
+    assert slo_of("tune", "--slo", "p99<400us") == "p99<400us"
+
+
+def test_a_flag_that_is_required_may_come_from_a_file(user: Path) -> None:
+    user.write_text('[study-export]\nout = "copy.csv"\n')
+    parser = build_parser(words := ["study", "export", "a.csv"])
+    defaults.apply(parser)
+    assert parser.parse_args(words).out == Path("copy.csv")
+
+
+def test_lists_numbers_and_switches(user: Path) -> None:
+    user.write_text('[tune]\nmax-trials = 4\nwith-auto = true\nrange = ["nic.rx_usecs=0:400:20"]\n')
+    parser = build_parser(["tune"])
+    defaults.apply(parser)
+    args = parser.parse_args(["tune"])
+    assert (args.max_trials, args.with_auto, [knob for knob, _ in args.range]) == (4, True, ["nic.rx_usecs"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('slos = "p99<1ms"', 1, "did you mean slo?"),
+        ("[tune]\n\nmax-trails = 3", 3, "did you mean max-trials?"),
+        ("[tunes]\nseed = 1", 1, "did you mean tune?"),
+        ('[tune]\nslo = "fast"', 2, "p99<500us"),
+        ('[tune]\noptimizer = "axe"', 2, "grey-box"),
+        ("[tune]\nwith-auto = 3", 2, "true or false"),
+        ("[tune]\njson = true", 2, "json"),
+        ("slo = ", 1, "TOML"),
+    ],
+)
+def test_what_is_no_default_is_refused_at_its_line(user: Path, text: str, line: int, said: str) -> None:
+    user.write_text(text)
+    with pytest.raises(InputError) as caught:
+        defaults.apply(build_parser(["tune"]))
+    assert f"{user}:{line}" in caught.value.message
+    assert said in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_a_variable_is_named_in_its_error(
+    user: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not user.exists()
+    monkeypatch.setenv("BAYOP_SLO", "fast")
+    assert main(["tune", "--load", "400k"]) == 2
+    assert "BAYOP_SLO" in capsys.readouterr().err
+
+
+def test_config_shows_where_each_default_comes_from(user: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    user.write_text("[tune]\nmax-trials = 4\n")
+    assert main(["config", "--json"]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    expected = {"event": "default", "verb": "tune", "flag": "--max-trials", "value": "4", "source": f"{user}:2"}
+    assert expected in events
+    assert main(["config"]) == 0
+    assert "--max-trials" in capsys.readouterr().out

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from bayop.cli import build_parser, main
+from bayop.cli.signals import interrupted, unwinding
+
+
+class Dying:
+    """Its destructor is interrupted."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), self.number)
+
+
+def die(number: int) -> None:
+    Dying(number)
+    time.sleep(5.0)
+
+
+def test_an_interrupt_in_a_destructor_is_not_lost() -> None:
+    with unwinding(), pytest.raises(KeyboardInterrupt):
+        die(signal.SIGINT)
+    assert interrupted()
+
+
+def test_a_termination_in_a_destructor_is_not_lost() -> None:
+    with unwinding(), pytest.raises(SystemExit) as caught:
+        die(signal.SIGTERM)
+    assert caught.value.code == 143
+
+
+def test_a_second_termination_waits() -> None:
+    cleaned_up = []
+
+    def work() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            cleaned_up.append(True)
+
+    with unwinding(), pytest.raises(SystemExit):
+        work()
+    assert cleaned_up
+
+
+def test_handlers_are_as_they_were() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with unwinding():
+        assert signal.getsignal(signal.SIGTERM) != before[1]
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    with unwinding():
+        assert not interrupted()
+
+
+def test_an_ignored_interrupt_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with unwinding():
+            os.kill(os.getpid(), signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_that_a_library_made_an_error_of_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(_args: Any) -> int:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise ImportError("numpy could not be loaded") from error
+        return 0
+
+    build_parser(["knobs"])  # loads the verb
+    monkeypatch.setattr("bayop.cli.knobs.run", run)
+    assert main(["knobs"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"

@@ -1,0 +1,115 @@
+"""What becomes of a search's result, and how that is said."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+import pytest
+
+from bayop.cli.tune_confirm import Outcome, add_arguments, doubts, looks_of, outcome_of, saving_event, sentence
+from bayop.confirm import Comparison
+from bayop.measurement import Measurement
+from bayop.optimize.base import Problem
+from bayop.saving import Looks
+from bayop.search import Result, Stopped
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting
+from bayop.target.base import Target
+from bayop.testing.fakes import FakeServer, make_problem, papers_space
+
+SPACE = papers_space(auto=True)
+LOOKS = Looks(6)
+SLO = "p99<500us"
+FOUND: Setting = {RX_USECS: 100, FREQ_MHZ: 1700}
+
+
+def result(setting: Setting | None, stopped: Stopped = "converged") -> Result:
+    return Result(setting, (), stopped, None)
+
+
+def comparison(problem: Problem, found_w: float, found_us: float = 300.0, default_us: float = 100.0) -> Comparison:
+    def window(power_w: float, latency_us: float) -> Measurement:
+        seen = {"power_w": power_w, "energy_j": power_w, "p99_us": latency_us, "qps": 5000.0, "utilization": 0.5}
+        return Measurement(seen)
+
+    rounds = [{"default": window(40.0, default_us), "found": window(found_w, found_us)}] * 6
+    return Comparison.of(rounds, problem, LOOKS)
+
+
+def ends(setting: Setting | None, stopped: Stopped = "converged", *, found_w: float = 30.0) -> Outcome:
+    def compare(_target: Target, _setting: Setting, _looks: Looks) -> Comparison:
+        return comparison(make_problem(SPACE, slo=SLO), found_w)
+
+    return outcome_of(FakeServer(SPACE), result(setting, stopped), LOOKS, compare)
+
+
+def test_only_what_saves_is_kept() -> None:
+    assert ends(FOUND).is_kept
+    assert ends(FOUND).setting == FOUND
+    worse = ends(FOUND, found_w=41.0)
+    assert (worse.is_kept, worse.setting) == (False, None)
+    assert not ends(None).is_kept
+
+
+def test_what_was_to_be_compared_and_was_not_is_not_kept() -> None:
+    stopped = ends(FOUND, "interrupted")
+    assert (stopped.is_kept, stopped.setting) == (False, FOUND)
+
+    def interrupt(_target: Target, _setting: Setting, _looks: Looks) -> Comparison:
+        raise KeyboardInterrupt
+
+    later = outcome_of(FakeServer(SPACE), result(FOUND), LOOKS, interrupt)
+    assert (later.is_kept, later.result.stopped) == (False, "interrupted")
+
+
+def test_the_default_is_not_compared_with_itself() -> None:
+    alone = ends({RX_USECS: AUTO, FREQ_MHZ: AUTO})
+    assert (alone.is_kept, alone.comparison) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_live", "pairs"),
+    [([], True, 24), ([], False, None), (["--confirm", "8"], False, 8), (["--no-confirm"], True, None)],
+)
+def test_live_machines_are_compared_unless_somebody_says_no(words: list[str], is_live: bool, pairs: int | None) -> None:  # noqa: FBT001
+    parser = ArgumentParser()
+    add_arguments(parser)
+    looks = looks_of(parser.parse_args(words, Namespace()), is_live=is_live)
+    assert (looks and looks.most_pairs) == pairs
+
+
+@pytest.mark.parametrize(
+    ("found_w", "found_us", "default_us", "said"),
+    [
+        (30.0, 300.0, 100.0, "It saves 10.0 W (95 % CI 10.0 to 10.0), 25.0%: 88 kWh per server and year at this load."),
+        (41.0, 300.0, 100.0, "No significant saving: it costs 1.0 W (95 % CI 1.0 to 1.0), 2.5%, over 6 pairs."),
+        (30.0, 600.0, 100.0, "It breaks p99<500us when measured again: p99 600 us (6 pairs)."),
+        (
+            41.0,
+            300.0,
+            600.0,
+            "The default breaks p99<500us (p99 600 us), this setting meets it (300 us). It costs 1.0 W",
+        ),
+    ],
+)
+def test_the_summary_says_what_was_found(found_w: float, found_us: float, default_us: float, said: str) -> None:
+    problem = make_problem(SPACE, slo=SLO)
+    assert sentence(comparison(problem, found_w, found_us, default_us), problem, "W").startswith(said)
+
+
+def test_the_saving_is_one_of_the_objective() -> None:
+    power, edp = make_problem(SPACE, slo=SLO), make_problem(SPACE, slo=SLO, objective="edp")
+    saved = saving_event(Outcome(result(FOUND), is_kept=True, comparison=comparison(power, 30.0)), power)
+    assert saved is not None
+    assert (saved["power_w"], saved["low_w"], saved["high_w"], saved["default_w"]) == (10.0, 10.0, 10.0, 40.0)
+    assert (saved["pairs"], saved["significant"], saved["setting"]) == (6, True, FOUND)
+    cost = saving_event(Outcome(result(FOUND), is_kept=False, comparison=comparison(edp, 30.0)), edp)
+    assert cost is not None
+    assert (cost["value"], cost["default"], cost["verdict"]) == (-0.005, 0.004, "not significant")
+    assert "of edp" in sentence(comparison(edp, 30.0), edp, "W")
+    assert saving_event(Outcome(result(FOUND), is_kept=True), power) is None
+
+
+def test_another_load_than_the_stated_one_is_doubtful() -> None:
+    seen = comparison(make_problem(SPACE, slo=SLO), 30.0)
+    assert doubts(seen, 5000.0) == []
+    assert "5,000 requests/s, not the stated 8,000" in doubts(seen, 8000.0)[0]

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+from bayop.confirm import DEFAULT, FOUND, Comparison, confirm, is_enough, take_turns
+from bayop.measurement import Measurement
+from bayop.saving import Looks
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, default_setting
+from bayop.testing.fakes import FakeServer, make_problem, papers_space
+
+SPACE = papers_space(auto=True)
+GOOD: Setting = {RX_USECS: 100, FREQ_MHZ: 1700}
+SAME: Setting = {RX_USECS: 20, FREQ_MHZ: 2900}
+SLOW: Setting = {RX_USECS: 400, FREQ_MHZ: 2000}
+LOOKS = Looks(24)
+
+
+def test_a_saving_is_kept_and_the_comparison_ends_when_it_is_known() -> None:
+    server = FakeServer(SPACE, seed=1)
+    rounds: list[object] = []
+    seen = confirm(server, GOOD, make_problem(SPACE), LOOKS, seed=0, on_round=rounds.append)
+    assert seen.verdict == "saves"
+    assert seen.is_kept
+    assert dict(server.setting or {}) == dict(GOOD)
+    assert len(rounds) == len(seen.rounds) == 8
+    truth = server.truth(default_setting(SPACE))["power_w"] - server.truth(GOOD)["power_w"]
+    assert seen.saving is not None
+    assert seen.saving.low < truth < seen.saving.high
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nothing_is_kept_where_nothing_is_saved(seed: int) -> None:
+    """The setting that the operating system chooses itself."""
+    server = FakeServer(SPACE, seed=seed)
+    seen = confirm(server, SAME, make_problem(SPACE), LOOKS, seed=seed)
+    assert (seen.verdict, seen.is_kept, server.setting) == ("not significant", False, None)
+
+
+def test_a_winner_that_breaks_the_slo_is_not_kept_whatever_it_saves() -> None:
+    server = FakeServer(SPACE)
+    seen = confirm(server, SLOW, make_problem(SPACE, slo="p99<400us"), LOOKS, seed=0)
+    assert seen.saving is not None
+    assert seen.saving.significant
+    assert (seen.verdict, server.setting) == ("breaks", None)
+
+
+def test_a_winner_that_meets_what_the_default_breaks_is_kept_whatever_it_costs() -> None:
+    fast = {RX_USECS: 2, FREQ_MHZ: 2900}
+    server = FakeServer(SPACE, noise=0.0)
+    limit_us = (server.truth(default_setting(SPACE))["p99_us"] + server.truth(fast)["p99_us"]) / 2
+    seen = confirm(server, fast, make_problem(SPACE, slo=f"p99<{limit_us}us"), LOOKS, seed=0)
+    assert (seen.verdict, seen.is_kept) == ("meets", True)
+    assert seen.saving is not None
+    assert seen.saving.value < 0
+
+
+def test_turns_are_fair_and_drawn_by_the_seed() -> None:
+    def orders(seed: int) -> list[bool]:
+        server = FakeServer(SPACE)
+        list(islice(take_turns(server, {DEFAULT: None, FOUND: GOOD}, seed=seed), 100))
+        return [s[FREQ_MHZ] == AUTO for s in server.applied[::2]]
+
+    assert orders(3) == orders(3) != orders(4)
+    assert 30 < Counter(orders(3))[True] < 70
+
+
+def test_an_error_puts_the_default_back() -> None:
+    server = FakeServer(SPACE)
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        confirm(server, GOOD, make_problem(SPACE), LOOKS, seed=0, on_round=interrupt)
+    assert server.setting is None
+
+
+def window(power_w: float, latency_us: float = 100.0, cut_short: str | None = None) -> Measurement:
+    return Measurement({"power_w": power_w, "p99_us": latency_us}, cut_short=cut_short)
+
+
+def test_windows_that_were_cut_short_count_against_the_setting_and_not_for_its_power() -> None:
+    whole = {DEFAULT: window(100.0), FOUND: window(90.0)}
+    cut = {DEFAULT: window(100.0), FOUND: window(1.0, cut_short="harm")}
+    problem = make_problem(SPACE)
+    one, two = [*[whole] * 7, cut], [*[whole] * 7, cut, cut]
+    assert not is_enough(one, problem, LOOKS)
+    assert is_enough(two, problem, LOOKS)
+    assert [Comparison.of(r, problem, LOOKS).verdict for r in ([*one, whole], two)] == ["saves", "breaks"]
+    saving = Comparison.of(two, problem, LOOKS).saving
+    assert saving is not None
+    assert (saving.value, saving.pairs) == (10.0, 7)
+
+
+def test_nothing_whole_is_nothing_known() -> None:
+    cut = {DEFAULT: window(1.0, cut_short="load"), FOUND: window(1.0, cut_short="load")}
+    assert Comparison.of([cut], make_problem(SPACE), LOOKS).verdict == "unknown"
