@@ -43,13 +43,13 @@ _NO_AGENT = "  no agent    127.0.0.1:{port} leads to its port, 9617 of the guest
 def _placed(text: str) -> tuple[str, Path]:
     guest_path, equals, host_path = text.partition("=")
     if not equals or not guest_path.startswith("/"):
-        raise InputError("a file is given as /PLACE/IN/GUEST=FILE", value=text)
+        raise InputError("a file must be given as /PLACE/IN/GUEST=FILE", value=text)
     return guest_path, _existing(Path(host_path))
 
 
 def _existing(path: Path) -> Path:
     if not path.is_file():
-        raise InputError("a file for the guest exists", value=str(path))
+        raise InputError(wrong=f"cannot read {path}: no such file", value=str(path))
     return path
 
 

@@ -59,5 +59,5 @@ def _stripped(binary: Path, copy: Path) -> Path:
         [tool("strip"), "--strip-debug", "-o", str(copy), str(binary)], capture_output=True, text=True, check=False
     )
     if run.returncode != 0:
-        raise LabError(f"the agent is a program of this host: {run.stderr.strip()}", place=str(binary))
+        raise LabError(wrong=f"the agent is no program of this host: {run.stderr.strip()}", place=str(binary))
     return copy

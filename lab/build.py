@@ -58,7 +58,7 @@ def _run(command: Sequence[str | Path], *, cwd: Path | None = None) -> None:
     run = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         tail = "\n".join((run.stdout + run.stderr).strip().splitlines()[-20:])
-        raise LabError(f"{Path(command[0]).name} must succeed:\n{tail}", place=" ".join(map(str, command)))
+        raise LabError(wrong=f"{Path(command[0]).name} failed:\n{tail}", place=" ".join(map(str, command)))
 
 
 def _kernel(progress: Callable[[str], None]) -> Path:
@@ -74,7 +74,9 @@ def _kernel(progress: Callable[[str], None]) -> Path:
         content = image.read_bytes()
         start = content.find(b"\xfd7zXZ\x00")
         if start < 0:
-            raise LabError("Debian's kernel is packed with xz", place=str(image))
+            raise LabError(
+                "Debian's kernel must be packed with xz", wrong="the kernel is packed in another way", place=str(image)
+            )
         (folder / "vmlinux").write_bytes(lzma.LZMADecompressor().decompress(content[start:]))
 
     return cached("kernel", [image], make) / "vmlinux"

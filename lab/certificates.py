@@ -59,5 +59,5 @@ class Authority:
         ]
         run = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
         if run.returncode != 0:
-            raise LabError(f"openssl makes a certificate: {run.stderr.strip()}", place=name)
+            raise LabError(wrong=f"openssl makes no certificate: {run.stderr.strip()}", place=name)
         return identity

@@ -65,7 +65,7 @@ class Channel:
             while (reply := self._receive(deadline, command)).get("id") != request:
                 pass
         if "error" in reply:
-            raise LabError(f"{command}: {reply['error']['desc']}")
+            raise LabError(wrong=f"the machine refuses {command}: {reply['error']['desc']}")
         return reply["return"]
 
     def _send(self, message: Mapping[str, object]) -> None:
@@ -73,7 +73,7 @@ class Channel:
         try:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError as error:
-            raise ChannelClosedError("the machine runs and its command channel is open") from error
+            raise ChannelClosedError(wrong="the machine has closed its command channel") from error
 
     def _receive(self, deadline: float, command: str) -> Mapping[str, Any]:
         while b"\n" not in self._unread:
@@ -81,11 +81,11 @@ class Channel:
             try:
                 received = self._socket.recv(1 << 16)
             except TimeoutError:
-                raise NoAnswerError(f"the machine answers {command} in time") from None
+                raise NoAnswerError(wrong=f"the machine did not answer {command} in time") from None
             except OSError as error:
-                raise ChannelClosedError("the machine runs and its command channel is open") from error
+                raise ChannelClosedError(wrong="the machine has closed its command channel") from error
             if not received:
-                raise ChannelClosedError("the machine runs and its command channel is open")
+                raise ChannelClosedError(wrong="the machine has closed its command channel")
             self._unread += received
         line, _, self._unread = self._unread.partition(b"\n")
         message: Mapping[str, Any] = json.loads(line)

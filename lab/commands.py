@@ -44,7 +44,11 @@ def run(channel: Channel, command: str, *, stdin: bytes, timeout_s: float) -> Co
     while not (status := channel.execute("guest-exec-status", {"pid": pid}))["exited"]:
         if time.monotonic() > deadline:
             channel.execute("guest-exec", {"path": "/bin/kill", "arg": ["-KILL", f"-{pid}"]})
-            raise CommandError("a command in the guest ends in time", value=f"over {timeout_s:g} s", place=command)
+            raise CommandError(
+                wrong=f"a command in the guest ran for over {timeout_s:g} s",
+                value=f"over {timeout_s:g} s",
+                place=command,
+            )
         time.sleep(_POLL_S)
     return CommandResult(
         # A command that a signal ended gets the exit code that a shell would give it.

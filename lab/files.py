@@ -33,7 +33,7 @@ class Files:
     def add(self, guest_path: str, content: Path | bytes | str, *, mode: int = 0o644) -> Files:
         """A file with this content, or with the content of a file of the host."""
         if not PurePosixPath(guest_path).is_absolute():
-            raise LabError("a file's place in the guest is an absolute path", value=guest_path)
+            raise LabError("a file's place in the guest must be an absolute path", value=guest_path)
         self.contents[guest_path] = (content.encode() if isinstance(content, str) else content, mode)
         return self
 
@@ -80,7 +80,7 @@ def _pack(root: Path, archive: Path) -> None:
             check=False,
         )
     if run.returncode != 0:
-        raise LabError(f"cpio packs the guest's files: {run.stderr.decode().strip()}", place=str(archive))
+        raise LabError(wrong=f"cpio cannot pack the guest's files: {run.stderr.decode().strip()}", place=str(archive))
 
 
 def libraries(source: Path) -> Mapping[str, Path]:
@@ -99,7 +99,7 @@ def libraries(source: Path) -> Mapping[str, Path]:
     if "not a dynamic executable" in run.stderr or "statically linked" in run.stdout:
         return {}
     if run.returncode != 0:
-        raise LabError(f"ldd lists a program's libraries: {run.stderr.strip()}", place=str(source))
+        raise LabError(wrong=f"ldd cannot list the program's libraries: {run.stderr.strip()}", place=str(source))
     return parse_ldd(run.stdout, place=str(source))
 
 
@@ -108,7 +108,7 @@ def parse_ldd(text: str, *, place: str) -> Mapping[str, Path]:
     found = {}
     for line in text.splitlines():
         if match := re.fullmatch(r"\s*(\S+) => not found", line):
-            raise LabError("every library of a program is there", value=match[1], place=place)
+            raise LabError(wrong=f"the library {match[1]} is missing", value=match[1], place=place)
         if match := re.fullmatch(r"\s*(?:(\S+) => )?(/\S+) \(0x[0-9a-f]+\)", line):
             found[match[1] or Path(match[2]).name] = Path(match[2])
     return found

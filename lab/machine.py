@@ -110,7 +110,7 @@ class Machine:
         try:
             self.wait(timeout_s=timeout_s)
         except subprocess.TimeoutExpired:
-            error = LabError("the guest shuts down in time", value=f"over {timeout_s:g} s")
+            error = LabError(wrong=f"the guest was not down after {timeout_s:g} s", value=f"over {timeout_s:g} s")
             raise self._with_console(error) from None
         self._switch_off()
 
@@ -137,7 +137,7 @@ class Machine:
                 its children, took longer than `timeout_s`.
         """
         if self._channel is None:
-            raise LabError("the machine is on", hint="boot() comes first")
+            raise LabError(wrong="the machine is off", hint="boot() comes first")
         try:
             result = run(
                 self._channel, command, stdin=stdin.encode() if isinstance(stdin, str) else stdin, timeout_s=timeout_s
@@ -145,8 +145,8 @@ class Machine:
         except ChannelClosedError as error:
             raise self._with_console(error) from None
         if check and result.exit_code != 0:
-            rule = f"a command in the guest succeeds: {result.stderr.strip()}"
-            raise CommandError(rule, value=result.exit_code, place=command)
+            wrong = f"a command in the guest ended with exit code {result.exit_code}: {result.stderr.strip()}"
+            raise CommandError(wrong=wrong, place=command)
         return result
 
     def read(self, path: str) -> str:
@@ -175,7 +175,10 @@ class Machine:
         self._channel.execute("guest-ping", timeout_s=deadline - time.monotonic())
         failed = self.run("cat /run/lab/failed", check=False).stdout.split("\n")
         if any(failed):
-            raise LabError("every step of the guest's boot succeeds", value=", ".join(filter(None, failed)))
+            raise LabError(
+                wrong=f"the guest's boot failed at: {', '.join(filter(None, failed))}",
+                value=", ".join(filter(None, failed)),
+            )
 
     def _with_console(self, error: LabError) -> LabError:
         """The same error with the last lines that QEMU and the guest's console showed."""
@@ -183,7 +186,7 @@ class Machine:
         lines = [x for log in logs if log.exists() for x in log.read_text(errors="replace").splitlines()]
         shown = [line for line in lines if line.strip() and "TCG doesn't support" not in line][-_SHOWN_LINES:]
         tail = "\n".join(["; the console's last lines:", *shown]) if shown else ""
-        return type(error)(error.rule + tail, value=error.value, place=error.place, hint=error.hint)
+        return error.but(wrong=f"{error.wrong}{tail}")
 
     def _switch_off(self) -> None:
         if self._channel is not None:
@@ -210,5 +213,5 @@ def _connect(path: Path, qemu: subprocess.Popen[bytes], deadline: float) -> Chan
             return Channel(path)
         except OSError:
             if qemu.poll() is not None or time.monotonic() > deadline:
-                raise ChannelClosedError("QEMU starts") from None
+                raise ChannelClosedError(wrong="QEMU does not start") from None
             time.sleep(_POLL_S)

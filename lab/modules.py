@@ -31,6 +31,6 @@ def with_dependencies(names: Iterable[str], *, modules_dep: str) -> Sequence[str
     for name in names:
         key = name.replace("-", "_")
         if key not in needs:
-            raise LabError("the guest's kernel has every module of lab/guest/modules", value=name)
+            raise LabError(wrong=f"the guest's kernel has no module {name}", value=name)
         files.update(needs[key])
     return sorted(files)

@@ -34,14 +34,14 @@ def require() -> None:
     """Raises an `UnsupportedError` (exit code 4) when something is missing."""
     reason = missing()
     if reason is not None:
-        raise UnsupportedError(f"the lab can't run here: {reason}", hint=HINT)
+        raise UnsupportedError(wrong=f"the lab can't run here: {reason}", hint=HINT)
 
 
 def tool(name: str) -> str:
     """The path of a program of the host; `/usr/sbin` counts, whoever asks."""
     path = shutil.which(name, path=_SEARCH_PATH)
     if path is None:
-        raise UnsupportedError(f"the lab can't run here: {name} is not installed", hint=HINT)
+        raise UnsupportedError(wrong=f"the lab can't run here: {name} is not installed", hint=HINT)
     return path
 
 
@@ -50,14 +50,14 @@ def program(name: str) -> Path:
     for folder in ("usr/bin", "usr/sbin", "bin", "sbin"):
         if (TREE / folder / name).is_file():
             return TREE / folder / name
-    raise UnsupportedError("the guest's packages hold every program of the guest", value=name, hint=HINT)
+    raise UnsupportedError(wrong=f"the guest's packages have no {name}", value=name, hint=HINT)
 
 
 def kernel_release() -> str:
     """The guest's kernel, such as `6.1.0-56-amd64`."""
     release = next(TREE.glob("boot/vmlinuz-*"), None)
     if release is None:
-        raise UnsupportedError("the guest's packages hold a kernel", hint=HINT)
+        raise UnsupportedError(wrong="the guest's packages have no kernel", hint=HINT)
     return release.name.removeprefix("vmlinuz-")
 
 

@@ -64,5 +64,5 @@ def parse_ports(usernet: str) -> Ports:
     rows = re.findall(r"(TCP|UDP)\[HOST_FORWARD\]\s+\d+\s+\S+\s+(\d+)\s+\S+\s+(\d+)", usernet)
     host_port = {(protocol.lower(), int(guest)): int(host) for protocol, host, guest in rows}
     if set(host_port) != set(_FORWARDED):
-        raise LabError("QEMU forwards the ports of memcached and of the agent", value=usernet)
+        raise LabError(wrong="QEMU does not forward the ports of memcached and of the agent", value=usernet)
     return Ports(*(host_port[key] for key in _FORWARDED))

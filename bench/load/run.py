@@ -126,9 +126,9 @@ def _peer_paths(text: str) -> dict[str, Path]:
     paths = {name: Path(path) for name, _, path in (pair.partition("=") for pair in text.split(","))}
     for name, path in paths.items():
         if name not in _PEERS:
-            raise argparse.ArgumentTypeError(f"a peer is one of {', '.join(_PEERS)}, but got {name!r}")
+            raise argparse.ArgumentTypeError(f"there is no peer {name!r}; there are {', '.join(_PEERS)}")
         if not path.is_file():
-            raise argparse.ArgumentTypeError(f"{name}=PATH names its program, but got {str(path)!r}")
+            raise argparse.ArgumentTypeError(f"there is no program {path} for {name}")
     return paths
 
 

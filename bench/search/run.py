@@ -99,10 +99,13 @@ def plan(args: argparse.Namespace) -> Iterator[Search]:
     names = args.optimizers.split(",")
     unknown = [n for n in names if n not in OPTIMIZERS]
     if unknown:
-        raise InputError("the optimizer is unknown", value=unknown[0], hint=f"there are {', '.join(OPTIMIZERS)}")
+        hint = f"there are {', '.join(OPTIMIZERS)}"
+        raise InputError(
+            wrong=f"there is no optimizer {unknown[0]!r}", value=unknown[0], place="--optimizers", hint=hint
+        )
     cells = [cell for cell in find_cells(args.data) if args.cells in cell.name]
     if not cells:
-        raise InputError("a cell's name holds this text", value=args.cells, place="--cells")
+        raise InputError(wrong=f"no cell's name holds {args.cells!r}", value=args.cells, place="--cells")
     for cell in cells:
         for name in names:
             for seed in range(args.slow_seeds if name in SLOW else args.seeds):
