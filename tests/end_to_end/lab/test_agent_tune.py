@@ -19,6 +19,8 @@ from bayop.testing.patience import eventually
 from lab import Machine
 from lab.power_law import meter_power_w
 
+pytestmark = pytest.mark.slow
+
 RX_USECS = range(50, 501, 50)
 FREQS_MHZ = range(1300, 2901, 200)
 SLO_US = 500.0
@@ -27,8 +29,6 @@ CONFIGURATION = "/etc/bayop/agent.toml"
 # What the clients see: packets wait for their interrupt, and a request takes so many cycles.
 LATENCY = """
 import json, os, sys, time
-
-pytestmark = pytest.mark.slow
 setting, window_s = json.loads(os.environ["BAYOP_SETTING"]), float(os.environ["BAYOP_WINDOW_S"])
 time.sleep(window_s)
 rx_usecs, freq_mhz = setting.get("nic.rx_usecs", 3), setting.get("cpu.freq_mhz", 2900)
@@ -104,7 +104,6 @@ def test_a_search_ends_on_the_setting_that_the_power_law_makes_best(machine: Mac
     assert metered.status()["lease"] is None
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_keep_leaves_the_result_until_a_restore(machine: Machine, metered: LabAgent) -> None:
     found = snapshot(machine)
@@ -137,7 +136,6 @@ def searching(agent: LabAgent) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_ctrl_c_during_a_trial_puts_everything_back(machine: Machine, metered: LabAgent) -> None:
     found = snapshot(machine)
@@ -149,7 +147,6 @@ def test_ctrl_c_during_a_trial_puts_everything_back(machine: Machine, metered: L
     assert snapshot(machine) == found
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_brain_that_is_killed_during_a_trial_leaves_a_machine_that_its_lease_restores(
     machine: Machine, metered: LabAgent
