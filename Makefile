@@ -27,9 +27,11 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 
 test test-slow test-pages: export BAYOP_AGENT_PROGRAM = $(abspath $(RELEASE)/bayop-agent)
 test test-slow test-pages: export BAYOP_SKIPPED = $(CURDIR)/build/skipped
+# Else each of the many processes that tests start would compile the package anew.
+test test-slow test-pages: export PYTHONDONTWRITEBYTECODE =
 PYTEST := $(BIN)/python -m pytest
 # Many tests wait for a real agent or server, so that four of them keep two cores busy.
-SIDE_BY_SIDE := --numprocesses 4 --dist loadgroup
+SIDE_BY_SIDE := --numprocesses 4 --dist loadfile
 
 test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked slow; say what did not run, and why
 	requirements/install-packages --or-go-on test

@@ -69,7 +69,7 @@ def full_folder(tmp_path: Path) -> Iterator[Path]:
     "arguments",
     [
         "report $STUDY --out full/report",
-        "fit example:memcached --os linux --load 200k --out full/fit",
+        pytest.param("fit example:memcached --os linux --load 200k --out full/fit", marks=pytest.mark.slow),
         "study export example:memcached --out full/study.csv",
         "study export example:memcached --out full/study.parquet",
         "sweep --load 400k --points 4 --out full/sweep.parquet",

@@ -56,7 +56,9 @@ def test_a_machine_is_swept_and_left_as_it_was(agent: AgentProcess, machine: Mac
     assert by_time == [1] * 4 + [2] * 4, "every setting once, then every setting again"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGINT, signal.SIGKILL]
+)
 def test_an_interrupted_sweep_leaves_the_machine_as_it_was_and_goes_on(
     agent: AgentProcess, machine: Machine, tmp_path: Path, number: int
 ) -> None:

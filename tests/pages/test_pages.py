@@ -14,8 +14,9 @@ NOT_RUN = 7
 
 
 def parameter(block: Block) -> object:
-    slow = [pytest.mark.slow, pytest.mark.timeout(1200)] if block.is_slow else []
-    return pytest.param(block, id=str(block), marks=[*slow, pytest.mark.xdist_group(block.page)])
+    return pytest.param(
+        block, id=str(block), marks=[pytest.mark.slow, pytest.mark.timeout(1200)] if block.is_slow else []
+    )
 
 
 @pytest.mark.parametrize("block", [parameter(block) for block in BLOCKS if block.runs])

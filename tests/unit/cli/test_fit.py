@@ -49,6 +49,7 @@ def test_prints_tables_and_writes_figures(data: Path, tmp_path: Path, capsys: py
     }
 
 
+@pytest.mark.slow
 def test_adam_and_least_squares_print_the_same(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     need("torch")
     values = []

@@ -26,12 +26,14 @@ def bowl(theta: Any, middle: Any) -> Any:
     return ((theta[0] - middle) ** 2 + (theta[1] + 1.0) ** 2).mean(dim=1)
 
 
+@pytest.mark.slow
 def test_finds_the_least_of_a_bowl_about_its_data() -> None:
     need("torch")
     found = adam.minimise(bowl, (np.array([2.0, 4.0]),), np.array([[0.0, 0.0], [9.0, 5.0]]), steps=300)
     np.testing.assert_allclose(found, [3.0, -1.0], atol=1e-3)
 
 
+@pytest.mark.slow
 def test_the_lowest_of_several_minima_is_taken() -> None:
     need("torch")
 

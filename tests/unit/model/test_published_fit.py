@@ -59,6 +59,7 @@ def test_noise_moves_them_by_their_standard_errors() -> None:
     assert 0.8 < float(np.std(scores)) < 1.25
 
 
+@pytest.mark.slow
 def test_both_methods_find_the_same_minimum_of_real_data(data: Path) -> None:
     need("torch")
     cells = authors_cells(data, "linux", 600_000)

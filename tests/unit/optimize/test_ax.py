@@ -94,6 +94,7 @@ def test_says_nothing_on_the_terminal(kind: type[AxPenalty | AxConstrained], cap
     assert (captured.out, captured.err) == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.needs("ax")
 @pytest.mark.parametrize("kind", [AxPenalty, AxConstrained])
 @pytest.mark.parametrize("auto", [False, True])
