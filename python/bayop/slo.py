@@ -68,8 +68,7 @@ class Slo:
         try:
             limit_us = parse_quantity(match["limit"], "us", unit_required=True)
         except InputError as error:
-            rule = f"an SLO must have a time as its limit ({error.wrong or error.rule})"
-            raise InputError(rule, value=text, hint=_HINT) from error
+            raise InputError("the limit of an SLO must be a time with its unit", value=text, hint=_HINT) from error
         return cls(quantile=float(match["digits"]) / 100.0, limit_us=limit_us)
 
     @property

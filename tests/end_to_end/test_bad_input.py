@@ -34,10 +34,10 @@ def test_the_command_that_all_others_vary_is_good(study: Path, capsys: pytest.Ca
         (["--slo", "fast"], "cannot use 'fast': an SLO must be a latency quantile and a limit (--slo)", "p99<500us"),
         (
             ["--slo", "p99<500"],
-            "cannot use 'p99<500': an SLO must have a time as its limit (a quantity must have a unit) (--slo)",
+            "cannot use 'p99<500': the limit of an SLO must be a time with its unit (--slo)",
             "p99<500us",
         ),
-        (["--slo", "p99<500W"], "cannot use 'p99<500W': an SLO must have a time as its limit", "p99<500us"),
+        (["--slo", "p99<500W"], "cannot use 'p99<500W': the limit of an SLO must be a time with its unit", "p99<500us"),
         (["--slo", "p90<500us"], "the target does not measure p90_us, which the SLO names\n", "p99_us"),
         (["--load", "5000"], "the study has no trials at 5000 qps", "its loads are 1000 qps"),
         (["--load", "0"], "cannot use '0': a load must lie between 0.001 and 1e+09 requests/s (--load)\n", None),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.pages.blocks import blocks_of
 
 from bayop.testing.needs import need, program, require
 
@@ -23,6 +24,15 @@ PACKAGING = ROOT / "packaging"
 BUILD = ROOT / "build"
 VERSION: str = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
 DEB = "/root/bayop-agent.deb"
+PAGE = ROOT / "docs/install.md"
+# What the page's reader has beside what the server has: root's rights, an editor that is left as it is, and a package
+# that is built already; apt asks nobody.
+READERS = {
+    "usr/local/bin/sudo": '#!/bin/sh\nexec "$@"\n',
+    "usr/local/bin/sudoedit": '#!/bin/sh\ntest -w "$1"\n',
+    "usr/local/bin/make": '#!/bin/sh\ntest "$*" = deb -a -f build/bayop-agent_*.deb\n',
+    "etc/apt/apt.conf.d/90yes": 'APT::Get::Assume-Yes "true";\n',
+}
 IN_THE_ROOT = ["systemd", "curl", "iproute2", "openssl"]  # a server has the first; the others are for these tests
 CURL = ["curl", "--silent", "--fail-with-body", "--unix-socket", "/run/bayop/agent.sock"]
 # What apt and systemd keep about every package and boot.
@@ -163,6 +173,22 @@ def test_it_observes_and_talks_to_root_and_its_group_only(installed: Machine) ->
     assert json.loads(installed.run("runuser", "--user=alice", "--", *ask).stdout)["version"] == VERSION
     refused = installed.run("runuser", "--user=mallory", "--", *ask, check=False)
     assert (refused.returncode, refused.stdout) == (7, "")  # curl: could not connect
+
+
+def test_who_follows_the_page_has_an_agent_and_none_at_its_end(machine: Machine, package: Path) -> None:
+    for name, text in READERS.items():
+        machine.path(f"/{name}").write_text(text, encoding="utf-8")
+        machine.path(f"/{name}").chmod(0o755)
+    machine.run("mkdir", "/root/build")
+    shutil.copy(package, machine.path(f"/root/build/{package.name}"))
+    steps = [step for block in blocks_of(PAGE) if "run by" in block.clauses for step in block.steps()]
+    said = {step.command: machine.run("sh", "-c", f"cd /root\n{step.command}").stdout for step in steps}
+    assert any('"mode":"observe"' in text.replace(" ", "") for command, text in said.items() if "curl" in command)
+    assert any("bayop-agent.service: 2." in text for command, text in said.items() if "security" in command)
+    assert machine.run("which", "bayop-agent", check=False).returncode == 1
+    machine.run(
+        "rm", "-r", "/root/build", "/etc/systemd/system/bayop-agent.service.d", *(f"/{name}" for name in READERS)
+    )
 
 
 def test_the_unit_is_hardened(installed: Machine) -> None:

@@ -332,7 +332,7 @@ def test_a_latency_that_fails_later_restores_the_machine(agent: AgentProcess, ma
         (["--objective", "p50_us"], 2, "the target does not measure p50_us, which the objective names"),
         (["--os", "linux"], 2, "--os is for a study, and the target is agent"),
         (["--agent-ca", "ca.pem"], 2, "--agent-cert is missing; mutual TLS must have"),
-        (["--target", "agent:unix:/nowhere"], 4, "no agent listens there (unix:/nowhere)"),
+        (["--target", "agent:unix:/nowhere"], 4, "no agent listens at unix:/nowhere"),
         (
             ["--target", "agent:http://web1"],
             2,

@@ -11,7 +11,7 @@ A comment before a block says what its test can't know, in clauses between semic
 | `with ARGUMENTS` | added to every command, so that it does less |
 | `types TEXT` | what is typed while a command runs, after half a minute |
 | `exit N M` | the exit codes that a command may have, where not only 0 |
-| `run by FILE` | another test runs these commands; the file has each of them, word by word |
+| `run by FILE` | another test reads this page and runs these commands |
 | `not run, REASON` | nothing runs it |
 
 A block of `console` has commands after `$ `, and below a command what it prints where the page shows that; `...` stands

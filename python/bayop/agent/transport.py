@@ -152,14 +152,15 @@ def _no_password() -> str:
 
 
 def _unreachable(address: Address, error: Exception, timeout_s: float) -> UnreachableError:
-    place, start = str(address), "start it on the server: systemctl start bayop-agent"
+    place: str | None = str(address)
+    start = "start it on the server: systemctl start bayop-agent"
     if isinstance(error, PermissionError):
         wrong, hint = (
             "this user may not talk to the agent",
             'join its group: sudo usermod -aG bayop "$USER", then log in anew',
         )
     elif isinstance(error, FileNotFoundError | ConnectionRefusedError):
-        wrong, hint = "no agent listens there", start
+        wrong, hint, place = f"no agent listens at {address}", start, None
     elif isinstance(error, ssl.SSLCertVerificationError):
         wrong, hint = "--agent-ca did not sign the agent's certificate for this host name", error.verify_message
     elif isinstance(error, ssl.SSLError) or (isinstance(address, HttpsAddress) and _is_hang_up(error)):

@@ -153,7 +153,7 @@ class _Parser(argparse.ArgumentParser):
         """As argparse does, but the parser that meets an unknown argument refuses it, and not its parents."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            close = get_close_matches(unknown[0], self._option_string_actions, n=1)
+            close = get_close_matches(unknown[0], self._option_string_actions, n=1, cutoff=0.7)
             see = f"see {self.prog} --help"
             raise InputError(
                 wrong=f"{unknown[0]!r} is no argument of {self.prog}",

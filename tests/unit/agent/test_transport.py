@@ -119,7 +119,7 @@ def test_no_socket_and_nobody_behind_it(tmp_path: Path) -> None:
     assert "systemctl start bayop-agent" in str(caught.value.hint)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(path))
-    with pytest.raises(UnreachableError, match="no agent listens there"):
+    with pytest.raises(UnreachableError, match="no agent listens at unix:"):
         Transport(UnixAddress(str(path))).request("GET", "/v1/status")
 
 

@@ -79,7 +79,7 @@ def test_what_is_allowed_is_said_in_short(allowed: Steps | None, said: str) -> N
             ["--agent", "https://web1", "--agent-ca", "x"],
             "--agent-cert is missing; mutual TLS must have --agent-cert, --agent-key and --agent-ca",
         ),
-        (["--agent", "unix:/nowhere"], "no agent listens there (unix:/nowhere)"),
+        (["--agent", "unix:/nowhere"], "no agent listens at unix:/nowhere"),
     ],
 )
 def test_bad_usage(capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
