@@ -1,7 +1,7 @@
 """The command line: one file per verb, each of which parses, calls and prints.
 
 A verb module has `add_arguments(parser)`, `run(args) -> int` (the exit code) and `EXAMPLE`, which `--help` shows.
-Only the module of the verb that was asked for is imported.
+Only the module of the verb that was asked for is imported; all are where a file of defaults has to be checked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 from bayop.cli import defaults, exit_codes, streams
 from bayop.cli.output import print_json
 from bayop.cli.signals import interrupted, unwinding
-from bayop.errors import BayopError, InputError, reason
+from bayop.errors import BayopError, DriftError, InputError, reason
 
 VERBS: Final[dict[str, str]] = {
     "demo": "play a day of changing load on the digital twin and write a report about it",
@@ -85,6 +85,8 @@ def _run_verb(args: argparse.Namespace) -> int:
     try:
         with unwinding():
             return int(args.run(args))
+    except DriftError:
+        raise  # what is in effect on a machine is said in any case
     except Exception:
         if interrupted():
             # A library that was being loaded, or called back, made an error of its own of it.

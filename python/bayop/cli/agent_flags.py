@@ -9,14 +9,15 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from bayop.agent.address import PORT, SOCKET, Credentials, parse_address
 from bayop.agent.client import AgentClient
 from bayop.cli import arguments
 from bayop.errors import DriftError, InputError
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from bayop.target.agent import AgentTarget
 
 TLS_FLAGS: Final = ("agent_cert", "agent_key", "agent_ca")
 
@@ -81,9 +82,18 @@ def holder(verb: str) -> str:
     return f"bayop {verb} by {getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()})"
 
 
+def undo(target: AgentTarget) -> str:
+    """The command that takes back what stays applied."""
+    return "bayop restore" if target.address == SOCKET else f"bayop restore --agent {target.address}"
+
+
 @contextmanager
-def told(opened: AbstractContextManager[T]) -> Iterator[T]:
-    """A live machine whose settings come back when the block ends; says so where an error or a signal has ended it."""
+def told(opened: AbstractContextManager[AgentTarget]) -> Iterator[AgentTarget]:
+    """A live machine whose settings come back when the block ends, but for a result that is kept.
+
+    Says which of both it is where an error or a signal has ended the block.
+    """
+    target: AgentTarget | None = None
     ended_by: BaseException | None = None
     try:
         with opened as target:
@@ -94,8 +104,9 @@ def told(opened: AbstractContextManager[T]) -> Iterator[T]:
                 raise
     except BaseException as error:
         # Another error is that of putting the machine back, and so may be a drift: each says what is in effect.
-        if error is ended_by and not isinstance(error, DriftError):
-            sys.stderr.write("the machine's own settings are back\n")
+        if target is not None and error is ended_by and not isinstance(error, DriftError):
+            stays = f"the result stays applied: {undo(target)} takes it back\n"
+            sys.stderr.write(stays if target.is_kept else "the machine's own settings are back\n")
         raise
 
 

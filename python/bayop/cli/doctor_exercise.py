@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 
 from bayop.agent.address import SOCKET
 from bayop.agent.client import AgentClient
-from bayop.cli import agent_flags
+from bayop.cli import agent_flags, exit_codes
 from bayop.cli.output import console, literal, new_table, print_json, progress, round_significant
 from bayop.errors import InputError
-from bayop.machine.exercise import Attempt, Exercised, exercise, places
+from bayop.machine.exercise import Attempt, Exercised, allowed_places, exercise
 from bayop.space import Value, format_value
 
 
@@ -27,13 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exercises the knobs and prints each; 1 when nobody says yes, 3 when one did not read back or was not restored."""
     client = agent_flags.client_of(args.agent or SOCKET, args)
-    count = len(places(client.knobs()))
-    if not args.yes and not _is_wanted(client, count, json=args.json):
+    allowed = allowed_places(client)
+    if not args.yes and not _is_wanted(client, len(allowed), json=args.json):
         sys.stderr.write("nothing was changed\n")
         return 1
     done: list[Exercised] = []
-    with progress("knobs", count) as bar:
-        for exercised in exercise(client, holder=agent_flags.holder("doctor")):
+    exercising = exercise(client, allowed, holder=agent_flags.holder("doctor"))
+    with progress("knobs", len(allowed)) as bar, closing(exercising):
+        for exercised in exercising:
             done.append(exercised)
             bar.advance()
             if args.json:
@@ -43,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         print_json({"event": "exercised", "places": len(done), "failed": [exercised.knob for exercised in failed]})
     else:
         _show(done)
-    return 3 if failed else 0
+    return exit_codes.DRIFT if failed else exit_codes.DONE
 
 
 def _is_wanted(client: AgentClient, count: int, *, json: bool) -> bool:

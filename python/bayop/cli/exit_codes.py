@@ -10,6 +10,8 @@ from typing import Final
 
 DONE: Final = 0
 NO_GOOD: Final = 1
+DRIFT: Final = 3
+UNSUPPORTED: Final = 4
 INTERRUPTED: Final = 130
 TERMINATED: Final = 143
 
@@ -33,15 +35,16 @@ _BACK: Final = "its own settings are back"
 
 EXIT_CODES: Final = (
     ExitCode(DONE, "done", f"{_BACK}; with --keep, the result is applied"),
-    ExitCode(NO_GOOD, "done but no good: no setting meets the SLO, or it is broken; or stdout can't be written", _BACK),
+    ExitCode(NO_GOOD, "done but no good: no setting meets the SLO, or it is broken; or failed on the way", _BACK),
     ExitCode(2, "bad usage or input", f"untouched, or {_BACK}"),
-    ExitCode(3, "drift: what is applied is not what was asked", f"{_BACK}, but for what the message names"),
-    ExitCode(4, "this machine or installation can't", f"untouched, or {_BACK}"),
+    ExitCode(DRIFT, "drift: what is applied is not what was asked", f"{_BACK}, but for what the message names"),
+    ExitCode(UNSUPPORTED, "this machine or installation can't", f"untouched, or {_BACK}"),
     ExitCode(INTERRUPTED, "Ctrl-C where there is nothing to hold", _BACK),
     ExitCode(TERMINATED, "SIGTERM", _BACK),
 )
 
 _AFTERWARDS: Final = """\
+Where `tune --keep` had applied its result before it failed or was ended, stderr says so, and what takes it back.
 However bayop ends, `kill -9` included, the agent puts a live machine's own settings back: at the latest when the lease
 ends, some seconds later.
 """

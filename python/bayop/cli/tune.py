@@ -6,8 +6,7 @@ import argparse
 from functools import partial
 from typing import Final
 
-from bayop.agent.address import SOCKET
-from bayop.cli import arguments, exit_codes, target_flags, tune_agent, tune_confirm, tune_live
+from bayop.cli import agent_flags, arguments, exit_codes, target_flags, tune_agent, tune_confirm, tune_live
 from bayop.cli.output import print_json, round_significant
 from bayop.cli.tune_confirm import Outcome
 from bayop.errors import InputError
@@ -135,14 +134,14 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
         print_doubts(_doubts(target, outcome))
         if held and (undo := _undo(target)) is not None:
             print_undo(undo)
-    if outcome.is_kept:
+    if outcome.is_worth_holding:
         return exit_codes.DONE
     return exit_codes.INTERRUPTED if outcome.result.stopped == "interrupted" else exit_codes.NO_GOOD
 
 
 def _let_go(target: Target, outcome: Outcome, *, keep: bool) -> bool:
     """Ends the search's hold on a live machine, and on a setting that is not worth it; whether the result stays."""
-    if not outcome.is_kept or (isinstance(target, AgentTarget) and not keep):
+    if not outcome.is_worth_holding or (isinstance(target, AgentTarget) and not keep):
         target.restore()
         return False
     if isinstance(target, AgentTarget):
@@ -151,10 +150,7 @@ def _let_go(target: Target, outcome: Outcome, *, keep: bool) -> bool:
 
 
 def _undo(target: Target) -> str | None:
-    """The command that takes back what stays applied to a live machine."""
-    if not isinstance(target, AgentTarget):
-        return None
-    return "bayop restore" if target.address == SOCKET else f"bayop restore --agent {target.address}"
+    return agent_flags.undo(target) if isinstance(target, AgentTarget) else None
 
 
 def _doubts(target: Target, outcome: Outcome | None = None) -> list[str]:

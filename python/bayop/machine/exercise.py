@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import isclose
 from time import perf_counter
+from typing import TypeAlias
 
 from bayop.agent.client import AgentClient
 from bayop.agent.lease import Lease
@@ -66,8 +67,12 @@ class Exercised:
         return None
 
 
-def places(machine: MachineKnobs) -> list[tuple[str, Domain, Value | None]]:
-    """Every place that the agent's allow-list has: its name, what may be written there and what is in effect."""
+Place: TypeAlias = tuple[str, Domain, Value | None]
+"""A place of a knob: its name (`nic.rx_usecs@eth0`), what may be written there and what is in effect."""
+
+
+def places(machine: MachineKnobs) -> list[Place]:
+    """Every place that the agent's allow-list has."""
     return [
         (f"{knob.id}@{place.at}", place.allowed, place.effective)
         for knob in machine.knobs
@@ -76,16 +81,11 @@ def places(machine: MachineKnobs) -> list[tuple[str, Domain, Value | None]]:
     ]
 
 
-def exercise(client: AgentClient, *, holder: str) -> Generator[Exercised]:
-    """Exercises one place after the other. However it ends, the agent restores what it found.
-
-    Args:
-        client: The machine's agent, in mode apply.
-        holder: Who we are, as others read it in the agent's status.
+def allowed_places(client: AgentClient) -> list[Place]:
+    """What there is to exercise.
 
     Raises:
         UnsupportedError: the agent can't be reached, only looks, or allows no knob of its machine.
-        DriftError: the lease was lost, or the kernel refused an original value at the end.
     """
     check_applies(client)
     allowed = places(client.knobs())
@@ -96,6 +96,21 @@ def exercise(client: AgentClient, *, holder: str) -> Generator[Exercised]:
             place=str(client.address),
             hint="bayop init writes an agent.toml that allows those of the NIC and the processors",
         )
+    return allowed
+
+
+def exercise(client: AgentClient, allowed: Sequence[Place], *, holder: str) -> Generator[Exercised]:
+    """Exercises one place after the other. However it ends, the agent restores what it found.
+
+    Args:
+        client: The machine's agent, in mode apply.
+        allowed: The places.
+        holder: Who we are, as others read it in the agent's status.
+
+    Raises:
+        UnsupportedError: the agent can't be reached, or serves somebody else.
+        DriftError: the lease was lost, or the kernel refused an original value at the end.
+    """
     calibrated = client.calibrated()
     lease = Lease(client, holder=holder)
     try:

@@ -47,6 +47,9 @@ class AgentTarget:
             of other sources it sees the load of every window that has ended.
         ttl_s: How long the machine may keep a setting after this process has died.
 
+    Attributes:
+        is_kept: Whether its last setting stays applied without a lease.
+
     Raises:
         UnsupportedError: the agent can't be reached, does not apply settings, or has no power meter.
         InputError: the source of latency fails, or nothing tells the load.
@@ -74,6 +77,7 @@ class AgentTarget:
         self._holder = holder
         self._settle_s, self._ttl_s = settle_s, ttl_s
         self._lease: Lease | None = None
+        self.is_kept = False
         self._setting = default_setting(space)
         # What was asked when a setting came into effect: a driver may not take what it shows.
         self._asked: dict[frozenset[tuple[str, Value]], Setting] = {}
@@ -180,6 +184,7 @@ class AgentTarget:
             DriftError: the lease was lost before.
         """
         self._release(keep=True)
+        self.is_kept = True
 
     def __enter__(self) -> Self:
         return self

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import nullcontext
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from bayop.cli import agent_flags
 from bayop.errors import InputError
+from bayop.target.agent import AgentTarget
 
 
 def parse(*words: str) -> argparse.Namespace:
@@ -47,3 +50,30 @@ def test_others_read_who_holds_the_lease() -> None:
     holder = agent_flags.holder("tune")
     assert holder.startswith("bayop tune by ")
     assert holder.endswith(f"(pid {os.getpid()})")
+
+
+class Kept:
+    """As much of a target as `told` asks for."""
+
+    address = "unix:/run/bayop/agent.sock"
+
+    def __init__(self, *, is_kept: bool) -> None:
+        self.is_kept = is_kept
+
+
+@pytest.mark.parametrize(
+    ("is_kept", "said"),
+    [
+        (False, "the machine's own settings are back\n"),
+        (True, "the result stays applied: bayop restore takes it back\n"),
+    ],
+)
+def test_who_ends_in_an_error_says_what_is_in_effect(
+    *, is_kept: bool, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        pytest.raises(OSError, match="full"),
+        agent_flags.told(nullcontext(cast("AgentTarget", Kept(is_kept=is_kept)))),
+    ):
+        raise OSError("the disk is full")
+    assert capsys.readouterr().err == said

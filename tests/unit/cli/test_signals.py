@@ -3,12 +3,14 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from bayop.cli import build_parser, main
 from bayop.cli.signals import interrupted, unwinding
+from bayop.errors import DriftError
 
 
 class Dying:
@@ -85,3 +87,17 @@ def test_an_interrupt_that_a_library_made_an_error_of_is_an_interrupt(
     monkeypatch.setattr("bayop.cli.knobs.run", run)
     assert main(["knobs"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_drift_after_an_interrupt_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(_args: Any) -> int:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        raise DriftError(wrong="cpu.freq_mhz could not be restored")
+
+    build_parser(["knobs"])
+    monkeypatch.setattr("bayop.cli.knobs.run", run)
+    assert main(["knobs"]) == 3
+    assert "cpu.freq_mhz could not be restored" in capsys.readouterr().err
