@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 SYSTEM: Final = Path("/etc/bayop/config.toml")
 PREFIX: Final = "BAYOP_"
-_NOT_SETTABLE: Final = ("help", "version", "json", "markdown", "events")
+# BAYOP_SETTING is what a latency command is told.
+_NOT_SETTABLE: Final = ("help", "version", "json", "markdown", "events", "setting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +58,35 @@ def apply(parser: argparse.ArgumentParser) -> list[Default]:
     if not here and not any(name.startswith(PREFIX) for name in os.environ):
         return []
     loaded = [command for command in commands(parser) if command.words]
-    opened = [_checked(path) for path in here]
+    opened = _checked(here)
     found = []
     for command in loaded:
         for name, action in _settable(command).items():
             for place, given in _sources(command, name, opened):
                 value = _value(action, given, place)
-                action.default, action.required = value, False
+                # For every flag of this name: argparse takes the first one's.
+                command.parser.set_defaults(**{action.dest: value})
+                action.required = False
                 found.append(Default(command.words, name, _typed(given), value, place))
                 break
     return found
 
 
-def _checked(path: Path) -> TomlFile:
-    """The file, whose every key is a flag of some verb."""
+def _checked(paths: Sequence[Path]) -> list[TomlFile]:
+    """The files, whose every key is a flag of some verb."""
     from bayop.cli.parsers import all_commands
     from bayop.live.toml_file import TomlFile
 
-    file = TomlFile(path)
+    opened = [TomlFile(path) for path in paths]
+    if not opened:
+        return []
     flags = {"-".join(command.words): _as_given(_settable(command)) for command in all_commands() if command.words}
     every = {name: read for known in flags.values() for name, read in known.items()}
-    file.check_tables({table: None for table, known in flags.items() if known}, every)
-    for table, known in flags.items():
-        file.read(table, known)
-    return file
+    for file in opened:
+        file.check_tables({table: None for table, known in flags.items() if known}, every)
+        for table, known in flags.items():
+            file.read(table, known)
+    return opened
 
 
 def _as_given(flags: Mapping[str, argparse.Action]) -> dict[str, Any]:
@@ -88,9 +94,26 @@ def _as_given(flags: Mapping[str, argparse.Action]) -> dict[str, Any]:
 
 
 def _settable(command: Command) -> dict[str, argparse.Action]:
-    """The flags that may have a default, by their long names."""
-    named = {action.option_strings[-1].lstrip("-"): action for action in command.flags()}
-    return {name: action for name, action in named.items() if name not in _NOT_SETTABLE}
+    """The flags that may have a default, by their long names.
+
+    Of flags that exclude each other none has: one that is typed would not take the place of the other's default.
+    """
+    named = {
+        action.option_strings[0 if isinstance(action, argparse.BooleanOptionalAction) else -1].lstrip("-"): action
+        for action in command.flags()
+    }
+    return {
+        name: action
+        for name, action in named.items()
+        if name not in _NOT_SETTABLE and not _is_excluded(command.parser, action)
+    }
+
+
+def _is_excluded(parser: argparse.ArgumentParser, action: argparse.Action) -> bool:
+    """Whether another flag, which sets something else, excludes this one."""
+    groups = parser._mutually_exclusive_groups  # noqa: SLF001 -- argparse shows them to nobody
+    members = (group._group_actions for group in groups)  # noqa: SLF001
+    return any(action in among and any(other.dest != action.dest for other in among) for among in members)
 
 
 def _sources(command: Command, name: str, opened: list[TomlFile]) -> Iterator[tuple[str, object]]:
@@ -115,11 +138,21 @@ def _value(action: argparse.Action, given: object, place: str) -> Any:  # noqa: 
         if given not in (True, False, "1", "0", "true", "false"):
             raise InputError("a flag without a value must be true or false", value=given, place=place)
         switched_on = given in (True, "1", "true")
-        return getattr(action, "const", True) if switched_on else action.default
+        if isinstance(action, argparse.BooleanOptionalAction):
+            return switched_on
+        return action.const if switched_on else action.default
     many = isinstance(action, argparse._AppendAction)  # noqa: SLF001 -- argparse has no other name for it
     texts = [_typed(part) for part in given] if many and isinstance(given, list) else [_typed(given)]
     values = [_read(action, text, place) for text in texts]
-    return values if many else values[0]
+    return _Given(values) if many else values[0]
+
+
+class _Given(list[Any]):
+    """The values of a flag that may be typed several times: those that are typed take their place."""
+
+    def __copy__(self) -> list[Any]:
+        """What argparse adds the typed ones to."""
+        return []
 
 
 def _read(action: argparse.Action, text: str, place: str) -> Any:  # noqa: ANN401

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -18,10 +19,14 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "bayop" / "config.toml"
 
 
-def slo_of(*words: str) -> str:
+def parsed(*words: str) -> argparse.Namespace:
     parser = build_parser(words)
     defaults.apply(parser)
-    return str(parser.parse_args(words).slo)
+    return parser.parse_args(words)
+
+
+def slo_of(*words: str) -> str:
+    return str(parsed(*words).slo)
 
 
 def test_nothing_is_loaded_where_nobody_has_defaults(user: Path) -> None:
@@ -50,11 +55,26 @@ def test_a_flag_that_is_required_may_come_from_a_file(user: Path) -> None:
 
 
 def test_lists_numbers_and_switches(user: Path) -> None:
-    user.write_text('[tune]\nmax-trials = 4\nwith-auto = true\nrange = ["nic.rx_usecs=0:400:20"]\n')
-    parser = build_parser(["tune"])
-    defaults.apply(parser)
-    args = parser.parse_args(["tune"])
-    assert (args.max_trials, args.with_auto, [knob for knob, _ in args.range]) == (4, True, ["nic.rx_usecs"])
+    user.write_text('[tune]\nmax-trials = 4\nkeep = true\nrange = ["nic.rx_usecs=0:400:20"]\n')
+    args = parsed("tune")
+    assert (args.max_trials, args.keep, [knob for knob, _ in args.range]) == (4, True, ["nic.rx_usecs"])
+
+
+def test_what_is_typed_takes_the_place_of_a_list(user: Path) -> None:
+    user.write_text('[tune]\nrange = ["nic.rx_usecs=0:400:20"]\n')
+    args = parsed("tune", "--range", "nic.rx_usecs=0:800:20")
+    assert [(knob, str(steps.high)) for knob, steps in args.range] == [("nic.rx_usecs", "800.0")]
+
+
+def test_a_switch_has_the_name_of_what_it_switches_on(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not user.exists()
+    monkeypatch.setenv("BAYOP_SMALL_STEPS", "1")
+    monkeypatch.setenv("BAYOP_NO_CONFIRM", "1")
+    args = parsed("tune")
+    assert (args.small_steps, args.confirm) == (True, 0)
+    assert parsed("tune", "--no-small-steps").small_steps is False
+    monkeypatch.setenv("BAYOP_SMALL_STEPS", "0")
+    assert parsed("tune").small_steps is False
 
 
 @pytest.mark.parametrize(
@@ -65,7 +85,8 @@ def test_lists_numbers_and_switches(user: Path) -> None:
         ("[tunes]\nseed = 1", 1, "did you mean tune?"),
         ('[tune]\nslo = "fast"', 2, "p99<500us"),
         ('[tune]\noptimizer = "axe"', 2, "grey-box"),
-        ("[tune]\nwith-auto = 3", 2, "true or false"),
+        ("[tune]\nkeep = 3", 2, "true or false"),
+        ("[tune]\nwith-auto = true", 2, "with-auto"),
         ("[tune]\njson = true", 2, "json"),
         ("slo = ", 1, "TOML"),
     ],
