@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from tests.support.schemas import closed
 
 from bayop.agent.lease import Lease
 from bayop.cli import main
@@ -48,12 +49,12 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
     def run(verb: str, *words: str) -> set[str]:
         main([*verb.split(), *words, "--json"])
-        validator = Draft202012Validator(schema(verb, [*EVENTS[verb], ERROR]))
+        validator = Draft202012Validator(closed(schema(verb, [*EVENTS[verb], ERROR])))
         printed = capsys.readouterr()
         lines = [json.loads(line) for line in printed.out.splitlines()]
         for line in lines:
             named = Draft202012Validator(
-                next(event.schema() for event in (*EVENTS[verb], ERROR) if event.name == line["event"])
+                next(closed(event.schema()) for event in (*EVENTS[verb], ERROR) if event.name == line["event"])
             )
             named.validate(line)  # says what is wrong better than the whole schema does
             validator.validate(line)

@@ -7,9 +7,10 @@ use bayop_knobs::catalogue::{self, End, Entry};
 use bayop_knobs::doctor::{self, Options, Status};
 use bayop_knobs::knob::{Domain, Instance, survey};
 use bayop_knobs::{recording, serving, tree};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+use crate::error::raise;
 
 /// Every knob that BayOp knows, as a dict each, in the order of the catalogue.
 #[pyfunction]
@@ -94,8 +95,8 @@ pub fn record_machine(py: Python<'_>, root: Option<PathBuf>) -> String {
 
 /// Writes a recorded machine's files into a folder.
 #[pyfunction]
-pub fn unpack_machine(text: &str, folder: PathBuf) -> PyResult<()> {
-    tree::unpack(text, &folder).map(drop).map_err(|error| PyValueError::new_err(error.to_string()))
+pub fn unpack_machine(py: Python<'_>, text: &str, folder: PathBuf) -> PyResult<()> {
+    tree::unpack(text, &folder).map(drop).map_err(|error| raise(py, &error))
 }
 
 fn to_dict<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>> {

@@ -74,7 +74,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         for finding in findings:
             print_json(_event(finding))
-        print_json({"event": "verdict", "live": can_live, "verbs": [_verb(ability) for ability in abilities]})
+        print_json(
+            {
+                "event": "verdict",
+                "live": can_live,
+                "verbs": [{"verb": verb} | _verb(ability) for ability in abilities for verb in ability.verbs],
+            }
+        )
     else:
         _show(findings, abilities)
     return 0 if can_live else 4
@@ -114,8 +120,9 @@ def recorded(root: Path | None) -> Iterator[Path | None]:
     with TemporaryDirectory(prefix="bayop-machine-") as folder:
         try:
             _core.unpack_machine(text, folder)
-        except ValueError as error:
-            raise InputError(wrong=f"cannot unpack {root}: {error}", place="--root") from error
+        except _core.Error as error:
+            place = f"{root}, {error.place}" if error.place else str(root)
+            raise InputError.of(error).but(place=place) from error
         yield Path(folder)
 
 
@@ -171,7 +178,6 @@ def _event(finding: Finding) -> dict[str, object]:
 
 def _verb(ability: Ability) -> dict[str, object]:
     return {
-        "verb": ability.verb,
         "can": ability.can,
         "live": ability.live,
         "reasons": list(ability.reasons),
@@ -191,6 +197,6 @@ def _show(findings: Sequence[Finding], abilities: Sequence[Ability]) -> None:
     screen.print(table)
     for ability in abilities:
         style = "green" if ability.can else "bold red"
-        screen.print(literal(f"{ability.verb} {ability.sentence()}."), style=style)
+        screen.print(literal(f"{', '.join(ability.verbs)} {ability.sentence()}."), style=style)
     if not any(ability.can for ability in abilities if ability.live):
         screen.print("Nothing can run here yet that needs a real machine.", style="bold red")

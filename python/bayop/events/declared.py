@@ -51,6 +51,19 @@ _SPACE: Final = by_name(
     }
 )
 _WINDOW: Final[Shape] = {"type": "object", "additionalProperties": maybe({"type": ["number", "string"]})}
+_WATTS: Final = {name: maybe(NUMBER) for name in ("power_w", "low_w", "high_w", "default_w")}
+_COST: Final = {name: maybe(NUMBER) for name in ("value", "low", "high", "default")}
+_LATENCIES: Final[Shape] = {"patternProperties": {r"^p\d+_us$": by_name(maybe(NUMBER))}}
+_KNOWN_BY: Final = {"share": NUMBER, "pairs": COUNT, "significant": FLAG}
+# In W where power is minimised, else in the objective's own unit.
+_SAVING: Final[Shape] = {
+    **record(
+        {**_KNOWN_BY, "verdict": one_of("saves", "meets", "not significant", "breaks", "unknown")},
+        {**_WATTS, **_COST, "setting": SETTING},
+    ),
+    **_LATENCIES,
+}
+_CPU_SAVING: Final = record({**_KNOWN_BY, **_COST})
 _TENURE: Final = {"holder": TEXT, "age_s": NUMBER}
 _WORK: Final[Mapping[str, Shape]] = {
     "target": TEXT, "app": TEXT, "machine": TEXT, "os": TEXT, "vantage": TEXT, "qps_offered": NUMBER,
@@ -83,7 +96,7 @@ _TUNE: Final = (
         "whether it stays applied, and `undo` which command takes it back.",
         {"setting": maybe(SETTING), "held": FLAG, "trials": COUNT,
          "stopped": one_of("converged", "infeasible", "exhausted", "budget", "interrupted"),
-         "predicted": maybe(QUANTITIES), "default": maybe(QUANTITIES), "saving": maybe({"type": "object"}),
+         "predicted": maybe(QUANTITIES), "default": maybe(QUANTITIES), "saving": maybe(_SAVING),
          "warnings": each(TEXT), "undo": maybe(TEXT)},
     ),
     Event(
@@ -113,7 +126,7 @@ _LIVE: Final = (
         "result",
         "The end. `saving` is against the default, and so is `cpu_saving`, of the service's own processor time per "
         "request, in us.",
-        {"saving": maybe({"type": "object"}), "cpu_saving": maybe({"type": "object"}),
+        {"saving": maybe(_SAVING), "cpu_saving": maybe(_CPU_SAVING),
          "found": maybe(SETTING), "best_of_sweep": maybe(SETTING), "trials": COUNT, "shortfall": maybe(NUMBER),
          "stopped": maybe(TEXT), "report": TEXT},
     ),

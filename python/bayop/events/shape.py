@@ -36,13 +36,8 @@ def one_of(*values: str | None) -> Shape:
 
 
 def record(fields: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None) -> Shape:
-    """An object with these fields and no others."""
-    return {
-        "type": "object",
-        "properties": {**fields, **(optional or {})},
-        "required": list(fields),
-        "additionalProperties": False,
-    }
+    """An object with these fields; a later version may add some."""
+    return {"type": "object", "properties": {**fields, **(optional or {})}, "required": list(fields)}
 
 
 VALUE: Final[Shape] = {"type": ["number", "string"]}
@@ -76,11 +71,8 @@ class Event:
     def schema(self) -> Shape:
         """As a JSON Schema."""
         plain = dict(record({"event": {"const": self.name}, **self.fields}, self.optional))
-        return plain | {
-            "title": self.name,
-            "description": self.says,
-            "additionalProperties": self.more is not None and self.more,
-        }
+        more = {} if self.more is None else {"additionalProperties": self.more}
+        return plain | {"title": self.name, "description": self.says} | more
 
 
 def schema(verb: str, events: Sequence[Event]) -> dict[str, Any]:

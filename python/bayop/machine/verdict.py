@@ -9,7 +9,7 @@ from typing import Final
 from bayop.agent.messages import Finding, MachineKnobs, Status
 from bayop.space import FREQ_MHZ, RX_USECS
 
-OFFLINE: Final = "twin, study, demo, sweep, report"
+OFFLINE: Final = ("twin", "study", "demo", "sweep", "report")
 """Verbs that need no machine, among others."""
 
 METER: Final = "power meter"
@@ -26,23 +26,23 @@ class AgentView:
 
 @dataclass(frozen=True, slots=True)
 class Ability:
-    """Whether a verb can run.
+    """Whether verbs can run.
 
     Attributes:
-        verb: `tune`.
-        reasons: What keeps it from running; none when it can.
+        verbs: `tune`, or several that need the same.
+        reasons: What keeps them from running; none when they can.
         remarks: What should be known, such as what is estimated.
-        live: Whether it runs on a real machine.
+        live: Whether they run on a real machine.
     """
 
-    verb: str
+    verbs: tuple[str, ...]
     reasons: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     live: bool = True
 
     @property
     def can(self) -> bool:
-        """Whether nothing keeps it from running."""
+        """Whether nothing keeps them from running."""
         return not self.reasons
 
     def sentence(self) -> str:
@@ -77,14 +77,14 @@ def judge_tune(findings: Sequence[Finding], agent: AgentView | str | None) -> Ab
             reasons.append("no power meter, and no [power.model] in agent.toml to estimate power by")
         else:
             remarks.append("no power meter: it would be an estimate from utilization, by [power.model] in agent.toml")
-    return Ability("tune", tuple(reasons), tuple(remarks))
+    return Ability(("tune",), tuple(reasons), tuple(remarks))
 
 
 def judge_live(missing: str | None) -> Ability:
     """Whether `bayop live` can make its own namespaces here; `missing` is why not."""
     if missing is not None:
-        return Ability("live", (missing,))
-    return Ability("live", (), ("on a memcached of its own, in namespaces of this machine; power is estimated",))
+        return Ability(("live",), (missing,))
+    return Ability(("live",), (), ("on a memcached of its own, in namespaces of this machine; power is estimated",))
 
 
 def judge_offline() -> Ability:

@@ -29,7 +29,6 @@ def test_what_is_declared_is_valid(line: dict[str, object]) -> None:
         {"event": "trail", "trial": 1, "cut_short": None},
         {"event": "trial", "trial": 1},
         {"event": "trial", "trial": -1, "cut_short": None},
-        {"event": "trial", "trial": 1, "cut_short": None, "more": 1},
         {"event": "window", "on": ["a"], "p99_us": "3"},
     ],
 )
@@ -37,10 +36,9 @@ def test_anything_else_is_not(line: dict[str, object]) -> None:
     assert not VALIDATOR.is_valid(line)
 
 
-def test_a_record_has_its_fields_and_no_others() -> None:
+def test_a_record_has_its_fields_and_room_for_others() -> None:
     assert record({"a": TEXT}, {"b": TEXT}) == {
         "type": "object",
         "properties": {"a": TEXT, "b": TEXT},
         "required": ["a"],
-        "additionalProperties": False,
     }
