@@ -25,8 +25,8 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 	cargo build --package bayop-agent --release --locked --quiet
 	$(BIN)/python -m lab --agent $(RELEASE)/bayop-agent
 
-test test-slow test-pages: export BAYOP_AGENT_PROGRAM = $(abspath $(RELEASE)/bayop-agent)
-test test-slow test-pages: export BAYOP_SKIPPED = $(CURDIR)/build/skipped
+test test-slow test-pages: export BAYOPTEST_AGENT_PROGRAM = $(abspath $(RELEASE)/bayop-agent)
+test test-slow test-pages: export BAYOPTEST_SKIPPED = $(CURDIR)/build/skipped
 # Else each of the many processes that tests start would compile the package anew.
 test test-slow test-pages: export PYTHONDONTWRITEBYTECODE =
 PYTEST := $(BIN)/python -m pytest
@@ -46,7 +46,10 @@ test-slow: test  ## Run the tests and those marked slow, but for the slow blocks
 	@$(BIN)/python -m bayop.testing.needs build/skipped
 
 test-pages: $(VENV)/.built  ## Run the slow blocks of README and docs
+	mkdir -p build && rm -f build/skipped
+	cargo build --package bayop-agent --features fault-points --release --locked --quiet
 	$(PYTEST) -m slow tests/pages
+	@$(BIN)/python -m bayop.testing.needs build/skipped
 
 test-all: test-slow test-pages  ## Run every test
 

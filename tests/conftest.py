@@ -28,8 +28,10 @@ from bayop.testing.prometheus import Exporter, Prometheus
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Nobody's own defaults reach the tests; those of the environment are the tests' own.
+# Nobody's own defaults reach the tests; what the tests themselves are told is named BAYOPTEST_.
 os.environ["XDG_CONFIG_HOME"] = str(Path(tempfile.gettempdir(), f"bayop-tests-{os.getuid()}"))
+for _name in [name for name in os.environ if name.startswith("BAYOP_")]:
+    del os.environ[_name]
 
 # A background job of a shell ignores Ctrl-C, and so would the processes that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -61,11 +63,11 @@ def data(shared: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def agent_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The real `bayop-agent` with its fault points; BAYOP_AGENT_PROGRAM names one that was built before."""
+    """The real `bayop-agent` with its fault points; BAYOPTEST_AGENT_PROGRAM names one that was built before."""
     root = Path(__file__).resolve().parent.parent
     release = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release"
-    built = Path(os.environ.get("BAYOP_AGENT_PROGRAM", release / "bayop-agent"))
-    if "BAYOP_AGENT_PROGRAM" not in os.environ:
+    built = Path(os.environ.get("BAYOPTEST_AGENT_PROGRAM", release / "bayop-agent"))
+    if "BAYOPTEST_AGENT_PROGRAM" not in os.environ:
         build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "bayop-agent"]
         subprocess.run([*build, "--features", "fault-points"], cwd=root, check=True)
     # A copy: the test of the package builds another one in its place.
@@ -100,10 +102,10 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
 
 @pytest.fixture(scope="session")
 def probe_binary() -> Path:
-    """The real eBPF probe; BAYOP_PROBE names one that stands elsewhere. It is built by `make probe`, not by tests."""
+    """The real eBPF probe; BAYOPTEST_PROBE names one that stands elsewhere. `make probe` builds it, not tests."""
     root = Path(__file__).resolve().parent.parent
     target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
-    binary = Path(os.environ.get("BAYOP_PROBE", target / "release" / "bayop-probe"))
+    binary = Path(os.environ.get("BAYOPTEST_PROBE", target / "release" / "bayop-probe"))
     require(binary.exists(), "the eBPF probe is not built", "make probe")
     return binary
 

@@ -9,16 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.pages.blocks import PAGES, ROOT
 
 from bayop.cli import VERBS, build_parser
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "lab" / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-]
 ACTIONS = {verb: getattr(import_module(f"bayop.cli.{verb}"), "ACTIONS", ()) for verb in VERBS}
 EXAMPLES = ["", *VERBS, *(f"{verb}_{action}" for verb, actions in ACTIONS.items() for action in actions)]
 

@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10, help="how often each of the two is searched")
     parser.add_argument("--pairs", type=int, default=24, help="the most pairs of one confirmation")
     parser.add_argument("--load", type=float, default=8000.0, metavar="QPS")
-    parser.add_argument("--window-s", type=float, default=1.0)
+    parser.add_argument("--window-s", type=float, default=0.5)
     parser.add_argument(
         "--objective", default="power", help="what is minimised, such as net_rx_per_s on a busy machine"
     )

@@ -69,7 +69,7 @@ class Comparison:
         return cls(tuple(rounds), saving, latency_us, verdict)
 
     @property
-    def is_kept(self) -> bool:
+    def is_worth_holding(self) -> bool:
         """Whether the setting is worth holding."""
         return self.verdict in ("saves", "meets")
 
@@ -105,7 +105,7 @@ def confirm(
             if is_enough(rounds, problem, looks):
                 break
         comparison = Comparison.of(rounds, problem, looks)
-        if comparison.is_kept:
+        if comparison.is_worth_holding:
             target.apply(setting)
         else:
             target.restore()

@@ -7,7 +7,7 @@ A comment before a block says what its test can't know, in clauses between semic
 | clause | meaning |
 |---|---|
 | `slow` | `make test-all` runs it, `make test` does not |
-| `needs A B` | what must be there; `needs.py` brings it or skips the test with the reason |
+| `needs A B` | what must be there; `conftest.py` brings it or skips the test with the reason |
 | `with ARGUMENTS` | added to every command, so that it does less |
 | `types TEXT` | what is typed while a command runs, after half a minute |
 | `exit N M` | the exit codes that a command may have, where not only 0 |

@@ -23,7 +23,7 @@ def test_a_saving_is_kept_and_the_comparison_ends_when_it_is_known() -> None:
     rounds: list[object] = []
     seen = confirm(server, GOOD, make_problem(SPACE), LOOKS, seed=0, on_round=rounds.append)
     assert seen.verdict == "saves"
-    assert seen.is_kept
+    assert seen.is_worth_holding
     assert dict(server.setting or {}) == dict(GOOD)
     assert len(rounds) == len(seen.rounds) == 8
     truth = server.truth(default_setting(SPACE))["power_w"] - server.truth(GOOD)["power_w"]
@@ -36,7 +36,7 @@ def test_nothing_is_kept_where_nothing_is_saved(seed: int) -> None:
     """The setting that the operating system chooses itself."""
     server = FakeServer(SPACE, seed=seed)
     seen = confirm(server, SAME, make_problem(SPACE), LOOKS, seed=seed)
-    assert (seen.verdict, seen.is_kept, server.setting) == ("not significant", False, None)
+    assert (seen.verdict, seen.is_worth_holding, server.setting) == ("not significant", False, None)
 
 
 def test_a_winner_that_breaks_the_slo_is_not_kept_whatever_it_saves() -> None:
@@ -52,7 +52,7 @@ def test_a_winner_that_meets_what_the_default_breaks_is_kept_whatever_it_costs()
     server = FakeServer(SPACE, noise=0.0)
     limit_us = (server.truth(default_setting(SPACE))["p99_us"] + server.truth(fast)["p99_us"]) / 2
     seen = confirm(server, fast, make_problem(SPACE, slo=f"p99<{limit_us}us"), LOOKS, seed=0)
-    assert (seen.verdict, seen.is_kept) == ("meets", True)
+    assert (seen.verdict, seen.is_worth_holding) == ("meets", True)
     assert seen.saving is not None
     assert seen.saving.value < 0
 

@@ -75,7 +75,7 @@ fn one_writer_and_one_agent_at_a_time() {
     assert_eq!(status, 409);
     for verb in ["serve", "restore"] {
         let second = machine.run(verb, &[]);
-        assert_eq!(second.status.code(), Some(2), "{second:?}");
+        assert_eq!(second.status.code(), Some(4), "{second:?}");
         assert!(String::from_utf8(second.stderr).unwrap().contains("the agent is running"));
     }
     assert_eq!(machine.tree(), held);

@@ -174,8 +174,8 @@ impl Error {
         match self.kind {
             Kind::Failed => 1,
             Kind::Drift => 3,
-            Kind::Unsupported => 4,
-            Kind::Input | Kind::Forbidden | Kind::NotFound | Kind::Conflict | Kind::TooLarge => 2,
+            Kind::Unsupported | Kind::Forbidden | Kind::Conflict => 4,
+            Kind::Input | Kind::NotFound | Kind::TooLarge => 2,
         }
     }
 }

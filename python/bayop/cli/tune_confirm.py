@@ -34,18 +34,18 @@ class Outcome:
 
     Attributes:
         result: The search.
-        is_kept: Whether its setting is worth holding, as far as was asked.
+        is_worth_holding: Whether its setting is worth holding, as far as was asked.
         comparison: What measuring it beside the default has shown; None where that was not done.
     """
 
     result: Result
-    is_kept: bool
+    is_worth_holding: bool
     comparison: Comparison | None = None
 
     @property
     def setting(self) -> Setting | None:
         """What the search found, unless the comparison speaks against it."""
-        return None if self.comparison is not None and not self.is_kept else self.result.setting
+        return None if self.comparison is not None and not self.is_worth_holding else self.result.setting
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,14 +85,14 @@ def outcome_of(
     """
     setting = result.setting
     if looks is None or setting is None or all(value == AUTO for value in setting.values()):
-        return Outcome(result, is_kept=setting is not None)
+        return Outcome(result, is_worth_holding=setting is not None)
     if result.stopped == "interrupted":
-        return Outcome(result, is_kept=False)
+        return Outcome(result, is_worth_holding=False)
     try:
         comparison = compare(target, setting, looks)
     except KeyboardInterrupt:
-        return Outcome(replace(result, stopped="interrupted"), is_kept=False)
-    return Outcome(result, comparison.is_kept, comparison)
+        return Outcome(replace(result, stopped="interrupted"), is_worth_holding=False)
+    return Outcome(result, comparison.is_worth_holding, comparison)
 
 
 def confirm_json(target: Target, setting: Setting, looks: Looks, *, problem: Problem, seed: int) -> Comparison:

@@ -85,7 +85,7 @@ def print_summary(outcome: Outcome, baseline: Measurement | None, problem: Probl
     elif held:
         console.print(f"[bold green]Applied:[/bold green] {found}")
     else:
-        why = "--keep applies it" if outcome.is_kept else "it was not measured beside the default"
+        why = "--keep applies it" if outcome.is_worth_holding else "it was not measured beside the default"
         console.print(f"[bold green]Found:[/bold green] {found}; the machine's own settings are back ({why}).")
     if outcome.comparison is not None:
         console.print(sentence(outcome.comparison, problem, watts))

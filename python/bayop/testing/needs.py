@@ -1,8 +1,8 @@
 """What a test needs of the machine: without it the test is skipped, and the reason names the command that gets it.
 
-Where BAYOP_NO_SKIP is in the environment, as in CI, such a test fails instead. `python -m bayop.testing.needs FILE`
-prints as a table what the file names that BAYOP_SKIPPED gave to the tests, in Rust (crates/knobs/tests/needs) and here:
-one line a test, LACK; get it by: COMMAND.
+Where BAYOPTEST_NO_SKIP is in the environment, as in CI, such a test fails instead. `python -m bayop.testing.needs FILE`
+prints as a table what the file names that BAYOPTEST_SKIPPED gave to the tests, in Rust (crates/knobs/tests/needs) and
+here: one line a test, LACK; get it by: COMMAND.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def require(there: bool, lack: str, command: str) -> None:  # noqa: FBT001 -- re
 
 def lacking(lack: str, command: str) -> NoReturn:
     """Skips the test, or fails it where nothing may be skipped."""
-    (pytest.fail if "BAYOP_NO_SKIP" in os.environ else pytest.skip)(f"{lack}{_BETWEEN}{command}")
+    (pytest.fail if "BAYOPTEST_NO_SKIP" in os.environ else pytest.skip)(f"{lack}{_BETWEEN}{command}")
 
 
 def note(reasons: Iterable[str]) -> None:
-    """Adds to the file of BAYOP_SKIPPED why tests were skipped, but for cases that exist nowhere."""
-    if path := os.environ.get("BAYOP_SKIPPED"):
+    """Adds to the file of BAYOPTEST_SKIPPED why tests were skipped, but for cases that exist nowhere."""
+    if path := os.environ.get("BAYOPTEST_SKIPPED"):
         with Path(path).open("a", encoding="utf-8") as file:
             file.writelines(f"{reason.removeprefix('Skipped: ')}\n" for reason in reasons if _BETWEEN in reason)
 

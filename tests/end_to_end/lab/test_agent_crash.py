@@ -40,7 +40,7 @@ PREAMBLE = START + LIFE
 def found(machine: Machine, agent: LabAgent) -> list[str]:
     """The machine as it is without an agent, which can be told to die."""
     assert agent.status()["version"].endswith("+fault-points"), (
-        "BAYOP_AGENT_PROGRAM was built with --features fault-points"
+        "BAYOPTEST_AGENT_PROGRAM was built with --features fault-points"
     )
     agent.end()
     return snapshot(machine)

@@ -109,7 +109,7 @@ def test_a_control_that_became_unwritable_is_latched_reported_and_restored_later
         released = agent.post("/v1/release", {"lease": lease})
         assert sorted(released["restored"]) == sorted(SETTING.keys() - {CAP})
         assert [latched["knob"] for latched in released["latched"]] == [CAP]
-        assert "Read-only file system" in released["latched"][0]["reason"]
+        assert "read-only file system" in released["latched"][0]["reason"]
         different = set(snapshot(machine)) ^ set(found)
         assert different == {f"{LIMIT}:30000000", f"{LIMIT}:60000000"}, "all but the one knob is as found"
         # It is not forgotten, and not written: neither by whoever comes next, nor by a killed agent's next start.

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -28,7 +27,7 @@ def test_no_line_is_a_command_to_roff_by_accident() -> None:
             assert not line.startswith(".") or line.startswith(known), (name(command), line)
 
 
-@pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed: apt-get install man-db")
+@pytest.mark.needs("man")
 def test_man_reads_them(tmp_path: Path) -> None:
     (tune,) = [path for path in write_pages(tmp_path) if path.name == "bayop-tune.1"]
     run = subprocess.run(["man", "--warnings", "-l", tune], capture_output=True, text=True, check=True)

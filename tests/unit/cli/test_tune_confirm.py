@@ -43,27 +43,27 @@ def ends(setting: Setting | None, stopped: Stopped = "converged", *, found_w: fl
 
 
 def test_only_what_saves_is_kept() -> None:
-    assert ends(FOUND).is_kept
+    assert ends(FOUND).is_worth_holding
     assert ends(FOUND).setting == FOUND
     worse = ends(FOUND, found_w=41.0)
-    assert (worse.is_kept, worse.setting) == (False, None)
-    assert not ends(None).is_kept
+    assert (worse.is_worth_holding, worse.setting) == (False, None)
+    assert not ends(None).is_worth_holding
 
 
 def test_what_was_to_be_compared_and_was_not_is_not_kept() -> None:
     stopped = ends(FOUND, "interrupted")
-    assert (stopped.is_kept, stopped.setting) == (False, FOUND)
+    assert (stopped.is_worth_holding, stopped.setting) == (False, FOUND)
 
     def interrupt(_target: Target, _setting: Setting, _looks: Looks) -> Comparison:
         raise KeyboardInterrupt
 
     later = outcome_of(FakeServer(SPACE), result(FOUND), LOOKS, interrupt)
-    assert (later.is_kept, later.result.stopped) == (False, "interrupted")
+    assert (later.is_worth_holding, later.result.stopped) == (False, "interrupted")
 
 
 def test_the_default_is_not_compared_with_itself() -> None:
     alone = ends({RX_USECS: AUTO, FREQ_MHZ: AUTO})
-    assert (alone.is_kept, alone.comparison) == (True, None)
+    assert (alone.is_worth_holding, alone.comparison) == (True, None)
 
 
 @pytest.mark.parametrize(
@@ -98,15 +98,15 @@ def test_the_summary_says_what_was_found(found_w: float, found_us: float, defaul
 
 def test_the_saving_is_one_of_the_objective() -> None:
     power, edp = make_problem(SPACE, slo=SLO), make_problem(SPACE, slo=SLO, objective="edp")
-    saved = saving_event(Outcome(result(FOUND), is_kept=True, comparison=comparison(power, 30.0)), power)
+    saved = saving_event(Outcome(result(FOUND), is_worth_holding=True, comparison=comparison(power, 30.0)), power)
     assert saved is not None
     assert (saved["power_w"], saved["low_w"], saved["high_w"], saved["default_w"]) == (10.0, 10.0, 10.0, 40.0)
     assert (saved["pairs"], saved["significant"], saved["setting"]) == (6, True, FOUND)
-    cost = saving_event(Outcome(result(FOUND), is_kept=False, comparison=comparison(edp, 30.0)), edp)
+    cost = saving_event(Outcome(result(FOUND), is_worth_holding=False, comparison=comparison(edp, 30.0)), edp)
     assert cost is not None
     assert (cost["value"], cost["default"], cost["verdict"]) == (-0.005, 0.004, "not significant")
     assert "of edp" in sentence(comparison(edp, 30.0), edp, "W")
-    assert saving_event(Outcome(result(FOUND), is_kept=True), power) is None
+    assert saving_event(Outcome(result(FOUND), is_worth_holding=True), power) is None
 
 
 def test_another_load_than_the_stated_one_is_doubtful() -> None:

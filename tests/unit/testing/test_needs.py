@@ -35,7 +35,7 @@ def test_what_no_command_of_ours_gets_is_only_listed() -> None:
 def test_a_skipped_test_is_noted_and_one_that_exists_nowhere_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("BAYOP_SKIPPED", str(tmp_path / "skipped"))
+    monkeypatch.setenv("BAYOPTEST_SKIPPED", str(tmp_path / "skipped"))
     needs.note([f"Skipped: {LINES[0]}", "Skipped: this target measures no p99"])
     needs.note([LINES[1]])
     assert (tmp_path / "skipped").read_text(encoding="utf-8").splitlines() == LINES[:2]
@@ -47,9 +47,9 @@ def test_a_skipped_test_is_noted_and_one_that_exists_nowhere_is_not(
 
 def test_a_lack_skips_the_test_or_fails_it_where_nothing_may_be_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     needs.need("sh")
-    monkeypatch.delenv("BAYOP_NO_SKIP", raising=False)
+    monkeypatch.delenv("BAYOPTEST_NO_SKIP", raising=False)
     with pytest.raises(pytest.skip.Exception, match=r"^no-such-program is not installed; get it by: sudo make test$"):
         needs.need("sh", "no-such-program")
-    monkeypatch.setenv("BAYOP_NO_SKIP", "1")
+    monkeypatch.setenv("BAYOPTEST_NO_SKIP", "1")
     with pytest.raises(pytest.fail.Exception, match="no-such-program is not installed"):
         needs.need("no-such-program")

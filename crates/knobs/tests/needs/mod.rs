@@ -1,5 +1,5 @@
 //! What a test needs of the machine. Without it the test ends at once and says so to `make test`, which prints what did
-//! not run: a line in the file that BAYOP_SKIPPED names (python/bayop/testing/needs.py). With BAYOP_NO_SKIP it fails.
+//! not run: a line in the file that BAYOPTEST_SKIPPED names (python/bayop/testing/needs.py). With BAYOPTEST_NO_SKIP it fails.
 
 #![allow(dead_code)] // no program of tests needs all of it
 
@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Says that this test does not run, and the command with which it would.
 pub fn lacking(lack: &str, command: &str) {
-    assert!(std::env::var_os("BAYOP_NO_SKIP").is_none(), "{lack}; get it by: {command}");
+    assert!(std::env::var_os("BAYOPTEST_NO_SKIP").is_none(), "{lack}; get it by: {command}");
     note(lack, command);
 }
 
@@ -20,7 +20,7 @@ pub fn unsupported(lack: &str) {
 fn note(lack: &str, command: &str) {
     let line = format!("{lack}; get it by: {command}\n");
     eprint!("skipped: {line}");
-    if let Some(path) = std::env::var_os("BAYOP_SKIPPED") {
+    if let Some(path) = std::env::var_os("BAYOPTEST_SKIPPED") {
         // One write, which the kernel appends whole, whatever other tests write meanwhile.
         let mut file = std::fs::File::options().create(true).append(true).open(path).unwrap();
         file.write_all(line.as_bytes()).unwrap();
