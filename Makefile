@@ -42,7 +42,8 @@ test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked sl
 	@$(BIN)/python -m bayop.testing.needs build/skipped
 
 test-slow: test  ## Run the tests and those marked slow, but for the slow blocks of the documentation
-	$(PYTEST) -m slow --ignore tests/pages
+	$(PYTEST) -m "slow and not alone" --ignore tests/pages --numprocesses 2 --dist loadfile
+	$(PYTEST) -m "slow and alone" --ignore tests/pages
 	@$(BIN)/python -m bayop.testing.needs build/skipped
 
 test-pages: $(VENV)/.built  ## Run the slow blocks of README and docs

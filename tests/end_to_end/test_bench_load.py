@@ -14,7 +14,7 @@ from bench.load.experiments import exponential_distance, stalled_latency_s, unif
 
 from bayop.testing.needs import need, program, require
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 ROOT = Path(__file__).parents[2]
 

@@ -105,6 +105,9 @@ def ended(arguments: list[str], folder: Path, number: signal.Signals, delay_s: f
     return process.returncode, said
 
 
+TIMES = 12
+"""At how many moments each verb is ended."""
+
 # Python itself gives signals back to the system at its very end: what comes then ends it without a word.
 INTERRUPTED = {0, 1, 130, -signal.SIGINT}
 TERMINATED = {0, 143, -signal.SIGTERM}
@@ -135,8 +138,8 @@ def test_every_verb_may_be_ended_at_any_time(
     arguments: list[str], longest_s: float, number: signal.Signals, tmp_path: Path
 ) -> None:
     write_study(tmp_path / "study.csv")
-    for step in range(30):
-        code, said = ended(arguments, tmp_path, number, longest_s * step / 30)
-        assert "Traceback" not in said, f"after {longest_s * step / 30:.2f} s: {said}"
-        assert "Exception" not in said, f"after {longest_s * step / 30:.2f} s: {said}"
+    for delay_s in (longest_s * step / TIMES for step in range(TIMES)):
+        code, said = ended(arguments, tmp_path, number, delay_s)
+        assert "Traceback" not in said, f"after {delay_s:.2f} s: {said}"
+        assert "Exception" not in said, f"after {delay_s:.2f} s: {said}"
         assert code in (INTERRUPTED if number == signal.SIGINT else TERMINATED), said

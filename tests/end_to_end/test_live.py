@@ -20,7 +20,7 @@ from bayop.target.agent_space import DEFERRAL, TIMEOUT
 from bayop.testing.needs import need
 from bayop.testing.patience import eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 DEFAULT = (0, 0)
 """What the kernel has before and after: no timeout, no deferral."""

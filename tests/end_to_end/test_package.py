@@ -182,7 +182,8 @@ def test_who_follows_the_page_has_an_agent_and_none_at_its_end(machine: Machine,
     machine.run("mkdir", "/root/build")
     shutil.copy(package, machine.path(f"/root/build/{package.name}"))
     steps = [step for block in blocks_of(PAGE) if "run by" in block.clauses for step in block.steps()]
-    said = {step.command: machine.run("sh", "-c", f"cd /root\n{step.command}").stdout for step in steps}
+    inside = "PATH=/usr/local/bin:$PATH; cd /root\n"
+    said = {step.command: machine.run("sh", "-c", f"{inside}{step.command}").stdout for step in steps}
     assert any('"mode":"observe"' in text.replace(" ", "") for command, text in said.items() if "curl" in command)
     assert any("bayop-agent.service: 2." in text for command, text in said.items() if "security" in command)
     assert machine.run("which", "bayop-agent", check=False).returncode == 1

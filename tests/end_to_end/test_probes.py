@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # at 200 us the two were 8 % apart in one run and 14 % in another.
 TIMEOUTS_US = (500, 1000, 2000)
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")

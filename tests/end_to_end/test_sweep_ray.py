@@ -136,6 +136,6 @@ def test_a_cluster_that_is_not_there_is_said_so(folder: Path, tmp_path: Path) ->
         words = [*SWEEP, *SMALL, "--ray", address, "--out", str(tmp_path / "sweep.csv")]
         run = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
         assert run.returncode == 4, run.stderr
-        assert "the Ray cluster can be reached" in run.stderr
+        assert "can't be reached (--ray)" in run.stderr
         assert "Traceback" not in run.stderr
     assert not processes_of(folder)

@@ -21,7 +21,7 @@ def test_a_command_gives_its_output_and_exit_code(machine: Machine) -> None:
 
 
 def test_a_command_that_fails_is_an_error_that_says_why(machine: Machine) -> None:
-    with pytest.raises(CommandError, match=r"cat /none: .*can't open '/none'.* 1$"):
+    with pytest.raises(CommandError, match=r"exit code 1: .*can't open '/none'.*\(cat /none\)$"):
         machine.run("cat /none")
 
 

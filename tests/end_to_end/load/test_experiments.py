@@ -15,7 +15,7 @@ import pytest
 
 from bayop.testing.servers import LOAD, free_port, load, result_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 BRIEF = ["-w", "0.1s", "-c", "2", "-r", "100", "--json"]
 

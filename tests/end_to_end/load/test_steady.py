@@ -17,7 +17,7 @@ from bayop.load.plan import OpenLoop, Plan, ServerError
 from bayop.load.steady import SLICE_S, LoadLostError, SteadyLoad
 from bayop.testing.servers import free_port, memcached_on
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 QPS = 1000.0
 

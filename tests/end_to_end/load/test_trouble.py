@@ -16,7 +16,7 @@ import pytest
 
 from bayop.testing.servers import LOAD, free_port, load, memcached_on, result_of, scripted
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 BRIEF = ["-q", "2kqps", "-t", "1s", "-w", "0s", "-c", "2", "-r", "100", "--timeout", "300ms", "--json"]
 
