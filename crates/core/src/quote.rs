@@ -1,4 +1,4 @@
-//! A text as Python's `repr` shows it, so that a message reads alike wherever it was made.
+//! A text as Python's `repr` shows it, so that a text reads alike wherever its error was made.
 
 use alloc::string::String;
 use core::fmt::{self, Write};

@@ -130,7 +130,7 @@ def _examine(args: argparse.Namespace) -> tuple[Sequence[Finding], list[Ability]
     """What is found on the machine that the flags name, and what can run there."""
     if args.root is not None:
         with recorded(args.root) as root:
-            findings = _look(root)
+            findings = look(root)
         return findings, [judge_tune(findings, None), judge_offline()]
     if args.agent is not None:
         client = agent_flags.client_of(args.agent, args)
@@ -148,11 +148,12 @@ def _this_machine() -> tuple[Sequence[Finding], AgentView | str]:
         view = AgentView(client.status(), client.knobs())
         findings = client.doctor()
     except UnreachableError as error:
-        return (*_look(None), Finding("agent", "missing", error.message, why, error.hint)), error.message
+        return (*look(None), Finding("agent", "missing", error.message, why, error.hint)), error.message
     return (*findings, Finding("agent", "ok", f"{SOCKET}, mode {view.status.mode}", why, None)), view
 
 
-def _look(root: Path | None) -> Sequence[Finding]:
+def look(root: Path | None) -> Sequence[Finding]:
+    """What the doctor finds on this machine, or on a recorded one."""
     return messages.decode("the examination", messages.findings, {"findings": _core.examine(root=root)})
 
 

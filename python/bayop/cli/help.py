@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("words", nargs="*", metavar="VERB", help="a verb, and an action of it where it has some")
     parser.add_argument(
-        "--events", action="store_true", help="print the JSON Schema of what it prints under --json (without: the page)"
+        "--events",
+        action="store_true",
+        help="print the JSON Schema of what VERB prints under --json; without VERB, the page of all events",
     )
 
 

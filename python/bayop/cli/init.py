@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from bayop import _core
-from bayop.agent import messages
 from bayop.cli import arguments, doctor
 from bayop.cli.new_files import create
 from bayop.cli.output import console, literal, print_json
 from bayop.errors import unwritable
 from bayop.machine.first_files import Found, Nic, agent_toml, live_toml
+from bayop.machine.verdict import METER
 
 EXAMPLE: Final = """\
   bayop init
@@ -59,13 +59,13 @@ def _look(root: Path | None) -> Found:
         nics=[Nic(**nic) for nic in _core.find_nics(root=root)],
         services=_core.find_services(root=root),
         knobs=knobs,
-        findings=messages.decode("the examination", messages.findings, {"findings": _core.examine(root=root)}),
+        findings=doctor.look(root),
     )
 
 
 def _tell(args: argparse.Namespace, found: Found, paths: list[Path]) -> None:
     nic = found.nic()
-    meter = found.finding("power meter")
+    meter = found.finding(METER)
     if args.json:
         print_json(
             {
