@@ -53,7 +53,7 @@ def draw(target: StudyTarget, result: Result) -> Figure:
     figure = Figure(figsize=(8.6, 4.0), layout="constrained")
     saving = 1.0 - after["power_w"] / before["power_w"]
     figure.suptitle(
-        f"{saving:.0%} less power after {len(result.trials)} trials, and p99 stays under {SLO.limit_us:g} us",
+        f"{saving:.0%} less power after {len(result.trials)} trials, at a p99 under {SLO.limit_us:g} us",
         fontsize=12.5, fontweight="bold", x=0.012, ha="left",
     )  # fmt: skip
     figure.supxlabel(

@@ -71,7 +71,7 @@ def test_the_command_that_all_others_vary_is_good(study: Path, capsys: pytest.Ca
         ),
         (["--data", "nowhere.csv"], "cannot read nowhere.csv: no such file\n", None),
         (["--data", "."], "cannot read .: is a directory\n", None),
-        (["--optimizer", "magic"], "invalid choice: 'magic'", "see bayop tune --help"),
+        (["--optimizer", "magic"], "cannot use 'magic': it must be one of grey-box", "see bayop tune --help"),
         (["--frequency", "3"], "'--frequency' is no argument of bayop tune\n", "see bayop tune --help"),
         (["--max-trial", "3"], "'--max-trial' is no argument of bayop tune\n", "did you mean --max-trials?"),
         (
@@ -213,7 +213,7 @@ def test_an_slo_that_nothing_meets_is_no_error_but_no_success(
         assert result["event"] == "result"
         assert result["setting"] is None
     else:
-        assert "the default is applied" in captured.out
+        assert "No setting is trusted to meet p99" in captured.out
 
 
 def check_refusal(argv: list[str], capsys: pytest.CaptureFixture[str], said: str, hint: str | None) -> None:

@@ -42,7 +42,7 @@ def test_the_agent_examines_its_machine(agent_binary: Path, tmp_path: Path, caps
     *lines, verdict = map(json.loads, capsys.readouterr().out.splitlines())
     assert {f["check"]: f for f in lines}["power meter"]["status"] == "ok"
     assert (code, verdict["live"]) == (0, True)
-    tune, _ = verdict["verbs"]
+    tune, *_ = verdict["verbs"]
     assert (tune["verb"], tune["can"]) == ("tune", True)
     assert tune["remarks"] == ["it searches nic.rx_usecs and power.cap_w", "this machine has no cpu.freq_mhz"]
 

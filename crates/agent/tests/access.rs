@@ -48,12 +48,12 @@ fn a_socket_is_only_made_in_a_safe_folder_and_never_in_place_of_something_else()
     let machine = Machine::new();
     fs::set_permissions(machine.path("run"), fs::Permissions::from_mode(0o777)).unwrap();
     let refused = machine.run("serve", &[]);
-    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert_eq!(refused.status.code(), Some(4), "{refused:?}");
     assert!(String::from_utf8(refused.stderr).unwrap().contains("chmod go-w"));
     fs::set_permissions(machine.path("run"), fs::Permissions::from_mode(0o755)).unwrap();
 
     fs::write(machine.socket(), "a file").unwrap();
-    assert_eq!(machine.run("serve", &[]).status.code(), Some(2));
+    assert_eq!(machine.run("serve", &[]).status.code(), Some(4));
     assert_eq!(fs::read_to_string(machine.socket()).unwrap(), "a file");
     fs::remove_file(machine.socket()).unwrap();
 

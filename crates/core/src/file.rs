@@ -13,7 +13,7 @@ impl Error {
 
     /// A file or folder that can't be written.
     pub fn unwritable(path: impl AsRef<Path>, error: &io::Error) -> Self {
-        Self::input(format!("cannot write {}: {}", path.as_ref().display(), reason(error)))
+        Self::unsupported(format!("cannot write {}: {}", path.as_ref().display(), reason(error)))
     }
 }
 

@@ -153,7 +153,7 @@ def _no_password() -> str:
 
 def _unreachable(address: Address, error: Exception, timeout_s: float) -> UnreachableError:
     place: str | None = str(address)
-    start = "start it on the server: systemctl start bayop-agent"
+    start = "start it on the server: systemctl start bayop-agent; docs/install.md installs it"
     if isinstance(error, PermissionError):
         wrong, hint = (
             "this user may not talk to the agent",

@@ -22,7 +22,7 @@ from bayop.errors import BayopError, DriftError, InputError, reason
 
 VERBS: Final[dict[str, str]] = {
     "demo": "play a day of changing load on the digital twin and write a report about it",
-    "tune": "search for the setting that meets the SLO for the least power, and hold it",
+    "tune": "search for the setting that meets the SLO for the least power; with --keep, leave it applied",
     "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
     "init": "write a first agent.toml and live.toml for this machine, with comments that explain each choice",
     "status": "say what an agent holds on its machine, for whom and since when, and whether it is in effect",
@@ -164,6 +164,18 @@ class _Parser(argparse.ArgumentParser):
                 hint=f"did you mean {close[0]}? {see}" if close else see,
             )
         return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        close = get_close_matches(str(value), known, n=1)
+        place = action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
+        if close:
+            hint = f"did you mean {close[0]}? see {self.prog} --help"
+            raise InputError(wrong=f"there is no {value!r}", value=value, place=place, hint=hint)
+        rule = f"it must be one of {', '.join(known)}"
+        raise InputError(rule, value=value, place=place, hint=f"see {self.prog} --help")
 
     def error(self, message: str) -> NoReturn:
         raise InputError(wrong=message, hint=f"see {self.prog} --help")

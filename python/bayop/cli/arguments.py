@@ -97,7 +97,7 @@ def knob_range(text: str) -> tuple[str, Range]:
     """
     knob_id, _, numbers = text.partition("=")
     if not knob_id or not 2 <= len(numbers.split(":")) <= 3:
-        hint = "such as nic.rx_usecs=0:1000:20"
+        hint = "such as nic.rx_usecs=2:402:20"
         raise InputError("a range must be KNOB=LOW:HIGH or KNOB=LOW:HIGH:STEP", value=text, hint=hint)
     return knob_id, parse_range(knob_id, numbers)
 

@@ -439,11 +439,16 @@ def _scan(text: str) -> list[float]:
 
 
 def _search(text: str) -> Slo:
-    percent, colon, limit = text.partition(":")
-    if not colon:
-        raise InputError("a search must be PERCENT:TIME", value=text, hint="for example 99:500us")
+    if "<" in text:
+        return Slo.parse(text)
+    percent, _, limit = text.removeprefix("p").partition(":")
     # mutilate's limit is a number of us.
-    return Slo.parse(f"p{percent}<{limit}us" if limit.strip().isdigit() else f"p{percent}<{limit}")
+    limit_us = f"{limit}us" if limit.strip().isdigit() else limit
+    try:
+        return Slo.parse(f"p{percent}<{limit_us}")
+    except InputError as error:
+        hint = "for example 99:500us or p99<500us"
+        raise InputError("a search must be PERCENT:TIME or an SLO", value=text, hint=hint) from error
 
 
 def _distribution(text: str) -> str:

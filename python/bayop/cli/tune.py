@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=arguments.reader(arguments.knob_range, "--range"),
         metavar="KNOB=LOW:HIGH[:STEP]",
-        help="search these values of a knob, such as nic.rx_usecs=0:1000:20 (repeatable)",
+        help="search these values of a knob, such as nic.rx_usecs=2:402:20 (repeatable)",
     )
     parser.add_argument(
         "--optimizer", choices=tuple(OPTIMIZERS), default="grey-box", help="what chooses trials (default: grey-box)"
@@ -130,7 +130,8 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
         compare = partial(tune_confirm.show_confirm, problem=problem, seed=args.seed, watts=watts)
         outcome = tune_confirm.outcome_of(target, result, looks, compare)
         held = _let_go(target, outcome, keep=args.keep)
-        print_summary(outcome, baseline, problem, held=held, watts=watts)
+        is_live = isinstance(target, AgentTarget)
+        print_summary(outcome, baseline, problem, held=held, is_live=is_live, watts=watts)
         print_doubts(_doubts(target, outcome))
         if held and (undo := _undo(target)) is not None:
             print_undo(undo)
@@ -140,12 +141,13 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
 
 
 def _let_go(target: Target, outcome: Outcome, *, keep: bool) -> bool:
-    """Ends the search's hold on a live machine, and on a setting that is not worth it; whether the result stays."""
-    if not outcome.is_worth_holding or (isinstance(target, AgentTarget) and not keep):
+    """Ends the search's hold on a live machine; whether the result stays applied to one."""
+    if not isinstance(target, AgentTarget):
+        return False
+    if not outcome.is_worth_holding or not keep:
         target.restore()
         return False
-    if isinstance(target, AgentTarget):
-        target.keep()
+    target.keep()
     return True
 
 

@@ -71,17 +71,22 @@ def print_doubts(doubts: Sequence[str]) -> None:
         console.print(f"[bold yellow]Warning:[/bold yellow] {doubt}.")
 
 
-def print_summary(outcome: Outcome, baseline: Measurement | None, problem: Problem, *, held: bool, watts: str) -> None:
+def print_summary(
+    outcome: Outcome, baseline: Measurement | None, problem: Problem, *, held: bool, is_live: bool, watts: str
+) -> None:
     """What was found, whether it is applied now, and what it means in watts, per cent and a year's energy."""
     console, result = make_console(), outcome.result
     trials = f"{len(result.trials)} trial{'s' * (len(result.trials) != 1)}"
     console.print(f"Ended after {trials}: {_STOPPED[result.stopped]}.")
     if result.setting is None:
-        console.print(f"[bold red]No setting is trusted to meet {problem.slo}; the default is applied.[/bold red]")
+        stays = "; the default is applied" if is_live else ""
+        console.print(f"[bold red]No setting is trusted to meet {problem.slo}{stays}.[/bold red]")
         return
     found = format_setting(result.setting)
     if outcome.setting is None:
-        console.print(f"[bold yellow]Not kept:[/bold yellow] {found}; the default is applied.")
+        console.print(f"[bold yellow]Not kept:[/bold yellow] {found}{'; the default is applied' if is_live else ''}.")
+    elif not is_live:
+        console.print(f"[bold green]Found:[/bold green] {found} (no machine was touched)")
     elif held:
         console.print(f"[bold green]Applied:[/bold green] {found}")
     else:

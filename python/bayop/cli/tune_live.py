@@ -52,8 +52,8 @@ def _file(args: argparse.Namespace) -> LiveFile:
     for flag, place in _IN_FILE.items():
         if getattr(args, flag) is not None:
             raise InputError(
-                wrong=f"--{flag} and a file were both given; the file says it in {place}",
+                wrong=f"--{flag} and a file were both given",
                 place=f"--{flag}",
-                hint=args.target,
+                hint=f"say it in {args.target}: {place}",
             )
     return LiveFile.read(Path(args.target))

@@ -204,7 +204,7 @@ def _latency(found: Found) -> list[str]:
         ),
         f'latency = "probe:{_PROBES[name].format(host=found.host, port=port)}"',
         "",
-        "# The service's own load in requests/s, which a probe does not see: here, or as --load.",
+        "# The service's own load in requests/s, which a probe does not see.",
         "# qps = 100000",
     ]
 

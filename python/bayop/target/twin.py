@@ -284,7 +284,7 @@ def _measurement(window: Mapping[str, object], message_bytes: float | None) -> M
         raise InputError(
             "a simulated window must complete at least one request",
             wrong="no request was completed",
-            hint="offer more load or more requests",
+            hint="offer less load where it is more than the server can take, else more requests",
         )
     if message_bytes is not None:
         quantities |= _round_trips(window, message_bytes)

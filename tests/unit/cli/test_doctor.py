@@ -104,7 +104,7 @@ def test_a_recorded_machine_can_be_examined(tmp_path: Path) -> None:
     [
         (["--device", "eth0"], "--device is for a calibration, and none is asked for"),
         (["--packets-per-s", "5"], "--packets-per-s is for a calibration, and none is asked for"),
-        (["--calibrate", "cpu"], "invalid choice: 'cpu'"),
+        (["--calibrate", "cpu"], "cannot use 'cpu': it must be one of nic"),
         (["--calibrate", "nic"], "--agent is missing; a calibration must have --agent (--calibrate)"),
         (["--calibrate", "nic", "--agent", "unix:/a"], "--device is missing"),
         (["--values", "fast"], "cannot use 'fast': a quantity must be a number and a unit"),

@@ -69,4 +69,4 @@ def test_no_agent_is_said_with_what_to_do(capsys: pytest.CaptureFixture[str], ve
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "unix:/nowhere/agent.sock" in captured.err
-    assert "hint: start it on the server: systemctl start bayop-agent" in captured.err
+    assert "hint: start it on the server: systemctl start bayop-agent; docs/install.md installs it" in captured.err
