@@ -92,11 +92,18 @@ def _spread_table(spreads: Sequence[Spread]) -> Table:
     table = new_table("trials that are trusted", drop=["trials"])
     table.add_column("measured", no_wrap=True)
     for name in ("trials", "least", "median", "greatest"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for spread in spreads:
-        numbers = [f"{x:.5g}" for x in (spread.low, spread.median, spread.high)]
+        numbers = [_number(x) for x in (spread.low, spread.median, spread.high)]
         table.add_row(spread.quantity, str(spread.trials), *numbers)
     return table
+
+
+def _number(value: float) -> str:
+    """Five digits; whole thousands as people write them."""
+    if abs(value) < 1e4:
+        return f"{value:.5g}"
+    return f"{value:,.0f}" if abs(value) < 1e8 else f"{value:.3e}"
 
 
 def _campaign_event(campaign: Campaign) -> dict[str, object]:
