@@ -2,7 +2,8 @@
 //! effect, and is put back without a trace.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use bayop_core::Kind;
@@ -384,6 +385,8 @@ proptest! {
             let file = file.get(files);
             let found = fs::read(file).unwrap();
             let permissions = fs::metadata(file).unwrap().permissions();
+            // Only root writes to what nobody may write to.
+            fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
             fs::write(file, &garbage).unwrap();
             for instance in survey(&machine.host).instances {
                 if let Ok(Value::Number(number)) = instance.read(&machine.host) {
