@@ -82,8 +82,8 @@ class Transport:
             payload = None if body is None else json.dumps(body, allow_nan=False)
             headers = {"Connection": "close"} | ({"Content-Type": "application/json"} if payload is not None else {})
             connection.request(method, path, payload, headers)
-            response = connection.getresponse()
-            text = response.read(_MOST_BYTES)
+            with connection.getresponse() as response:
+                text = response.read(_MOST_BYTES)
         except (OSError, HTTPException) as error:
             raise _unreachable(self.address, error, timeout_s) from error
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import select
 import socket
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -98,6 +99,9 @@ class Channel:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # The socket stays open for as long as its file is; what could not be sent is not sent now.
+        with suppress(OSError):
+            self._file.close()
         self._connection.close()
 
 

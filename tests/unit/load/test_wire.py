@@ -28,6 +28,15 @@ def channel() -> Iterator[tuple[Channel, socket.socket]]:
         yield here, theirs
 
 
+def test_its_end_closes_the_connection() -> None:
+    mine, theirs = socket.socketpair()
+    with theirs:
+        with Channel(mine, "web1"):
+            pass
+        assert mine.fileno() == -1
+        assert theirs.recv(1) == b""
+
+
 @given(st.lists(MESSAGE, min_size=1, max_size=3))
 @settings(max_examples=30)
 def test_messages_arrive_as_they_were_sent_one_by_one(messages: list[dict[str, Any]]) -> None:
