@@ -11,6 +11,12 @@ use crate::control::{DmaLatency, dma_latency};
 use crate::network::{Live, Network, Recorded};
 use bayop_core::{Error, Result, reason};
 
+/// Where the network devices are.
+pub(crate) const NET: &str = "sys/class/net";
+
+/// The hardware type of a loopback device (ARPHRD_LOOPBACK), which has no NAPI instance.
+const LOOPBACK: &str = "772";
+
 /// The bits of a file's mode that let somebody read or write it.
 const READABLE: u32 = 0o444;
 const WRITABLE: u32 = 0o222;
@@ -132,6 +138,18 @@ impl Host {
         &self.dma_latency
     }
 
+    /// The network devices but the loopback.
+    pub(crate) fn devices(&self) -> Vec<String> {
+        let is_loopback =
+            |device: &String| self.read(&format!("{NET}/{device}/type")).is_ok_and(|kind| kind == LOOPBACK);
+        self.names(NET).into_iter().filter(|device| !is_loopback(device)).collect()
+    }
+
+    /// The numbers of all processes.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        self.names("proc").into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).collect()
+    }
+
     /// The driver of a network device, such as `ixgbe`; none for a device without hardware.
     pub(crate) fn driver(&self, device: &str) -> Option<String> {
         self.note(|| Look::Link(driver_link(device)));
@@ -171,7 +189,7 @@ pub(crate) fn driver(root: &Path, device: &str) -> Option<String> {
 }
 
 fn driver_link(device: &str) -> String {
-    format!("sys/class/net/{device}/device/driver")
+    format!("{NET}/{device}/device/driver")
 }
 
 /// What is said of a kernel file that did not let itself be read or written, as `act` says.

@@ -10,14 +10,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::PoisonError;
 
 use crate::control::{Control, dma_latency};
-use crate::doctor::{self, cpu::idle_parameters, rivals};
-use crate::host::{Host, Look};
+use crate::doctor::{self, cpu::idle_parameters, machine::has_flag, rivals};
+use crate::host::{Host, Look, NET};
 use crate::knob::survey;
 use crate::network::recorded;
 use crate::sensor::{self, Sensors, nic_interrupts};
 use crate::tree::{Content, Entry, READ_ONLY, READ_WRITE, UNREADABLE};
-
-const CLASS: &str = "sys/class/net";
 
 /// What of `/proc/cpuinfo` is taken: the processor's make. A board's serial number also stands there (Arm).
 const CPUINFO: [&str; 12] = [
@@ -56,7 +54,7 @@ pub fn record(host: &Host) -> String {
             device(host, path, &mut files);
         }
     }
-    for name in host.names(CLASS) {
+    for name in host.names(NET) {
         if let Some(text) = recorded::record(host.network(), &name, host.driver(&name).is_some()) {
             add(&mut files, &recorded::path(&name), Content::Text { text: &text, mode: READ_WRITE });
         }
@@ -123,7 +121,7 @@ fn taken(host: &Host, path: &str, text: &str) -> Option<String> {
     Some(match path {
         "proc/cmdline" => idle_parameters(text).join(" "),
         "proc/cpuinfo" => {
-            let flags = if is_guest(text) { "flags\t\t: hypervisor\n" } else { "" };
+            let flags = if has_flag(text, "hypervisor") { "flags\t\t: hypervisor\n" } else { "" };
             lines(text, |line| line.is_empty() || CPUINFO.contains(&key(line))) + flags
         }
         "proc/stat" => lines(text, |line| line.starts_with("cpu")),
@@ -148,18 +146,13 @@ fn key(line: &str) -> &str {
     line.split(':').next().unwrap_or_default().trim()
 }
 
-fn is_guest(cpuinfo: &str) -> bool {
-    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
-    flags.is_some_and(|line| line.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
-}
-
 /// What stands in folders of which only the names are looked at.
 fn names(host: &Host, folder: &str, files: &mut Files) {
     for name in host.names(folder) {
         let path = format!("{folder}/{name}");
         if folder.ends_with("/msi_irqs") {
             file(host, &path, files);
-        } else if folder.starts_with(CLASS) && folder.ends_with("/queues") {
+        } else if folder.starts_with(NET) && folder.ends_with("/queues") {
             let cpus = if name.starts_with("rx-") { "rps_cpus" } else { "xps_cpus" };
             let text = host.read(&format!("{path}/{cpus}")).unwrap_or_default();
             add(files, &format!("{path}/{cpus}"), Content::Text { text: &text, mode: READ_WRITE });
@@ -171,7 +164,7 @@ fn names(host: &Host, folder: &str, files: &mut Files) {
 
 /// The link to a network device's driver, by the driver's name.
 fn driver(host: &Host, path: &str, files: &mut Files) {
-    let of_network = path.strip_prefix(CLASS).and_then(|rest| rest.strip_suffix("/device/driver"));
+    let of_network = path.strip_prefix(NET).and_then(|rest| rest.strip_suffix("/device/driver"));
     if let Some(driver) = of_network.and_then(|device| host.driver(device.trim_start_matches('/'))) {
         add(files, path, Content::Link(&format!("../../../../bus/drivers/{driver}")));
     }

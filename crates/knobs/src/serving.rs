@@ -2,11 +2,8 @@
 
 use std::fs;
 
-use crate::host::Host;
+use crate::host::{Host, NET};
 
-const CLASS: &str = "sys/class/net";
-/// The hardware type of a loopback device (ARPHRD_LOOPBACK).
-const LOOPBACK: &str = "772";
 /// TCP_LISTEN in `/proc/net/tcp` (Documentation/networking/proc_net_tcp.rst).
 const LISTEN: &str = "0A";
 
@@ -39,14 +36,13 @@ pub struct Service {
 /// The devices but the loopback: the one of the default route first, then by what they have received.
 pub fn nics(host: &Host) -> Vec<Nic> {
     let routed = routed(host);
-    let is_loopback = |name: &String| host.read(&format!("{CLASS}/{name}/type")).is_ok_and(|kind| kind == LOOPBACK);
     let nic = |name: String| Nic {
         driver: host.driver(&name),
         has_default_route: routed.contains(&name),
-        rx_packets: number(host, &format!("{CLASS}/{name}/statistics/rx_packets")),
+        rx_packets: number(host, &format!("{NET}/{name}/statistics/rx_packets")),
         name,
     };
-    let mut nics: Vec<Nic> = host.names(CLASS).into_iter().filter(|name| !is_loopback(name)).map(nic).collect();
+    let mut nics: Vec<Nic> = host.devices().into_iter().map(nic).collect();
     nics.sort_by_key(|nic| (!nic.has_default_route, nic.driver.is_none(), u64::MAX - nic.rx_packets));
     nics
 }
@@ -55,7 +51,7 @@ pub fn nics(host: &Host) -> Vec<Nic> {
 pub fn services(host: &Host) -> Vec<Service> {
     let listening = listening(host);
     let mut services = Vec::new();
-    for pid in host.names("proc").into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())) {
+    for pid in host.processes() {
         let Ok(comm) = host.read(&format!("proc/{pid}/comm")) else { continue };
         let Some((name, usual)) = SERVERS.iter().find(|(name, _)| *name == comm) else { continue };
         let sockets = sockets(host, &pid);
@@ -83,7 +79,7 @@ fn routed(host: &Host) -> Vec<String> {
         devices = sixth.map(|row| row[9].clone()).collect();
     }
     let parts = |device: &String| -> Vec<String> {
-        let names = host.names(&format!("{CLASS}/{device}"));
+        let names = host.names(&format!("{NET}/{device}"));
         names.iter().filter_map(|name| name.strip_prefix("lower_").map(str::to_owned)).collect()
     };
     let mut at = 0;

@@ -65,7 +65,7 @@ fn virtualization(host: &Host) -> Finding {
 /// machines in DMI.
 pub(super) fn is_virtual(host: &Host) -> bool {
     let is_made = dmi(host, "sys_vendor").is_some_and(|vendor| MAKERS.iter().any(|maker| vendor.contains(maker)));
-    is_made || hypervisor(host).is_some() || has_flag(host, "hypervisor")
+    is_made || hypervisor(host).is_some() || has_flag(&host.read("proc/cpuinfo").unwrap_or_default(), "hypervisor")
 }
 
 fn hypervisor(host: &Host) -> Option<String> {
@@ -79,9 +79,8 @@ fn dmi(host: &Host, name: &str) -> Option<String> {
 /// Makers of virtual machines as DMI spells them.
 const MAKERS: [&str; 6] = ["QEMU", "VMware", "innotek GmbH", "Xen", "Bochs", "Parallels"];
 
-/// Whether `/proc/cpuinfo` shows a flag of the processor.
-fn has_flag(host: &Host, flag: &str) -> bool {
-    let cpuinfo = host.read("proc/cpuinfo").unwrap_or_default();
+/// Whether the text of `/proc/cpuinfo` shows a flag of the processor.
+pub(crate) fn has_flag(cpuinfo: &str, flag: &str) -> bool {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
     flags.is_some_and(|line| line.split_ascii_whitespace().any(|word| word == flag))
 }

@@ -5,7 +5,7 @@
 
 pub(crate) mod cpu;
 mod knobs;
-mod machine;
+pub(crate) mod machine;
 mod network;
 mod power;
 pub(crate) mod rivals;

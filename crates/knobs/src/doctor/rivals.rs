@@ -73,8 +73,7 @@ fn finding(rival: &Rival, state: State) -> Option<Finding> {
 
 /// The names of all processes.
 fn processes(host: &Host) -> Vec<String> {
-    let ids = host.names("proc").into_iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    ids.filter_map(|id| host.read(&format!("proc/{id}/comm")).ok()).collect()
+    host.processes().into_iter().filter_map(|id| host.read(&format!("proc/{id}/comm")).ok()).collect()
 }
 
 /// The units that some target wants.

@@ -5,13 +5,10 @@ use super::attribute::{as_number, as_word, numbered, switch};
 use super::{Domain, Kind};
 use crate::catalogue::{self, Driver};
 use crate::control::{Control, Write};
-use crate::host::Host;
+use crate::host::{Host, NET};
 use crate::network::CoalesceParameter;
 use crate::value::Value;
 use bayop_core::{Error, Result};
-
-/// Where the network devices are.
-const CLASS: &str = "sys/class/net";
 
 /// The knob of one coalescing parameter.
 #[derive(Debug)]
@@ -33,7 +30,7 @@ impl Kind for Coalesce {
     fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>> {
         let mut places = Vec::new();
         let mut refused = None;
-        for device in host.names(CLASS) {
+        for device in host.names(NET) {
             match host.network().coalescing(&device, None) {
                 Ok(found) if found.contains_key(&self.parameter) => self.add(host, &device, &mut places),
                 Ok(_) => {}
@@ -45,7 +42,7 @@ impl Kind for Coalesce {
         if places.is_empty() {
             return Err(refused.unwrap_or_else(|| {
                 Error::unsupported(format!("no network driver has {}", self.parameter.ethtool_name()))
-                    .at(format!("/{CLASS}"))
+                    .at(format!("/{NET}"))
                     .hint("a virtual NIC may offer napi.gro_flush_timeout_us instead")
             }));
         }
@@ -91,7 +88,7 @@ impl Coalesce {
     fn add(&self, host: &Host, device: &str, places: &mut Vec<(String, Domain)>) {
         let domain = self.domain(host, device);
         places.push((device.to_owned(), domain.clone()));
-        let queues = numbered(host, &format!("{CLASS}/{device}/queues"), self.queue);
+        let queues = numbered(host, &format!("{NET}/{device}/queues"), self.queue);
         let takes_queues = queues.first().is_some_and(|queue| {
             self.split(&format!("{device}/{queue}"))
                 .is_ok_and(|(device, queue)| host.network().coalescing(device, queue).is_ok())

@@ -5,15 +5,10 @@ use super::attribute::{as_number, number};
 use super::coalesce::split;
 use super::{Domain, Kind};
 use crate::control::{Control, Write};
-use crate::host::Host;
+use crate::host::{Host, NET};
 use crate::network::NapiParameter;
 use crate::value::Value;
 use bayop_core::{Error, Result};
-
-const CLASS: &str = "sys/class/net";
-
-/// The hardware type of a loopback device (ARPHRD_LOOPBACK), which has no NAPI instance.
-const LOOPBACK: &str = "772";
 
 /// The knob of one parameter of deferral.
 #[derive(Debug)]
@@ -37,10 +32,7 @@ impl Kind for Deferral {
     fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>> {
         let domain = Domain::steps(0.0, self.high, 1.0);
         let mut places = Vec::new();
-        for device in host.names(CLASS) {
-            if host.read(&format!("{CLASS}/{device}/type")).is_ok_and(|kind| kind == LOOPBACK) {
-                continue;
-            }
+        for device in host.devices() {
             if self.path(&device).is_some_and(|path| host.has(&path)) {
                 places.push((device.clone(), domain.clone()));
             }
@@ -50,7 +42,7 @@ impl Kind for Deferral {
         }
         if places.is_empty() {
             return Err(Error::unsupported("no network device that is up has NAPI deferral")
-                .at(format!("/{CLASS}"))
+                .at(format!("/{NET}"))
                 .hint("kernel 5.8 has it for devices, 6.13 for queues; a veth device polls only with GRO on"));
         }
         Ok(places)
@@ -78,7 +70,7 @@ impl Kind for Deferral {
 
 impl Deferral {
     fn path(&self, device: &str) -> Option<String> {
-        Some(format!("{CLASS}/{device}/{}", self.file?))
+        Some(format!("{NET}/{device}/{}", self.file?))
     }
 
     fn file(&self, device: &str) -> Result<String> {

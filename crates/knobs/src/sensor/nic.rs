@@ -2,13 +2,7 @@
 
 use super::reading::{Quantity, Sample};
 use super::text::number;
-use crate::host::Host;
-
-/// Where the devices are.
-pub(super) const CLASS: &str = "sys/class/net";
-
-/// The hardware type of a loopback device (ARPHRD_LOOPBACK).
-const LOOPBACK: &str = "772";
+use crate::host::{Host, NET};
 
 const STATISTICS: [(&str, Quantity); 4] = [
     ("rx_packets", Quantity::counter("nic_rx_packets", "1")),
@@ -18,9 +12,9 @@ const STATISTICS: [(&str, Quantity); 4] = [
 ];
 
 pub(super) fn sample(host: &Host, sample: &mut Sample) {
-    for device in names(host) {
+    for device in host.devices() {
         for (statistic, quantity) in STATISTICS {
-            let file = format!("{CLASS}/{device}/statistics/{statistic}");
+            let file = format!("{NET}/{device}/statistics/{statistic}");
             if host.has(&file) {
                 let value = host.read(&file).and_then(|text| number(text.as_bytes())).map(|count| count as f64);
                 let value = value.map_err(|error| error.at(format!("/{file}")));
@@ -28,10 +22,4 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
             }
         }
     }
-}
-
-/// The network devices but the loopback.
-pub(super) fn names(host: &Host) -> Vec<String> {
-    let is_loopback = |device: &String| host.read(&format!("{CLASS}/{device}/type")).is_ok_and(|kind| kind == LOOPBACK);
-    host.names(CLASS).into_iter().filter(|device| !is_loopback(device)).collect()
 }

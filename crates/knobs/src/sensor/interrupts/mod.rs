@@ -5,10 +5,9 @@
 
 mod queue;
 
-use super::nic;
 use super::reading::{Quantity, Sample};
 use super::text::quote;
-use crate::host::Host;
+use crate::host::{Host, NET};
 use bayop_core::{Error, Result};
 
 const FILE: &str = "proc/interrupts";
@@ -28,7 +27,7 @@ type Device = (String, Vec<u32>);
 
 /// The interrupts of each network device but the loopback; none for one without a device.
 pub(crate) fn nic_interrupts(host: &Host) -> Vec<Device> {
-    nic::names(host).into_iter().map(|device| irqs(host, device)).collect()
+    host.devices().into_iter().map(|device| irqs(host, device)).collect()
 }
 
 pub(super) fn sample(host: &Host, sample: &mut Sample) {
@@ -57,7 +56,7 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
 /// The interrupts of a network device: its message-signalled ones, or those of the device that it is a function of
 /// (virtio, auxiliary devices), else its one line.
 fn irqs(host: &Host, device: String) -> Device {
-    let folder = format!("{}/{device}/device", nic::CLASS);
+    let folder = format!("{NET}/{device}/device");
     let numbers = |names: Vec<String>| -> Vec<u32> { names.iter().filter_map(|name| name.parse().ok()).collect() };
     let signalled = ["msi_irqs", "../msi_irqs"]
         .map(|list| numbers(host.names(&format!("{folder}/{list}"))))
