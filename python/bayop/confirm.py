@@ -81,7 +81,7 @@ def confirm(
     looks: Looks,
     *,
     seed: int,
-    on_round: Callable[[Round], None] = lambda _: None,
+    on_round: Callable[[int, Round], None] = lambda _number, _seen: None,
 ) -> Comparison:
     """Measures the default and a setting in turns; leaves the setting applied when it is worth it, else the default.
 
@@ -91,7 +91,7 @@ def confirm(
         problem: What was searched for.
         looks: How many pairs there may be, and when they are enough.
         seed: Of the order within each pair.
-        on_round: Called after every pair, for display and records.
+        on_round: Called after every pair with its number, from 1, for display and records.
 
     Raises:
         InputError: the target can't show its default.
@@ -101,7 +101,7 @@ def confirm(
     try:
         for seen in take_turns(target, {DEFAULT: None, FOUND: setting}, seed=seed):
             rounds.append(seen)
-            on_round(seen)
+            on_round(len(rounds), seen)
             if is_enough(rounds, problem, looks):
                 break
         comparison = Comparison.of(rounds, problem, looks)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -95,6 +96,21 @@ class UnsupportedError(BayopError):
 
     exit_code = 4
     kind = "unsupported"
+
+
+def guess(name: str, known: Iterable[str], *, prefix: str = "", cutoff: float = 0.6) -> str | None:
+    """What a mistyped name may stand for, as a hint ("did you mean tune?"); None where nothing known is like it.
+
+    Args:
+        name: What was typed.
+        known: What could have been.
+        prefix: What stands before a known name where people type it.
+        cutoff: How alike they must be, from 0 to 1.
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return f"did you mean {prefix}{close[0]}?" if close else None
 
 
 def unreadable(path: Path | str, error: Exception, *, place: str | None = None) -> InputError:

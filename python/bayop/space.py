@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from itertools import product
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from bayop.errors import InputError
+from bayop.errors import InputError, guess
 from bayop.units import format_quantity, parse_quantity, unit_of
 
 AUTO: Final = "auto"
@@ -245,8 +244,7 @@ class Space:
         for knob in self.knobs:
             if knob.id == knob_id:
                 return knob
-        close = get_close_matches(knob_id, self.ids, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"this target has {', '.join(self.ids)}"
+        hint = guess(knob_id, self.ids) or f"this target has {', '.join(self.ids)}"
         raise InputError(wrong=f"there is no knob {knob_id!r} here", value=knob_id, hint=hint)
 
     def check(self, setting: Setting) -> Setting:

@@ -21,7 +21,7 @@ LOOKS = Looks(24)
 def test_a_saving_is_kept_and_the_comparison_ends_when_it_is_known() -> None:
     server = FakeServer(SPACE, seed=1)
     rounds: list[object] = []
-    seen = confirm(server, GOOD, make_problem(SPACE), LOOKS, seed=0, on_round=rounds.append)
+    seen = confirm(server, GOOD, make_problem(SPACE), LOOKS, seed=0, on_round=lambda _, seen: rounds.append(seen))
     assert seen.verdict == "saves"
     assert seen.is_worth_holding
     assert dict(server.setting or {}) == dict(GOOD)
@@ -70,7 +70,7 @@ def test_turns_are_fair_and_drawn_by_the_seed() -> None:
 def test_an_error_puts_the_default_back() -> None:
     server = FakeServer(SPACE)
 
-    def interrupt(_: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

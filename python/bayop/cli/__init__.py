@@ -11,14 +11,13 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
 from bayop.cli import defaults, exit_codes, streams
 from bayop.cli.output import print_json
 from bayop.cli.signals import interrupted, unwinding
-from bayop.errors import BayopError, DriftError, InputError, reason
+from bayop.errors import BayopError, DriftError, InputError, guess, reason
 
 VERBS: Final[dict[str, str]] = {
     "demo": "play a day of changing load on the digital twin and write a report about it",
@@ -74,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     try:
         parser = build_parser(arguments)
-        if next((a for a in arguments if not a.startswith("-")), None) not in (None, "config"):
+        if _verb(arguments) not in (None, "config"):
             defaults.apply(parser)
         return _run_verb(parser.parse_args(arguments))
     finally:
@@ -114,7 +113,7 @@ def build_parser(arguments: Sequence[str], *, every_verb: bool = False) -> argpa
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    asked = next((a for a in arguments if not a.startswith("-")), None)
+    asked = _verb(arguments)
     for verb, summary in VERBS.items():
         module = import_module(f"bayop.cli.{verb}") if every_verb or verb == asked else None
         verb_parser = verbs.add_parser(
@@ -129,6 +128,10 @@ def build_parser(arguments: Sequence[str], *, every_verb: bool = False) -> argpa
             module.add_arguments(verb_parser)
             verb_parser.set_defaults(run=module.run)
     return parser
+
+
+def _verb(arguments: Sequence[str]) -> str | None:
+    return next((argument for argument in arguments if not argument.startswith("-")), None)
 
 
 def report_error(error: BayopError) -> None:
@@ -155,13 +158,12 @@ class _Parser(argparse.ArgumentParser):
         """As argparse does, but the parser that meets an unknown argument refuses it, and not its parents."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            close = get_close_matches(unknown[0], self._option_string_actions, n=1, cutoff=0.7)
-            see = f"see {self.prog} --help"
+            meant = guess(unknown[0], self._option_string_actions, cutoff=0.7)
             raise InputError(
                 wrong=f"{unknown[0]!r} is no argument of {self.prog}",
                 value=unknown[0],
                 place=self.prog,
-                hint=f"did you mean {close[0]}? {see}" if close else see,
+                hint=self._see(meant),
             )
         return found, unknown
 
@@ -169,13 +171,13 @@ class _Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         known = [str(choice) for choice in action.choices]
-        close = get_close_matches(str(value), known, n=1)
         place = action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
-        if close:
-            hint = f"did you mean {close[0]}? see {self.prog} --help"
-            raise InputError(wrong=f"there is no {value!r}", value=value, place=place, hint=hint)
-        rule = f"it must be one of {', '.join(known)}"
-        raise InputError(rule, value=value, place=place, hint=f"see {self.prog} --help")
+        if meant := guess(str(value), known):
+            raise InputError(wrong=f"there is no {value!r}", value=value, place=place, hint=self._see(meant))
+        raise InputError(f"it must be one of {', '.join(known)}", value=value, place=place, hint=self._see())
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(wrong=message, hint=f"see {self.prog} --help")
+        raise InputError(wrong=message, hint=self._see())
+
+    def _see(self, meant: str | None = None) -> str:
+        return " ".join(filter(None, (meant, f"see {self.prog} --help")))

@@ -22,7 +22,7 @@ T = TypeVar("T")
 _LEAST_QPS: Final = 0.001
 _MOST_QPS: Final = 1e9
 _LEAST_DURATION_S: Final = 0.001
-_MOST_SHARE: Final = 0.9
+_MOST_HEADROOM: Final = 0.9
 _MOST_SEED: Final = 2**32 - 1
 
 
@@ -74,17 +74,28 @@ def duration_s(text: str) -> float:
 
 
 def share(text: str) -> float:
-    """A part of a whole: `10%`, `0.1`.
+    """A share: `0.05`, `5%`.
+
+    Raises:
+        InputError: no share, or not from 0 to 1.
+    """
+    value = parse_quantity(text, "%") / 100.0 if text.strip().endswith("%") else parse_quantity(text, "")
+    if not 0.0 <= value <= 1.0:
+        raise InputError("a share must lie between 0 and 1", value=text)
+    return value
+
+
+def headroom(text: str) -> float:
+    """A share that leaves enough of the whole.
 
     Raises:
         InputError: no share, or not from 0 to 90 %.
     """
-    number, percent, rest = text.partition("%")
     try:
-        value = float(number) / (100.0 if percent else 1.0)
-    except ValueError:
+        value = share(text)
+    except InputError:
         value = math.nan
-    if rest or not 0.0 <= value <= _MOST_SHARE:
+    if not value <= _MOST_HEADROOM:
         raise InputError("a share must be a number from 0% to 90%", value=text, hint="such as 10% or 0.1")
     return value
 
@@ -121,7 +132,7 @@ def add_headroom(parser: argparse.ArgumentParser) -> None:
     """`--headroom`."""
     parser.add_argument(
         "--headroom",
-        type=reader(share, "--headroom"),
+        type=reader(headroom, "--headroom"),
         metavar="SHARE",
         help="search for settings whose latency stays so far below the SLO's limit, such as 10%% (default: 0%%)",
     )

@@ -16,7 +16,7 @@ from bayop.agent.address import SOCKET
 from bayop.agent.client import AgentClient
 from bayop.agent.messages import Finding
 from bayop.agent.transport import UnreachableError
-from bayop.cli import agent_flags, arguments, doctor_bundle, doctor_calibrate, doctor_exercise
+from bayop.cli import agent_flags, arguments, doctor_bundle, doctor_calibrate, doctor_exercise, exit_codes
 from bayop.cli.output import console, literal, new_table, print_json
 from bayop.errors import InputError, unreadable
 from bayop.machine.verdict import Ability, AgentView, judge_live, judge_offline, judge_tune
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         )
     else:
         _show(findings, abilities)
-    return 0 if can_live else 4
+    return exit_codes.DONE if can_live else exit_codes.UNSUPPORTED
 
 
 def _check_one_act(args: argparse.Namespace) -> None:

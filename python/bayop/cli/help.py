@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from bayop.errors import InputError
+from bayop.errors import InputError, guess
 
 EXAMPLE: Final = """\
   bayop help tune
@@ -51,10 +51,7 @@ def _loaded(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = build_parser(words)
     known = [" ".join(command.words) for command in commands(parser)]
     if " ".join(words) not in known:
-        from difflib import get_close_matches
-
-        close = get_close_matches(" ".join(words), known, n=1)
-        hint = f"did you mean bayop help {close[0]}?" if close else "see bayop --help"
+        hint = guess(" ".join(words), known, prefix="bayop help ") or "see bayop --help"
         raise InputError(wrong=f"there is no help on {' '.join(words)!r}", rule="it must be a verb", hint=hint)
     return parser
 

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         if args.agent is not None or args.json:
             raise InputError(
                 "the reference page must be of the catalogue alone",
-                wrong="--markdown and --agent were both given",
+                wrong=f"--markdown and {'--json' if args.json else '--agent'} were both given",
                 place="--markdown",
             )
         from bayop.cli.knobs_page import page

@@ -32,14 +32,6 @@ def seconds(text: str) -> float:
     return value
 
 
-def share(text: str) -> float:
-    """A share: `0.05`, `5%`."""
-    value = parse_quantity(text, "%") / 100.0 if text.strip().endswith("%") else parse_quantity(text, "")
-    if not 0.0 <= value <= 1.0:
-        raise InputError("a share must lie between 0 and 1", value=text)
-    return value
-
-
 def load_or_peak(text: str) -> float:
     """A load in requests/s; 0 asks for the peak."""
     return 0.0 if text.strip() == "0" else arguments.qps(text)
@@ -107,7 +99,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     _add(
         group,
         "--until-ci",
-        parse=share,
+        parse=arguments.share,
         metavar="SHARE",
         help="end early when the 95 %% interval of --quantile is within this share of it, such as 5%%",
     )
@@ -185,7 +177,14 @@ def add_workload(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="records (default: 10000)",
     )
-    _add(group, "-u", "--update", parse=share, metavar="SHARE", help="share of requests that store (default: 0)")
+    _add(
+        group,
+        "-u",
+        "--update",
+        parse=arguments.share,
+        metavar="SHARE",
+        help="share of requests that store (default: 0)",
+    )
     _add(
         group,
         "-i",

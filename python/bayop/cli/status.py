@@ -7,7 +7,7 @@ from typing import Final
 
 from bayop.agent.address import SOCKET
 from bayop.agent.messages import Held, Status, Tenure
-from bayop.cli import agent_flags, arguments
+from bayop.cli import agent_flags, arguments, exit_codes
 from bayop.cli.output import console, literal, new_table, print_json, round_significant
 from bayop.space import Value, format_value
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(_event(address, status))
     else:
         _show(address, status)
-    return 0 if is_sound(status) else 3
+    return exit_codes.DONE if is_sound(status) else exit_codes.DRIFT
 
 
 def is_sound(status: Status) -> bool:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli import agent_flags, arguments, target_flags, tune_agent, twin_flags
-from bayop.cli.load_flags import share
 from bayop.errors import InputError
 from bayop.space import Range, Setting, Space, default_setting
 
@@ -222,7 +221,7 @@ def _axis(text: str) -> tuple[str, Range | tuple[str, ...]]:
 
 
 def _half_width(text: str) -> float:
-    value = share(text)
+    value = arguments.share(text)
     if not 0.0 < value < 1.0:
         raise InputError("a half-width must be a share above 0 and below 1", value=text, hint="such as 2%")
     return value

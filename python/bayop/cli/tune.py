@@ -8,7 +8,7 @@ from typing import Final
 
 from bayop.cli import agent_flags, arguments, exit_codes, target_flags, tune_agent, tune_confirm, tune_live
 from bayop.cli.output import print_json, round_significant
-from bayop.cli.tune_confirm import Outcome
+from bayop.cli.tune_confirm import Outcome, summary
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize import OPTIMIZERS, make_optimizer
@@ -197,7 +197,7 @@ def _trial_event(trial: Trial, slo: Slo) -> dict[str, object]:
         "event": "trial",
         "trial": trial.number,
         "setting": dict(trial.setting),
-        "measured": _summary(trial.measurement, slo),
+        "measured": summary(trial.measurement, slo),
         "meets_slo": trial.meets_slo,
         "cut_short": trial.measurement.cut_short,
         "incumbent": _plain(trial.incumbent),
@@ -216,14 +216,9 @@ def _result_event(outcome: Outcome, baseline: Measurement | None, problem: Probl
         "predicted": None
         if prediction is None
         else {k: round_significant(v) for k, v in prediction.quantities.items()},
-        "default": None if baseline is None else _summary(baseline, problem.slo),
+        "default": None if baseline is None else summary(baseline, problem.slo),
         "saving": tune_confirm.saving_event(outcome, problem),
     }
-
-
-def _summary(measurement: Measurement, slo: Slo) -> dict[str, float]:
-    names = ("power_w", slo.quantity, "utilization", "qps")
-    return {name: round_significant(value) for name in names if (value := measurement.get(name)) is not None}
 
 
 def _plain(setting: Setting | None) -> dict[str, float | str] | None:

@@ -17,6 +17,7 @@ from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
 from bayop.saving import FEWEST_PAIRS, Looks, Saving
 from bayop.search import Result
+from bayop.slo import Slo
 from bayop.space import AUTO, Setting
 from bayop.target.base import Target
 from bayop.target.doubts import other_load, unsteady_work
@@ -97,20 +98,9 @@ def outcome_of(
 
 def confirm_json(target: Target, setting: Setting, looks: Looks, *, problem: Problem, seed: int) -> Comparison:
     """The comparison, with an event for every pair."""
-    number = 0
 
-    def on_round(seen: Round) -> None:
-        nonlocal number
-        number += 1
-        shown = {
-            name: {
-                q: round_significant(v)
-                for q in ("power_w", problem.slo.quantity, "utilization", "qps")
-                if (v := m.get(q)) is not None
-            }
-            | {"cut_short": m.cut_short}
-            for name, m in seen.items()
-        }
+    def on_round(number: int, seen: Round) -> None:
+        shown = {name: summary(m, problem.slo) | {"cut_short": m.cut_short} for name, m in seen.items()}
         print_json({"event": "pair", "pair": number, **shown})
 
     return confirm(target, setting, problem, looks, seed=seed, on_round=on_round)
@@ -122,12 +112,9 @@ def show_confirm(
     """The comparison, with a progress bar on a terminal, and a line for every pair elsewhere."""
     console = make_console()
     console.print("Measuring the default and the result again, in turns:")
-    number = 0
     with progress("pairs, at most", looks.most_pairs) as bar:
 
-        def on_round(seen: Round) -> None:
-            nonlocal number
-            number += 1
+        def on_round(number: int, seen: Round) -> None:
             bar.advance()
             if not console.is_terminal:
                 console.print(
@@ -135,6 +122,12 @@ def show_confirm(
                 )
 
         return confirm(target, setting, problem, looks, seed=seed, on_round=on_round)
+
+
+def summary(measurement: Measurement, slo: Slo) -> dict[str, float]:
+    """The quantities of a window that a search is about, for programs."""
+    names = ("power_w", slo.quantity, "utilization", "qps")
+    return {name: round_significant(value) for name in names if (value := measurement.get(name)) is not None}
 
 
 def doubts(comparison: Comparison, qps: float) -> list[str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from bayop.errors import InputError, unreadable
+from bayop.errors import InputError, guess, unreadable
 
 Reader = Callable[[object], Any]
 """Turns a value into what it means, or raises an InputError."""
@@ -99,8 +98,7 @@ class TomlFile:
 
 
 def _unknown(name: str, known: list[str], place: str) -> InputError:
-    close = get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(k for k in known if k)}"
+    hint = guess(name, known) or f"known here: {', '.join(k for k in known if k)}"
     return InputError(wrong=f"there is no key {name!r}", value=name, place=place, hint=hint)
 
 

@@ -10,11 +10,9 @@ from typing import Final
 
 from bayop.agent.address import SOCKET
 from bayop.agent.messages import Finding
-from bayop.machine.verdict import METER
+from bayop.machine.verdict import METER, finding_of
 from bayop.space import FREQ_MHZ, RX_USECS
-
-TIMEOUT: Final = "napi.gro_flush_timeout_us"
-DEFERRAL: Final = "napi.defer_hard_irqs"
+from bayop.target.agent_space import DEFERRAL, TIMEOUT
 
 _LONGEST_US: Final = 500.0
 """The longest delay that is searched at first; SLOs of servers lie about there."""
@@ -65,7 +63,7 @@ class Found:
 
     def finding(self, check: str) -> Finding | None:
         """The doctor's finding of a check."""
-        return next((finding for finding in self.findings if finding.check == check), None)
+        return finding_of(self.findings, check)
 
 
 def agent_toml(found: Found) -> str:

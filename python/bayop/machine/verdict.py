@@ -8,6 +8,7 @@ from typing import Final
 
 from bayop.agent.messages import Finding, MachineKnobs, Status
 from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.target.agent_space import is_writable
 
 OFFLINE: Final = ("twin", "study", "demo", "sweep", "report")
 """Verbs that need no machine, among others."""
@@ -53,6 +54,11 @@ class Ability:
         return f"can't: {'; '.join(self.reasons)}" + (f". {remarks[:1].upper()}{remarks[1:]}" if remarks else "")
 
 
+def finding_of(findings: Sequence[Finding], check: str) -> Finding | None:
+    """What a check has found."""
+    return next((finding for finding in findings if finding.check == check), None)
+
+
 def judge_tune(findings: Sequence[Finding], agent: AgentView | str | None) -> Ability:
     """Whether `bayop tune` can search the machine that was examined.
 
@@ -69,7 +75,7 @@ def judge_tune(findings: Sequence[Finding], agent: AgentView | str | None) -> Ab
         reasons.append(agent)
     elif not reasons:
         remarks.append("with an agent on it that allows knobs")
-    meter = next((finding for finding in findings if finding.check == METER), None)
+    meter = finding_of(findings, METER)
     if meter is not None and meter.status == "note":
         remarks.append("power is an estimate from utilization")
     elif meter is not None and meter.status != "ok":
@@ -115,8 +121,8 @@ def _searched(findings: Sequence[Finding], agent: AgentView) -> list[str]:
         return []
     remarks = [f"it searches {' and '.join(allowed)}"]
     for knob_id in (RX_USECS, FREQ_MHZ):
-        missing = next((f for f in findings if f.check == f"knob {knob_id}" and f.status == "missing"), None)
-        if missing is not None:
+        knob = finding_of(findings, f"knob {knob_id}")
+        if knob is not None and knob.status == "missing":
             remarks.append(f"this machine has no {knob_id}")
         elif knob_id not in allowed:
             remarks.append(f"the agent does not allow {knob_id}")
@@ -124,4 +130,4 @@ def _searched(findings: Sequence[Finding], agent: AgentView) -> list[str]:
 
 
 def _allowed(machine: MachineKnobs) -> list[str]:
-    return [knob.id for knob in machine.knobs if any(place.allowed is not None for place in knob.places)]
+    return [knob.id for knob in machine.knobs if is_writable(knob)]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayop import _core
-from bayop.errors import InputError
+from bayop.errors import InputError, guess
 from bayop.study.validate import Cell, simulate_cells
 
 TOLERANCES: Final[Mapping[str, float]] = {
@@ -215,17 +215,11 @@ def checked_parameters(profile: _core.Profile, parameters: Sequence[str]) -> dic
     Raises:
         InputError: a parameter is no number of the profile, a whole one, or comes twice.
     """
-    from difflib import get_close_matches
-
     values = profile.values()
     for key in parameters:
         if key not in values:
-            close = get_close_matches(key, values, n=1)
-            hint = (
-                f"did you mean {close[0]}?"
-                if close
-                else f"keys look like app.request_kcycles; groups: {', '.join(GROUPS)}"
-            )
+            groups = f"keys look like app.request_kcycles; groups: {', '.join(GROUPS)}"
+            hint = guess(key, values) or groups
             raise InputError(
                 "a parameter must be the dotted key of a number in the profile, or a group", value=key, hint=hint
             )

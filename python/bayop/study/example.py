@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from bayop.errors import InputError
+from bayop.errors import InputError, guess
 
 PREFIX: Final = "example:"
 """What the name of an example begins with where a study's file may stand."""
@@ -28,10 +27,9 @@ def example_file(name: str) -> Path:
     """
     names = example_names()
     if name not in names:
-        close = get_close_matches(name, names, n=1)
-        meant = f"did you mean {PREFIX}{close[0]}? " if close else ""
-        listed = ", ".join(PREFIX + name for name in names)
-        raise InputError(wrong=f"there is no example {name!r}", hint=f"{meant}the examples are {listed}")
+        listed = f"the examples are {', '.join(PREFIX + name for name in names)}"
+        hint = " ".join(filter(None, (guess(name, names, prefix=PREFIX), listed)))
+        raise InputError(wrong=f"there is no example {name!r}", hint=hint)
     return _folder() / f"{name}{_SUFFIX}"
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import reduce
 from typing import Final
 
 from bayop.agent.messages import Domain, MachineKnob, MachineKnobs
-from bayop.errors import BayopError, InputError, UnsupportedError
+from bayop.errors import BayopError, InputError, UnsupportedError, guess
 from bayop.space import RX_USECS, Choices, Knob, Range, Space, Steps, check_ranges
 
 TIMEOUT: Final = "napi.gro_flush_timeout_us"
@@ -44,7 +43,7 @@ def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapp
     if only:
         chosen = [_knob(_find(knob_id, by_id, machine)) for knob_id in only]
     else:
-        writable = [_knob(knob) for knob in machine.knobs if _is_writable(knob)]
+        writable = [_knob(knob) for knob in machine.knobs if is_writable(knob)]
         chosen = [knob if knob.id in ranges else _coarse(knob) for knob in writable]
         if not chosen:
             raise UnsupportedError(
@@ -72,17 +71,17 @@ def _find(knob_id: str, by_id: Mapping[str, MachineKnob], machine: MachineKnobs)
             wrong=f"the machine has no {knob_id}", value=knob_id, hint=f"missing: {machine.missing[knob_id]}"
         )
     if knob is None:
-        close = get_close_matches(knob_id, [*by_id, *machine.missing], n=1)
-        hint = f"did you mean {close[0]}?" if close else "bayop knobs lists all"
+        hint = guess(knob_id, [*by_id, *machine.missing]) or "bayop knobs lists all"
         raise InputError(wrong=f"there is no knob {knob_id!r}", value=knob_id, hint=hint)
-    if not _is_writable(knob):
+    if not is_writable(knob):
         raise UnsupportedError(
             wrong=f"{knob_id} is not on the agent's allow-list", value=knob_id, hint=_ALLOW_HINT.format(id=knob_id)
         )
     return knob
 
 
-def _is_writable(knob: MachineKnob) -> bool:
+def is_writable(knob: MachineKnob) -> bool:
+    """Whether the agent's allow-list has the knob, in any of its places."""
     return any(place.allowed is not None for place in knob.places)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bayop.cli.arguments import objective_of, path, qps, reader, share, study_file, whole_number
+from bayop.cli.arguments import headroom, objective_of, path, qps, reader, study_file, whole_number
 from bayop.errors import InputError
 from bayop.slo import Slo
 
@@ -65,10 +65,10 @@ def test_an_objective_knows_its_slo() -> None:
 
 @pytest.mark.parametrize(("text", "value"), [("10%", 0.1), ("0.1", 0.1), ("0", 0.0), ("90%", 0.9), ("2.5 %", 0.025)])
 def test_a_share_is_a_number_or_per_cent(text: str, value: float) -> None:
-    assert share(text) == pytest.approx(value)
+    assert headroom(text) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("text", ["", "91%", "-1%", "10", "10%x", "nan", "inf%", "much"])
 def test_what_is_no_share_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="a share must be a number from 0% to 90%"):
-        share(text)
+        headroom(text)

@@ -71,7 +71,7 @@ def test_what_is_allowed_is_said_in_short(allowed: Steps | None, said: str) -> N
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--markdown", "--json"], "--markdown and --agent were both given"),
+        (["--markdown", "--json"], "--markdown and --json were both given"),
         (["--agent-ca", "x"], "--agent-ca is for an agent, and none is named"),
         (["--agent", "web1"], "cannot use 'web1': an agent's address must be a Unix socket or an https host (--agent)"),
         (["--agent", "https://web1"], "an https agent must be reached with mutual TLS"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 
 import polars as pl
 
-from bayop.errors import InputError
+from bayop.errors import InputError, guess
 from bayop.slo import quantile_of
 from bayop.study.table.schema import Column, column_of
 
@@ -55,8 +54,7 @@ class Layout:
             return self.columns[name]
         if quantile_of(name):
             return column_of(name)
-        close = get_close_matches(name, [*self.columns, "p50_us", "p99_us"], n=1)
-        hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(self.columns)}"
+        hint = guess(name, [*self.columns, "p50_us", "p99_us"]) or f"it has {', '.join(self.columns)}"
         raise InputError(wrong=f"{self.name} has no column {name!r}", value=name, place=place, hint=hint)
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Final, Literal, TypeAlias
 
 from bayop import _core
-from bayop.errors import InputError
+from bayop.errors import InputError, guess
 from bayop.slo import quantile_of
 
 VERSION: Final = "1"
@@ -216,5 +215,4 @@ def _meant(name: str) -> str:
             its = _OTHER_UNITS.fullmatch(other)
             if its and its["stem"] == match["stem"] and other != name:
                 return f"convert it to {column_of(other).unit} and name it {other}"
-    close = get_close_matches(name, [*names, "p50_us", "p99_us"], n=1)
-    return f"did you mean {close[0]}?" if close else "docs/reference/study-columns.md lists them"
+    return guess(name, [*names, "p50_us", "p99_us"]) or "docs/reference/study-columns.md lists them"
