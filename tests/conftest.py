@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from bayop import errors
 from bayop.errors import BayopError
-from bayop.live.veth import VethPair
+from bayop.experiments.rig.veth import VethPair
 from bayop.testing import needs
 from bayop.testing.agents import AgentProcess, Machine
 from bayop.testing.needs import need, require

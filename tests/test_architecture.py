@@ -97,7 +97,7 @@ KERNEL = re.compile(r"""(?<!\.at\()["']/(?:sys|proc|dev)/|AF_NETLINK|\bioctl\(|\
 MAY_TOUCH = {
     "crates/knobs": "it is what all others use",
     "crates/probe": "it reads the kernel's own description and the namespaces of the server that it looks at",
-    "python/bayop/live": "it makes network namespaces of its own to try a search in",
+    "python/bayop/experiments/rig": "it makes network namespaces of its own to try a search in",
     "python/bayop/testing": "it stands in for a kernel",
 }
 

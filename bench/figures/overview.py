@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Problem
+from bayop.recorded.rows import study_target
+from bayop.recorded.target import StudyTarget
 from bayop.report.search_maps import colour_bar, draw_map
 from bayop.report.search_path import draw_paths
 from bayop.report.style import COLOURS, SLO_COLOUR, bayop_style
@@ -19,8 +21,6 @@ from bayop.search import Result, run_search
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
 from bayop.study.example import example_file
-from bayop.study.table.rows import study_target
-from bayop.target.study import StudyTarget
 
 LOAD_QPS: Final = 600_000.0
 SLO: Final = Slo.parse("p99<500us")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 import matplotlib as mpl
+from bayop.study.table import open_study
 from bench.figures import overview
 
 from bayop.analysis.summary import summarize
@@ -25,7 +26,6 @@ from bayop.report.study import draw_workload
 from bayop.report.style import FAINT, INK, bayop_style
 from bayop.report.svg import Drawing, save_png
 from bayop.study.example import example_file
-from bayop.study.table import open_study
 
 THEMES: Final[Mapping[str, Mapping[str, str]]] = {"light": {}, "dark": {INK: "#e6edf3", FAINT: "#4a5561"}}
 """What the colours of a figure become on white paper and on GitHub's dark."""

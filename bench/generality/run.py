@@ -29,7 +29,7 @@ from bayop.optimize import make_optimizer
 from bayop.optimize.base import Problem
 from bayop.search import Result, run_search
 from bayop.space import Setting
-from bayop.target.twin import TwinTarget
+from bayop.twin.target import TwinTarget
 
 # Truth is the mean of windows as long as a trial's, under arrivals that no trial sees. One window is enough to rank a
 # sweep; its contenders and the settings that a search held are measured in several, because near saturation the tail

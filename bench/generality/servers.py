@@ -10,7 +10,7 @@ import numpy as np
 from bayop import _core
 from bayop.slo import Slo
 from bayop.space import Setting
-from bayop.target.twin import load_profile, parse_profile, profile_space, simulate, simulation_run
+from bayop.twin.target import load_profile, parse_profile, profile_space, simulate, simulation_run
 
 _PROBE_REQUESTS = 20_000
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from bench.environment import describe
 
-from bayop.live.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
+from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
 
 PORT: Final = 11211
 TIMEOUTS_US: Final = (0, 50, 100, 200, 500, 1000)

@@ -27,13 +27,13 @@ from typing import Any, Final
 from bench import environment
 
 from bayop.confirm import DEFAULT, FOUND, objective_pairs, take_turns
+from bayop.experiments.rig.namespaces import Rig
 from bayop.live.file import LiveFile
-from bayop.live.rig import Rig
 from bayop.live.search import open_target
+from bayop.live.space import TIMEOUT
 from bayop.objective import Objective
 from bayop.saving import Looks
 from bayop.slo import Slo
-from bayop.target.agent_space import TIMEOUT
 
 SLO: Final = Slo.parse("p90<500us")
 NOTHING: Final = "nothing to gain"

@@ -9,10 +9,10 @@ from pathlib import Path
 from bayop.errors import InputError
 from bayop.objective import Objective
 from bayop.optimize.base import Problem
+from bayop.recorded.rows import read_rows, study_target
+from bayop.recorded.target import StudyTarget
 from bayop.slo import Slo
 from bayop.space import Setting
-from bayop.study.table.rows import read_rows, study_target
-from bayop.target.study import StudyTarget
 
 # The studies that measure power and p99 at loads of a service.
 STUDIES = ("study_memcached.csv", "study_silo.csv")

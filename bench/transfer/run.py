@@ -30,7 +30,7 @@ from bayop.optimize import make_optimizer
 from bayop.optimize.base import Observation, Problem
 from bayop.search import Trial, run_search
 from bayop.space import Setting
-from bayop.target.twin import TwinTarget
+from bayop.twin.target import TwinTarget
 
 LEARNED_AT = (0.5, 0.85)
 ASKED_AT = {"between": 0.7, "above": 1.0, "below": 0.3}

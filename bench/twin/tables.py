@@ -17,7 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from bayop.study.validate import (
+from bayop.twin.target import load_profile
+from bayop.twin.validate import (
     CLOSED_LOOP_QUANTITIES,
     LATENCIES,
     QUANTITIES,
@@ -26,7 +27,6 @@ from bayop.study.validate import (
     errors_by_load,
     read_cells,
 )
-from bayop.target.twin import load_profile
 
 PAGE: Final = Path("docs/twin.md")
 REQUESTS: Final = {"memcached": 200_000, "silo": 200_000, "netpipe": 8_000}

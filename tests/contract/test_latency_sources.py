@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from bayop.experiments.rig.veth import SERVER_ADDRESS, VethPair
 from bayop.latency.base import LatencySource
 from bayop.latency.command import LatencyCommand
 from bayop.latency.ebpf import EbpfProbe
 from bayop.latency.open_loop import OpenLoopProbe
 from bayop.latency.prometheus import PrometheusQuery
-from bayop.live.veth import SERVER_ADDRESS, VethPair
 from bayop.slo import Slo
 from bayop.testing.latencies import LatencySourceContract
 from bayop.testing.needs import need

@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
+from bayop.experiments.rig.namespaces import Rig
 from bayop.latency.base import Latency, Vantage, Window
 from bayop.live.file import LiveFile
-from bayop.live.rig import Rig
+from bayop.live.precision import Precision
 from bayop.live.search import space_of
+from bayop.live.space import agent_space
+from bayop.live.target import AgentTarget
+from bayop.live.trial_guard import TrialGuard
 from bayop.load.steady import SteadyLoad
+from bayop.recorded.rows import study_target
 from bayop.slo import Slo
 from bayop.space import Choices, Knob, Range, Space, Steps
-from bayop.study.table.rows import study_target
-from bayop.target.agent import AgentTarget
-from bayop.target.agent_space import agent_space
 from bayop.target.base import Target
-from bayop.target.precision import Precision
-from bayop.target.trial_guard import TrialGuard
-from bayop.target.twin import TwinTarget, load_profile
 from bayop.testing.agents import AgentProcess, Machine
 from bayop.testing.fakes import FakeServer
 from bayop.testing.needs import need
 from bayop.testing.studies import write_study
 from bayop.testing.targets import TargetContract
+from bayop.twin.target import TwinTarget, load_profile
 
 
 class TestFake(TargetContract):

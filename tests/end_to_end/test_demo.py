@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from bayop.experiments.day.record import read_day
+from bayop.experiments.day.summary import summarize
 from bayop.report.page import table_cells
-from bayop.study.day_record import read_day
-from bayop.study.day_summary import summarize
 
 pytestmark = pytest.mark.timeout(300)
 

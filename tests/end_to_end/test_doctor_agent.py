@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from bayop.cli import doctor, main
-from bayop.study.nic_delay import measure_delays
+from bayop.experiments.nic_delay import measure_delays
 from bayop.testing.agents import LEAST_DELAY_US, NIC, AgentProcess, Machine
 
 Allow: TypeAlias = Mapping[str, str] | None

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bayop.agent.lease import TTL_S
 from bayop.cli import main
+from bayop.live.agent.lease import TTL_S
 from bayop.testing.agents import CAP, NIC, AgentProcess, Machine
 from bayop.testing.patience import eventually
 
@@ -108,7 +108,7 @@ def test_what_is_killed_in_the_middle_is_restored_by_the_lease(
 
 KILLED = """
 import sys, time
-from bayop.agent.client import AgentClient
+from bayop.live.agent.client import AgentClient
 from bayop.cli import main
 
 apply = AgentClient.apply

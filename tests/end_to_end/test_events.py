@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.support.schemas import closed
 
-from bayop.agent.lease import Lease
 from bayop.cli import main
 from bayop.events import ERROR, EVENTS, schema
+from bayop.live.agent.lease import Lease
 from bayop.testing.agents import AgentProcess
 from bayop.testing.servers import free_port, memcached_on
 

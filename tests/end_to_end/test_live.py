@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from bayop.agent.lease import TTL_S
-from bayop.live.record import LiveRecord
-from bayop.live.rig import Rig
-from bayop.target.agent_space import DEFERRAL, TIMEOUT
+from bayop.experiments.rig.namespaces import Rig
+from bayop.experiments.rig.record import LiveRecord
+from bayop.live.agent.lease import TTL_S
+from bayop.live.space import DEFERRAL, TIMEOUT
 from bayop.testing.needs import need
 from bayop.testing.patience import eventually
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from bayop.errors import InputError
+from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
 from bayop.latency.base import Vantage, Window
 from bayop.latency.ebpf import EbpfProbe
-from bayop.live.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
 from bayop.testing.patience import eventually
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from bayop.agent.lease import Lease
 from bayop.cli import main
+from bayop.live.agent.lease import Lease
 from bayop.testing.agents import CAP, AgentProcess, Machine
 from bayop.testing.patience import eventually
 

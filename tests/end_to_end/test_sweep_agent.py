@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-
-from bayop.agent.lease import TTL_S
 from bayop.study.table import open_study
+
+from bayop.live.agent.lease import TTL_S
 from bayop.testing.agents import CAP, AgentProcess, Machine
 from bayop.testing.patience import eventually
 

@@ -15,7 +15,7 @@ from typing import IO
 
 import pytest
 
-from bayop.agent.lease import TTL_S
+from bayop.live.agent.lease import TTL_S
 from bayop.testing.agents import CAP, NIC, AgentProcess, Machine
 from bayop.testing.patience import eventually
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from bayop.study.table import open_study, write_study
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayop.errors import InputError
-from bayop.study.table import open_study, write_study
-from bayop.study.table.parquet import write_parquet
-from bayop.study.table.schema import COLUMNS, column_of
+from bayop.study.parquet import write_parquet
+from bayop.study.schema import COLUMNS, column_of
 from bayop.testing.studies import study_rows
 from bayop.testing.studies import write_study as write_published
 from bayop.testing.tables import study_frame

@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn results_come_in_the_order_of_the_jobs_whatever_their_lengths() {
-        let text = include_str!("../../../python/bayop/target/profiles/ebbrt_memcached.toml");
+        let text = include_str!("../../../python/bayop/twin/profiles/ebbrt_memcached.toml");
         let profile = Profile::parse(text, "ebbrt_memcached.toml").unwrap();
         let job = |seconds: f64, qps: f64| {
             let setting = Setting { rx_usecs: Some(50.0), freq_mhz: Some(2900.0) };

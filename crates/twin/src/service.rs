@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_mean_is_one_and_long_requests_stretch_the_tail() {
-        let text = include_str!("../../../python/bayop/target/profiles/linux_silo.toml");
+        let text = include_str!("../../../python/bayop/twin/profiles/linux_silo.toml");
         let mut app = Profile::parse(text, "linux_silo.toml").unwrap().app;
         let spread = |app: &App| {
             let factors = ServiceTimes::new(app).factors;
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn log_normal_times_have_the_quantiles_of_a_log_normal() {
-        let text = include_str!("../../../python/bayop/target/profiles/linux_memcached.toml");
+        let text = include_str!("../../../python/bayop/twin/profiles/linux_memcached.toml");
         let mut app = Profile::parse(text, "linux_memcached.toml").unwrap().app;
         app.service_exponential_share = 0.0;
         for sd in [0.0, 0.05, 0.4, 0.8] {

@@ -16,7 +16,7 @@ import polars as pl
 
 from bayop.analysis.conditions import asked_columns, condition_columns, is_default
 from bayop.errors import InputError
-from bayop.study.table.schema import RELATIVE_SD
+from bayop.study.schema import RELATIVE_SD
 
 POOL_DOF: Final = 4.0
 """How many repeats' worth of say a condition's pooled variance has."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.study.table.schema import ASKED
+from bayop.study.schema import ASKED
 
 WORKLOAD: Final = ("target", "app", "qps_offered", "message_bytes")
 SYSTEM: Final = ("machine", "machine_fingerprint", "os", "vantage")

@@ -18,7 +18,7 @@ from bayop.analysis.best import TRUST, best_settings, defaults
 from bayop.analysis.cells import DOF, STANDARD_ERROR
 from bayop.analysis.conditions import SYSTEM, WORKLOAD, Part, by_condition
 from bayop.analysis.trade_off import TradeOff
-from bayop.study.table.schema import ASKED
+from bayop.study.schema import ASKED
 
 CONFIDENCE: Final = 0.95
 

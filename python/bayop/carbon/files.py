@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bayop.carbon.stack import COMPONENTS, Stack
 from bayop.errors import InputError, unreadable
-from bayop.live.toml_file import TomlFile, flag, number, text
+from bayop.toml_file import TomlFile, flag, number, text
 from bayop.units import parse_quantity
 
 _NETWORK_J_PER_BYTE: Final = 2.7e-6

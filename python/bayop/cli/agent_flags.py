@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from bayop.agent.address import PORT, SOCKET, Credentials, parse_address
-from bayop.agent.client import AgentClient
 from bayop.cli import arguments
 from bayop.errors import DriftError, InputError
+from bayop.live.agent.address import PORT, SOCKET, Credentials, parse_address
+from bayop.live.agent.client import AgentClient
 
 if TYPE_CHECKING:
-    from bayop.target.agent import AgentTarget
+    from bayop.live.target import AgentTarget
 
 TLS_FLAGS: Final = ("agent_cert", "agent_key", "agent_ca")
 

@@ -14,8 +14,8 @@ from bayop.errors import InputError, unwritable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayop.claims.claim import Claim
-    from bayop.claims.record import Row
+    from bayop.papers.claims.claim import Claim
+    from bayop.papers.claims.record import Row
 
 EXAMPLE: Final = """\
   bayop claims --data ../shared/data
@@ -56,10 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Examines the claims and prints a row for each."""
-    from bayop.claims.catalogue import CLAIMS
-    from bayop.claims.evidence import Evidence
-    from bayop.claims.page import render_page
-    from bayop.claims.record import Row, to_lines
+    from bayop.papers.claims.catalogue import CLAIMS
+    from bayop.papers.claims.evidence import Evidence
+    from bayop.papers.claims.page import render_page
+    from bayop.papers.claims.record import Row, to_lines
 
     claims = _chosen(CLAIMS, args.only)
     evidence = Evidence(args.data, seed=_SEED, threads=os.cpu_count() or 1)
@@ -99,7 +99,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _print(rows: Sequence[Row]) -> None:
-    from bayop.claims.page import say_numbers
+    from bayop.papers.claims.page import say_numbers
 
     table = new_table("Savings are true reductions; docs/claims.md says how verdicts are given.")
     for column in ("claim", "printed", "data", "twin", "verdict"):

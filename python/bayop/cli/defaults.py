@@ -13,7 +13,7 @@ from bayop.errors import InputError
 
 if TYPE_CHECKING:
     from bayop.cli.parsers import Command
-    from bayop.live.toml_file import TomlFile
+    from bayop.toml_file import TomlFile
 
 SYSTEM: Final = Path("/etc/bayop/config.toml")
 PREFIX: Final = "BAYOP_"
@@ -75,7 +75,7 @@ def apply(parser: argparse.ArgumentParser) -> list[Default]:
 def _checked(paths: Sequence[Path]) -> list[TomlFile]:
     """The files, whose every key is a flag of some verb."""
     from bayop.cli.parsers import all_commands
-    from bayop.live.toml_file import TomlFile
+    from bayop.toml_file import TomlFile
 
     opened = [TomlFile(path) for path in paths]
     if not opened:

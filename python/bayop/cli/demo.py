@@ -12,9 +12,9 @@ from bayop.cli import arguments
 from bayop.cli.output import print_json, round_significant
 
 if TYPE_CHECKING:
-    from bayop.study.day import DayPlan
-    from bayop.study.day_record import DayRecord
-    from bayop.study.machine import Machine
+    from bayop.experiments.day.play import DayPlan
+    from bayop.experiments.day.record import DayRecord
+    from bayop.target.machine import Machine
 
 EXAMPLE: Final = """\
   bayop demo
@@ -61,11 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plays the day and writes the report; 1 when BayOp on Linux found nothing that meets the SLO at some load."""
+    from bayop.experiments.day.play import SYSTEMS, play_day
     from bayop.report.day import write_report
     from bayop.report.files import make_folder
     from bayop.search import check_measured
-    from bayop.study.day import SYSTEMS, play_day
-    from bayop.study.twin_machine import TwinMachine
+    from bayop.twin.machine import TwinMachine
 
     plan = _plan(args)
     systems = SYSTEMS if args.with_ebbrt else SYSTEMS[:1]
@@ -90,9 +90,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _plan(args: argparse.Namespace) -> DayPlan:
     from bayop.control.triggers import parse_trigger
+    from bayop.experiments.day.play import PEAK_QPS, WINDOW_REQUESTS, DayPlan
+    from bayop.experiments.day.sweep import Effort
     from bayop.load.curve import LoadCurve
-    from bayop.study.day import PEAK_QPS, WINDOW_REQUESTS, DayPlan
-    from bayop.study.day_sweep import Effort
 
     curve = arguments.reader(LoadCurve.load, "--load-curve")(args.load_curve)
     return DayPlan(
@@ -122,7 +122,7 @@ def _start_event(plan: DayPlan, machines: Mapping[str, Machine]) -> dict[str, ob
 
 
 def _run_events(record: DayRecord) -> list[dict[str, object]]:
-    from bayop.study.day_summary import summarize
+    from bayop.experiments.day.summary import summarize
 
     return [
         {

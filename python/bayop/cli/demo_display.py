@@ -13,14 +13,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from bayop import __version__
 from bayop.cli.output import console as make_console
 from bayop.cli.output import new_table
+from bayop.experiments.day.play import CONFIGURATIONS, DayPlan, play_day
+from bayop.experiments.day.play import Progress as DayProgress
+from bayop.experiments.day.record import DayRecord
+from bayop.experiments.day.summary import summarize
 from bayop.report.day import write_report
 from bayop.report.day_text import headline, kept, worth
 from bayop.report.page import COLUMNS, table_cells
-from bayop.study.day import CONFIGURATIONS, DayPlan, play_day
-from bayop.study.day import Progress as DayProgress
-from bayop.study.day_record import DayRecord
-from bayop.study.day_summary import summarize
-from bayop.study.machine import Machine
+from bayop.target.machine import Machine
 
 
 def show_day(plan: DayPlan, machines: Mapping[str, Machine], folder: Path) -> DayRecord:

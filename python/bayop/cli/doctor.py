@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bayop import _core
-from bayop.agent import messages
-from bayop.agent.address import SOCKET
-from bayop.agent.client import AgentClient
-from bayop.agent.messages import Finding
-from bayop.agent.transport import UnreachableError
 from bayop.cli import agent_flags, arguments, doctor_bundle, doctor_calibrate, doctor_exercise, exit_codes
 from bayop.cli.output import console, literal, new_table, print_json
 from bayop.errors import InputError, unreadable
+from bayop.live.agent import messages
+from bayop.live.agent.address import SOCKET
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.messages import Finding
+from bayop.live.agent.transport import UnreachableError
 from bayop.machine.verdict import Ability, AgentView, judge_live, judge_offline, judge_tune
 
 EXAMPLE: Final = """\
@@ -158,7 +158,7 @@ def look(root: Path | None) -> Sequence[Finding]:
 
 
 def _missing_for_live() -> str | None:
-    from bayop.live.veth import missing
+    from bayop.experiments.rig.veth import missing
 
     reason = missing(["memcached"])
     if reason is None and shutil.which("bayop-agent") is None:

@@ -9,8 +9,8 @@ from typing import Final
 from bayop.cli import agent_flags, arguments
 from bayop.cli.output import console, new_table, print_json, progress, round_significant
 from bayop.errors import InputError
+from bayop.experiments.nic_delay import VALUES_US, Delay, measure_delays
 from bayop.load.datagrams import DatagramSender
-from bayop.study.nic_delay import VALUES_US, Delay, measure_delays
 from bayop.units import parse_quantity
 
 WINDOW_S: Final = 2.0

@@ -6,11 +6,11 @@ import argparse
 import sys
 from contextlib import closing
 
-from bayop.agent.address import SOCKET
-from bayop.agent.client import AgentClient
 from bayop.cli import agent_flags, exit_codes
 from bayop.cli.output import console, literal, new_table, print_json, progress, round_significant
 from bayop.errors import InputError
+from bayop.live.agent.address import SOCKET
+from bayop.live.agent.client import AgentClient
 from bayop.machine.exercise import Attempt, Exercised, allowed_places, exercise
 from bayop.space import Value, format_value
 

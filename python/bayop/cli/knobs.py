@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from bayop import _core
-from bayop.agent.client import AgentClient
-from bayop.agent.messages import Domain, MachineKnob, Place
 from bayop.cli import agent_flags, arguments
 from bayop.cli.output import console, literal, new_table, print_json
 from bayop.errors import InputError
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.messages import Domain, MachineKnob, Place
 from bayop.space import Knob, Steps, format_value
 
 EXAMPLE: Final = """\

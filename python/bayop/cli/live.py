@@ -15,10 +15,10 @@ from bayop.cli.output import print_json, round_significant
 from bayop.errors import BayopError, InputError
 
 if TYPE_CHECKING:
-    from bayop.live.experiment import Stage
-    from bayop.live.record import LiveRecord, Point
+    from bayop.experiments.rig.experiment import Stage
+    from bayop.experiments.rig.record import LiveRecord, Point
+    from bayop.live.target import AgentTarget
     from bayop.optimize.base import Problem
-    from bayop.target.agent import AgentTarget
 
 EXAMPLE: Final = """\
   bayop live
@@ -78,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sweeps, searches and reports; 1 when no setting is trusted to meet the SLO."""
+    from bayop.experiments.rig.namespaces import Rig
     from bayop.live.file import LiveFile
-    from bayop.live.rig import Rig
     from bayop.live.search import open_target
     from bayop.report.files import make_folder
 
@@ -111,8 +111,8 @@ def _experiment(
     service_cpu_s: Callable[[], float],
 ) -> LiveRecord:
     """Runs the experiment; whatever ends it, what was measured is written."""
-    from bayop.live.experiment import run_experiment
-    from bayop.live.record import LiveRecord, Point
+    from bayop.experiments.rig.experiment import run_experiment
+    from bayop.experiments.rig.record import LiveRecord, Point
 
     record = LiveRecord(
         machine=target.description,
@@ -143,7 +143,7 @@ def _experiment(
     finally:
         (args.out / DATA).write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")
         display.on_data(args.out / DATA)
-    from bayop.live.experiment import shortfall
+    from bayop.experiments.rig.experiment import shortfall
     from bayop.report.live import write_report
 
     display.on_end(shortfall(record, problem), write_report(record, problem, args.out, __version__))
@@ -170,7 +170,7 @@ class _Events:
 
     def on_end(self, shortfall: float | None, report: Path) -> None:
         record = self._record
-        from bayop.live.experiment import compare, cpu_saving
+        from bayop.experiments.rig.experiment import compare, cpu_saving
 
         more = None if shortfall is None else round_significant(shortfall)
         saving = tune_confirm.comparison_event(compare(record, self._problem), self._problem)
@@ -187,13 +187,13 @@ def _display(record: LiveRecord, problem: Problem) -> Any:  # noqa: ANN401 -- of
 
 
 def _grid(timeouts_us: tuple[int, ...]) -> list[dict[str, float | str]]:
-    from bayop.target.agent_space import DEFERRAL, TIMEOUT
+    from bayop.live.space import DEFERRAL, TIMEOUT
 
     return [{TIMEOUT: timeout, DEFERRAL: polls} for timeout in timeouts_us for polls in _POLLS]
 
 
 def _timeouts(text: str) -> tuple[int, ...]:
-    from bayop.live.rig import LONGEST_US
+    from bayop.experiments.rig.namespaces import LONGEST_US
 
     read = arguments.whole_number(0, LONGEST_US)
     values = tuple(sorted({read(part) for part in text.split(",")}))

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from bayop.cli.output import console as make_console
-from bayop.live.experiment import Stage
-from bayop.live.record import LiveRecord, Point
+from bayop.experiments.rig.experiment import Stage
+from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.optimize.base import Problem
 from bayop.report.live import caveats, headline
 from bayop.space import format_setting

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from bayop.agent.address import SOCKET
 from bayop.cli import agent_flags, arguments
 from bayop.cli.output import console, literal, print_json
-from bayop.target.agent import check_restored
+from bayop.live.agent.address import SOCKET
+from bayop.live.target import check_restored
 
 EXAMPLE: Final = """\
   bayop restore

@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Finds the runs, reads their logs and writes the study."""
     from bayop.interrupts.run_study import find_campaigns, study_of
+    from bayop.study.store import writer_of
     from bayop.study.table import write_study
-    from bayop.study.table.store import writer_of
 
     # Logs take minutes to read; what can't be written is said before.
     writer_of(args.out)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bayop.study.table.parquet import SEAL_KEY, VERSION_KEY
-from bayop.study.table.schema import ASKED, COLUMNS, EFFECTIVE, RELATIVE_SD, VERSION, Column, column_of, knob_ids
+from bayop.study.parquet import SEAL_KEY, VERSION_KEY
+from bayop.study.schema import ASKED, COLUMNS, EFFECTIVE, RELATIVE_SD, VERSION, Column, column_of, knob_ids
 
 _HEAD = f"""\
 # Columns of a study
 
 Version {VERSION} of the schema that studies follow, on disk and in memory ([how they are used](../study.md)). This page
-is generated; change [`python/bayop/study/table/schema.py`](../../python/bayop/study/table/schema.py), then:
+is generated; change [`python/bayop/study/schema.py`](../../python/bayop/study/schema.py), then:
 
 ```console
 $ bayop study columns --markdown > docs/reference/study-columns.md

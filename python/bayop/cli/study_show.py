@@ -13,7 +13,7 @@ from bayop.space import format_value
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayop.study.table.summary import Campaign, Spread
+    from bayop.study.summary import Campaign, Spread
 
 EXAMPLE: Final = """\
   bayop study show sweep.parquet
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Reads the study and prints what it holds."""
+    from bayop.study.summary import campaigns, spreads
     from bayop.study.table import open_study
-    from bayop.study.table.summary import campaigns, spreads
 
     frame = open_study(args.study)
     held, measured = campaigns(frame), spreads(frame)

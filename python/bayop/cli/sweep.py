@@ -17,10 +17,10 @@ from bayop.space import format_setting
 from bayop.units import format_quantity
 
 if TYPE_CHECKING:
-    from bayop.study.sweep.plan import Plan, Trial
-    from bayop.study.sweep.run import Sweep
-    from bayop.study.sweep.trial import Outcome
-    from bayop.study.sweep.workers import Workers
+    from bayop.experiments.sweep.plan import Plan, Trial
+    from bayop.experiments.sweep.run import Sweep
+    from bayop.experiments.sweep.trial import Outcome
+    from bayop.experiments.sweep.workers import Workers
 
 EXAMPLE: Final = """\
   bayop sweep --load 600kqps --points 9
@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measures what is not yet measured, and writes the study; 0 when that is done."""
-    from bayop.study.sweep.plan import Plan
-    from bayop.study.sweep.run import open_sweep
+    from bayop.experiments.sweep.plan import Plan
+    from bayop.experiments.sweep.run import open_sweep
 
     sweep_flags.check_flags(args)
     with open_subject(args) as subject:
@@ -94,10 +94,10 @@ def _run(sweep: Sweep, plan: Plan, subject: Subject, args: argparse.Namespace) -
 
 def _workers(subject: Subject, args: argparse.Namespace) -> Workers:
     if args.ray is not None:
-        from bayop.study.sweep.ray_cluster import RayCluster
+        from bayop.experiments.sweep.ray_cluster import RayCluster
 
         return RayCluster(subject.maker, args.ray, version=__version__)
-    from bayop.study.sweep.workers import Here, Processes
+    from bayop.experiments.sweep.workers import Here, Processes
 
     count = sweep_flags.processes_of(args)
     return (

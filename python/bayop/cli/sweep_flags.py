@@ -14,7 +14,7 @@ from bayop.errors import InputError
 from bayop.space import Range, Setting, Space, default_setting
 
 if TYPE_CHECKING:
-    from bayop.study.sweep.repeats import Repeats
+    from bayop.experiments.sweep.repeats import Repeats
 
 _MOST_PROCESSES: Final = 1024
 _GIVEN_BY_A_STUDY: Final = (".parquet", ".csv", ".csv.gz")
@@ -96,7 +96,7 @@ def settings_of(space: Space, args: argparse.Namespace, *, seed: int) -> list[Se
     Raises:
         InputError: the space does not have them.
     """
-    from bayop.study.sweep.design import POINTS, axes, fill, grid
+    from bayop.experiments.sweep.design import POINTS, axes, fill, grid
 
     chosen: Mapping[str, Range | Sequence[str]] = dict(args.range or ())
     points = args.points or (POINTS if args.design == "grid" else None)
@@ -122,7 +122,7 @@ def repeats_of(args: argparse.Namespace, quantities: frozenset[str]) -> Repeats:
     Raises:
         InputError: the target does not measure what has to be known, or the cap is below the least.
     """
-    from bayop.study.sweep.repeats import LEAST_FOR_CI, MOST_FOR_CI, Repeats
+    from bayop.experiments.sweep.repeats import LEAST_FOR_CI, MOST_FOR_CI, Repeats
 
     if args.until_ci is None:
         least = args.repeats or 1

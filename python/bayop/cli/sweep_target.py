@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayop.agent.address import PREFIX
 from bayop.cli import arguments, target_flags, tune_live
 from bayop.errors import InputError
+from bayop.experiments.sweep.load import Load
+from bayop.live.agent.address import PREFIX
+from bayop.live.target import AgentTarget
 from bayop.space import Range, Space
-from bayop.study.sweep.load import Load
-from bayop.target.agent import AgentTarget
 from bayop.target.base import Target
 
 if TYPE_CHECKING:
-    from bayop.study.sweep.makers import Maker
+    from bayop.experiments.sweep.makers import Maker
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def open_subject(args: argparse.Namespace) -> Iterator[Subject]:
 
 
 def _made(args: argparse.Namespace) -> Subject:
-    from bayop.study.sweep.makers import StudyMaker, TwinMaker
+    from bayop.experiments.sweep.makers import StudyMaker, TwinMaker
 
     maker: Maker
     if args.target == "twin":
@@ -100,7 +100,7 @@ def _made(args: argparse.Namespace) -> Subject:
 
 
 def _held(args: argparse.Namespace, target: AgentTarget) -> Subject:
-    from bayop.study.sweep.makers import HeldMaker
+    from bayop.experiments.sweep.makers import HeldMaker
 
     file = Path(args.target) if args.target.endswith(tune_live.SUFFIX) else None
     identity = {

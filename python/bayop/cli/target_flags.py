@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from bayop.agent.address import PORT, PREFIX, SOCKET, parse_address
 from bayop.cli import agent_flags, arguments, tune_agent, tune_live
 from bayop.errors import InputError
+from bayop.live.agent.address import PORT, PREFIX, SOCKET, parse_address
 from bayop.target.base import Target
 
 FLAGS_OF: Final[Mapping[str, tuple[Sequence[str], str, Sequence[str]]]] = {
@@ -93,10 +93,10 @@ def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
     if kind(args.target) == "agent":
         return agent_flags.told(tune_agent.open_target(args))
     if args.target == "study":
-        from bayop.study.table.rows import study_target
+        from bayop.recorded.rows import study_target
 
         return nullcontext(study_target(args.data, os=args.os or "linux", qps=args.load, seed=args.seed))
-    from bayop.target.twin import TwinTarget
+    from bayop.twin.target import TwinTarget
 
     return nullcontext(TwinTarget.from_profile(args.profile or "linux-memcached", qps=args.load, seed=args.seed))
 

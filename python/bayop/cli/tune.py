@@ -10,13 +10,13 @@ from bayop.cli import agent_flags, arguments, exit_codes, target_flags, tune_age
 from bayop.cli.output import print_json, round_significant
 from bayop.cli.tune_confirm import Outcome, summary
 from bayop.errors import InputError
+from bayop.live.target import AgentTarget
 from bayop.measurement import Measurement
 from bayop.optimize import OPTIMIZERS, make_optimizer
 from bayop.optimize.base import Problem
 from bayop.search import Trial, check_problem, run_search
 from bayop.slo import Slo
 from bayop.space import Setting, Space
-from bayop.target.agent import AgentTarget
 from bayop.target.base import Target
 
 EXAMPLE: Final = """\

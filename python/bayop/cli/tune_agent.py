@@ -6,15 +6,15 @@ import argparse
 from functools import partial
 from typing import Final
 
-from bayop.agent.client import AgentClient
-from bayop.agent.messages import Change
 from bayop.cli import agent_flags, arguments
 from bayop.cli.output import console, new_table, print_json
 from bayop.errors import BayopError, InputError
 from bayop.latency.sources import source_of
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.messages import Change
+from bayop.live.space import agent_space
+from bayop.live.target import SETTLE_S, WINDOW_S, AgentTarget
 from bayop.space import Space, Value, fastest_setting, format_value
-from bayop.target.agent import SETTLE_S, WINDOW_S, AgentTarget
-from bayop.target.agent_space import agent_space
 
 FLAGS: Final = ("latency", "window", "settle", *agent_flags.TLS_FLAGS)
 """What only an agent can be told."""

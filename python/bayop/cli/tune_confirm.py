@@ -13,6 +13,7 @@ from bayop.cli import arguments
 from bayop.cli.output import console as make_console
 from bayop.cli.output import print_json, progress, round_significant
 from bayop.confirm import DEFAULT, FOUND, Comparison, Round, confirm
+from bayop.live.doubts import other_load, unsteady_work
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
 from bayop.saving import FEWEST_PAIRS, Looks, Saving
@@ -20,7 +21,6 @@ from bayop.search import Result
 from bayop.slo import Slo
 from bayop.space import AUTO, Setting
 from bayop.target.base import Target
-from bayop.target.doubts import other_load, unsteady_work
 from bayop.units import HOURS_PER_YEAR
 
 PAIRS: Final = 24

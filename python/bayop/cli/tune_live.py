@@ -12,7 +12,7 @@ from bayop.errors import InputError
 
 if TYPE_CHECKING:
     from bayop.live.file import LiveFile
-    from bayop.target.agent import AgentTarget
+    from bayop.live.target import AgentTarget
 
 SUFFIX: Final = ".toml"
 """What such a target ends with in `--target`."""

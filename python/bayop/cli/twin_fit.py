@@ -16,8 +16,8 @@ from bayop.errors import InputError
 
 if TYPE_CHECKING:
     from bayop import _core
-    from bayop.study.calibrate import Fit
-    from bayop.study.validate import Cell, Errors
+    from bayop.twin.calibrate import Fit
+    from bayop.twin.validate import Cell, Errors
 
 EXAMPLE: Final = """\
   bayop twin fit --data example:silo --profile linux-silo --out fitted.toml
@@ -80,7 +80,7 @@ def parameters_to_fit(args: argparse.Namespace, profile: _core.Profile) -> list[
     Raises:
         InputError: a name is neither a group nor the key of a number that can be fitted.
     """
-    from bayop.study.calibrate import named_parameters
+    from bayop.twin.calibrate import named_parameters
 
     return arguments.reader(partial(named_parameters, profile), "--parameters")(args.parameters)
 
@@ -93,7 +93,7 @@ def calibrate(
     bar: Bar,
 ) -> Fit:
     """Fits parameters to the settings among `cells`, as `add_problem`'s flags say; the default policy is not fitted."""
-    from bayop.study.calibrate import Calibration
+    from bayop.twin.calibrate import Calibration
 
     return Calibration(
         start,
@@ -108,10 +108,10 @@ def calibrate(
 
 def run(args: argparse.Namespace) -> int:
     """Fits, writes the profile, and prints what changed and how well it fits at every load."""
-    from bayop.study.validate import compare, errors_by_load
-    from bayop.target.profile_library import read_profile
-    from bayop.target.profile_text import with_numbers
-    from bayop.target.twin import parse_profile
+    from bayop.twin.profile_library import read_profile
+    from bayop.twin.profile_text import with_numbers
+    from bayop.twin.target import parse_profile
+    from bayop.twin.validate import compare, errors_by_load
 
     _check_writable(args.out)
     text, source = read_profile(args.profile)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli import arguments
 from bayop.cli.output import new_table, round_significant
 from bayop.errors import InputError
-from bayop.study.sweep.load import Load
+from bayop.experiments.sweep.load import Load
 from bayop.units import parse_quantity
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayop.study.validate import Cell, Errors
+    from bayop.twin.validate import Cell, Errors
 
 _MOST_THREADS: Final = 1024
 _MOST_MESSAGE_BYTES: Final = 2.0**24
@@ -109,7 +109,7 @@ def cells_of(path: Path, *, os: str | None, loads: Sequence[float] = ()) -> list
     Raises:
         InputError: the file is no study, or it has no such operating system or load.
     """
-    from bayop.study.validate import read_cells
+    from bayop.twin.validate import read_cells
 
     cells = read_cells(path)
     systems = sorted({cell.os for cell in cells})
@@ -125,7 +125,7 @@ def cells_at(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
     Raises:
         InputError: nothing was measured at one of the loads.
     """
-    from bayop.study.validate import select_loads
+    from bayop.twin.validate import select_loads
 
     return arguments.reader(partial(select_loads, cells), "--loads")(loads)
 
@@ -137,7 +137,7 @@ def app_of(path: Path) -> str:
         InputError: neither says one that there is a profile for.
     """
     from bayop.study.table import open_study
-    from bayop.target.profile_library import profile_names
+    from bayop.twin.profile_library import profile_names
 
     known = sorted({name.partition("-")[2] for name in profile_names()})
     told = open_study(path, columns=["app"])
@@ -173,7 +173,7 @@ def error_table(rows: Iterable[tuple[str, Errors]]) -> Table:
 
     All rows are of one kind of loop.
     """
-    from bayop.study.validate import CLOSED_LOOP_QUANTITIES, LATENCIES, QUANTITIES, SATURATED
+    from bayop.twin.validate import CLOSED_LOOP_QUANTITIES, LATENCIES, QUANTITIES, SATURATED
 
     some = list(rows)
     closed = any(errors.is_closed_loop for _, errors in some)

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulates and prints; 1 when there is an SLO and no setting meets it."""
-    from bayop.target.twin import (
+    from bayop.twin.target import (
         check_load,
         load_profile,
         polling,

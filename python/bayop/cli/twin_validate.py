@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulates every cell and prints the errors."""
-    from bayop.study.validate import compare, errors_by_load
+    from bayop.twin.validate import compare, errors_by_load
 
     cells = twin_flags.cells_of(args.data, os=args.os, loads=args.loads)
     systems = sorted({cell.os for cell in cells})
@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _profiles(args: argparse.Namespace, systems: list[str]) -> tuple[str, dict[str, _core.Profile]]:
     """What to call the application, and the profile of every operating system in the data."""
-    from bayop.target.profile_library import profile_names
-    from bayop.target.twin import load_profile
+    from bayop.twin.profile_library import profile_names
+    from bayop.twin.target import load_profile
 
     if args.profile is not None:
         if len(systems) > 1:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from bayop.control.guard import Guard
 from bayop.control.history import History
 from bayop.control.ledger import Ledger, Phase, Search, Window
-from bayop.control.plant import Plant
 from bayop.control.timed import TimedTarget
 from bayop.control.triggers import Situation, Trigger
 from bayop.errors import InputError
@@ -18,6 +17,7 @@ from bayop.optimize.base import Observation, Optimizer, Problem
 from bayop.search import run_search
 from bayop.slo import Slo
 from bayop.space import Setting, Space
+from bayop.target.plant import Plant
 
 _INSTANT_S = 1e-6
 

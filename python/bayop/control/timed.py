@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bayop.control.ledger import Window
-from bayop.control.plant import Plant
 from bayop.measurement import Measurement
 from bayop.slo import Slo
 from bayop.space import Setting, Space
+from bayop.target.plant import Plant
 
 
 class TimedTarget:

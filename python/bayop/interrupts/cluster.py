@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from bayop.cluster import connect
 from bayop.errors import BayopError, UnsupportedError
 from bayop.interrupts.log import Log, Piece
 from bayop.interrupts.query import join, summarise_piece
 from bayop.interrupts.summary import Summary
-from bayop.study.cluster import connect
 
 _RETRIES: Final = 8
 """A piece that takes its node down so often will do so again."""

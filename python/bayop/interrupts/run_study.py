@@ -68,8 +68,8 @@ def study_of(
     Raises:
         InputError: with the file: it is not what its name says, or what it tells breaks a rule of the schema.
     """
-    from bayop.study.table.check import check_study
-    from bayop.study.table.trial import frame_of
+    from bayop.study.check import check_study
+    from bayop.study.trial import frame_of
 
     rows, files = [], []
     for campaign in campaigns:

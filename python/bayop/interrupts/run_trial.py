@@ -26,7 +26,7 @@ from bayop.interrupts.run_output import (
 from bayop.interrupts.runs import Label, Run
 from bayop.interrupts.summary import TRAFFIC, Summary
 from bayop.interrupts.window import Window
-from bayop.study.table.trial import Row
+from bayop.study.trial import Row
 
 _PACKAGE_CORES: Final = (0, 1)
 _ENTRIES: Final = {"linux": ("c1", "c1e", "c3", "c6", "c7"), "ebbrt": ("c7",)}

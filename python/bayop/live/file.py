@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from bayop.agent.address import Credentials
 from bayop.errors import InputError
-from bayop.live.toml_file import Reader, TomlFile, flag, number, text, whole
+from bayop.live.agent.address import Credentials
+from bayop.live.target import SETTLE_S
+from bayop.live.trial_guard import LATENCY_FACTOR, LOAD_BAND
 from bayop.load.plan import PRESETS, Dialect, OpenLoop, Plan, Workload, check_distribution, check_popularity, with_ports
 from bayop.space import Range, parse_range
-from bayop.target.agent import SETTLE_S
-from bayop.target.trial_guard import LATENCY_FACTOR, LOAD_BAND
+from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
 
 ALL: Final = "all"
 """What stands for every value of a knob."""

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from bayop.agent.client import AgentClient
 from bayop.latency.base import LatencySource
 from bayop.latency.sources import source_of
+from bayop.live.agent.client import AgentClient
 from bayop.live.file import LiveFile
+from bayop.live.precision import Precision
+from bayop.live.space import agent_space
+from bayop.live.target import AgentTarget
+from bayop.live.trial_guard import TrialGuard
+from bayop.live.window import window_quantities
 from bayop.load.steady import SteadyLoad
 from bayop.slo import Slo
 from bayop.space import Space
-from bayop.target.agent import AgentTarget
-from bayop.target.agent_space import agent_space
-from bayop.target.agent_window import window_quantities
-from bayop.target.precision import Precision
-from bayop.target.trial_guard import TrialGuard
 
 _BEFORE_S: Final = 0.5
 """How long the machine is watched before its load begins."""

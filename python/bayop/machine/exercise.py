@@ -9,13 +9,13 @@ from math import isclose
 from time import perf_counter
 from typing import TypeAlias
 
-from bayop.agent.client import AgentClient
-from bayop.agent.lease import Lease
-from bayop.agent.messages import Domain, MachineKnobs
-from bayop.agent.transport import ConflictError, UnreachableError
 from bayop.errors import BayopError, UnsupportedError
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.lease import Lease
+from bayop.live.agent.messages import Domain, MachineKnobs
+from bayop.live.agent.transport import ConflictError, UnreachableError
+from bayop.live.target import check_applies, check_restored
 from bayop.space import AUTO, RX_USECS, Steps, Value
-from bayop.target.agent import check_applies, check_restored
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from math import ceil
 from textwrap import wrap
 from typing import Final
 
-from bayop.agent.address import SOCKET
-from bayop.agent.messages import Finding
+from bayop.live.agent.address import SOCKET
+from bayop.live.agent.messages import Finding
+from bayop.live.space import DEFERRAL, TIMEOUT
 from bayop.machine.verdict import METER, finding_of
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.target.agent_space import DEFERRAL, TIMEOUT
 
 _LONGEST_US: Final = 500.0
 """The longest delay that is searched at first; SLOs of servers lie about there."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bayop.agent.messages import Finding, MachineKnobs, Status
+from bayop.live.agent.messages import Finding, MachineKnobs, Status
+from bayop.live.space import is_writable
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.target.agent_space import is_writable
 
 OFFLINE: Final = ("twin", "study", "demo", "sweep", "report")
 """Verbs that need no machine, among others."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bayop.errors import unwritable
+from bayop.experiments.day.record import DayRecord
 from bayop.report import day_text as text
 from bayop.report.day_figures import draw_energy, draw_load, draw_margin, draw_power, draw_settings
 from bayop.report.files import make_folder
@@ -14,7 +15,6 @@ from bayop.report.page import render_page
 from bayop.report.search_maps import draw_first_search, draw_searches
 from bayop.report.style import bayop_style
 from bayop.report.svg import Drawing, save
-from bayop.study.day_record import DayRecord
 
 REPORT = "report.html"
 DATA = "data.json"

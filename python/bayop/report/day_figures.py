@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bayop.control.ledger import Window
+from bayop.experiments.day.record import DayRecord, RunRecord
+from bayop.experiments.day.summary import summarize
 from bayop.report.style import COLOURS, COLUMN_WIDE, DEFAULT_COLOUR, INK, SLO_COLOUR, EndLabel, label_ends, new_figure
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.study.day_record import DayRecord, RunRecord
-from bayop.study.day_summary import summarize
 from bayop.units import HOUR_S
 
 _TICK_HOURS: Final = (1, 2, 4, 6, 12, 24)

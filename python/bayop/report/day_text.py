@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bayop.experiments.day.record import DayRecord, RunRecord
+from bayop.experiments.day.summary import Row, summarize
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
-from bayop.study.day_record import DayRecord, RunRecord
-from bayop.study.day_summary import Row, summarize
 from bayop.units import HOUR_S, HOURS_PER_YEAR
 
 

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from bayop.experiments.generality import PUBLISHED, Outcome
 from bayop.report.style import FAINT, INK, SERIES
 from bayop.report.svg import Drawing
-from bayop.study.generality import PUBLISHED, Outcome
 
 
 def drawing(outcomes: Sequence[Outcome]) -> Drawing:

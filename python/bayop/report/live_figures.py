@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bayop.live.record import LiveRecord, Point
+from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.report.search_path import HELD_COLOUR, draw_paths
 from bayop.report.style import COLUMN_WIDE, DEFAULT_COLOUR, INK, SERIES, SLO_COLOUR, EndLabel, label_ends, new_figure
 from bayop.slo import Slo

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from bayop.experiments.day.record import DayRecord
+from bayop.experiments.day.summary import Row, summarize
 from bayop.report.day_text import about_method, headline, kept, worth
 from bayop.report.document import document, drawn, section, tiles
 from bayop.report.style import COLOURS, DEFAULT_COLOUR
 from bayop.report.svg import Drawing
-from bayop.study.day_record import DayRecord
-from bayop.study.day_summary import Row, summarize
 
 COLUMNS = ("saving", "energy kWh", "latency us", "over SLO h", "requests over", "trials", "share of bound")
 """What `table_cells` gives."""

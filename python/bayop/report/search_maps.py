@@ -13,11 +13,11 @@ from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import NDArray
 
+from bayop.experiments.day.record import DayRecord, MapRecord, RunRecord, SearchRecord
 from bayop.report.search_path import draw_paths
 from bayop.report.style import FAINT, INK, SLO_COLOUR
 from bayop.slo import Slo
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting
-from bayop.study.day_record import DayRecord, MapRecord, RunRecord, SearchRecord
 from bayop.units import HOUR_S
 
 _COLOUR_MAP: Final = "viridis"

@@ -19,8 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from bayop.agent.client import AgentClient
-from bayop.agent.transport import UnreachableError
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.transport import UnreachableError
 
 CAP: Final = "sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw"
 """The file of `power.cap_w`."""

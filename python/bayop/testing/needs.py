@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 
 import pytest
 
-from bayop.live.veth import missing
+from bayop.experiments.rig.veth import missing
 
 _ROOT: Final = "sudo make test"
 _EXTRAS: Final = "make extras"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bayop.measurement import Measurement
 from bayop.space import Setting, Space
-from bayop.study.machine import Question
+from bayop.target.machine import Question
 from bayop.testing.fakes import QUANTITIES, FakeServer, Shape, papers_space
 
 

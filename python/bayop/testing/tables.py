@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.study.table.schema import ASKED, EFFECTIVE
+from bayop.study.schema import ASKED, EFFECTIVE
 from bayop.testing.fakes import Shape
 
 

@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayop.agent.address import Credentials
-from bayop.agent.client import AgentClient
+from bayop.live.agent.address import Credentials
+from bayop.live.agent.client import AgentClient
 from lab import Machine
 from lab.agent import Access
 

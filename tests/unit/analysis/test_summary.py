@@ -4,11 +4,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from bayop.study.table import open_study
 
 from bayop.analysis.summary import ANY_TIME, NO_SLOWER, left_out, summarize
 from bayop.errors import InputError
 from bayop.slo import Slo
-from bayop.study.table import open_study
 from bayop.testing.tables import study_frame
 
 SLO = Slo.parse("p99<500us")

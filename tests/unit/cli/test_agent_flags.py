@@ -10,7 +10,7 @@ import pytest
 
 from bayop.cli import agent_flags
 from bayop.errors import InputError
-from bayop.target.agent import AgentTarget
+from bayop.live.target import AgentTarget
 
 
 def parse(*words: str) -> argparse.Namespace:

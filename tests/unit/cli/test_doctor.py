@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bayop import _core
-from bayop.agent.messages import Finding
 from bayop.cli import doctor, main
-from bayop.live import veth
+from bayop.experiments.rig import veth
+from bayop.live.agent.messages import Finding
 from bayop.machine.verdict import OFFLINE, Ability
 
 MACHINES = Path(__file__).resolve().parents[2] / "machines"

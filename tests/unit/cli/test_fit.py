@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bayop.study.table import write_study
 from tests.unit.model.synthetic import TRUTH, published_cells, study_of
 
 from bayop.cli import main
-from bayop.study.table import write_study
 from bayop.testing.needs import need
 
 

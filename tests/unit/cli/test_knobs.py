@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from bayop import _core
-from bayop.agent.messages import Place
 from bayop.cli import knobs, main
 from bayop.cli.knobs_page import page
+from bayop.live.agent.messages import Place
 from bayop.space import Steps
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from bayop.study.table import write_study
 
 from bayop.cli import main
-from bayop.study.table import write_study
 from bayop.testing.tables import study_frame
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from bayop.agent.client import AgentClient
-from bayop.agent.messages import Restored, Status
 from bayop.cli import agent_flags, main
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.messages import Restored, Status
 
 STATUS = Status("0.1.0", "apply", None, None, kept=False, applied_by=None, held=(), damage=None)
 

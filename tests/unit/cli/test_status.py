@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from bayop.agent.messages import Held, Status, Tenure
 from bayop.cli import main, status
+from bayop.live.agent.messages import Held, Status, Tenure
 
 IDLE = Status("0.1.0", "apply", None, None, kept=False, applied_by=None, held=(), damage=None)
 CAP = Held("power.cap_w@intel-rapl:0/0", 120, 90, 90, "held", None)

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from bayop.study.table import open_study, write_study
 
 from bayop.cli import main
 from bayop.cli.study_page import page
-from bayop.study.table import open_study, write_study
 from bayop.testing.tables import study_frame
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from bayop.study.table import open_study
 
 from bayop.cli import main
-from bayop.study.table import open_study
 from bayop.testing.interrupt_logs import LINES, ebbrt_run, linux_run, write_files
 
 

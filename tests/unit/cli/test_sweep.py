@@ -8,8 +8,8 @@ import pytest
 
 from bayop.cli import build_parser, main
 from bayop.cli.sweep_flags import repeats_of, settings_of
+from bayop.experiments.sweep.repeats import Repeats
 from bayop.space import AUTO, Space, Steps, nic_and_cpu_space
-from bayop.study.sweep.repeats import Repeats
 
 SPACE = nic_and_cpu_space(Steps(2, 1022, 2), Steps(1200, 2900, 100), auto=True)
 TWIN = ["sweep", "--load", "600kqps"]

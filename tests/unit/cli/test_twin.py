@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bayop.cli import main
-from bayop.target.profile_library import read_profile
-from bayop.target.twin import load_profile
 from bayop.testing.twin_studies import write_twin_study
+from bayop.twin.profile_library import read_profile
+from bayop.twin.target import load_profile
 
 SMALL = ("--requests", "2000", "--threads", "2")
 

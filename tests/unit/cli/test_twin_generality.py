@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bayop.cli import main
-from bayop.study import generality
+from bayop.experiments import generality
 
 
 @pytest.fixture(autouse=True)

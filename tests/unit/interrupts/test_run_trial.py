@@ -9,7 +9,7 @@ from bayop.errors import InputError
 from bayop.interrupts.log import open_log
 from bayop.interrupts.run_trial import trial_of
 from bayop.interrupts.runs import EbbrtApp, find_runs
-from bayop.study.table.trial import Row
+from bayop.study.trial import Row
 from bayop.testing.interrupt_logs import (
     LINES,
     MUTILATE,

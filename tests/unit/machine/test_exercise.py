@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.agent.messages import Domain, MachineKnob, MachineKnobs, Place
+from bayop.live.agent.messages import Domain, MachineKnob, MachineKnobs, Place
 from bayop.machine.exercise import Attempt, Exercised, places, two_values
 from bayop.space import AUTO, Choices, Steps, Value
 

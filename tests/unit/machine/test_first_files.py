@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bayop.agent.messages import Finding
+from bayop.live.agent.messages import Finding
 from bayop.live.file import LiveFile
+from bayop.live.space import DEFERRAL, TIMEOUT
 from bayop.machine.first_files import Found, Nic, agent_toml, live_toml
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.target.agent_space import DEFERRAL, TIMEOUT
 
 METER = Finding("power meter", "ok", "powercap: package-0", "", None)
 NO_METER = Finding("power meter", "missing", "power", "", "modprobe intel_rapl_msr; or give idle_w")

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from bayop.agent.messages import Finding, Held, MachineKnob, MachineKnobs, Place, Status, Tenure
+from bayop.live.agent.messages import Finding, Held, MachineKnob, MachineKnobs, Place, Status, Tenure
 from bayop.machine.verdict import AgentView, judge_live, judge_offline, judge_tune
 from bayop.space import Steps
 

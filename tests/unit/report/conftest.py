@@ -13,6 +13,9 @@ from matplotlib.lines import Line2D
 from bayop.analysis.conditions import DELAY, FREQUENCY
 from bayop.analysis.trade_off import TradeOff
 from bayop.control.triggers import parse_trigger
+from bayop.experiments.day.play import DayPlan, play_day
+from bayop.experiments.day.record import DayRecord
+from bayop.experiments.day.sweep import Effort
 from bayop.interrupts.log import open_log
 from bayop.interrupts.query import summarise
 from bayop.interrupts.summary import Summary
@@ -20,9 +23,6 @@ from bayop.load.curve import LoadCurve
 from bayop.objective import Objective
 from bayop.report.style import bayop_style
 from bayop.slo import Slo
-from bayop.study.day import DayPlan, play_day
-from bayop.study.day_record import DayRecord
-from bayop.study.day_sweep import Effort
 from bayop.testing.fakes import Shape
 from bayop.testing.plants import FakeMachine
 

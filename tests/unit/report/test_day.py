@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bayop.errors import InputError
+from bayop.experiments.day.record import DayRecord
 from bayop.report.day import DATA, write_report
-from bayop.study.day_record import DayRecord
 
 
 def test_the_folder_has_the_page_the_figures_and_the_data(record: DayRecord, tmp_path: Path) -> None:

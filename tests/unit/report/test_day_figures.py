@@ -6,9 +6,9 @@ import pytest
 from matplotlib.figure import Figure
 from tests.unit.report.conftest import marked, points_of, words
 
+from bayop.experiments.day.record import DayRecord
 from bayop.report import day_figures as draw
 from bayop.report.style import SLO_COLOUR, bayop_style
-from bayop.study.day_record import DayRecord
 
 DRAWN = [draw.draw_load, draw.draw_power, draw.draw_margin, draw.draw_settings, draw.draw_energy]
 

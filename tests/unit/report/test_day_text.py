@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bayop.experiments.day.record import DayRecord
+from bayop.experiments.day.summary import summarize
 from bayop.report import day_text as text
-from bayop.study.day_record import DayRecord
-from bayop.study.day_summary import summarize
 
 
 def test_the_headline_has_the_numbers(record: DayRecord) -> None:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from bayop.experiments.generality import Outcome
 from bayop.report.generality import drawing
 from bayop.report.style import bayop_style
-from bayop.study.generality import Outcome
 
 OUTCOME = Outcome(
     service="xapian",

@@ -3,11 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from bayop.live.record import LiveRecord, Point
+from bayop.experiments.rig.record import LiveRecord, Point
+from bayop.live.space import DEFERRAL, TIMEOUT
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
 from bayop.report.live import caveats, headline, write_report
-from bayop.target.agent_space import DEFERRAL, TIMEOUT
 from bayop.testing.fakes import make_problem, papers_space
 
 PROBLEM: Problem = make_problem(papers_space(), slo="p90<250us")

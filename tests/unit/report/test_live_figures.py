@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.unit.report.conftest import marked, points_of, words
 
-from bayop.live.record import LiveRecord, Point
+from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.measurement import Measurement
 from bayop.report.live_figures import draw_map, draw_response
 from bayop.report.style import DEFAULT_COLOUR, SLO_COLOUR, bayop_style

@@ -6,11 +6,11 @@ from html import unescape
 
 import pytest
 
+from bayop.experiments.day.record import DayRecord
+from bayop.experiments.day.summary import Row, summarize
 from bayop.report.page import COLUMNS, render_page, table_cells
 from bayop.report.style import COLOURS, bayop_style, new_figure
 from bayop.report.svg import Drawing, svg_text
-from bayop.study.day_record import DayRecord
-from bayop.study.day_summary import Row, summarize
 
 
 def drawing(name: str) -> Drawing:

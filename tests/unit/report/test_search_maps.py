@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from bayop.experiments.day.record import DayRecord, RunRecord
 from bayop.report.search_maps import draw_first_search, draw_searches
 from bayop.report.style import bayop_style
-from bayop.study.day_record import DayRecord, RunRecord
 
 
 def run_of(record: DayRecord, run_id: str) -> RunRecord:

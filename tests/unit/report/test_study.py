@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from bayop.study.table import open_study
 from tests.unit.report.conftest import words
 
 from bayop.analysis.summary import WorkloadSummary, summarize
@@ -14,7 +15,6 @@ from bayop.report.study import draw_workload, write_report
 from bayop.report.study_page import Provenance
 from bayop.report.svg import Drawing
 from bayop.slo import Slo
-from bayop.study.table import open_study
 from bayop.testing.tables import study_frame
 
 SLO = Slo.parse("p99<500us")

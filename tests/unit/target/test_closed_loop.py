@@ -6,7 +6,8 @@ import pytest
 
 from bayop.errors import InputError
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS
-from bayop.target.twin import (
+from bayop.testing.targets import TargetContract
+from bayop.twin.target import (
     CLOSED_LOOP_QUANTITIES,
     TwinTarget,
     check_load,
@@ -16,7 +17,6 @@ from bayop.target.twin import (
     simulate,
     simulation_run,
 )
-from bayop.testing.targets import TargetContract
 
 NETPIPE = load_profile("linux-netpipe")
 MEMCACHED = load_profile("linux-memcached")

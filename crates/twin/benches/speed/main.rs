@@ -20,8 +20,8 @@ use events::EventCosts;
 use scaling::Scaling;
 
 const PROFILES: [(&str, &str); 2] = [
-    ("linux-memcached", include_str!("../../../../python/bayop/target/profiles/linux_memcached.toml")),
-    ("ebbrt-memcached", include_str!("../../../../python/bayop/target/profiles/ebbrt_memcached.toml")),
+    ("linux-memcached", include_str!("../../../../python/bayop/twin/profiles/linux_memcached.toml")),
+    ("ebbrt-memcached", include_str!("../../../../python/bayop/twin/profiles/ebbrt_memcached.toml")),
 ];
 const REQUESTS: u64 = 1_000_000;
 const REPEATS: usize = 5;

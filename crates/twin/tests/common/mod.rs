@@ -4,10 +4,10 @@
 use bayop_twin::{Length, Load, Measurement, Override, Profile, Run, Setting, simulate};
 
 pub const FILES: [(&str, &str); 4] = [
-    ("linux_memcached.toml", include_str!("../../../../python/bayop/target/profiles/linux_memcached.toml")),
-    ("ebbrt_memcached.toml", include_str!("../../../../python/bayop/target/profiles/ebbrt_memcached.toml")),
-    ("linux_silo.toml", include_str!("../../../../python/bayop/target/profiles/linux_silo.toml")),
-    ("ebbrt_silo.toml", include_str!("../../../../python/bayop/target/profiles/ebbrt_silo.toml")),
+    ("linux_memcached.toml", include_str!("../../../../python/bayop/twin/profiles/linux_memcached.toml")),
+    ("ebbrt_memcached.toml", include_str!("../../../../python/bayop/twin/profiles/ebbrt_memcached.toml")),
+    ("linux_silo.toml", include_str!("../../../../python/bayop/twin/profiles/linux_silo.toml")),
+    ("ebbrt_silo.toml", include_str!("../../../../python/bayop/twin/profiles/ebbrt_silo.toml")),
 ];
 
 pub fn linux() -> Profile {

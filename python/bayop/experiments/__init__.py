@@ -1,0 +1,1 @@
+"""What is played on which machines: days, many servers, sweeps, a NIC's delays, a rig of namespaces."""

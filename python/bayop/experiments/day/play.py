@@ -1,0 +1,231 @@
+"""The 24-hour experiment of [D] section 4.2: one day of load, served by several configurations of the same server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import Final, TypeVar
+
+from bayop.control.controller import Controller, Policy
+from bayop.control.guard import Guard
+from bayop.control.ledger import Ledger, Window
+from bayop.control.triggers import Trigger
+from bayop.errors import InputError
+from bayop.experiments.day.plant import CurvePlant
+from bayop.experiments.day.record import DayRecord, Kind, MapRecord, RunRecord, SearchRecord
+from bayop.experiments.day.sweep import Effort, sweep_day
+from bayop.load.curve import LoadCurve
+from bayop.objective import Objective
+from bayop.optimize import make_optimizer
+from bayop.optimize.base import Optimizer, Problem
+from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.target.machine import Machine
+from bayop.units import HOUR_S
+
+T = TypeVar("T")
+
+PEAK_QPS: Final[Mapping[str, float]] = {"memcached": 750_000.0, "silo": 250_000.0}
+"""The services of [D] and the load at the peak of their day."""
+
+WINDOW_REQUESTS: Final = 400_000
+"""Modelled requests in a controller's window."""
+
+SYSTEMS: Final = ("linux", "ebbrt")
+"""The operating systems that the day is played on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One way to run the server for a day.
+
+    Attributes:
+        kind: The operating system alone, a controller, or the best static setting of every hour.
+        only: The knobs that a controller may set; the others stay with the operating system. Empty for all.
+    """
+
+    id: str
+    label: str
+    os: str
+    kind: Kind
+    only: tuple[str, ...] = ()
+
+
+CONFIGURATIONS: Final = (
+    Configuration("linux-default", "Linux default", "linux", "default"),
+    Configuration("itr-only", "ITR-delay only", "linux", "search", (RX_USECS,)),
+    Configuration("frequency-only", "Frequency only", "linux", "search", (FREQ_MHZ,)),
+    Configuration("bayop-linux", "BayOp on Linux", "linux", "search"),
+    Configuration("bound-linux", "Best per hour, Linux", "linux", "bound"),
+    Configuration("bayop-ebbrt", "BayOp on EbbRT", "ebbrt", "search"),
+    Configuration("bound-ebbrt", "Best per hour, EbbRT", "ebbrt", "bound"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DayPlan:
+    """What is played.
+
+    Attributes:
+        app: The service.
+        objective: What is minimised, with its SLO.
+        headroom: How far searches stay below the SLO's limit, as a share of it.
+        curve: Offered load, already scaled; its length is the experiment's.
+        trigger: When controllers search again.
+        trigger_name: How people call it.
+        seed: Seed of everything random.
+        requests: Modelled requests of a controller's window.
+        effort: Of the sweeps.
+    """
+
+    app: str
+    objective: Objective
+    curve: LoadCurve
+    trigger: Trigger
+    trigger_name: str
+    seed: int
+    requests: int
+    effort: Effort
+    headroom: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far one configuration is: the share of its day (0-1), and its latest window if it has one."""
+
+    configuration: Configuration
+    share: float
+    window: Window | None = None
+
+
+def play_day(
+    plan: DayPlan, machines: Mapping[str, Machine], on_progress: Callable[[Progress], None] = lambda _: None
+) -> DayRecord:
+    """Plays the day on every configuration whose operating system has a machine.
+
+    Controllers run side by side in threads, then the sweeps; the result does not depend on how many threads there
+    are. Ctrl-C ends all of them within a window and is passed on.
+
+    Args:
+        plan: What to play.
+        machines: The servers, by operating system; Linux is one of them.
+        on_progress: Called from several threads, for display.
+
+    Raises:
+        InputError: there is no Linux machine to compare with.
+    """
+    if "linux" not in machines:
+        raise InputError("a day must be compared with Linux left alone", value=list(machines))
+    chosen = [c for c in CONFIGURATIONS if c.os in machines]
+    stop = Event()
+    runs: dict[str, RunRecord] = {}
+    maps: list[MapRecord] = []
+    with ThreadPoolExecutor(max_workers=plan.effort.threads) as pool:
+        try:
+            played = {
+                c.id: pool.submit(_play, plan, c, machines[c.os], stop, on_progress)
+                for c in chosen
+                if c.kind != "bound"
+            }
+            runs = {run_id: _wait(future) for run_id, future in played.items()}
+            for c in chosen:
+                if c.kind == "bound":
+                    runs[c.id] = _bound(plan, c, machines[c.os], maps, on_progress)
+        except BaseException:
+            stop.set()
+            raise
+    return DayRecord(
+        app=plan.app,
+        slo=str(plan.objective.slo),
+        objective=plan.objective.name,
+        trigger=plan.trigger_name,
+        curve=plan.curve.name,
+        seed=plan.seed,
+        hourly_qps=plan.curve.hourly_qps,
+        server=machines["linux"].description,
+        runs=tuple(runs[c.id] for c in chosen),
+        maps=tuple(maps),
+    )
+
+
+def _play(
+    plan: DayPlan,
+    configuration: Configuration,
+    machine: Machine,
+    stop: Event,
+    on_progress: Callable[[Progress], None],
+) -> RunRecord:
+    """One controller's day; the default is a controller that never searches."""
+
+    def check() -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+
+    def on_window(window: Window) -> None:
+        on_progress(Progress(configuration, window.end_s / end_s, window))
+
+    end_s = len(plan.curve.hourly_qps) * HOUR_S
+    slo = plan.objective.slo
+    plant = CurvePlant(machine, plan.curve, seed=plan.seed * 100_000, requests=plan.requests, check=check)
+    searches = configuration.kind == "search"
+    policy = Policy(
+        space=machine.space.only(configuration.only) if configuration.only else machine.space.without_auto(),
+        slo=slo,
+        objective=plan.objective,
+        headroom=plan.headroom,
+        trigger=plan.trigger if searches else None,
+        guard=Guard() if searches and plan.objective.constrained else None,
+    )
+
+    def optimizer(problem: Problem, number: int) -> Optimizer:
+        return make_optimizer("grey-box", problem, seed=plan.seed * 1000 + number)
+
+    try:
+        books = Controller(plant, policy, optimizer, on_window=on_window).run(0.0, end_s)
+    finally:
+        plant.restore()
+    check()
+    return _record(configuration, books, plan)
+
+
+def _bound(
+    plan: DayPlan,
+    configuration: Configuration,
+    machine: Machine,
+    maps: list[MapRecord],
+    on_progress: Callable[[Progress], None],
+) -> RunRecord:
+    hours = len(plan.curve.hourly_qps)
+    books, found = sweep_day(
+        machine,
+        configuration.os,
+        plan.curve,
+        plan.objective,
+        seed=plan.seed * 100_000 + 50_000,
+        effort=plan.effort,
+        on_hour=lambda hour: on_progress(Progress(configuration, (hour + 1) / hours)),
+    )
+    maps.extend(found)
+    return _record(configuration, books, plan)
+
+
+def _record(configuration: Configuration, books: Ledger, plan: DayPlan) -> RunRecord:
+    return RunRecord(
+        id=configuration.id,
+        label=configuration.label,
+        os=configuration.os,
+        kind=configuration.kind,
+        windows=tuple(replace(w, setting=None if w.setting is None else dict(w.setting)) for w in books.windows),
+        searches=tuple(SearchRecord.of(s, plan.objective.slo) for s in books.searches),
+    )
+
+
+def _wait(future: Future[T]) -> T:
+    """The result; waits in short steps, so that Ctrl-C is seen at once."""
+    while True:
+        try:
+            return future.result(timeout=0.2)
+        except TimeoutError:
+            if future.done():
+                return future.result()

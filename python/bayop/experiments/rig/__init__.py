@@ -1,0 +1,1 @@
+"""Two network namespaces of this machine with a real service between them, to sweep and to search."""

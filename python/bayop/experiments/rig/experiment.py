@@ -1,0 +1,139 @@
+"""A sweep and a search on one live machine, one after the other, and the comparison of what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from time import monotonic
+from types import MappingProxyType
+from typing import Final, Literal
+
+from bayop.confirm import DEFAULT, Comparison, Round, is_enough, take_turns
+from bayop.experiments.rig.record import LiveRecord, Point
+from bayop.live.target import AgentTarget
+from bayop.measurement import Measurement
+from bayop.optimize import make_optimizer
+from bayop.optimize.base import Observation, Problem
+from bayop.optimize.measured import best_measured
+from bayop.saving import Looks, Saving
+from bayop.search import Trial, run_search
+from bayop.space import Setting
+
+Stage = Literal["sweep", "search", "again"]
+OnPoint = Callable[[Stage, Point], None]
+"""Told of every point as soon as it was measured."""
+
+SEARCH: Final = "search"
+SWEEP: Final = "sweep"
+"""The winners, as they are called when they are measured again beside the default."""
+
+
+def run_experiment(
+    target: AgentTarget,
+    problem: Problem,
+    grid: Sequence[Setting],
+    record: LiveRecord,
+    *,
+    max_trials: int,
+    service_cpu_s: Callable[[], float],
+    on_point: OnPoint = lambda _stage, _point: None,
+) -> None:
+    """Sweeps, searches, and measures default and winners again; what was measured is in the record at any time.
+
+    Args:
+        target: The machine under its load; its default is back in the end.
+        problem: What is searched for.
+        grid: The settings of the sweep.
+        record: Takes in everything.
+        max_trials: The trial budget of the search.
+        service_cpu_s: Processor time that the service has taken until now.
+        on_point: Told of every point.
+
+    Raises:
+        BayopError: the machine, the load or the agent has failed.
+        KeyboardInterrupt: somebody has ended it.
+    """
+    started = monotonic()
+    last_s, last_cpu_s = started, service_cpu_s()
+
+    def note(stage: Stage, points: list[Point], setting: Setting, seen: Measurement) -> None:
+        nonlocal last_s, last_cpu_s
+        now_s, cpu_s = monotonic(), service_cpu_s()
+        points.append(Point.of(setting, seen, (cpu_s - last_cpu_s) / (now_s - last_s)))
+        last_s, last_cpu_s, record.duration_s = now_s, cpu_s, now_s - started
+        on_point(stage, points[-1])
+
+    def on_trial(trial: Trial) -> None:
+        note("search", record.search, trial.setting, trial.measurement)
+
+    swept = []
+    for setting in grid:
+        effective = target.apply(setting)
+        seen = target.measure()
+        swept.append(Observation(effective, seen, problem.qps))
+        note("sweep", record.sweep, effective, seen)
+    best = best_measured(swept, problem)
+    record.best = None if best is None else dict(best)
+    target.restore()
+
+    optimizer = make_optimizer("grey-box", problem, seed=record.seed)
+    result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
+    record.stopped, record.held = result.stopped, None if result.setting is None else dict(result.setting)
+    if result.stopped == "interrupted":
+        raise KeyboardInterrupt
+    if result.setting is not None:
+        contenders = {DEFAULT: None, SEARCH: result.setting, SWEEP: best}
+        turns = take_turns(
+            target,
+            {name: setting for name, setting in contenders.items() if name != SWEEP or setting is not None},
+            seed=record.seed,
+            on_window=lambda name, seen: note(
+                "again", record.again.setdefault(name, []), contenders[name] or MappingProxyType({}), seen
+            ),
+        )
+        rounds: list[Round] = []
+        while not is_enough(rounds, problem, Looks(record.most_pairs), a=DEFAULT, b=SEARCH):
+            rounds.append(next(turns))
+    target.restore()
+
+
+def compare(record: LiveRecord, problem: Problem) -> Comparison | None:
+    """The search's setting beside the default, both measured again in turns; None without a setting."""
+    rounds = _rounds(record, (DEFAULT, SEARCH))
+    looks = Looks(record.most_pairs)
+    return Comparison.of([_seen(r) for r in rounds], problem, looks, a=DEFAULT, b=SEARCH) if rounds else None
+
+
+def cpu_saving(record: LiveRecord) -> Saving | None:
+    """What the search's setting saves of the service's processor time for a request, in us; None where nobody knows."""
+    pairs = []
+    for points in _rounds(record, (DEFAULT, SEARCH)):
+        default_us, found_us = (points[name].per_request("service_cpu") for name in (DEFAULT, SEARCH))
+        if default_us is not None and found_us is not None:
+            pairs.append((default_us, found_us))
+    return Looks(record.most_pairs).saving(pairs) if pairs else None
+
+
+def shortfall(record: LiveRecord, problem: Problem) -> float | None:
+    """How much more of the objective the search's setting takes than the best of the sweep, as a share.
+
+    Both as measured again, in turns: less than 0 when the search has found a better one. None when one is missing.
+    """
+    means = [_mean_objective(record.again.get(name, ()), problem) for name in (SEARCH, SWEEP)]
+    found, best = means
+    return None if found is None or best is None else found / best - 1.0
+
+
+def _rounds(record: LiveRecord, names: Sequence[str]) -> list[Mapping[str, Point]]:
+    """The rounds that all of some contenders have finished."""
+    windows = zip(*(record.again.get(name, ()) for name in names), strict=False)
+    return [dict(zip(names, points, strict=True)) for points in windows]
+
+
+def _seen(points: Mapping[str, Point]) -> Round:
+    return {name: Measurement(p.quantities, cut_short=p.cut_short) for name, p in points.items()}
+
+
+def _mean_objective(points: Sequence[Point], problem: Problem) -> float | None:
+    whole: list[Mapping[str, float]] = [p.quantities for p in points if p.cut_short is None]
+    return fmean(problem.objective.of(Measurement(q)) for q in whole) if whole else None

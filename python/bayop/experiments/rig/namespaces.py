@@ -1,0 +1,197 @@
+"""A whole machine to tune, on this one: memcached and an agent behind a veth pair, and the file that describes them.
+
+Everything is gone with the process that made it, also when that is killed: the namespaces have no names, and their
+processes die with ours (prctl(2), PR_SET_PDEATHSIG). What a `kill -9` leaves is a folder under the temporary folder.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Final, Self
+
+from bayop.errors import UnsupportedError
+from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.transport import UnreachableError
+from bayop.live.space import DEFERRAL, TIMEOUT
+
+LONGEST_US: Final = 400
+"""The longest wait that is searched."""
+
+MOST_POLLS: Final = 4
+"""The most empty polls that are searched."""
+
+_AGENT: Final = """\
+mode = "apply"
+socket = "{folder}/agent.sock"
+group = "{group}"
+state_dir = "{folder}/state"
+
+[allow."{timeout}"]
+places = ["{device}"]
+
+[allow."{deferral}"]
+places = ["{device}"]
+
+[power]
+meter = "model"
+
+[power.model]               # a small server; an estimate either way
+idle_w = 20.0
+busy_w = 60.0
+"""
+_LIVE: Final = """\
+agent = "unix:{folder}/agent.sock"
+
+[knobs]
+"{timeout}" = "0:{longest}:10"
+"{deferral}" = "1:{most_polls}"
+
+[load]
+server = "{server}:11211"
+qps = {qps:g}
+connections = 8
+timeout_s = 1.0
+blocking = true             # a generator that polls would take a core from the server
+through = "{through}"
+
+[window]
+window_s = {window_s:g}
+settle_s = 0.25
+interval = 0.1
+most_windows = 2
+"""
+_START_S: Final = 10.0
+
+
+class Rig:
+    """Runs from `with` to its end.
+
+    Args:
+        agent: The program `bayop-agent`.
+        qps: The load that its file asks for.
+        window_s: The length of the windows that its file asks for.
+
+    Raises:
+        UnsupportedError: this user may not make namespaces, or a program is missing.
+    """
+
+    def __init__(self, agent: Path, *, qps: float, window_s: float) -> None:
+        reason = missing(["memcached"])
+        if reason is not None:
+            raise UnsupportedError(
+                wrong=f"this machine can't hold two network namespaces and a memcached: {reason}", hint=reason
+            )
+        if shutil.which(agent) is None:
+            raise UnsupportedError("the agent must be a program", value=str(agent), hint="cargo build -p bayop-agent")
+        self._agent, self._qps, self._window_s = agent, qps, window_s
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-live-")))
+            self._pair = self._stack.enter_context(VethPair())
+            self.memcached_pid = self._pair.memcached()
+            (self._folder / "state").mkdir(mode=0o700)
+            self.start_agent()
+            through = shlex.join([*AHEAD, *self._pair.client.command([])])
+            self.file = self._write("live.toml", _LIVE, through=through, qps=self._qps, window_s=self._window_s)
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def client(self) -> AgentClient:
+        """The agent."""
+        return AgentClient.at(f"unix:{self._folder}/agent.sock")
+
+    def service_cpu_s(self) -> float:
+        """Processor time that memcached has taken (/proc/PID/task/TID/schedstat), in s.
+
+        Raises:
+            UnsupportedError: it has ended.
+        """
+        try:
+            tasks = list(Path(f"/proc/{self.memcached_pid}/task").iterdir())
+            return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
+        except OSError as error:
+            raise UnsupportedError(
+                wrong=f"memcached ended before the experiment ({error.strerror})", hint=error.strerror
+            ) from error
+
+    def log(self) -> str:
+        """What the agent has said."""
+        return (self._folder / "agent.log").read_text(encoding="utf-8")
+
+    def deferral(self) -> tuple[int, int]:
+        """What is in effect: `gro_flush_timeout` in ns and `napi_defer_hard_irqs`, as the kernel shows them."""
+        folder = f"/sys/class/net/{SERVER_DEVICE}"
+        show = f"mount -t sysfs none /sys && cat {folder}/gro_flush_timeout {folder}/napi_defer_hard_irqs"
+        words = self._pair.server.command(["unshare", "--mount", "sh", "-c", show])
+        timeout_ns, deferral = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()  # noqa: S603 -- our words
+        return int(timeout_ns), int(deferral)
+
+    def start_agent(self) -> None:
+        """Starts the agent, for the first time or after its end; it restores what an earlier one has left.
+
+        Raises:
+            UnsupportedError: it does not start.
+        """
+        config = self._write("agent.toml", _AGENT, group=grp.getgrgid(os.getegid()).gr_name)
+        config.chmod(0o600)
+        # sysfs shows the devices of the namespace that it was mounted in.
+        inside = ["unshare", "--mount", "sh", "-c", 'mount -t sysfs none /sys && exec "$@"', "sh"]
+        words = self._pair.server.command([*inside, str(self._agent), "serve", "--config", str(config)])
+        with (self._folder / "agent.log").open("wb") as log:
+            process = subprocess.Popen(  # noqa: S603 -- our words
+                ["setpriv", "--pdeathsig", "KILL", *words],  # noqa: S607 -- the machine's own
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._stack.callback(_end, process)
+        ends = time.monotonic() + _START_S
+        while True:
+            try:
+                self.client.status()
+            except UnreachableError:
+                if time.monotonic() > ends or process.poll() is not None:
+                    said = self.log().strip().splitlines()
+                    raise UnsupportedError(wrong="the agent does not start", hint=said[-1] if said else None) from None
+                time.sleep(0.02)
+            else:
+                self.agent_pid = process.pid
+                return
+
+    def _write(self, name: str, template: str, **values: object) -> Path:
+        path = self._folder / name
+        words = {"folder": self._folder, "device": SERVER_DEVICE, "server": SERVER_ADDRESS, "longest": LONGEST_US}
+        words |= {"timeout": TIMEOUT, "deferral": DEFERRAL, "most_polls": MOST_POLLS}
+        path.write_text(template.format(**words, **values), encoding="utf-8")
+        return path
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Lets the agent restore what it has changed, and ends it."""
+    process.terminate()
+    try:
+        process.wait(timeout=_START_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,101 @@
+"""Holding an agent's lease for as long as we work: whoever dies or is cut off leaves a restored machine behind."""
+
+from __future__ import annotations
+
+import threading
+from time import monotonic
+from typing import Final
+
+from bayop.errors import BayopError, DriftError
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.messages import Restored
+from bayop.live.agent.transport import ConflictError, UnreachableError
+
+TTL_S: Final = 10.0
+"""How long a machine may keep a setting after its brain has died."""
+
+
+class Lease:
+    """A lease that a thread renews, three times in each `ttl_s`.
+
+    Args:
+        client: The agent.
+        holder: Who we are, as other people read it in `bayop-agent`'s status.
+        ttl_s: How long the agent waits for a renewal before it restores the machine.
+
+    Raises:
+        ConflictError: somebody else holds the lease.
+        UnreachableError: no agent answers.
+    """
+
+    def __init__(self, client: AgentClient, *, holder: str, ttl_s: float = TTL_S) -> None:
+        self._client = client
+        self._ttl_s = ttl_s
+        self.token = client.acquire(holder, ttl_s)
+        self._lost: BayopError | None = None
+        # Set when there is nothing to renew any more: the lease was lost or is ours to end.
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="bayop-lease", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Returns while we have the lease.
+
+        Raises:
+            DriftError: it was lost.
+        """
+        if self._lost is not None:
+            raise lost(self._client, self._lost)
+
+    def sleep(self, duration_s: float) -> None:
+        """Waits; ends early when the lease is lost.
+
+        Raises:
+            DriftError: it was lost.
+        """
+        self._over.wait(duration_s)
+        self.check()
+
+    def release(self, *, keep: bool) -> Restored:
+        """Ends the lease; the machine's own values are back unless `keep`.
+
+        Raises:
+            DriftError: it was lost, before or now.
+        """
+        self._over.set()
+        self._thread.join()
+        self.check()
+        try:
+            return self._client.release(self.token, keep=keep)
+        except (UnreachableError, ConflictError) as error:
+            raise lost(self._client, error) from error
+
+    def _renew(self) -> None:
+        ends = monotonic() + self._ttl_s
+        pause_s = self._ttl_s / 3
+        while not self._over.wait(pause_s):
+            asked = monotonic()
+            try:
+                # What was lost while a network card reset its link is asked anew, and not waited for.
+                self._client.renew(self.token, timeout_s=self._ttl_s / 4)
+            except UnreachableError as error:
+                # A restart of the network may be shorter than the lease.
+                if monotonic() < ends:
+                    pause_s = self._ttl_s / 20
+                    continue
+                self._lost = error
+            except BayopError as error:
+                self._lost = error
+            else:
+                ends, pause_s = asked + self._ttl_s, self._ttl_s / 3
+                continue
+            self._over.set()
+
+
+def lost(client: AgentClient, cause: BayopError) -> DriftError:
+    """What a search says when it is cut off from the machine that it tunes."""
+    return DriftError(
+        wrong=f"the agent ended the lease before the work was done ({cause.message})",
+        place=str(client.address),
+        hint="nothing stays applied: the agent restores the machine when the lease ends, or when it starts again",
+    )

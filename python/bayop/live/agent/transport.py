@@ -1,0 +1,196 @@
+"""One request to an agent: HTTP/1.1 and JSON over a Unix socket or mutual TLS, and every failure as one of our errors.
+
+Each request has a connection of its own. A request is rare (a few in a window) and cheap (a Unix socket, or a few ms
+of TLS); in return no connection grows stale, and the thread that renews the lease shares none.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, Final
+
+from bayop.errors import BayopError, DriftError, InputError, UnsupportedError, unreadable
+from bayop.live.agent.address import Address, Credentials, HttpsAddress, UnixAddress
+
+TIMEOUT_S: Final = 10.0
+"""How long an answer may take. Applying is a matter of ms, but a driver that resets its link takes seconds."""
+
+_MOST_BYTES: Final = 8 << 20
+
+
+class UnreachableError(UnsupportedError):
+    """No agent answers at the address, or it does not let us in."""
+
+
+class ConflictError(UnsupportedError):
+    """The agent serves another holder, or knows this lease no longer."""
+
+
+_ERRORS: Final[Mapping[str, type[BayopError]]] = {
+    "input": InputError,
+    "not_found": InputError,
+    "too_large": InputError,
+    "forbidden": UnsupportedError,
+    "failed": BayopError,
+    "unsupported": UnsupportedError,
+    "conflict": ConflictError,
+    "drift": DriftError,
+}
+
+
+_PARTS: Final = frozenset({"wrong", "rule", "value", "place", "hint"})
+
+
+class Transport:
+    """Sends requests to one agent. Safe to use from several threads.
+
+    Args:
+        address: Where the agent listens.
+        credentials: For mutual TLS; an https address needs them, a Unix socket has no use for them.
+
+    Raises:
+        InputError: the credentials are missing, superfluous or unusable.
+    """
+
+    def __init__(self, address: Address, credentials: Credentials | None = None) -> None:
+        self.address = address
+        self._tls: ssl.SSLContext | None = None
+        if isinstance(address, HttpsAddress):
+            self._tls = _mutual_tls(address, credentials)
+        elif credentials is not None:
+            raise InputError(
+                "certificates must go with https: a Unix socket is protected by its group",
+                value=str(address),
+                hint="leave --agent-cert, --agent-key and --agent-ca out",
+            )
+
+    def request(  # JSON is anything
+        self, method: str, path: str, body: object = None, *, timeout_s: float = TIMEOUT_S
+    ) -> Any:  # noqa: ANN401
+        """The decoded answer.
+
+        Raises:
+            UnreachableError: no agent answers.
+            BayopError: the agent's own error, as the class of ours that its kind stands for.
+        """
+        connection = self._connection(timeout_s)
+        try:
+            payload = None if body is None else json.dumps(body, allow_nan=False)
+            headers = {"Connection": "close"} | ({"Content-Type": "application/json"} if payload is not None else {})
+            connection.request(method, path, payload, headers)
+            with connection.getresponse() as response:
+                text = response.read(_MOST_BYTES)
+        except (OSError, HTTPException) as error:
+            raise _unreachable(self.address, error, timeout_s) from error
+        finally:
+            connection.close()
+        try:
+            answer = json.loads(text)
+        except ValueError as error:
+            raise _no_agent(self.address, text) from error
+        if response.status < 400:
+            return answer
+        raise _refusal(self.address, answer, text)
+
+    def _connection(self, timeout_s: float) -> HTTPConnection:
+        if isinstance(self.address, UnixAddress):
+            return _UnixConnection(self.address.path, timeout_s)
+        return HTTPSConnection(self.address.host, self.address.port, timeout=timeout_s, context=self._tls)
+
+
+class _UnixConnection(HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str, timeout_s: float) -> None:
+        super().__init__("localhost", timeout=timeout_s)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.SSLContext:
+    if credentials is None:
+        raise InputError(
+            "an https agent must be reached with mutual TLS",
+            value=str(address),
+            hint="add --agent-cert, --agent-key and --agent-ca",
+        )
+    for file in (credentials.certificate, credentials.key, credentials.ca):
+        try:
+            file.read_bytes()
+        except OSError as error:
+            raise unreadable(file, error) from error
+    try:
+        context = ssl.create_default_context(cafile=credentials.ca)
+    except ssl.SSLError as error:
+        raise InputError(
+            "a CA file must hold PEM certificates", value=str(credentials.ca), place="--agent-ca", hint=str(error)
+        ) from error
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    try:
+        context.load_cert_chain(credentials.certificate, credentials.key, password=_no_password)
+    except (ssl.SSLError, ValueError) as error:
+        raise InputError(
+            "the certificate and the key must be PEM files that belong together",
+            value=f"{credentials.certificate}, {credentials.key}",
+            place="--agent-cert, --agent-key",
+            hint=str(error),
+        ) from error
+    return context
+
+
+def _no_password() -> str:
+    """Asked for by OpenSSL when a key is encrypted: a search can't wait at a prompt."""
+    raise ValueError("the key is encrypted: decrypt it first, and let only its owner read it")
+
+
+def _unreachable(address: Address, error: Exception, timeout_s: float) -> UnreachableError:
+    place: str | None = str(address)
+    start = "start it on the server: systemctl start bayop-agent; docs/install.md installs it"
+    if isinstance(error, PermissionError):
+        wrong, hint = (
+            "this user may not talk to the agent",
+            'join its group: sudo usermod -aG bayop "$USER", then log in anew',
+        )
+    elif isinstance(error, FileNotFoundError | ConnectionRefusedError):
+        wrong, hint, place = f"no agent listens at {address}", start, None
+    elif isinstance(error, ssl.SSLCertVerificationError):
+        wrong, hint = "--agent-ca did not sign the agent's certificate for this host name", error.verify_message
+    elif isinstance(error, ssl.SSLError) or (isinstance(address, HttpsAddress) and _is_hang_up(error)):
+        wrong, hint = "the agent refuses our certificate", "--agent-cert must be signed by the agent's client_ca"
+    elif isinstance(error, socket.gaierror):
+        wrong, hint = f"the agent's host has no address: {error.strerror}", "check the name"
+    elif isinstance(error, TimeoutError):
+        wrong, hint = (
+            f"the agent did not answer within {timeout_s:g} s",
+            "check the network, and the agent's log on the server",
+        )
+    elif _is_hang_up(error):
+        wrong, hint = "the agent hung up before it had answered", "see its log: journalctl -u bayop-agent"
+    else:
+        wrong, hint = f"the agent can't be reached: {str(error) or type(error).__name__}", start
+    return UnreachableError(wrong=wrong, place=place, hint=hint)
+
+
+def _is_hang_up(error: Exception) -> bool:
+    """Whether the other side closed the connection; http.client's RemoteDisconnected is a ConnectionResetError."""
+    return isinstance(error, ConnectionResetError | BrokenPipeError)
+
+
+def _no_agent(address: Address, text: bytes) -> UnreachableError:
+    begin = text[:60].decode("utf-8", "replace")
+    return UnreachableError(wrong=f"what answers is no bayop-agent: {begin!r}", value=begin, place=str(address))
+
+
+def _refusal(address: Address, answer: object, text: bytes) -> BayopError:
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(error, dict) or error.get("kind") not in _ERRORS or not (error.keys() >= _PARTS):
+        return _no_agent(address, text)
+    return _ERRORS[error["kind"]](**{part: error[part] for part in _PARTS})

@@ -1,0 +1,144 @@
+"""From what a machine has and its agent allows to the space of a search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Final
+
+from bayop.errors import BayopError, InputError, UnsupportedError, guess
+from bayop.live.agent.messages import Domain, MachineKnob, MachineKnobs
+from bayop.space import RX_USECS, Choices, Knob, Range, Space, Steps, check_ranges
+
+TIMEOUT: Final = "napi.gro_flush_timeout_us"
+"""How long a packet waits for the next poll."""
+
+DEFERRAL: Final = "napi.defer_hard_irqs"
+"""How many empty polls pass before the interrupt is switched on again."""
+
+MOST_VALUES: Final = 10_000
+"""The most values of one knob that a search looks through."""
+
+_ALLOW_HINT: Final = 'add [allow."{id}"] to /etc/bayop/agent.toml on the server and restart bayop-agent'
+
+
+def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapping[str, Range] | None = None) -> Space:
+    """The knobs that a search of this machine is about, each of which can also be left alone.
+
+    Args:
+        machine: What the agent says of it.
+        only: Ids of the knobs to search; none for all that BayOp may write.
+        ranges: For some of them, the numbers to choose from.
+
+    Raises:
+        InputError: a knob is unknown, a range does not fit, or a knob has too many values to search.
+        UnsupportedError: the machine does not have a knob, or its agent does not allow it.
+    """
+    ranges = ranges or {}
+    by_id = {knob.id: knob for knob in machine.knobs}
+    if len(set(only)) != len(only):
+        raise InputError("a search must have each knob once", value=", ".join(only), place="--only")
+    if only:
+        chosen = [_knob(_find(knob_id, by_id, machine)) for knob_id in only]
+    else:
+        writable = [_knob(knob) for knob in machine.knobs if is_writable(knob)]
+        chosen = [knob if knob.id in ranges else _coarse(knob) for knob in writable]
+        if not chosen:
+            raise UnsupportedError(
+                wrong="the agent allows none of this machine's knobs",
+                hint=_ALLOW_HINT.format(id=RX_USECS) + "; bayop knobs --agent ADDRESS shows what the machine has",
+            )
+    check_ranges(ranges, [knob.id for knob in chosen])
+    return Space(tuple(_searchable(knob, ranges.get(knob.id)) for knob in chosen))
+
+
+def doubts(machine: MachineKnobs, space: Space) -> list[str]:
+    """Knobs that have no effect while another one stays as it is, for people."""
+    if TIMEOUT not in space.ids or DEFERRAL in space.ids:
+        return []
+    deferral = next((knob for knob in machine.knobs if knob.id == DEFERRAL), None)
+    if deferral is not None and any(place.effective for place in deferral.places):
+        return []
+    return [f"{TIMEOUT} defers no interrupt while {DEFERRAL} is 0: allow and search both"]
+
+
+def _find(knob_id: str, by_id: Mapping[str, MachineKnob], machine: MachineKnobs) -> MachineKnob:
+    knob = by_id.get(knob_id)
+    if knob is None and knob_id in machine.missing:
+        raise UnsupportedError(
+            wrong=f"the machine has no {knob_id}", value=knob_id, hint=f"missing: {machine.missing[knob_id]}"
+        )
+    if knob is None:
+        hint = guess(knob_id, [*by_id, *machine.missing]) or "bayop knobs lists all"
+        raise InputError(wrong=f"there is no knob {knob_id!r}", value=knob_id, hint=hint)
+    if not is_writable(knob):
+        raise UnsupportedError(
+            wrong=f"{knob_id} is not on the agent's allow-list", value=knob_id, hint=_ALLOW_HINT.format(id=knob_id)
+        )
+    return knob
+
+
+def is_writable(knob: MachineKnob) -> bool:
+    """Whether the agent's allow-list has the knob, in any of its places."""
+    return any(place.allowed is not None for place in knob.places)
+
+
+def _knob(machine_knob: MachineKnob) -> Knob:
+    """One knob for all its places: a search sets them alike, so it has the values that every place takes."""
+    domains = [place.allowed for place in machine_knob.places if place.allowed is not None]
+    try:
+        return Knob(machine_knob.id, reduce(_common, domains), auto=True, safest=machine_knob.safest)
+    except BayopError as error:
+        raise UnsupportedError(
+            "the places of a knob must have values in common",
+            wrong=f"no value fits {', '.join(place.at for place in machine_knob.places)}",
+            value=[place.at for place in machine_knob.places],
+            place=machine_knob.id,
+            hint=f'name fewer places in [allow."{machine_knob.id}"]',
+        ) from error
+
+
+def _common(first: Domain, second: Domain) -> Domain:
+    """The values that both have. Two grids have a grid in common only where the finer one contains the coarser."""
+    if isinstance(first, Steps) and isinstance(second, Steps):
+        coarse, fine = (first, second) if first.step >= second.step else (second, first)
+        low = next((v for v in (coarse.low, fine.low) if coarse.holds(v) and fine.holds(v)), None)
+        if low is None:
+            raise InputError(wrong=f"the ranges {first} and {second} do not overlap", value=(first, second))
+        reserved = tuple(sorted({*coarse.reserved, *fine.reserved}))
+        return Steps(low, min(coarse.high, fine.high), coarse.step, reserved)
+    listed, other = (first, second) if isinstance(first, Choices) else (second, first)
+    if not isinstance(listed, Choices):
+        raise TypeError("one of the two is a list: both being steps was answered above")
+    return Choices(tuple(v for v in listed.options if _has(other, v)))
+
+
+def _has(domain: Domain, value: float | str) -> bool:
+    if isinstance(domain, Choices):
+        return value in domain.options
+    return not isinstance(value, str) and domain.holds(value)
+
+
+def _coarse(knob: Knob) -> Knob:
+    """The knob in no more steps than a search looks through: it is searched because it is allowed, as far as it can."""
+    domain = knob.domain
+    if not isinstance(domain, Steps):
+        return knob
+    steps = math.ceil((domain.high - domain.low) / domain.step / (MOST_VALUES - 1))
+    return replace(knob, domain=replace(domain, step=domain.step * steps)) if steps > 1 else knob
+
+
+def _searchable(knob: Knob, chosen: Range | None) -> Knob:
+    if chosen is not None:
+        knob = knob.within(chosen)
+    domain = knob.domain
+    if isinstance(domain, Steps) and (domain.high - domain.low) / domain.step >= MOST_VALUES:
+        raise InputError(
+            f"a search must look through at most {MOST_VALUES} values of a knob",
+            value=knob.describe(),
+            place=knob.id,
+            hint=f"choose some, as in --range '{knob.id}=LOW:HIGH:STEP'",
+        )
+    return knob

@@ -1,0 +1,93 @@
+"""From two samples of an agent's sensors to the quantities of the window between them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from bayop.errors import UnsupportedError
+from bayop.live.agent.messages import Reading
+
+MACHINE: Final = "machine"
+"""Where the meter is read that every power here comes from; the agent chooses it (`[power]` in its configuration)."""
+
+
+def meter_of(readings: Sequence[Reading]) -> Reading:
+    """The energy of the whole machine.
+
+    Raises:
+        UnsupportedError: nothing measures it; the sensor's own error says why.
+    """
+    for reading in readings:
+        if (reading.name, reading.at) == ("energy_j", MACHINE):
+            if reading.value is None:
+                raise UnsupportedError(
+                    wrong="the machine's energy can't be measured",
+                    place=reading.source or None,
+                    hint=f"{reading.error}; bayop doctor --agent ADDRESS says what to do",
+                )
+            return reading
+    raise UnsupportedError(wrong="the agent reads no energy meter", hint="install the bayop-agent of this version")
+
+
+def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> dict[str, float]:
+    """What the sensors showed between two samples.
+
+    `power_w`, `energy_j` and `duration_s` always; `utilization` (0-1, of all CPUs), `interrupts_per_s` (of all NIC
+    queues), `net_rx_per_s` (softirqs that poll NAPI instances, on all CPUs) and the residency of each idle state
+    (`residency_c1`, share of all CPUs' time, 0-1) where every counter that they need was read twice and did not start
+    anew in between: the kernel keeps some in 32 bits.
+
+    Raises:
+        UnsupportedError: the energy meter failed.
+    """
+    first, last = meter_of(before), meter_of(after)
+    duration_s = last.time_s - first.time_s
+    grown = _growth(before, after)
+    energy_j = grown.get("energy_j", {}).get(MACHINE)
+    if energy_j is None or duration_s <= 0:
+        raise UnsupportedError(
+            wrong=f"the energy meter did not count on through the window: {first.value} J, then {last.value} J",
+            value=f"{first.value} J, then {last.value} J",
+            place=last.source,
+            hint="the agent was started anew, or its meter chosen anew: search again",
+        )
+    quantities = {"power_w": energy_j / duration_s, "energy_j": energy_j, "duration_s": duration_s}
+    busy_s, idle_s = (sum(grown.get(name, {}).values()) for name in ("cpu_busy_s", "cpu_idle_s"))
+    if busy_s + idle_s > 0:
+        quantities["utilization"] = busy_s / (busy_s + idle_s)
+    if "interrupts" in grown:
+        quantities["interrupts_per_s"] = sum(grown["interrupts"].values()) / duration_s
+    net_rx = [n for at, n in grown.get("softirqs", {}).items() if at.startswith("NET_RX/")]
+    if net_rx:
+        quantities["net_rx_per_s"] = sum(net_rx) / duration_s
+    return quantities | _residencies(grown.get("idle_time_s", {}), duration_s)
+
+
+def _growth(before: Sequence[Reading], after: Sequence[Reading]) -> dict[str, dict[str, float]]:
+    """How far counters have grown, by name and place.
+
+    A name is left out as a whole when one of its counters failed, appeared or went back: a sum without it would lie.
+    The machine's energy stands for itself, whatever other zones do.
+    """
+    old = {(r.name, r.at): r.value for r in before}
+    grown: dict[str, dict[str, float]] = defaultdict(dict)
+    broken: set[str] = set()
+    for reading in after:
+        then = old.get((reading.name, reading.at))
+        if reading.kind == "gauge" or (reading.name == "energy_j" and reading.at != MACHINE):
+            continue
+        if reading.value is None or then is None or reading.value < then:
+            broken.add(reading.name)
+        else:
+            grown[reading.name][reading.at] = reading.value - then
+    return {name: places for name, places in grown.items() if name not in broken}
+
+
+def _residencies(idle_time_s: Mapping[str, float], duration_s: float) -> dict[str, float]:
+    """The share of all CPUs' time in each idle state, from cpuidle's `time` by `cpu0/C1`."""
+    states: dict[str, list[float]] = defaultdict(list)
+    for at, time_s in idle_time_s.items():
+        states[at.rsplit("/", 1)[-1]].append(time_s)
+    return {f"residency_{state.lower()}": sum(times) / (len(times) * duration_s) for state, times in states.items()}

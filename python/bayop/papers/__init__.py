@@ -1,0 +1,1 @@
+"""What the papers say, held against their data and the twin."""

@@ -1,0 +1,69 @@
+"""Claims about Yawn, the idle governor that learns ([Y]), against its published 90-minute trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bayop.papers.claims.claim import Claim, Finding, Verdict
+from bayop.papers.claims.judge import judge_saving
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bayop.papers.claims.evidence import Evidence
+
+_SHOW: Final = "bayop study show ../shared/data/yawn_trace_by_minute.csv"
+
+
+def _savings(evidence: Evidence, quantity: str) -> pl.Series:
+    """Reductions of a quantity by Yawn against menu, one for each rate that both served."""
+    import polars as pl
+
+    rates = evidence.table("yawn_by_rate.csv")
+    menu, yawn = (rates.filter(pl.col("governor") == g).select("qps_offered", quantity) for g in ("menu", "yawn"))
+    both = menu.join(yawn, on="qps_offered", suffix="_yawn")
+    return 1.0 - both[f"{quantity}_yawn"] / both[quantity]
+
+
+def _tail(evidence: Evidence) -> Finding:
+    saved = _savings(evidence, "p99_us")
+    data = {"greatest_share": float(max(saved)), "mean_share": float(sum(saved) / len(saved))}
+    return Finding(
+        judge_saving(0.4, data["greatest_share"]),
+        "Reduction at each of the trace's rates; the greatest is at the lowest rate, and it shrinks as the load grows.",
+        data,
+    )
+
+
+def _power(evidence: Evidence) -> Finding:
+    saved = _savings(evidence, "power_w")
+    data = {"least_share": float(min(saved)), "greatest_share": float(max(saved))}
+    return Finding(
+        Verdict.REPRODUCED if data["least_share"] > 0 else Verdict.PARTLY,
+        "Reduction at each of the trace's rates: every one is positive.",
+        data,
+    )
+
+
+CLAIMS: Final = (
+    Claim(
+        id="yawn-p99",
+        paper="Y",
+        place="evaluation",
+        statement="memcached's p99 under Yawn against Linux's menu governor",
+        printed="up to 40 % less",
+        command=_SHOW,
+        figure=None,
+        examine=_tail,
+    ),
+    Claim(
+        id="yawn-power",
+        paper="Y",
+        place="evaluation",
+        statement="power under Yawn against Linux's menu governor",
+        printed="below menu",
+        command=_SHOW,
+        figure=None,
+        examine=_power,
+    ),
+)

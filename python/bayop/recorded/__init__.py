@@ -1,0 +1,1 @@
+"""A study as a target: recorded trials answer for the machine."""

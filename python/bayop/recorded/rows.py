@@ -1,0 +1,84 @@
+"""Studies for those who take trials one by one: the study target, and the validation of the twin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from bayop.errors import InputError
+from bayop.recorded.table import Row
+from bayop.recorded.target import StudyTarget
+from bayop.slo import quantile_of
+from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.study.schema import ASKED
+from bayop.study.store import open_study, trusted
+
+_QUANTITIES: Final = ("power_w", "qps", "utilization", "duration_s", "interrupts_per_s")
+_KNOBS: Final = {"rx_usecs": ASKED + RX_USECS, "freq_mhz": ASKED + FREQ_MHZ}
+
+
+def study_target(path: Path, *, os: str, qps: float, seed: int) -> StudyTarget:
+    """The target that answers from one (os, load) cell of a study in a file.
+
+    Raises:
+        InputError: the file is no study, or does not hold this os and load.
+    """
+    return StudyTarget(read_rows(path), source=str(path), os=os, qps=qps, seed=seed)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The trusted open-loop trials of a study in which nothing but ITR-delay and frequency was set.
+
+    Raises:
+        InputError: the file is no study, has no such trial, or is about several services or machines.
+    """
+    return open_loop_rows(trusted(open_study(path)), path)
+
+
+def open_loop_rows(frame: pl.DataFrame, path: Path) -> list[Row]:
+    """The same of a study that has been read from `path`.
+
+    Raises:
+        InputError: it has no such trial, or is about several services or machines.
+    """
+    quantities = [n for n in frame.columns if n in _QUANTITIES or quantile_of(n) is not None]
+    for name in ("power_w", "qps_offered"):
+        if name not in frame.columns:
+            raise InputError(f"a study of an open loop must have {name}", wrong=f"{name} is missing", place=str(path))
+    others = [n for n in frame.columns if n.startswith(ASKED) and n not in _KNOBS.values()]
+    untouched = pl.all_horizontal(pl.col(others).is_null()) if others else pl.lit(value=True)
+    rows = frame.filter(untouched & pl.col("power_w").is_not_null() & pl.col("qps_offered").is_not_null())
+    if rows.is_empty():
+        hint = "that nothing but ITR-delay and frequency was set in, of an open loop, with its power"
+        raise InputError(
+            "a study must have at least one trusted trial",
+            wrong="no trial of the study is trusted",
+            place=str(path),
+            hint=hint,
+        )
+    _check_one_service(rows, path)
+    return [_row(told, quantities) for told in rows.iter_rows(named=True)]
+
+
+def _check_one_service(rows: pl.DataFrame, path: Path) -> None:
+    for name in ("app", "machine"):
+        told = rows[name].drop_nulls().unique().sort().to_list() if name in rows.columns else []
+        if len(told) > 1:
+            raise InputError(
+                "trials that stand for one server must be of one service on one machine",
+                value=", ".join(told),
+                place=f"{path}, column {name}",
+                hint="put each into a study of its own",
+            )
+
+
+def _row(told: dict[str, object], quantities: list[str]) -> Row:
+    def number(name: str) -> float | None:
+        value = told.get(name)
+        return float(value) if isinstance(value, int | float) else None
+
+    measured = {name: value for name in quantities if (value := number(name)) is not None and value > 0.0}
+    knobs = {field: number(column) for field, column in _KNOBS.items()}
+    return Row(str(told.get("os") or "unknown"), number("qps_offered") or 0.0, quantities=measured, **knobs)

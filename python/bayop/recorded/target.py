@@ -1,0 +1,149 @@
+"""A study that answers for the machine it was recorded on."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from pathlib import PurePath
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from bayop.errors import InputError
+from bayop.measurement import Measurement
+from bayop.recorded.surface import Surface
+from bayop.recorded.table import Row
+from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space, Steps, nic_and_cpu_space
+
+# The lattice of the 82599 (ITR register, 2.048 us ticks) and of P-states (100 MHz).
+RX_USECS_STEP: Final = 2.0
+FREQ_MHZ_STEP: Final = 100.0
+
+# Relative sd of a 20 s window, from the repeats in the published study.
+NOISE: Final = MappingProxyType(
+    {"power_w": 0.003, "energy_j": 0.003, "utilization": 0.005, "interrupts_per_s": 0.005, "qps": 0.001}
+)
+LATENCY_NOISE: Final = 0.02
+_WINDOW_S: Final = 20.0
+
+
+class StudyTarget:
+    """One (os, load) cell of a study: its static trials, interpolated, with seeded measurement noise.
+
+    Args:
+        rows: The trials (`bayop.recorded.rows` reads them from a file).
+        source: The file that they come from, for messages.
+        os: Value of the study's `os` column.
+        qps: Offered load; one of the study's.
+        seed: Seed of the measurement noise; the same seed gives the same sequence of measurements.
+
+    Raises:
+        InputError: the study does not hold this os and load, or no grid of settings.
+    """
+
+    name = "study"
+
+    def __init__(self, rows: Sequence[Row], *, source: str, os: str, qps: float, seed: int) -> None:
+        chosen = _select(rows, source, os, qps)
+        static = [(r.rx_usecs, r.freq_mhz, r.quantities) for r in chosen]
+        try:
+            self._surface = Surface(((x, y), seen) for x, y, seen in static if x is not None and y is not None)
+        except InputError as error:
+            raise error.at(f"{source}, {os}, {qps:g} qps") from error
+        self._defaults = [r.quantities for r in chosen if r.is_default]
+        self._rng = np.random.default_rng(seed)
+        self._setting: Setting | None = None
+        self._qps = qps
+        self.description = f"{os}, {qps:g} qps of {PurePath(source).name}"
+        low, high = self._surface.xs[0], self._surface.xs[-1]
+        self._space = nic_and_cpu_space(
+            Steps(math.ceil(low / RX_USECS_STEP) * RX_USECS_STEP, high, RX_USECS_STEP),
+            Steps(self._surface.ys[0], self._surface.ys[-1], FREQ_MHZ_STEP),
+            auto=False,
+        )
+
+    @property
+    def space(self) -> Space:
+        """The hull of the measured grid in hardware steps."""
+        return self._space
+
+    @property
+    def quantities(self) -> frozenset[str]:
+        """What every trial of the study measured."""
+        return frozenset(self._surface.names) | {"energy_j", "duration_s"}
+
+    @property
+    def qps(self) -> float:
+        """Offered load, in requests/s."""
+        return self._qps
+
+    def apply(self, setting: Setting) -> Setting:
+        """Selects the setting that the next measurement answers for."""
+        self._setting = self._space.check(setting)
+        return self._setting
+
+    def measure(self) -> Measurement:
+        """The interpolated means at the applied setting, times log-normal noise."""
+        if self._setting is None:
+            baseline = self.baseline()
+            if baseline is None:
+                raise InputError(wrong="the study has no default rows", hint="apply a setting first")
+            return baseline
+        means = self.truth(self._setting)
+        means.setdefault("duration_s", _WINDOW_S)
+        return self._noisy(means)
+
+    def truth(self, setting: Setting) -> dict[str, float]:
+        """The interpolated means at a setting, without noise: what a search is judged by and never sees.
+
+        Raises:
+            InputError: the setting lies outside the study's grid.
+        """
+        return self._surface.at(float(setting[RX_USECS]), float(setting[FREQ_MHZ]))
+
+    def baseline(self) -> Measurement | None:
+        """The mean of the study's default rows at this load, or None when it has none (EbbRT)."""
+        if not self._defaults:
+            return None
+        names = set.intersection(*(set(q) for q in self._defaults))
+        means = {name: statistics.fmean(q[name] for q in self._defaults) for name in names}
+        means.setdefault("duration_s", _WINDOW_S)
+        return Measurement(means | {"energy_j": means["power_w"] * means["duration_s"]})
+
+    def restore(self) -> None:
+        """Back to the default policy."""
+        self._setting = None
+
+    def _noisy(self, means: dict[str, float]) -> Measurement:
+        noise = {
+            name: sd
+            for name in sorted(means)
+            if (sd := NOISE.get(name, LATENCY_NOISE if name.endswith("_us") else 0.0)) > 0
+        }
+        factors = np.exp(self._rng.standard_normal(len(noise)) * np.array(list(noise.values())))
+        noisy = means | {name: means[name] * float(f) for name, f in zip(noise, factors, strict=True)}
+        if "utilization" in noisy:
+            noisy["utilization"] = min(noisy["utilization"], 1.0)
+        noisy["energy_j"] = noisy["power_w"] * noisy["duration_s"]
+        return Measurement(noisy, relative_sd=noise | {"energy_j": NOISE["energy_j"]})
+
+
+def _select(rows: Sequence[Row], source: str, os: str, qps: float) -> list[Row]:
+    systems = sorted({r.os for r in rows})
+    if os not in systems:
+        raise InputError(
+            wrong=f"the study has no trials of {os}", value=os, place=source, hint=f"it has {', '.join(systems)}"
+        )
+    loads = sorted({r.qps for r in rows if r.os == os})
+    chosen = [r for r in rows if r.os == os and r.qps == qps]
+    if not chosen:
+        listed = ", ".join(f"{q:g}" for q in loads)
+        raise InputError(
+            wrong=f"the study has no trials at {qps:g} qps",
+            value=f"{qps:g} qps",
+            place=source,
+            hint=f"its loads are {listed} qps",
+        )
+    return chosen

@@ -1,0 +1,1 @@
+"""The layouts in which the papers' authors, and others, published their tables of trials."""

@@ -1,0 +1,121 @@
+"""Studies on disk: Parquet for size, CSV for people and spreadsheets, both with the same columns."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Final, cast
+
+import polars as pl
+
+from bayop.errors import InputError, unwritable
+from bayop.study.cells import read_cells
+from bayop.study.check import at_lines, at_rows, check_study, columns_of
+from bayop.study.parquet import MAGIC, read_parquet, write_parquet
+from bayop.study.published.known import import_published, layout_of
+from bayop.study.schema import in_order
+from bayop.study.text import CsvText, read_bytes
+
+_OWN_MARKS: Final = ("study", "trial", "target")
+
+
+def open_study(path: Path, *, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """A study from a file: this schema in Parquet, CSV or CSV.gz, or one of the published layouts.
+
+    Args:
+        path: The file; what it holds is told from its content.
+        columns: Read and check only these, those that the file has: of ten million trials it saves time and memory.
+
+    Raises:
+        InputError: with the file, and where there are any, line and column, for whatever breaks a rule of the schema.
+    """
+    # A pipe can be read only once, and what comes through one is text.
+    if path.is_file() and read_bytes(path, len(MAGIC)) == MAGIC:
+        return _open_parquet(path, columns)
+    text = CsvText(path)
+    layout = None if any(mark in text.header for mark in _OWN_MARKS) else layout_of(text.header)
+    frame = _open_csv(text) if layout is None else import_published(text, layout)
+    return frame if columns is None else frame.select(name for name in frame.columns if name in columns)
+
+
+def write_study(frame: pl.DataFrame, path: Path) -> None:
+    """Checks a study and writes it: all of it, or nothing.
+
+    Args:
+        frame: The trials.
+        path: Where to; the format is that of its suffix: .parquet, .csv or .csv.gz.
+
+    Raises:
+        InputError: the table is no study, the suffix is another, or the file can't be written.
+    """
+    write = writer_of(path)
+    checked = check_study(frame, at_rows(path))
+    _write_atomically(path, lambda file: write(checked.select(in_order(checked.columns)), file))
+
+
+def trusted(frame: pl.DataFrame) -> pl.DataFrame:
+    """The trials that count: neither marked as suspect nor cut short."""
+    doubts = [name for name in ("suspect", "cut_short") if name in frame.columns]
+    return frame.filter(pl.all_horizontal(pl.col(doubts).is_null())) if doubts else frame
+
+
+def writer_of(path: Path) -> Callable[[pl.DataFrame, IO[bytes]], None]:
+    """What writes a file of that name.
+
+    Raises:
+        InputError: the suffix is none of a study's.
+    """
+    for suffix, write in ((".parquet", write_parquet), (".csv", _write_csv), (".csv.gz", _write_csv_gz)):
+        if path.name.endswith(suffix):
+            return write
+    raise InputError("a study must be written as .parquet, .csv or .csv.gz", value=str(path))
+
+
+def sync_folder(folder: Path) -> None:
+    """Has the folder's own entries on disk: the names of files that were made or replaced."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _open_csv(text: CsvText) -> pl.DataFrame:
+    columns = columns_of(text.header, at_lines(text.path, ()))
+    frame, lines = read_cells(text, columns)
+    return check_study(frame, at_lines(text.path, lines))
+
+
+def _open_parquet(path: Path, wanted: Sequence[str] | None) -> pl.DataFrame:
+    where = at_rows(path)
+    names, frame = read_parquet(path, wanted)
+    columns_of(names, where)
+    return check_study(frame, where, whole=wanted is None)
+
+
+def _write_csv(frame: pl.DataFrame, file: IO[bytes]) -> None:
+    frame.write_csv(file, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+
+
+def _write_csv_gz(frame: pl.DataFrame, file: IO[bytes]) -> None:
+    # No name and no time inside: the same study gives the same bytes.
+    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+        _write_csv(frame, cast("IO[bytes]", packed))
+
+
+def _write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Writes beside the file, then puts it in its place: readers see the old one or the new one, also after a crash."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with beside.open("w+b") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+        sync_folder(path.parent)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise unwritable(path, error) from error
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,38 @@
+"""The digital twin as a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bayop.measurement import Measurement
+from bayop.space import Space, default_setting
+from bayop.target.machine import Question
+from bayop.twin.target import QUANTITIES, load_profile, profile_space, simulate, simulation_run
+
+
+class TwinMachine:
+    """A twin's profile, asked about loads and settings.
+
+    Args:
+        profile: Name of a built-in profile, or a profile file.
+    """
+
+    def __init__(self, profile: str) -> None:
+        self._profile = load_profile(profile)
+        self.description = f"the twin of {self._profile.name}"
+        self.space: Space = profile_space(self._profile)
+        self.quantities = QUANTITIES
+
+    def answer(self, questions: Sequence[Question], *, requests: int, threads: int) -> list[Measurement]:
+        """Simulates a window for every question."""
+        runs = [
+            simulation_run(
+                self._profile,
+                default_setting(self.space) if question.setting is None else question.setting,
+                load=question.qps,
+                requests=requests,
+                seed=question.seed,
+            )
+            for question in questions
+        ]
+        return simulate(self._profile, runs, threads=threads)

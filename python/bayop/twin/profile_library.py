@@ -1,0 +1,166 @@
+"""Where the text of a profile comes from: built-in profiles, files, and both put together from parts.
+
+A profile file is complete, or it names another one, `base = "linux-memcached"`, and says only what differs. Any
+profile can be put on another machine: `linux-xapian@xeon-silver-4314` takes the hardware from a machine file, built-in
+or not, which has a complete `[machine]` and may change keys of `[os]` that come with the hardware, such as what the
+network card's driver does by default.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, Final
+
+from bayop.errors import InputError, unreadable
+
+BASE: Final = "base"
+"""The key by which a profile file names the one that it starts from."""
+
+_MOST_BASES: Final = 8
+"""More files than anybody would have a profile start from, one after the other: they start from each other."""
+
+
+def read_profile(name_or_file: str) -> tuple[str, str]:
+    """The complete text of a profile, and what to call it in messages.
+
+    Args:
+        name_or_file: `linux-memcached`, `mine.toml`, or either on another machine: `linux-xapian@xeon-silver-4314`,
+            `mine.toml@my-machine.toml`.
+
+    Raises:
+        InputError: there is no such profile or machine, or the files don't fit together.
+    """
+    name, at, machine = name_or_file.partition("@")
+    text, source = _complete(name)
+    if not at:
+        return text, source
+    part, machine_source = _text_of(machine, _machines(), "machine")
+    source = f"{source} on {machine_source}"
+    return _spelled(_on_machine(_parsed(text, source), _parsed(part, machine_source), machine_source)), source
+
+
+def profile_names() -> tuple[str, ...]:
+    """Names of the built-in profiles."""
+    return tuple(sorted(_profiles()))
+
+
+def machine_names() -> tuple[str, ...]:
+    """Names of the built-in machines, for `PROFILE@MACHINE`."""
+    return tuple(sorted(_machines()))
+
+
+def _profiles() -> Mapping[str, Traversable]:
+    return _toml_files(resources.files("bayop.twin.profiles"))
+
+
+def _machines() -> Mapping[str, Traversable]:
+    return _toml_files(resources.files("bayop.twin.profiles") / "machines")
+
+
+def _toml_files(folder: Traversable) -> Mapping[str, Traversable]:
+    files = (f for f in folder.iterdir() if f.name.endswith(".toml"))
+    return {f.name.removesuffix(".toml").replace("_", "-"): f for f in files}
+
+
+def _text_of(name_or_file: str, built_in: Mapping[str, Traversable], what: str) -> tuple[str, str]:
+    """The text of a built-in part or of a file, and its name."""
+    if name_or_file in built_in:
+        file = built_in[name_or_file]
+        return file.read_text(encoding="utf-8"), file.name
+    path = Path(name_or_file)
+    if path.suffix != ".toml":
+        hint = f"built-in {what}s: {', '.join(sorted(built_in))}; a file's name ends in .toml"
+        raise InputError(wrong=f"there is no {what} {name_or_file!r}", value=name_or_file, hint=hint)
+    try:
+        return path.read_text(encoding="utf-8"), str(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
+
+
+def _complete(name: str) -> tuple[str, str]:
+    """The text of a profile with what its bases say; a file without a base as it is, comments included."""
+    text, source = _text_of(name, _profiles(), "profile")
+    layers, base = [], _base_of(text, source)
+    if base is None:
+        return text, source
+    layers.append(_parsed(text, source))
+    while base is not None:
+        if len(layers) == _MOST_BASES:
+            raise InputError(
+                "a profile must start from a complete one in the end", value=base, place=f"{source}, key base"
+            )
+        text, base_source = _text_of(base, _profiles(), "profile")
+        layers.append(_parsed(text, base_source))
+        base = _base_of(text, base_source)
+    merged: dict[str, Any] = {}
+    for layer in reversed(layers):
+        merged = _merged(merged, layer)
+    del merged[BASE]
+    return _spelled(merged), f"{source} with its base"
+
+
+def _base_of(text: str, source: str) -> str | None:
+    """What a profile starts from; None for a complete one, and for text that the core will refuse anyway."""
+    try:
+        base = tomllib.loads(text).get(BASE)
+    except tomllib.TOMLDecodeError:
+        return None
+    if base is not None and not isinstance(base, str):
+        raise InputError("a profile must start from one other, by name", value=base, place=f"{source}, key base")
+    return base
+
+
+def _parsed(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(wrong=f"the file is not TOML: {error}", value=str(error), place=source) from error
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables key by key; everything else, lists too, is the upper one's."""
+    merged = dict(below)
+    for key, value in above.items():
+        both_tables = isinstance(value, dict) and isinstance(below.get(key), dict)
+        merged[key] = _merged(below[key], value) if both_tables else value
+    return merged
+
+
+def _on_machine(profile: Mapping[str, Any], part: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """The profile with the machine file's hardware and what of the system comes with it."""
+    if "machine" not in part or not part.keys() <= {"machine", "os"}:
+        raise InputError(
+            "a machine file must have [machine], maybe [os], and nothing else", value=", ".join(part), place=source
+        )
+    without = {key: value for key, value in profile.items() if key != "machine"}
+    return _merged(without, part)
+
+
+def _spelled(table: Mapping[str, Any]) -> str:
+    """TOML of a profile: words, numbers, lists of numbers, tables and lists of tables."""
+    return "\n".join(_lines(table, "")) + "\n"
+
+
+def _lines(table: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    plain = {k: v for k, v in table.items() if not isinstance(v, dict) and not _is_tables(v)}
+    yield from (f"{key} = {_spelled_value(value)}" for key, value in plain.items())
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from ("", f"[{prefix}{key}]", *_lines(value, f"{prefix}{key}."))
+        elif _is_tables(value):
+            for item in value:
+                yield from ("", f"[[{prefix}{key}]]", *_lines(item, f"{prefix}{key}."))
+
+
+def _spelled_value(value: object) -> str:
+    """What JSON says of words, numbers and lists of them, TOML says too, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)

@@ -1,0 +1,268 @@
+"""How far the twin is from measurements: every measured cell is simulated and compared.
+
+A *cell* is one setting under one load on one operating system; its repeats are reduced to their medians. Errors are
+relative to the measurement. Latencies of a server close to saturation are decided by chance (how long a queue happens
+to grow within 20 s), so their errors count cells below `SATURATED` utilization; those over all cells stand beside them.
+
+The load of a closed loop is the size of its message. It has no queue, so all its cells count; and what a window adds up
+(energy, instructions) is compared for as many round trips as were measured.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from bayop import _core
+from bayop.errors import InputError
+from bayop.recorded.rows import open_loop_rows
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS
+from bayop.study.table import open_study, trusted
+from bayop.twin.target import combine_batches, simulate, simulation_run
+
+QUANTITIES: Final = ("power_w", "p99_us", "p50_us", "utilization", "interrupts_per_s")
+"""What is compared in an open loop."""
+
+CLOSED_LOOP_QUANTITIES: Final = (
+    "roundtrip_us",
+    "energy_j",
+    "power_w",
+    "utilization",
+    "interrupts_per_s",
+    "instructions",
+)
+"""What is compared in a closed loop."""
+
+SATURATED: Final = 0.85
+"""Measured utilization from which latencies say more about chance than about the setting."""
+
+LATENCIES: Final = ("p99_us", "p50_us")
+"""The compared quantities that saturation spoils."""
+
+REPEATS: Final = 4
+"""Independent windows that stand for the repeats of a measurement."""
+
+# What a window of a closed loop adds up, round trip by round trip.
+_PER_ROUND_TRIP: Final = ("energy_j", "instructions")
+# Windows of the default policy are this many times longer: its governors wander for a second or so.
+_DEFAULT_WINDOW: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One measured setting.
+
+    Attributes:
+        load: In requests/s; of a closed loop, the size of the message in bytes.
+        rx_usecs: ITR-delay in us; None for the default policy.
+        freq_mhz: Pinned frequency in MHz; None for the default policy.
+        repeats: Trials behind the medians.
+        measured: Medians, under the names of `Measurement`.
+    """
+
+    os: str
+    load: float
+    rx_usecs: float | None
+    freq_mhz: float | None
+    repeats: int
+    measured: Mapping[str, float]
+
+    @property
+    def is_closed_loop(self) -> bool:
+        """Whether the load is one message that goes back and forth."""
+        return "roundtrip_us" in self.measured
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the operating system was left alone."""
+        return self.rx_usecs is None and self.freq_mhz is None
+
+    @property
+    def is_saturated(self) -> bool:
+        """Whether the server was too close to saturation for its latencies to be predictable."""
+        return self.measured.get("utilization", 0.0) >= SATURATED
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A cell beside its simulation."""
+
+    cell: Cell
+    simulated: Mapping[str, float]
+
+    def error(self, quantity: str) -> float | None:
+        """Relative error of the twin, positive where it is too high; None when the quantity was not measured."""
+        measured, simulated = self.cell.measured.get(quantity), self.simulated.get(quantity)
+        return None if measured is None or simulated is None else simulated / measured - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Errors at one load on one operating system.
+
+    Attributes:
+        cells: Number of static cells.
+        mape: Mean absolute relative error by quantity, over the static cells; latencies below `SATURATED` only.
+        mape_all: The same of the latencies over all static cells, of an open loop.
+        default: Signed relative errors of the default policy by quantity; empty when it was not measured.
+    """
+
+    os: str
+    load: float
+    is_closed_loop: bool
+    cells: int
+    mape: Mapping[str, float]
+    mape_all: Mapping[str, float]
+    default: Mapping[str, float]
+
+
+def read_cells(path: Path) -> list[Cell]:
+    """The cells of a study that ran without a power cap, in a fixed order.
+
+    Raises:
+        InputError: the file is no study.
+    """
+    groups: dict[tuple[str, float, float, float], list[Cell]] = defaultdict(list)
+    for trial in _trials(path):
+        groups[trial.os, trial.load, trial.rx_usecs or 0.0, trial.freq_mhz or 0.0].append(trial)
+    return [_cell(repeats) for _, repeats in sorted(groups.items())]
+
+
+def _trials(path: Path) -> list[Cell]:
+    frame = trusted(open_study(path))
+    if "roundtrip_us" not in frame.columns:
+        return [
+            Cell(row.os, row.qps, row.rx_usecs, row.freq_mhz, 1, row.quantities) for row in open_loop_rows(frame, path)
+        ]
+    names = [name for name in (*CLOSED_LOOP_QUANTITIES, "roundtrips") if name in frame.columns]
+    return [
+        Cell(
+            os=row["os"],
+            load=float(row["message_bytes"]),
+            rx_usecs=row[f"asked.{RX_USECS}"],
+            freq_mhz=row[f"asked.{FREQ_MHZ}"],
+            repeats=1,
+            measured={name: float(row[name]) for name in names if row[name] is not None},
+        )
+        for row in frame.iter_rows(named=True)
+    ]
+
+
+def _cell(repeats: Sequence[Cell]) -> Cell:
+    values: dict[str, list[float]] = defaultdict(list)
+    for trial in repeats:
+        for name, value in trial.measured.items():
+            values[name].append(value)
+    medians = {name: statistics.median(seen) for name, seen in values.items()}
+    return replace(repeats[0], repeats=len(repeats), measured=medians)
+
+
+def select_loads(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
+    """The cells at some of the loads; all when `loads` is empty.
+
+    Raises:
+        InputError: nothing was measured at one of the loads.
+    """
+    known = sorted({cell.load for cell in cells})
+    for load in loads:
+        if load not in known:
+            hint = f"loads in the data: {', '.join(f'{one:g}' for one in known)}"
+            raise InputError("a load must be one that was measured", value=f"{load:g}", hint=hint)
+    return [cell for cell in cells if not loads or cell.load in loads]
+
+
+def compare(
+    profile: _core.Profile,
+    cells: Sequence[Cell],
+    *,
+    requests: int,
+    seed: int,
+    threads: int,
+    on_done: Callable[[int], None] = lambda _: None,
+) -> list[Comparison]:
+    """Simulates every cell; all see the same arrivals, so that differences between cells are not noise.
+
+    Args:
+        profile: The server.
+        cells: What to simulate.
+        requests: Simulated requests in each cell (four times as many for the default policy), over all windows.
+        seed: Seed of all randomness.
+        threads: Threads to use; the result does not depend on it.
+        on_done: Told after each batch how many cells it had.
+    """
+    compared: list[Comparison] = []
+    batch = 8 * threads
+    for start in range(0, len(cells), batch):
+        some = cells[start : start + batch]
+        simulated = simulate_cells(profile, some, requests=requests, seed=seed, threads=threads)
+        compared += [Comparison(c, s) for c, s in zip(some, simulated, strict=True)]
+        on_done(len(some))
+    return compared
+
+
+def simulate_cells(
+    profile: _core.Profile, cells: Sequence[Cell], *, requests: int, seed: int, threads: int
+) -> list[Mapping[str, float]]:
+    """What the twin measures in every cell: the means of `REPEATS` independent windows.
+
+    Some of a run's randomness lasts as long as the run, such as how far apart the interrupts of different cores are;
+    a longer window does not average it out. Repeats do, in the measurements as here.
+    """
+    seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(REPEATS, np.uint64)]
+    runs = [_run(profile, cell, requests=requests, seed=s) for cell in cells for s in seeds]
+    windows = simulate(profile, runs, threads=threads)
+    repeats = [windows[start : start + REPEATS] for start in range(0, len(windows), REPEATS)]
+    return [_as_measured(cell, combine_batches(some).quantities) for cell, some in zip(cells, repeats, strict=True)]
+
+
+def _as_measured(cell: Cell, simulated: Mapping[str, float]) -> Mapping[str, float]:
+    if "roundtrips" not in cell.measured:
+        return simulated
+    share = cell.measured["roundtrips"] / simulated["roundtrips"]
+    return {**simulated, **{name: share * simulated[name] for name in (*_PER_ROUND_TRIP, "roundtrips")}}
+
+
+def _run(profile: _core.Profile, cell: Cell, *, requests: int, seed: int) -> _core.Run:
+    rx_usecs = AUTO if cell.rx_usecs is None else cell.rx_usecs
+    freq_mhz = AUTO if cell.freq_mhz is None else cell.freq_mhz
+    length = max(requests * (_DEFAULT_WINDOW if cell.is_default else 1) // REPEATS, 1)
+    setting = {RX_USECS: rx_usecs, FREQ_MHZ: freq_mhz}
+    return simulation_run(profile, setting, load=cell.load, requests=length, seed=seed)
+
+
+def errors_by_load(comparisons: Iterable[Comparison]) -> list[Errors]:
+    """Errors of every operating system and load, in that order."""
+    groups: dict[tuple[str, float], list[Comparison]] = defaultdict(list)
+    for comparison in comparisons:
+        groups[comparison.cell.os, comparison.cell.load].append(comparison)
+    return [_errors(os, load, group) for (os, load), group in sorted(groups.items())]
+
+
+def _errors(os: str, load: float, group: Sequence[Comparison]) -> Errors:
+    closed = group[0].cell.is_closed_loop
+    names = CLOSED_LOOP_QUANTITIES if closed else QUANTITIES
+    latencies = () if closed else LATENCIES
+    static = [c for c in group if not c.cell.is_default]
+    default = next((c for c in group if c.cell.is_default), None)
+    unsaturated = [c for c in static if not c.cell.is_saturated]
+    counted = {name: unsaturated if name in latencies else static for name in names}
+    return Errors(
+        os=os,
+        load=load,
+        is_closed_loop=closed,
+        cells=len(static),
+        mape={name: e for name, some in counted.items() if (e := _mape(some, name)) is not None},
+        mape_all={name: e for name in latencies if (e := _mape(static, name)) is not None},
+        default={n: e for n in names if default is not None and (e := default.error(n)) is not None},
+    )
+
+
+def _mape(comparisons: Sequence[Comparison], quantity: str) -> float | None:
+    errors = [abs(e) for c in comparisons if (e := c.error(quantity)) is not None]
+    return statistics.fmean(errors) if errors else None

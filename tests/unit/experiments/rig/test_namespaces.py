@@ -1,0 +1,75 @@
+"""The real thing, for a moment; `tests/end_to_end/test_live.py` has searches on it, and what kills it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from bayop.errors import UnsupportedError
+from bayop.experiments.rig.namespaces import LONGEST_US, MOST_POLLS, Rig
+from bayop.experiments.rig.veth import SERVER_ADDRESS
+from bayop.live.file import LiveFile
+from bayop.live.space import DEFERRAL, TIMEOUT
+from bayop.space import Range
+from bayop.testing.needs import need
+
+pytestmark = pytest.mark.alone
+
+
+@pytest.fixture(autouse=True)
+def _possible() -> None:
+    need("namespaces", "memcached")
+
+
+def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
+    with Rig(agent_binary, qps=3000.0, window_s=0.5) as rig:
+        folder = rig.file.parent
+        live = LiveFile.read(rig.file)
+        assert live.ranges == {TIMEOUT: Range(0, LONGEST_US, 10), DEFERRAL: Range(1, MOST_POLLS)}
+        assert (live.qps, live.window_s) == (3000.0, 0.5)
+        assert live.load is not None
+        assert live.load.plan.servers == (f"{SERVER_ADDRESS}:11211",)
+        assert live.agent == str(rig.client.address)
+
+        assert rig.deferral() == (0, 0)
+        lease = rig.client.acquire("a test", 5.0)
+        rig.client.apply({TIMEOUT: 50, DEFERRAL: 2}, lease=lease)
+        assert rig.deferral() == (50_000, 2)
+        rig.client.release(lease, keep=False)
+        assert rig.deferral() == (0, 0)
+        assert "a test" in rig.log()
+
+        before_s = rig.service_cpu_s()
+        assert 0.0 < before_s <= rig.service_cpu_s() < 10.0
+        pids = [rig.memcached_pid, rig.agent_pid]
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    assert not folder.exists()
+    with pytest.raises(UnsupportedError, match="memcached ended before the experiment"):
+        rig.service_cpu_s()
+
+
+def test_an_agent_that_does_not_start_says_why_and_leaves_nothing() -> None:
+    rig = Rig(Path("/bin/false"), qps=1.0, window_s=0.5)
+    started = time.monotonic()
+    with pytest.raises(UnsupportedError, match="the agent does not start") as caught, rig:
+        pytest.fail("there is no machine")
+    assert caught.value.exit_code == 4
+    assert time.monotonic() - started < 5.0, "what has ended is not waited for"
+    assert not Path(f"/proc/{rig.memcached_pid}").exists()
+
+
+def test_an_agent_that_is_no_program_says_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match=r"cannot use .*: the agent must be a program") as caught:
+        Rig(tmp_path / "bayop-agent", qps=1.0, window_s=0.5)
+    assert caught.value.hint == "cargo build -p bayop-agent"
+
+
+def test_a_machine_without_the_programs_says_what_to_install(
+    agent_binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UnsupportedError, match="two network namespaces and a memcached") as caught:
+        Rig(agent_binary, qps=1.0, window_s=0.5)
+    assert "apt-get install" in str(caught.value.hint)

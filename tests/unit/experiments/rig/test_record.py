@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from bayop.errors import InputError
+from bayop.experiments.rig.record import LiveRecord, Point
+from bayop.measurement import Measurement
+from bayop.slo import Slo
+
+SLO = Slo.parse("p99<250us")
+SETTING = {"napi.gro_flush_timeout_us": 100, "napi.defer_hard_irqs": 2}
+
+
+def point(power_w: float, p99_us: float, cut_short: str | None = None) -> Point:
+    seen = {"power_w": power_w, "p99_us": p99_us, "qps": 1000.0, "net_rx_per_s": 2000.0}
+    return Point.of(SETTING, Measurement(seen, {"p99_us": 0.01}, cut_short), service_cpu=0.03)
+
+
+def record() -> LiveRecord:
+    return LiveRecord(
+        machine="a machine",
+        slo=str(SLO),
+        objective="power",
+        qps=1000.0,
+        seed=1,
+        estimated=True,
+        busy_before=0.1,
+        default=point(60.0, 100.0),
+        sweep=[point(50.0, 200.0), point(40.0, 300.0), point(40.0, 900.0, "p99 900 us, over 750 us")],
+        search=[point(50.0, 200.0)],
+        stopped="converged",
+        held=SETTING,
+        best=SETTING,
+        again={"search": [point(51.0, 200.0), point(53.0, 200.0)], "sweep": [point(50.0, 200.0), point(50.0, 200.0)]},
+    )
+
+
+def test_a_record_survives_json() -> None:
+    told = record()
+    assert LiveRecord.from_json(json.loads(json.dumps(told.to_json()))) == told
+    with pytest.raises(InputError, match="of this version"):
+        LiveRecord.from_json({**told.to_json(), "humidity": 1})
+
+
+def test_points_say_what_a_request_costs() -> None:
+    seen = point(50.0, 200.0)
+    assert seen.per_request("net_rx_per_s") == 2.0
+    assert seen.per_request("service_cpu") == pytest.approx(30.0)
+    assert seen.per_request("interrupts_per_s") is None
+    assert replace(seen, cut_short="harm").per_request("service_cpu") is None
+    assert [p.meets(SLO) for p in record().sweep] == [True, False, False]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import os
+import signal
+from multiprocessing import active_children
+
+import pytest
+
+from bayop import __version__
+from bayop.errors import BayopError, InputError
+from bayop.experiments.sweep.load import Load
+from bayop.experiments.sweep.makers import TwinMaker
+from bayop.experiments.sweep.plan import Cell, Trial
+from bayop.experiments.sweep.trial import Outcome
+from bayop.experiments.sweep.workers import Here, Processes
+
+MAKER = TwinMaker.of("linux-memcached", window_s=0.05)
+
+
+def trial(number: int, delay: float = 50) -> Trial:
+    return Trial(number, Cell(number, Load(qps=4e5), {"nic.rx_usecs": delay, "cpu.freq_mhz": 2000}), 1, number)
+
+
+def test_processes_measure_what_this_one_does() -> None:
+    with Here(MAKER, version=__version__) as here:
+        here.start(trial(3))
+        ((_, expected),) = here.finished()
+    seen: dict[int, Outcome] = {}
+    with Processes(MAKER, 2, version=__version__) as processes:
+        for number in (1, 2, 3):
+            processes.start(trial(number))
+        while len(seen) < 3:
+            seen |= {ended.number: outcome for ended, outcome in processes.finished()}
+    assert seen[3] == expected
+    assert not active_children()
+
+
+def test_what_a_trial_objects_to_arrives_as_it_was_said() -> None:
+    with Processes(MAKER, 1, version=__version__) as processes:
+        processes.start(trial(1, delay=3))
+        with pytest.raises(InputError) as caught:
+            processes.finished()
+    assert caught.value.rule == "nic.rx_usecs must be 2us to 1022us in steps of 2us, or auto"
+    assert caught.value.value == 3
+    assert not active_children()
+
+
+def test_a_process_that_is_killed_is_told_of() -> None:
+    slow = TwinMaker.of("linux-memcached", window_s=600.0)
+    with Processes(slow, 1, version=__version__) as processes:
+        processes.start(trial(1))
+        (worker,) = active_children()
+        os.kill(worker.pid or 0, signal.SIGKILL)
+        with pytest.raises(BayopError, match="a process of the sweep was killed") as caught:
+            processes.finished()
+    assert caught.value.hint is not None
+    assert "the same command" in caught.value.hint
+
+
+def test_an_error_does_not_wait_for_trials_that_still_run() -> None:
+    slow = TwinMaker.of("linux-memcached", window_s=600.0)
+
+    def interrupted() -> None:
+        with Processes(slow, 1, version=__version__) as processes:
+            processes.start(trial(1))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not active_children()

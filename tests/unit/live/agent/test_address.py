@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from bayop.errors import InputError
+from bayop.live.agent.address import PORT, SOCKET, HttpsAddress, UnixAddress, parse_address
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        (SOCKET, UnixAddress("/run/bayop/agent.sock")),
+        (f"agent:{SOCKET}", UnixAddress("/run/bayop/agent.sock")),
+        ("https://web1", HttpsAddress("web1", PORT)),
+        ("agent:https://web1", HttpsAddress("web1", PORT)),
+        ("https://web1.example:443/", HttpsAddress("web1.example", 443)),
+        ("https://[fe80::1]:9617", HttpsAddress("fe80::1", 9617)),
+    ],
+)
+def test_an_address_is_read_and_spelt_again(text: str, address: UnixAddress | HttpsAddress) -> None:
+    assert parse_address(text) == address
+    assert parse_address(str(address)) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "unix:", "unix:agent.sock", "web1:9617", "https://", "https://web1:port", "https://web1:99999", "ftp://web1",
+     "https://web1/v1", "https://user@web1", "https://web1?x"],
+)  # fmt: skip
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_address(text)
+    assert caught.value.hint
+
+
+def test_tcp_without_tls_is_refused_with_the_reason() -> None:
+    with pytest.raises(InputError, match="an agent must be reached over TCP with mutual TLS, as https"):
+        parse_address("http://web1:9617")

@@ -1,0 +1,102 @@
+"""Windows of a live machine, with sensors and clients that say what a test wants them to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import pytest
+
+from bayop.latency.base import Latency, Vantage, Window
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.messages import Reading
+from bayop.live.precision import Precision
+from bayop.live.senses import Senses
+from bayop.live.trial_guard import TrialGuard
+from bayop.slo import Slo
+
+GUARD = TrialGuard(Slo.parse("p99<100us"))
+
+
+class Sensors:
+    """An energy counter that goes on by a joule with every look, a second apart."""
+
+    def __init__(self) -> None:
+        self.looks = 0.0
+
+    def sensors(self) -> tuple[Reading, ...]:
+        self.looks += 1
+        return (Reading("energy_j", "machine", self.looks, "counter", "a model", True, self.looks, None),)  # noqa: FBT003
+
+
+class Clients:
+    """Clients that see one window after the other; a window that is watched shows itself while it runs."""
+
+    def __init__(self, windows: Sequence[Latency]) -> None:
+        self.windows = list(windows)
+
+    def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
+        sleep(window.duration_s)
+        return self.windows.pop(0)
+
+
+class WatchedClients(Clients):
+    def recent(self) -> Latency | None:
+        return self.windows[0] if self.windows else None
+
+
+def seen(p99_us: float, *, qps: float = 1000.0, sd: float = 0.01) -> Latency:
+    return Latency({"p99_us": p99_us, "qps": qps}, Vantage.CLIENT, {"p99_us": sd})
+
+
+def senses(clients: Clients, *, guard: TrialGuard | None = None, precision: Precision | None = None) -> Senses:
+    client = cast("AgentClient", Sensors())
+    return Senses(client, clients, window_s=0.01, guard=guard, precision=precision)
+
+
+def nap(_duration_s: float) -> None:
+    """No test has to wait."""
+
+
+def test_a_window_joins_sensors_and_clients() -> None:
+    measurement = senses(Clients([seen(80.0)])).window({}, sleep=nap)
+    assert measurement.quantities == {"power_w": 1.0, "energy_j": 1.0, "duration_s": 1.0, "p99_us": 80.0, "qps": 1000.0}
+    assert measurement.relative_sd == {"p99_us": 0.01}
+
+
+def test_a_trial_has_more_windows_while_its_latency_is_not_known_well() -> None:
+    clients = Clients([seen(80.0, sd=0.2), seen(100.0, sd=0.01), seen(1.0)])
+    trial = senses(clients, precision=Precision("p99_us", 0.3)).trial({}, qps=1000.0, sleep=nap)
+    assert (trial["p99_us"], trial["energy_j"], len(clients.windows)) == (90.0, 2.0, 1)
+
+
+def test_harm_that_is_seen_ends_the_window_and_is_a_lower_bound() -> None:
+    clients = WatchedClients([seen(301.0), seen(1.0)])
+    trial = senses(clients, guard=GUARD).trial({}, qps=1000.0, sleep=nap)
+    assert trial.censored
+    assert trial.cut_short == "p99 301 us, over 300 us"
+    assert trial.quantities == {"p99_us": 301.0, "qps": 1000.0}
+    assert len(clients.windows) == 2, "the window was not waited for"
+
+
+def test_a_load_that_leaves_its_band_ends_the_trial() -> None:
+    clients = WatchedClients([seen(50.0, qps=700.0)])
+    assert senses(clients, guard=GUARD).trial({}, qps=1000.0, sleep=nap).cut_short == "load 700 requests/s, not 1000"
+
+
+def test_of_a_source_that_can_not_be_watched_the_guard_sees_whole_windows() -> None:
+    slow, other = Clients([seen(900.0)]), Clients([seen(50.0, qps=1500.0)])
+    assert not senses(slow, guard=GUARD).trial({}, qps=1000.0, sleep=nap).censored
+    assert senses(other, guard=GUARD).trial({}, qps=1000.0, sleep=nap).cut_short == "load 1500 requests/s, not 1000"
+
+
+def test_nothing_is_guarded_without_a_guard() -> None:
+    assert not senses(WatchedClients([seen(9e6)])).trial({}, qps=1000.0, sleep=nap).censored
+
+
+def test_a_sleep_that_raises_is_passed_on() -> None:
+    def lost(_duration_s: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        senses(WatchedClients([seen(50.0)]), guard=GUARD).trial({}, qps=1000.0, sleep=lost)

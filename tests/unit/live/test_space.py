@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import pytest
+
+from bayop.errors import InputError, UnsupportedError
+from bayop.live.agent.messages import Domain, MachineKnob, MachineKnobs, Place
+from bayop.live.space import DEFERRAL, TIMEOUT, agent_space, doubts
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Range, Steps
+
+WIDE = Steps(0, 8191, 1)
+
+
+def knob(knob_id: str, *allowed: Domain | None) -> MachineKnob:
+    """A knob in as many places as there are domains; None where the allow-list has nothing."""
+    places = tuple(Place(f"place{i}", domain or WIDE, domain, 1, None) for i, domain in enumerate(allowed))
+    return MachineKnob(knob_id, "", None, None, places)
+
+
+def machine(*knobs: MachineKnob) -> MachineKnobs:
+    return MachineKnobs(knobs, {"idle.governor": "the kernel has no cpuidle (/sys/devices/system/cpu/cpuidle)"})
+
+
+LAPTOP = machine(
+    knob(RX_USECS, WIDE, None),
+    knob(FREQ_MHZ, Choices((1300, 2100, 2900))),
+    knob("power.cap_w", Steps(0, 120, 1e-6)),
+    knob("cpu.epp", None),
+)
+
+
+def test_what_may_be_written_is_searched() -> None:
+    space = agent_space(LAPTOP)
+    assert space.ids == (RX_USECS, FREQ_MHZ, "power.cap_w")
+    assert all(AUTO in k.values() for k in space.knobs)
+    assert agent_space(machine(knob(FREQ_MHZ, Steps(1, 3, 1)), knob(RX_USECS, None))).ids == (FREQ_MHZ,)
+
+
+def test_a_knob_with_very_many_values_is_searched_in_larger_steps() -> None:
+    numbers = agent_space(LAPTOP)["power.cap_w"].numbers()
+    assert 5000 < len(numbers) <= 10_000
+    assert numbers[0] == 0
+    assert 119.9 < numbers[-1] <= 120
+
+
+def test_without_any_of_them_the_allow_list_is_named() -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        agent_space(machine(knob(RX_USECS, None)))
+    assert '[allow."nic.rx_usecs"]' in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(("polls", "doubtful"), [(0, True), (None, True), (2, False)])
+def test_a_timeout_without_deferral_is_doubtful(polls: int | None, doubtful: bool) -> None:  # noqa: FBT001
+    deferral = MachineKnob(DEFERRAL, "", None, "low", (Place("eth0", WIDE, WIDE, polls, None),))
+    found = machine(knob(TIMEOUT, WIDE), deferral)
+    assert bool(doubts(found, agent_space(found, only=[TIMEOUT]))) == doubtful
+    assert doubts(found, agent_space(found)) == []
+    assert doubts(found, agent_space(found, only=[DEFERRAL])) == []
+
+
+def test_other_knobs_are_searched_when_they_are_named() -> None:
+    space = agent_space(LAPTOP, only=["power.cap_w", RX_USECS], ranges={"power.cap_w": Range(60, 120, 5)})
+    assert space.ids == ("power.cap_w", RX_USECS)
+    assert space["power.cap_w"].numbers() == tuple(range(60, 121, 5))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "common"),
+    [
+        (Steps(0, 1000, 1), Steps(10, 500, 2), Steps(10, 500, 2)),
+        (Steps(0, 1000, 2), Steps(0, 300, 2), Steps(0, 300, 2)),
+        (Steps(0, 100, 10), Choices((5, 10, 30)), Choices((10, 30))),
+        (Steps(0, 100, 1, ((1, 9),)), Steps(0, 50, 2), Steps(0, 50, 2, ((1, 9),))),
+        (Steps(0, 100, 1, ((1, 9),)), Choices((0, 5, 10)), Choices((0, 10))),
+        (Choices(("off", "on")), Choices(("on",)), Choices(("on",))),
+    ],
+)
+def test_all_places_of_a_knob_are_set_alike(first: Domain, second: Domain, common: Domain) -> None:
+    for places in ((first, second), (second, first), (first, second, None)):
+        assert agent_space(machine(knob(RX_USECS, *places)))[RX_USECS].domain == common
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Steps(0, 10, 1), Steps(20, 30, 1)),
+        (Steps(0, 10, 2), Steps(1, 11, 2)),
+        (Steps(0, 10, 2), Choices((1, 3))),
+        (Choices(("off",)), Choices(("on",))),
+    ],
+)
+def test_places_that_have_nothing_in_common_can_not_be(first: Domain, second: Domain) -> None:
+    with pytest.raises(UnsupportedError, match="must have values in common") as caught:
+        agent_space(machine(knob(RX_USECS, first, second)))
+    assert "name fewer places" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("only", "error", "said", "hint"),
+    [
+        ("nic.rx_usec", InputError, "there is no knob 'nic.rx_usec'", "did you mean nic.rx_usecs?"),
+        ("idle.governor", UnsupportedError, "the machine has no idle.governor", "no cpuidle"),
+        ("cpu.epp", UnsupportedError, "cpu.epp is not on the agent's allow-list", '[allow."cpu.epp"]'),
+        ("power.cap_w", InputError, "at most 10000 values", "--range 'power.cap_w=LOW:HIGH:STEP'"),
+    ],
+)
+def test_a_knob_that_can_not_be_searched_says_why(only: str, error: type[InputError], said: str, hint: str) -> None:
+    with pytest.raises(error) as caught:
+        agent_space(LAPTOP, only=[only])
+    assert said in caught.value.message
+    assert hint in str(caught.value.hint)
+
+
+def test_a_knob_that_is_named_twice_is_a_mistake() -> None:
+    with pytest.raises(InputError, match="each knob once"):
+        agent_space(LAPTOP, only=[RX_USECS, RX_USECS])
+
+
+def test_what_a_driver_keeps_for_itself_is_never_searched() -> None:
+    igb = machine(knob(RX_USECS, Steps(0, 10_000, 1, ((1, 1), (2, 9)))))
+    chosen = agent_space(igb, ranges={RX_USECS: Range(0, 20)})[RX_USECS]
+    assert chosen.numbers() == (0, *range(10, 21))
+    assert chosen.describe() == "0us to 20us in steps of 1us without 1us, 2us to 9us, or auto"
+    for typed in ("3us", "9"):
+        with pytest.raises(InputError, match="without 1us"):
+            chosen.parse(typed)
+    with pytest.raises(InputError, match="without 1us"):
+        agent_space(igb, ranges={RX_USECS: Range(5, 20)})
+
+
+def test_a_range_of_another_knob_is_refused() -> None:
+    with pytest.raises(InputError, match="a range must be of a knob that is searched"):
+        agent_space(LAPTOP, only=[RX_USECS], ranges={FREQ_MHZ: Range(1300, 2100)})

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bayop.papers.claims.claim import Finding, Verdict
+from bayop.papers.claims.evidence import Evidence
+from bayop.papers.claims.idle_governor import CLAIMS
+
+# At 1000/s and 2000/s both were measured; at the other rates only one.
+RATES = """\
+governor,qps_offered,p99_us,power_w
+menu,1000,200,50
+menu,2000,100,80
+menu,4000,100,90
+yawn,2000,90,{power_w}
+yawn,1000,120,40
+yawn,8000,1,1
+"""
+
+
+def examined(evidence: Evidence, folder: Path, claim_id: str, *, power_w: float = 72.0) -> Finding:
+    (folder / "yawn_by_rate.csv").write_text(RATES.format(power_w=power_w))
+    return next(claim for claim in CLAIMS if claim.id == claim_id).examine(evidence)
+
+
+def test_the_greatest_reduction_of_p99_is_what_up_to_means(evidence: Evidence, tmp_path: Path) -> None:
+    finding = examined(evidence, tmp_path, "yawn-p99")
+    assert finding.data == pytest.approx({"greatest_share": 0.4, "mean_share": 0.25})
+    assert finding.verdict is Verdict.REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("power_w", "least", "verdict"), [(72.0, 0.1, Verdict.REPRODUCED), (88.0, -0.1, Verdict.PARTLY)]
+)
+def test_power_is_below_menu_at_every_rate_or_the_claim_holds_partly(
+    evidence: Evidence, tmp_path: Path, power_w: float, least: float, verdict: Verdict
+) -> None:
+    finding = examined(evidence, tmp_path, "yawn-power", power_w=power_w)
+    assert finding.data == pytest.approx({"least_share": least, "greatest_share": 0.2})
+    assert finding.verdict is verdict

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from bayop.study.table import merge_studies, write_study
+
+from bayop.errors import InputError
+from bayop.recorded.rows import read_rows, study_target
+from bayop.testing.studies import COLUMNS, study_rows
+from bayop.testing.studies import write_study as write_published
+from bayop.testing.tables import study_frame
+
+
+def test_reads_the_published_studies_of_open_loops(data: Path) -> None:
+    memcached = read_rows(data / "study_memcached.csv")
+    assert {(r.os, r.qps) for r in memcached} == {(o, q) for o in ("linux", "ebbrt") for q in (200_000.0, 600_000.0)}
+    assert read_rows(data / "study_silo.csv")
+
+
+def test_speaks_the_units_and_names_of_measurements(tmp_path: Path) -> None:
+    extra = {"qps_measured": "999", "busy_frac": "0.4", "duration_s": "20", "interrupts": "5000"}
+    path = write_published(tmp_path / "study.csv", [study_rows()[1] | extra], [*COLUMNS, *extra])
+    (row,) = read_rows(path)
+    assert (row.os, row.qps, row.rx_usecs, row.freq_mhz, row.is_default) == ("linux", 1000.0, 2.0, 1300.0, False)
+    measured = {"power_w", "p50_us", "p99_us", "qps", "utilization", "duration_s", "interrupts_per_s"}
+    assert set(row.quantities) == measured
+    assert row.quantities["interrupts_per_s"] == 250.0
+
+
+def test_a_default_row_has_no_setting(tmp_path: Path) -> None:
+    row = read_rows(write_published(tmp_path / "study.csv"))[0]
+    assert (row.rx_usecs, row.freq_mhz, row.is_default) == (None, None, True)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".csv.gz"])
+def test_a_study_of_our_own_answers_as_the_published_one_does(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"sweep{suffix}"
+    write_study(study_frame(), path)
+    published = write_published(tmp_path / "study.csv")
+    ours = study_target(path, os="linux", qps=1000.0, seed=1)
+    theirs = study_target(published, os="linux", qps=1000.0, seed=1)
+    assert ours.space == theirs.space
+    for setting in ours.space.settings()[::50]:
+        assert ours.truth(setting)["p99_us"] == pytest.approx(theirs.truth(setting)["p99_us"], rel=1e-4)
+    baseline = ours.baseline()
+    assert baseline is not None
+    assert baseline["utilization"] > 0
+
+
+def test_trials_with_another_knob_or_without_trust_do_not_answer(tmp_path: Path) -> None:
+    frame = study_frame()
+    doubtful = [
+        frame.with_columns(pl.col("trial") + 100, **{"asked.power.cap_w": pl.lit(55.0)}),
+        frame.with_columns(pl.col("trial") + 200, suspect=pl.lit("itr_mislabelled")),
+        frame.with_columns(pl.col("trial") + 300, qps_offered=pl.lit(None)),
+    ]
+    write_study(merge_studies([frame, *doubtful]), tmp_path / "a.parquet")
+    assert len(read_rows(tmp_path / "a.parquet")) == frame.height
+
+
+def test_services_and_machines_are_not_mixed(tmp_path: Path) -> None:
+    other = study_frame(study="other").with_columns(app=pl.lit("silo"))
+    write_study(merge_studies([study_frame(), other]), tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"cannot use 'memcached, silo': .* of one service .*column app"):
+        read_rows(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (study_frame().drop("power_w"), "power_w is missing"),
+        (study_frame().drop("qps_offered"), "qps_offered is missing"),
+        (study_frame().with_columns(cut_short=pl.lit("harm")), "no trial of the study is trusted"),
+    ],
+)
+def test_a_study_that_answers_nothing_is_refused(tmp_path: Path, frame: pl.DataFrame, said: str) -> None:
+    write_study(frame, tmp_path / "a.csv")
+    with pytest.raises(InputError, match=said) as caught:
+        read_rows(tmp_path / "a.csv")
+    assert caught.value.place == str(tmp_path / "a.csv")

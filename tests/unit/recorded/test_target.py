@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bayop.errors import InputError
+from bayop.recorded.rows import study_target
+from bayop.recorded.target import LATENCY_NOISE, NOISE, StudyTarget
+from bayop.space import FREQ_MHZ, RX_USECS, Setting
+from bayop.testing.studies import COLUMNS, study_rows, write_study
+
+SETTING: Setting = {RX_USECS: 50, FREQ_MHZ: 2000}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "study.csv"
+
+
+def make(path: Path, *, os: str = "linux", qps: float = 1000.0, seed: int = 0) -> StudyTarget:
+    return study_target(path, os=os, qps=qps, seed=seed)
+
+
+def test_its_space_is_the_hull_in_hardware_steps(path: Path) -> None:
+    space = make(write_study(path, study_rows(delays=(3, 50, 201), freqs=(1300, 2900)))).space
+    assert space[RX_USECS].numbers()[:2] == (4, 6)
+    assert space[RX_USECS].numbers()[-1] == 200
+    assert space[FREQ_MHZ].numbers() == tuple(range(1300, 2901, 100))
+    assert (space[RX_USECS].safest, space[FREQ_MHZ].safest) == ("low", "high")
+
+
+def test_measures_the_recorded_value_within_the_noise(path: Path) -> None:
+    row = next(r for r in study_rows() if (r["itr_us"], r["freq_ghz"]) == ("50", "2"))
+    target = make(write_study(path))
+    target.apply(SETTING)
+    windows = [target.measure() for _ in range(400)]
+    for name, sd in (("power_w", NOISE["power_w"]), ("p99_us", LATENCY_NOISE)):
+        logs = np.log([w[name] for w in windows]) - np.log(float(row[name]))
+        assert abs(logs.mean()) < 4 * sd / 20
+        assert logs.std() == pytest.approx(sd, rel=0.2)
+        assert windows[0].relative_sd[name] == sd
+
+
+def test_a_study_without_utilization_measures_none(path: Path) -> None:
+    target = make(write_study(path))
+    assert target.quantities == {"power_w", "energy_j", "duration_s", "p50_us", "p99_us"}
+
+
+def test_utilization_never_exceeds_one(path: Path) -> None:
+    rows = [r | {"busy_frac": "1.0"} for r in study_rows()]
+    target = make(write_study(path, rows, [*COLUMNS, "busy_frac"]))
+    target.apply(SETTING)
+    assert max(target.measure()["utilization"] for _ in range(50)) == 1.0
+
+
+def test_energy_is_power_times_time(path: Path) -> None:
+    target = make(write_study(path))
+    target.apply(SETTING)
+    window = target.measure()
+    assert window["energy_j"] == pytest.approx(window["power_w"] * window["duration_s"])
+
+
+def test_only_uncapped_rows_answer(path: Path) -> None:
+    capped = [r | {"rapl_limit_w": "55", "power_w": "20"} for r in study_rows()[1:]]
+    rows = [r | {"rapl_limit_w": "135"} for r in study_rows()]
+    target = make(write_study(path, [*capped, *rows], [*COLUMNS, "rapl_limit_w"]))
+    target.apply(SETTING)
+    assert target.measure()["power_w"] > 30
+
+
+def test_the_baseline_is_the_mean_of_the_default_rows(path: Path) -> None:
+    rows = [study_rows()[0] | {"power_w": "100"}, study_rows()[0] | {"power_w": "120"}, *study_rows()[1:]]
+    baseline = make(write_study(path, rows)).baseline()
+    assert baseline is not None
+    assert baseline["power_w"] == 110.0
+    assert baseline["energy_j"] == 110.0 * baseline["duration_s"]
+
+
+def test_a_study_without_default_rows_says_so(path: Path) -> None:
+    target = make(write_study(path, study_rows()[1:]))
+    assert target.baseline() is None
+    with pytest.raises(InputError, match="the study has no default rows"):
+        target.measure()
+
+
+def test_published_default_is_what_the_paper_says(data: Path) -> None:
+    target = make(data / "study_memcached.csv", qps=600_000.0)
+    baseline = target.baseline()
+    assert baseline is not None
+    assert baseline["power_w"] == pytest.approx(129.7, abs=0.1)
+    assert baseline["p99_us"] == pytest.approx(138.9, abs=0.1)
+
+
+def test_another_os_is_refused_with_those_there_are(path: Path) -> None:
+    with pytest.raises(InputError, match="the study has no trials of bsd") as caught:
+        make(write_study(path), os="bsd")
+    assert (caught.value.place, caught.value.hint) == (str(path), "it has linux")
+
+
+def test_another_load_is_refused_with_those_there_are(data: Path) -> None:
+    with pytest.raises(InputError, match="the study has no trials at 400000 qps") as caught:
+        make(data / "study_memcached.csv", qps=400_000.0)
+    assert caught.value.hint == "its loads are 200000, 600000 qps"
+
+
+def test_a_study_that_is_no_grid_is_refused_with_its_place(path: Path) -> None:
+    with pytest.raises(InputError, match="a complete grid") as caught:
+        make(write_study(path, study_rows(delays=(2,))))
+    assert caught.value.place == f"{path}, linux, 1000 qps"

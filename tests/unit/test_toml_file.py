@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bayop.errors import InputError
+from bayop.toml_file import TomlFile, flag, number, text, whole
+
+TEXT = """\
+# a comment
+name = "first"
+  'quoted key' = 2
+
+[ window ]   # how long
+name = "second"
+"window_s"=3
+[empty]
+"""
+KEYS = {"name": text, "quoted key": whole(0, 9), "window_s": number(0.0, 9.0)}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> TomlFile:
+    return written(tmp_path, TEXT)
+
+
+def written(folder: Path, content: str) -> TomlFile:
+    path = folder / "live.toml"
+    path.write_text(content, encoding="utf-8")
+    return TomlFile(path)
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "line"),
+    [
+        ("", "name", 2),
+        ("", "quoted key", 3),
+        ("window", None, 5),
+        ("window", "name", 6),
+        ("window", "window_s", 7),
+        ("empty", None, 8),
+    ],
+)
+def test_a_key_stands_in_its_line(file: TomlFile, table: str, key: str | None, line: int) -> None:
+    assert file.place(table, key).endswith(f"live.toml:{line}")
+
+
+def test_what_is_not_there_stands_in_the_file(file: TomlFile) -> None:
+    assert file.place("empty", "name").endswith("live.toml")
+    assert file.place("none").endswith("live.toml")
+
+
+def test_values_are_read_by_their_keys(file: TomlFile) -> None:
+    assert file.read("", KEYS) == {"name": "first", "quoted key": 2}
+    assert file.read("window", KEYS) == {"name": "second", "window_s": 3.0}
+    assert file.read("empty", KEYS) == file.read("none", KEYS) == {}
+    assert file.table("window") == {"name": "second", "window_s": 3}
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "value", "hint"),
+    [
+        ("nam = 1\n", 1, "nam", "did you mean name?"),
+        ("\nzzz = 1\n", 2, "zzz", "known here: name, quoted key, window_s"),
+    ],
+)
+def test_an_unknown_key_is_refused(tmp_path: Path, content: str, line: int, value: str, hint: str) -> None:
+    with pytest.raises(InputError, match=f"there is no key '{value}'") as caught:
+        written(tmp_path, content).read("", KEYS)
+    assert (caught.value.place, caught.value.value, caught.value.hint) == (f"{tmp_path}/live.toml:{line}", value, hint)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"), [("name = 1\n\n[windw]\n", 3), ("name = 1\nwindow = 3\n", 2), ("[name]\n", 1)]
+)
+def test_a_table_is_no_value_and_a_value_no_table(tmp_path: Path, content: str, line: int) -> None:
+    with pytest.raises(InputError, match="there is no key") as caught:
+        written(tmp_path, content).check_tables({"window": None, "empty": None}, KEYS)
+    assert caught.value.place == f"{tmp_path}/live.toml:{line}"
+
+
+def test_known_tables_pass(file: TomlFile) -> None:
+    file.check_tables({"window": None, "empty": None}, KEYS)
+    with pytest.raises(InputError, match=r"there is no key 'empty' \(.*live\.toml:8\)"):
+        file.check_tables({"window": None}, KEYS)
+
+
+def test_a_reader_s_error_gets_the_line_and_keeps_what_it_knows(file: TomlFile) -> None:
+    def build() -> None:
+        raise InputError("R", value="V", place="word 3", hint="H")
+
+    with pytest.raises(InputError) as caught:
+        file.at("window", "window_s", build)
+    assert caught.value.message.startswith("cannot use 'V': R (")
+    assert str(caught.value.place).endswith("live.toml:7, word 3")
+    assert caught.value.hint == "H"
+
+
+@pytest.mark.parametrize(("content", "line"), [("a = 1\nb = \n", 2), ("a = 1\na = 2\n", 2), ('a = """\n\n', 2)])
+def test_what_is_no_toml_has_a_line(tmp_path: Path, content: str, line: int) -> None:
+    with pytest.raises(InputError, match="the file is not TOML: ") as caught:
+        written(tmp_path, content)
+    assert caught.value.place == f"{tmp_path}/live.toml:{line}"
+    assert "at line" not in caught.value.message, "the place says it"
+
+
+def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot read .*none\.toml: no such file"):
+        TomlFile(tmp_path / "none.toml")
+    (tmp_path / "live.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="it is not text in UTF-8"):
+        TomlFile(tmp_path / "live.toml")
+
+
+@given(st.floats() | st.integers(-20, 20))
+@example(1)
+@example(1.0)
+@example(9)
+@example(9.0)
+def test_a_number_lies_within_its_bounds(value: float) -> None:
+    if 1.0 <= value <= 9.0:
+        assert number(1.0, 9.0)(value) == value
+    else:
+        with pytest.raises(InputError, match="it must be a number from 1 to 9"):
+            number(1.0, 9.0)(value)
+
+
+@pytest.mark.parametrize("value", [1, 9])
+def test_both_ends_are_whole_numbers(value: int) -> None:
+    assert whole(1, 9)(value) == value
+
+
+@pytest.mark.parametrize(
+    ("reader", "value", "said"),
+    [
+        (whole(1, 9), 0, "a whole number from 1 to 9"),
+        (whole(1, 9), 10, "a whole number from 1 to 9"),
+        (whole(1, 9), 2.0, "a whole number from 1 to 9"),
+        (whole(0, 9), True, "a whole number from 0 to 9"),
+        (number(0.0, 9.0), True, "a number from 0 to 9"),
+        (number(0.0, 9.0), "3", "a number from 0 to 9"),
+        (flag, 1, "true or false"),
+        (flag, "true", "true or false"),
+        (text, "", "a text"),
+        (text, 3, "a text"),
+    ],
+)
+def test_another_kind_of_value_is_refused(reader: Callable[[object], object], value: object, said: str) -> None:
+    with pytest.raises(InputError, match=f"it must be {said}") as caught:
+        reader(value)
+    assert caught.value.value == value
+
+
+def test_texts_and_flags_are_taken_as_they_are() -> None:
+    assert (text("x"), flag(value=True), flag(value=False)) == ("x", True, False)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+
+from bayop.errors import InputError
+from bayop.testing.twin_studies import write_twin_study
+from bayop.twin.calibrate import GROUPS, Calibration, checked_parameters, named_parameters, scattered
+from bayop.twin.profile_library import profile_names
+from bayop.twin.target import load_profile
+from bayop.twin.validate import Cell, read_cells
+
+TRUTH = load_profile("ebbrt-memcached")
+PARAMETERS = ("app.after_response_kcycles", "machine.power.static_w", "app.network_us")
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> list[Cell]:
+    path = write_twin_study(tmp_path_factory.mktemp("study") / "s.csv", TRUTH, os="ebbrt")
+    return [cell for cell in read_cells(path) if not cell.is_default]
+
+
+def calibration(cells: list[Cell], *, threads: int = 2) -> Calibration:
+    start = scattered(TRUTH, PARAMETERS, relative_sd=0.3, seed=4)
+    return Calibration(start, cells, PARAMETERS, requests=10_000, seed=1, threads=threads)
+
+
+def test_a_fit_finds_what_the_server_is_made_of(cells: list[Cell]) -> None:
+    fit = calibration(cells).run(sweeps=40)
+    truth = checked_parameters(TRUTH, PARAMETERS)
+    assert max(abs(fit.before[key] / truth[key] - 1.0) for key in PARAMETERS) > 0.15
+    for key in PARAMETERS:
+        assert fit.after[key] == pytest.approx(truth[key], rel=0.05), key
+        assert fit.profile.values()[key] == fit.after[key]
+    assert fit.cost_after < 0.05 * fit.cost_before
+
+
+def test_a_fit_repeats_on_any_number_of_threads(cells: list[Cell]) -> None:
+    assert calibration(cells, threads=1).run(sweeps=8) == calibration(cells, threads=3).run(sweeps=8)
+
+
+def test_every_sweep_is_told(cells: list[Cell]) -> None:
+    sweeps: list[None] = []
+    problem = Calibration(
+        TRUTH,
+        cells,
+        PARAMETERS,
+        requests=1_000,
+        seed=1,
+        threads=1,
+        on_simulated=lambda: sweeps.append(None),
+    )
+    problem.run(sweeps=8)
+    assert 4 <= len(sweeps) <= 12
+
+
+def test_shares_stay_shares(cells: list[Cell]) -> None:
+    profile = TRUTH.with_values({"os.wake_limit_share": 1.0})
+    keys = ("os.wake_limit_share", "app.network_us")
+    fit = Calibration(profile, cells, keys, requests=2_000, seed=1, threads=2).run(sweeps=6)
+    assert 0.0 < fit.after["os.wake_limit_share"] <= 1.0
+    far = scattered(profile, keys, relative_sd=2.0, seed=2)
+    assert far.values()["os.wake_limit_share"] <= 1.0
+
+
+def test_groups_name_numbers_that_every_profile_has() -> None:
+    for name in profile_names():
+        profile = load_profile(name)
+        values = profile.values()
+        keys = named_parameters(profile, list(GROUPS))
+        assert set(keys) <= set(values)
+        assert all(values[key] > 0.0 for key in keys)
+    known = set(TRUTH.values()) | set(load_profile("linux-netpipe").values())
+    assert {key for group in GROUPS.values() for key in group} <= known
+
+
+def test_names_may_mix_keys_and_groups_and_overlap() -> None:
+    keys = named_parameters(TRUTH, ["app.network_us", "application", "os.steer_us"])
+    assert keys[0] == "app.network_us"
+    assert keys[-1] == "os.steer_us"
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rule", "hint"),
+    [
+        (["app.request_kcycle"], "dotted key", "did you mean app.request_kcycles?"),
+        (["zzz"], "dotted key", "groups: application, system, exchange, power"),
+        ([], "at least one parameter", None),
+        (["app.network_us", "app.network_us"], "each once", None),
+        (["machine.cores"], "this one is a count", "one by one"),
+    ],
+)
+def test_parameters_that_do_not_exist(parameters: list[str], rule: str, hint: str | None) -> None:
+    with pytest.raises(InputError, match=rule) as error:
+        checked_parameters(TRUTH, parameters)
+    assert hint is None or hint in str(error.value.hint)
+
+
+def test_a_fit_needs_cells() -> None:
+    with pytest.raises(InputError, match="there is no measured cell"):
+        Calibration(TRUTH, [], PARAMETERS, requests=1_000, seed=1, threads=1)

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bayop.errors import InputError
+from bayop.measurement import Measurement
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Steps, default_setting
+from bayop.twin.profile_library import read_profile
+from bayop.twin.target import (
+    TwinTarget,
+    combine_batches,
+    load_profile,
+    parse_profile,
+    profile_space,
+    simulate,
+    simulation_run,
+)
+
+FAST = {RX_USECS: 10.0, FREQ_MHZ: 2900.0}
+SLOW = {RX_USECS: 400.0, FREQ_MHZ: 1300.0}
+
+
+def twin(seed: int = 0) -> TwinTarget:
+    return TwinTarget(load_profile("ebbrt-memcached"), qps=100_000.0, seed=seed, requests=20_000)
+
+
+def test_the_space_is_the_machines() -> None:
+    space = profile_space(load_profile("linux-memcached"))
+    assert space[RX_USECS].domain == Steps(2, 1022, 2)
+    assert space[FREQ_MHZ].domain == Steps(1200, 2900, 100)
+    assert all(knob.auto for knob in space.knobs)
+
+
+def test_irregular_frequencies_become_choices() -> None:
+    text, source = read_profile("linux-memcached")
+    line = next(line for line in text.splitlines() if line.startswith("freq_mhz"))
+    profile = parse_profile(text.replace(line, "freq_mhz = [1000, 2000, 2500]"), source=source)
+    assert profile_space(profile)[FREQ_MHZ].domain == Choices((1000.0, 2000.0, 2500.0))
+
+
+def test_every_window_has_arrivals_of_its_own_and_repeats_for_a_seed() -> None:
+    target, again = twin(), twin()
+    first, second = target.measure(), target.measure()
+    assert first != second
+    assert [again.measure(), again.measure()] == [first, second]
+    assert twin(seed=1).measure() != first
+
+
+def test_settings_take_effect_and_restore_goes_back() -> None:
+    target = twin()
+    assert target.apply(SLOW) == SLOW
+    slow = target.measure()
+    target.apply(FAST)
+    fast = target.measure()
+    assert slow["power_w"] < fast["power_w"]
+    assert slow["p99_us"] > fast["p99_us"]
+    target.restore()
+    assert target.measure()["power_w"] == pytest.approx(target.baseline()["power_w"], rel=0.02)
+
+
+def test_a_bad_setting_changes_nothing() -> None:
+    target = twin()
+    target.apply(SLOW)
+    with pytest.raises(InputError, match=r"nic\.rx_usecs must be"):
+        target.apply({RX_USECS: 5.0, FREQ_MHZ: 2900.0})
+    assert target.measure()["p99_us"] > 300.0
+
+
+@pytest.mark.parametrize("qps", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_load_is_a_positive_number(qps: float) -> None:
+    with pytest.raises(InputError, match="a load must be a positive number of requests/s"):
+        TwinTarget(load_profile("linux-memcached"), qps=qps, seed=0)
+
+
+def test_auto_leaves_a_knob_to_the_modelled_policy() -> None:
+    profile = load_profile("linux-memcached")
+    default = simulation_run(profile, default_setting(profile_space(profile)), load=2e5, requests=1000, seed=1)
+    assert (default["rx_usecs"], default["freq_mhz"]) == (None, None)
+    half = simulation_run(profile, {RX_USECS: 50.0, FREQ_MHZ: AUTO}, load=2e5, requests=1000, seed=1)
+    assert (half["rx_usecs"], half["freq_mhz"]) == (50.0, None)
+
+
+def test_a_window_without_an_answer_is_refused() -> None:
+    profile = load_profile("linux-memcached")
+    run = simulation_run(profile, FAST, load=0.01, requests=1, seed=1) | {
+        "warmup_s": 0.0,
+        "requests": None,
+        "duration_s": 1e-5,
+    }
+    with pytest.raises(InputError, match="must complete at least one request"):
+        simulate(profile, [run], threads=1)
+
+
+def test_errors_of_the_core_keep_rule_place_and_hint() -> None:
+    with pytest.raises(InputError, match="there is no key nam") as error:
+        parse_profile("nam = 1", source="mine.toml")
+    assert str(error.value.place).startswith("mine.toml, line 1")
+    assert error.value.hint == "did you mean name?"
+    assert error.value.value == "nam"
+    with pytest.raises(InputError, match="rx_usecs must be between 2 and 1022"):
+        simulate(load_profile("linux-memcached"), [{"qps": 1e5, "rx_usecs": 5000.0, "freq_mhz": 2900.0}], threads=1)
+
+
+def test_batches_combine_to_means_totals_and_standard_errors() -> None:
+    batch = Measurement({"power_w": 10.0, "energy_j": 1.0, "duration_s": 2.0}, relative_sd={"power_w": 0.01})
+    hotter = replace(batch, quantities={"power_w": 12.0, "energy_j": 3.0, "duration_s": 2.0})
+    window = combine_batches([batch, hotter])
+    assert dict(window.quantities) == {"power_w": 11.0, "energy_j": 4.0, "duration_s": 4.0}
+    assert window.relative_sd["power_w"] == pytest.approx((2.0**0.5 / 11.0) / 2.0**0.5)
+    assert combine_batches([batch, batch]).relative_sd["power_w"] == pytest.approx(0.01 / 2.0**0.5)
