@@ -39,18 +39,18 @@ test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked sl
 	cargo test --workspace --release --locked --quiet
 	$(PYTEST) -m "not slow and not alone" $(SIDE_BY_SIDE)
 	$(PYTEST) -m "not slow and alone"
-	@$(BIN)/python -m bayop.testing.needs build/skipped
+	@$(BIN)/python -m tests.support.needs build/skipped
 
 test-slow: test  ## Run the tests and those marked slow, but for the slow blocks of the documentation
 	$(PYTEST) -m "slow and not alone" --ignore tests/pages --numprocesses 2 --dist loadfile
 	$(PYTEST) -m "slow and alone" --ignore tests/pages
-	@$(BIN)/python -m bayop.testing.needs build/skipped
+	@$(BIN)/python -m tests.support.needs build/skipped
 
 test-pages: $(VENV)/.built  ## Run the slow blocks of README and docs
 	mkdir -p build && rm -f build/skipped
 	cargo build --package bayop-agent --features fault-points --release --locked --quiet
 	$(PYTEST) -m slow tests/pages
-	@$(BIN)/python -m bayop.testing.needs build/skipped
+	@$(BIN)/python -m tests.support.needs build/skipped
 
 test-all: test-slow test-pages  ## Run every test
 

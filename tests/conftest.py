@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.support import needs
+from tests.support.agents import AgentProcess, Machine
+from tests.support.needs import need, require
+from tests.support.prometheus import Exporter, Prometheus
 
 from bayop import errors
 from bayop.errors import BayopError
 from bayop.experiments.rig.veth import VethPair
-from bayop.testing import needs
-from bayop.testing.agents import AgentProcess, Machine
-from bayop.testing.needs import need, require
-from bayop.testing.prometheus import Exporter, Prometheus
 
 # As the command line does: the matrices are small, and threads of two libraries only fight over the cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

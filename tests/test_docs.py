@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.pages.blocks import PAGES, ROOT
 
-from bayop.cli import VERBS, build_parser
+from bayop.cli.parser import VERBS, build_parser
 
 ACTIONS = {verb: getattr(import_module(f"bayop.cli.{verb}"), "ACTIONS", ()) for verb in VERBS}
 EXAMPLES = ["", *VERBS, *(f"{verb}_{action}" for verb, actions in ACTIONS.items() for action in actions)]

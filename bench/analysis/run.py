@@ -75,7 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def write(path: Path, name: str, size: int) -> None:
     """A synthetic study: log-normal latencies and powers around a trade-off, and one default in a thousand trials."""
     import polars as pl
-    from bayop.study.table import write_study
+
+    from bayop.study import write_study
 
     rng = np.random.default_rng(0)
     trial = np.arange(size)
@@ -116,13 +117,12 @@ def measure(path: Path) -> dict[str, float]:
 
 def draw(path: Path) -> None:
     """Opens a study and draws its Pareto front; prints how long each step took."""
-    from bayop.study.table import open_study, trusted
-
     from bayop.analysis.cells import cells
     from bayop.analysis.pareto import likely_front
     from bayop.analysis.trade_off import TradeOff
-    from bayop.report.study_pareto import draw_pareto
+    from bayop.report.study.pareto import draw_pareto
     from bayop.report.svg import Drawing, save
+    from bayop.study import open_study, trusted
 
     power = TradeOff("p99_us", "power_w")
     marks = [time.perf_counter()]

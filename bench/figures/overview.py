@@ -13,7 +13,7 @@ from bayop.optimize import make_optimizer
 from bayop.optimize.base import Problem
 from bayop.recorded.rows import study_target
 from bayop.recorded.target import StudyTarget
-from bayop.report.search_maps import colour_bar, draw_map
+from bayop.report.day.search_maps import colour_bar, draw_map
 from bayop.report.search_path import draw_paths
 from bayop.report.style import COLOURS, SLO_COLOUR, bayop_style
 from bayop.report.svg import Drawing

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Final
 
 import matplotlib as mpl
-from bayop.study.table import open_study
 from bench.figures import overview
 
 from bayop.analysis.summary import summarize
-from bayop.report.study import draw_workload
+from bayop.report.study.report import draw_workload
 from bayop.report.style import FAINT, INK, bayop_style
 from bayop.report.svg import Drawing, save_png
+from bayop.study import open_study
 from bayop.study.example import example_file
 
 THEMES: Final[Mapping[str, Mapping[str, str]]] = {"light": {}, "dark": {INK: "#e6edf3", FAINT: "#4a5561"}}

@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from bayop.study.table import open_study, trusted, write_study
 from bench import environment
 
 from bayop import __version__
 from bayop.analysis.pareto import front
 from bayop.analysis.trade_off import TradeOff
+from bayop.study import open_study, trusted, write_study
 
 QUANTILES = {"p50_us": 0.55, "p90_us": 0.75, "p95_us": 0.85, "p99_us": 1.0}
 FRONT_COLUMNS = ("study", "trial", "suspect", "cut_short", "power_w", "p99_us")

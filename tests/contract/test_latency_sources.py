@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.needs import need
+from tests.support.prometheus import Prometheus
 
 from bayop.experiments.rig.veth import SERVER_ADDRESS, VethPair
 from bayop.latency.base import LatencySource
@@ -21,8 +23,6 @@ from bayop.latency.open_loop import OpenLoopProbe
 from bayop.latency.prometheus import PrometheusQuery
 from bayop.slo import Slo
 from bayop.testing.latencies import LatencySourceContract
-from bayop.testing.needs import need
-from bayop.testing.prometheus import Prometheus
 
 QUERY = "histogram_quantile($quantile, sum by (le) (rate(request_duration_seconds_bucket[$window])))"
 

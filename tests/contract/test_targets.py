@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.agents import AgentProcess, Machine
+from tests.support.needs import need
+from tests.support.studies import write_study
 
 from bayop.experiments.rig.namespaces import Rig
 from bayop.latency.base import Latency, Vantage, Window
@@ -20,10 +23,7 @@ from bayop.recorded.rows import study_target
 from bayop.slo import Slo
 from bayop.space import Choices, Knob, Range, Space, Steps
 from bayop.target.base import Target
-from bayop.testing.agents import AgentProcess, Machine
 from bayop.testing.fakes import FakeServer
-from bayop.testing.needs import need
-from bayop.testing.studies import write_study
 from bayop.testing.targets import TargetContract
 from bayop.twin.target import TwinTarget, load_profile
 

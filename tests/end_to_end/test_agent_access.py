@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.support.agents import AgentProcess, Machine
 
 from bayop.cli import main
-from bayop.testing.agents import AgentProcess, Machine
 
 
 def openssl(folder: Path, *arguments: str) -> None:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.support.studies import COLUMNS, study_rows, write_study
 
 from bayop.cli import main
-from bayop.testing.studies import COLUMNS, study_rows, write_study
 
 
 @pytest.fixture

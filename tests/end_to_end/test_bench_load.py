@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench.load.experiments import exponential_distance, stalled_latency_s, uniform_distance
-
-from bayop.testing.needs import need, program, require
+from tests.support.needs import need, program, require
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

@@ -13,7 +13,7 @@ import pytest
 
 from bayop.experiments.day.record import read_day
 from bayop.experiments.day.summary import summarize
-from bayop.report.page import table_cells
+from bayop.report.day.page import table_cells
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from tests.support.agents import LEAST_DELAY_US, NIC, AgentProcess, Machine
 
 from bayop.cli import doctor, main
 from bayop.experiments.nic_delay import measure_delays
-from bayop.testing.agents import LEAST_DELAY_US, NIC, AgentProcess, Machine
 
 Allow: TypeAlias = Mapping[str, str] | None
 Capture: TypeAlias = pytest.CaptureFixture[str]

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.agents import CAP, NIC, AgentProcess, Machine
+from tests.support.patience import eventually
 
 from bayop.cli import main
 from bayop.live.agent.lease import TTL_S
-from bayop.testing.agents import CAP, NIC, AgentProcess, Machine
-from bayop.testing.patience import eventually
 
 Capture = pytest.CaptureFixture[str]
 CAP_KNOB, NIC_KNOB = "power.cap_w@intel-rapl:0/0", "nic.rx_usecs@eth0"

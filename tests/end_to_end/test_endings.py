@@ -11,9 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-
-from bayop.testing.needs import require
-from bayop.testing.studies import write_study
+from tests.support.needs import require
+from tests.support.studies import write_study
 
 # Says by a pipe that our own first lines have been read: what comes before is Python's.
 STUB = "import os, sys, bayop.__main__ as program; os.write(int(sys.argv.pop(1)), b'x'); program.main()"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from tests.support.agents import AgentProcess
 from tests.support.schemas import closed
+from tests.support.servers import free_port, memcached_on
 
 from bayop.cli import main
 from bayop.events import ERROR, EVENTS, schema
 from bayop.live.agent.lease import Lease
-from bayop.testing.agents import AgentProcess
-from bayop.testing.servers import free_port, memcached_on
 
 Check = Callable[..., set[str]]
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.interrupt_logs import drawn_lines, state_of, write_lines
+from tests.support.needs import need
 
 from bayop.errors import InputError
 from bayop.interrupts import log as log_module
 from bayop.interrupts.cluster import summarise_on_cluster
 from bayop.interrupts.log import Log, open_log
 from bayop.interrupts.query import summarise
-from bayop.testing.interrupt_logs import drawn_lines, state_of, write_lines
-from bayop.testing.needs import need
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.needs import need
+from tests.support.patience import eventually
 
 from bayop.experiments.rig.namespaces import Rig
 from bayop.experiments.rig.record import LiveRecord
 from bayop.live.agent.lease import TTL_S
 from bayop.live.space import DEFERRAL, TIMEOUT
-from bayop.testing.needs import need
-from bayop.testing.patience import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

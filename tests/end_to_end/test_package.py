@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 from tests.pages.blocks import blocks_of
-
-from bayop.testing.needs import need, program, require
+from tests.support.needs import need, program, require
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"

@@ -14,12 +14,12 @@ from statistics import median
 from typing import Any
 
 import pytest
+from tests.support.patience import eventually
 
 from bayop.errors import InputError
 from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
 from bayop.latency.base import Vantage, Window
 from bayop.latency.ebpf import EbpfProbe
-from bayop.testing.patience import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 # From 500 us on, what the client itself takes (20 to 50 us, more on a busy machine) is within the allowed tenth:

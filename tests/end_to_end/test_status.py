@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.support.agents import CAP, AgentProcess, Machine
+from tests.support.patience import eventually
 
 from bayop.cli import main
 from bayop.live.agent.lease import Lease
-from bayop.testing.agents import CAP, AgentProcess, Machine
-from bayop.testing.patience import eventually
 
 Capture = pytest.CaptureFixture[str]
 KNOB = "power.cap_w@intel-rapl:0/0"

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from bayop.testing.patience import eventually
+from tests.support.patience import eventually
 
 SWEEP = [sys.executable, "-m", "bayop", "sweep"]
 # 34 trials of about 50 ms each.

@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from bayop.study.table import open_study
+from tests.support.agents import CAP, AgentProcess, Machine
+from tests.support.patience import eventually
 
 from bayop.live.agent.lease import TTL_S
-from bayop.testing.agents import CAP, AgentProcess, Machine
-from bayop.testing.patience import eventually
+from bayop.study import open_study
 
 FOUND = "120000000"
 """The cap before BayOp, in uW."""

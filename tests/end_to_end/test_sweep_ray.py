@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from bayop.testing.needs import need
+from tests.support.needs import need
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from tests.support.agents import CAP, NIC, AgentProcess, Machine
+from tests.support.patience import eventually
 
 from bayop.live.agent.lease import TTL_S
-from bayop.testing.agents import CAP, NIC, AgentProcess, Machine
-from bayop.testing.patience import eventually
 
 FOUND = "120000000"
 """The cap before BayOp, in uW."""

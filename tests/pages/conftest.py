@@ -11,10 +11,10 @@ from typing import Final
 import pytest
 from tests.pages.blocks import ROOT, Block, blocks_of
 from tests.pages.reader import Reader, copy_repository
+from tests.support.agents import ALLOWED, AgentProcess, Machine
+from tests.support.interrupt_logs import ebbrt_run, linux_run, write_files
+from tests.support.needs import need, require
 
-from bayop.testing.agents import ALLOWED, AgentProcess, Machine
-from bayop.testing.interrupt_logs import ebbrt_run, linux_run, write_files
-from bayop.testing.needs import need, require
 from lab import missing as missing_for_lab
 
 _BROUGHT: Final = ("agent", "agent_program", "extras", "lab", "network", "published", "raw_logs", "root", "service")

@@ -12,8 +12,7 @@ from typing import Final
 import pytest
 from tests.pages.blocks import ROOT, Block, Step, blocks_of
 from tests.pages.shell import Shell, is_as_shown
-
-from bayop.testing.needs import program
+from tests.support.needs import program
 
 # As root on a machine of one's own these are what they are on a server; cargo builds in the repository itself, where
 # everything is built already.

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.interrupt_logs import LINES, drawn_lines, write_lines
 
 from bayop.errors import InputError
 from bayop.interrupts.convert import convert
 from bayop.interrupts.log import open_log
 from bayop.interrupts.query import summarise
-from bayop.testing.interrupt_logs import LINES, drawn_lines, write_lines
 
 MUTATIONS = 10_000
 SCRAPS = (

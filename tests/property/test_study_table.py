@@ -11,16 +11,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bayop.study.table import open_study, write_study
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.studies import study_rows
+from tests.support.studies import write_study as write_published
+from tests.support.tables import study_frame
 
 from bayop.errors import InputError
+from bayop.study import open_study, write_study
 from bayop.study.parquet import write_parquet
 from bayop.study.schema import COLUMNS, column_of
-from bayop.testing.studies import study_rows
-from bayop.testing.studies import write_study as write_published
-from bayop.testing.tables import study_frame
 
 # Every study is milliseconds of work; on a busy machine they are many times that by the clock.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

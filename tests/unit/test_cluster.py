@@ -5,10 +5,10 @@ import socket
 import sys
 
 import pytest
+from tests.support.needs import need
 
 from bayop.cluster import connect
 from bayop.errors import UnsupportedError
-from bayop.testing.needs import need
 
 
 def test_without_ray_the_error_says_what_it_is_for_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

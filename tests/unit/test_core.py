@@ -13,7 +13,7 @@ import pytest
 
 from bayop import _core
 
-TEXT = (files("bayop.target") / "profiles" / "linux_memcached.toml").read_text()
+TEXT = (files("bayop.twin") / "profiles" / "linux_memcached.toml").read_text()
 PROFILE = _core.Profile(TEXT, "linux_memcached.toml")
 
 

@@ -36,7 +36,7 @@ def cells(frame: pl.DataFrame, quantities: Sequence[str], *, centre: Centre = "m
     """A row for every setting of every condition.
 
     Args:
-        frame: Trials, as the study's schema has them; only trusted ones (`bayop.study.table.trusted`).
+        frame: Trials, as the study's schema has them; only trusted ones (`bayop.study.trusted`).
         quantities: What to average; nulls are no repeats.
         centre: `mean`, or `median` where a policy has more than one mode.
 

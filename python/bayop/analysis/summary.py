@@ -20,7 +20,7 @@ from bayop.analysis.savings import Saving, reference, savings
 from bayop.analysis.trade_off import TradeOff, trade_off_of
 from bayop.errors import InputError
 from bayop.slo import Slo
-from bayop.study.table import trusted
+from bayop.study import trusted
 
 NO_SLOWER: Final = "no slower than the default"
 ANY_TIME: Final = "at any speed"

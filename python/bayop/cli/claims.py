@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bayop.cli import arguments
-from bayop.cli.output import console, literal, new_table, print_json, progress
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import console, literal, new_table, print_json, progress
 from bayop.errors import InputError, unwritable
 
 if TYPE_CHECKING:

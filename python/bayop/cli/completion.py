@@ -30,7 +30,7 @@ def script(shell: str) -> str:
     """The script of a shell. It is static: pressing Tab starts no Python."""
     import shtab
 
-    from bayop.cli.parsers import all_commands
+    from bayop.cli.commands import all_commands
 
     program, *_ = commands = all_commands()
     for command in commands:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from bayop.cli import arguments, defaults
-from bayop.cli.output import console, literal, new_table, print_json
+from bayop.cli.flags import arguments, defaults
+from bayop.cli.terminal.output import console, literal, new_table, print_json
 
 EXAMPLE: Final = """\
   bayop config
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints every default that is not BayOp's own."""
-    from bayop.cli import build_parser
+    from bayop.cli.parser import build_parser
 
     found = defaults.apply(build_parser([], every_verb=True))
     if args.json:

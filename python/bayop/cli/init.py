@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from bayop import _core
-from bayop.cli import arguments, doctor
-from bayop.cli.new_files import create
-from bayop.cli.output import console, literal, print_json
+from bayop.cli import doctor
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.new_files import create
+from bayop.cli.terminal.output import console, literal, print_json
 from bayop.errors import unwritable
 from bayop.machine.first_files import Found, Nic, agent_toml, live_toml
 from bayop.machine.verdict import METER

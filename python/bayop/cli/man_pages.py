@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from bayop import __version__
-from bayop.cli.exit_codes import EXIT_CODES
-from bayop.cli.parsers import Command, all_commands
+from bayop.cli.commands import Command, all_commands
+from bayop.cli.terminal.exit_codes import EXIT_CODES
 
 SECTION: Final = 1
 

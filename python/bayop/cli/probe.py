@@ -6,8 +6,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from bayop.cli import arguments
-from bayop.cli.output import console, new_table, print_json
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import console, new_table, print_json
 from bayop.errors import InputError
 from bayop.latency.open_loop import BEYOND, QPS
 from bayop.slo import quantile_name

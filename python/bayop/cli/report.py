@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bayop import __version__
-from bayop.cli import arguments
-from bayop.cli.output import console, literal, new_table, print_json, progress, round_significant
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import console, literal, new_table, print_json, progress, round_significant
 
 if TYPE_CHECKING:
     import polars as pl
 
     from bayop.analysis.savings import Saving
     from bayop.analysis.summary import WorkloadSummary
-    from bayop.report.study_page import Provenance
+    from bayop.report.study.page import Provenance
 
 EXAMPLE: Final = """\
   bayop report example:memcached
@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     """Analyses the studies and writes the report; 1 when no setting of any open-loop work meets the SLO."""
     from bayop.analysis.summary import summarize
     from bayop.report.files import make_folder
-    from bayop.report.study import write_report
-    from bayop.report.study_page import Provenance
+    from bayop.report.study.page import Provenance
+    from bayop.report.study.report import write_report
 
     study = _open(args)
     make_folder(args.out)
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(args: argparse.Namespace) -> pl.DataFrame:
-    from bayop.study.table import merge_studies, open_study
+    from bayop.study import merge_studies, open_study
 
     studies = [open_study(path) for path in args.studies]
     study = studies[0] if len(studies) == 1 else merge_studies(studies)
@@ -140,8 +140,8 @@ def _number(value: float | None) -> float | None:
 
 
 def _show(summaries: list[WorkloadSummary]) -> None:
-    from bayop.report.study_text import with_interval
-    from bayop.report.study_words import quantity_name, setting_name, system_names, workload_name
+    from bayop.report.study.text import with_interval
+    from bayop.report.study.words import quantity_name, setting_name, system_names, workload_name
 
     for summary in summaries:
         latency, cost = summary.trade_off.quantities

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from bayop.cli import agent_flags, arguments
-from bayop.cli.output import console, literal, print_json
+from bayop.cli.flags import agent as agent_flags
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import console, literal, print_json
 from bayop.live.agent.address import SOCKET
 from bayop.live.target import check_restored
 

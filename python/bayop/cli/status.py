@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from bayop.cli import agent_flags, arguments, exit_codes
-from bayop.cli.output import console, literal, new_table, print_json, round_significant
+from bayop.cli.flags import agent as agent_flags
+from bayop.cli.flags import arguments
+from bayop.cli.terminal import exit_codes
+from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
 from bayop.live.agent.address import SOCKET
 from bayop.live.agent.messages import Held, Status, Tenure
 from bayop.space import Value, format_value

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayop.errors import InputError
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.study.table import trusted
+from bayop.study import trusted
 
 Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.bool_] | NDArray[np.intp]

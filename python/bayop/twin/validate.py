@@ -23,7 +23,7 @@ from bayop import _core
 from bayop.errors import InputError
 from bayop.recorded.rows import open_loop_rows
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS
-from bayop.study.table import open_study, trusted
+from bayop.study import open_study, trusted
 from bayop.twin.target import combine_batches, simulate, simulation_run
 
 QUANTITIES: Final = ("power_w", "p99_us", "p50_us", "utilization", "interrupts_per_s")

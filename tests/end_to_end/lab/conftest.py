@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 from tests.end_to_end.lab.lab_agent import LabAgent, snapshot
+from tests.support.needs import require
 
-from bayop.testing.needs import require
 from lab import Files, Machine, missing
 from lab.agent import Access, add_agent
 

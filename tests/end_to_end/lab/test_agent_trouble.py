@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 from tests.end_to_end.lab.lab_agent import JOURNAL, LabAgent, snapshot, until_link
 from tests.end_to_end.lab.test_server import rx_usecs
+from tests.support.patience import eventually
 
-from bayop.testing.patience import eventually
 from lab import Machine
 
 pytestmark = pytest.mark.slow

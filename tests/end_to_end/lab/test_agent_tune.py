@@ -13,9 +13,9 @@ from itertools import product
 
 import pytest
 from tests.end_to_end.lab.lab_agent import LabAgent, snapshot, until_link
+from tests.support.patience import eventually
 
 from bayop.live.agent.lease import TTL_S
-from bayop.testing.patience import eventually
 from lab import Machine
 from lab.power_law import meter_power_w
 

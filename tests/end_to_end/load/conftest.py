@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
-from bayop.testing.servers import free_port, memcached_on, serving
+from tests.support.servers import free_port, memcached_on, serving
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,7 @@ import resource
 import subprocess
 
 import pytest
-
-from bayop.testing.servers import LOAD
+from tests.support.servers import LOAD
 
 pytestmark = pytest.mark.alone
 

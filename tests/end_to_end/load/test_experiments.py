@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from bayop.testing.servers import LOAD, free_port, load, result_of
+from tests.support.servers import LOAD, free_port, load, result_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from bayop.testing.servers import load, result_of, scripted
+from tests.support.servers import load, result_of, scripted
 
 pytestmark = pytest.mark.alone
 

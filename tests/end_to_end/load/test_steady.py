@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.servers import free_port, memcached_on
 
 from bayop.errors import BayopError, InputError
 from bayop.latency.base import Vantage, Watched, Window
 from bayop.load.plan import OpenLoop, Plan, ServerError
 from bayop.load.steady import SLICE_S, LoadLostError, SteadyLoad
-from bayop.testing.servers import free_port, memcached_on
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

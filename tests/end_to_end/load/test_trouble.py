@@ -13,8 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-
-from bayop.testing.servers import LOAD, free_port, load, memcached_on, result_of, scripted
+from tests.support.servers import LOAD, free_port, load, memcached_on, result_of, scripted
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

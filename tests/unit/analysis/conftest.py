@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 import pytest
-
-from bayop.testing.tables import study_frame
+from tests.support.tables import study_frame
 
 Repeated = Callable[..., pl.DataFrame]
 

@@ -4,12 +4,12 @@ import math
 
 import polars as pl
 import pytest
+from tests.support.tables import study_frame
 from tests.unit.analysis.conftest import Repeated
 
 from bayop.analysis.best import best_settings, defaults, meets
 from bayop.analysis.cells import cells
 from bayop.analysis.trade_off import TradeOff
-from bayop.testing.tables import study_frame
 
 POWER = TradeOff("p99_us", "power_w")
 QUANTITIES = ["power_w", "p99_us"]

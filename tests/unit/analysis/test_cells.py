@@ -5,11 +5,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.tables import study_frame
 from tests.unit.analysis.conftest import Repeated
 
 from bayop.analysis.cells import POOL_DOF, cells, relative_error
 from bayop.errors import InputError
-from bayop.testing.tables import study_frame
 
 DELAY, FREQUENCY = "asked.nic.rx_usecs", "asked.cpu.freq_mhz"
 

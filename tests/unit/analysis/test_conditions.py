@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import polars as pl
+from tests.support.tables import study_frame
 
 from bayop.analysis.conditions import (
     by_condition,
@@ -10,7 +11,6 @@ from bayop.analysis.conditions import (
     is_default,
     split,
 )
-from bayop.testing.tables import study_frame
 
 
 def two_systems() -> pl.DataFrame:

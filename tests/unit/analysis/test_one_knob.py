@@ -3,11 +3,11 @@ from __future__ import annotations
 import math
 
 import polars as pl
+from tests.support.tables import study_frame
 
 from bayop.analysis.cells import cells
 from bayop.analysis.one_knob import BOTH, DELAY_ONLY, FREQUENCY_ONLY, compare_knobs
 from bayop.analysis.trade_off import TradeOff
-from bayop.testing.tables import study_frame
 
 POWER = TradeOff("p99_us", "power_w")
 

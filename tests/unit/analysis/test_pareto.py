@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import study_frame
 from tests.unit.analysis.conftest import Repeated
 
 from bayop.analysis.cells import cells
 from bayop.analysis.pareto import front, likely_front, on_front
 from bayop.analysis.trade_off import TradeOff
-from bayop.testing.tables import study_frame
 
 POWER = TradeOff("p99_us", "power_w")
 points = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=40)

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from tests.support.tables import study_frame
 
 from bayop.analysis.per_request import derived, per_request
-from bayop.testing.tables import study_frame
 
 
 def test_counters_are_divided_by_the_requests_of_their_window() -> None:

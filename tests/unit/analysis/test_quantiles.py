@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import polars as pl
+from tests.support.tables import study_frame
 
 from bayop.analysis.cells import cells
 from bayop.analysis.quantiles import quantile_columns, quantile_curves
-from bayop.testing.tables import study_frame
 
 
 def test_quantiles_are_in_order_and_empty_ones_are_left_out() -> None:

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import study_frame
 from tests.unit.analysis.conftest import Repeated
 
 from bayop.analysis.cells import cells
 from bayop.analysis.savings import reduction, savings
 from bayop.analysis.trade_off import TradeOff
-from bayop.testing.tables import study_frame
 
 POWER = TradeOff("p99_us", "power_w")
 QUANTITIES = ["power_w", "p99_us"]

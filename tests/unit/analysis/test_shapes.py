@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import polars as pl
+from tests.support.tables import study_frame
 
 from bayop.analysis.cells import cells
 from bayop.analysis.shapes import corner, v_minima
 from bayop.analysis.trade_off import TradeOff
-from bayop.testing.tables import study_frame
 
 POWER = TradeOff("p99_us", "power_w")
 DELAYS = (2, 10, 20, 40)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bayop.study.table import open_study
+from tests.support.tables import study_frame
 
 from bayop.analysis.summary import ANY_TIME, NO_SLOWER, left_out, summarize
 from bayop.errors import InputError
 from bayop.slo import Slo
-from bayop.testing.tables import study_frame
+from bayop.study import open_study
 
 SLO = Slo.parse("p99<500us")
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from tests.support.tables import study_frame
 
 from bayop.analysis.trade_off import TradeOff, trade_off_of
 from bayop.slo import Slo
-from bayop.testing.tables import study_frame
 
 
 @pytest.mark.parametrize(("slo", "latency"), [("p99<500us", "p99_us"), ("p90<1ms", "p90_us"), ("p99.9<2ms", "p999_us")])

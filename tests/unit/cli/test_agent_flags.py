@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from bayop.cli import agent_flags
+from bayop.cli.flags import agent as agent_flags
 from bayop.errors import InputError
 from bayop.live.target import AgentTarget
 

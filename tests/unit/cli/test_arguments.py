@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bayop.cli.arguments import headroom, objective_of, path, qps, reader, study_file, whole_number
+from bayop.cli.flags.arguments import headroom, objective_of, path, qps, reader, study_file, whole_number
 from bayop.errors import InputError
 from bayop.slo import Slo
 

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from bayop.cli import VERBS
 from bayop.cli.completion import SHELLS, script
+from bayop.cli.parser import VERBS
 
 COMPLETE = """
 source /dev/stdin <<< "$SCRIPT"

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bayop.cli import build_parser, defaults, main
+from bayop.cli import main
+from bayop.cli.flags import defaults
+from bayop.cli.parser import build_parser
 from bayop.errors import InputError
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.cli import doctor_exercise, main
+from bayop.cli import main
+from bayop.cli.doctor import exercise as doctor_exercise
 from bayop.machine.exercise import Attempt, Exercised
 from bayop.space import AUTO
 

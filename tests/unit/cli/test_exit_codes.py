@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from bayop import errors
-from bayop.cli import exit_codes, main
-from bayop.cli.streams import StdoutError
+from bayop.cli import main
+from bayop.cli.terminal import exit_codes
+from bayop.cli.terminal.streams import StdoutError
 
 ROOT = Path(__file__).resolve().parents[3]
 CODES = {entry.code for entry in exit_codes.EXIT_CODES}

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bayop.study.table import write_study
+from tests.support.needs import need
 from tests.unit.model.synthetic import TRUTH, published_cells, study_of
 
 from bayop.cli import main
-from bayop.testing.needs import need
+from bayop.study import write_study
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.interrupt_logs import LINES, write_lines
 
 from bayop.cli import main
-from bayop.testing.interrupt_logs import LINES, write_lines
 
 DEFAULT = "interrupts_netpipe_linux_default_8192B.csv.gz"
 STATIC = "interrupts_netpipe_linux_static_8192B_itr8us_2500MHz.csv.gz"

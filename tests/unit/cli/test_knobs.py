@@ -11,7 +11,7 @@ import pytest
 
 from bayop import _core
 from bayop.cli import knobs, main
-from bayop.cli.knobs_page import page
+from bayop.cli.knobs.page import page
 from bayop.live.agent.messages import Place
 from bayop.space import Steps
 

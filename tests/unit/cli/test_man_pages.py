@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bayop.cli.commands import all_commands
 from bayop.cli.man_pages import name, page, write_pages
-from bayop.cli.parsers import all_commands
 
 
 def test_every_verb_and_action_has_a_page_with_all_of_its_flags(tmp_path: Path) -> None:

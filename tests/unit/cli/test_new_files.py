@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bayop.cli.new_files import create
+from bayop.cli.terminal.new_files import create
 from bayop.errors import InputError
 
 

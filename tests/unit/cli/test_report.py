@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bayop.study.table import write_study
+from tests.support.tables import study_frame
 
 from bayop.cli import main
-from bayop.testing.tables import study_frame
+from bayop.study import write_study
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from bayop.cli import agent_flags, main
+from bayop.cli import main
+from bayop.cli.flags import agent as agent_flags
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Restored, Status
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from bayop.cli import build_parser, main
-from bayop.cli.signals import interrupted, unwinding
+from bayop.cli import main
+from bayop.cli.parser import build_parser
+from bayop.cli.terminal.signals import interrupted, unwinding
 from bayop.errors import DriftError
 
 

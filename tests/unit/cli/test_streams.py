@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from bayop.cli.streams import ReaderLeftError, StdoutError, guarded
+from bayop.cli.terminal.streams import ReaderLeftError, StdoutError, guarded
 
 
 class Broken(io.StringIO):

@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from bayop.study.table import open_study, write_study
+from tests.support.tables import study_frame
 
 from bayop.cli import main
-from bayop.cli.study_page import page
-from bayop.testing.tables import study_frame
+from bayop.cli.study.page import page
+from bayop.study import open_study, write_study
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from bayop.study.table import open_study
+from tests.support.interrupt_logs import LINES, ebbrt_run, linux_run, write_files
 
 from bayop.cli import main
-from bayop.testing.interrupt_logs import LINES, ebbrt_run, linux_run, write_files
+from bayop.study import open_study
 
 
 def imported(*argv: object) -> int:

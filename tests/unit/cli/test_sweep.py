@@ -6,8 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from bayop.cli import build_parser, main
-from bayop.cli.sweep_flags import repeats_of, settings_of
+from bayop.cli import main
+from bayop.cli.parser import build_parser
+from bayop.cli.sweep.flags import repeats_of, settings_of
 from bayop.experiments.sweep.repeats import Repeats
 from bayop.space import AUTO, Space, Steps, nic_and_cpu_space
 

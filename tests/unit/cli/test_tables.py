@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from bayop.cli.output import literal, new_table
-from bayop.cli.tables import FittingTable
+from bayop.cli.terminal.output import literal, new_table
+from bayop.cli.terminal.tables import FittingTable
 
 IDS = ("napi.gro_flush_timeout_us", "cpu.freq_mhz")
 

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 import pytest
 
-from bayop.cli.tune_confirm import Outcome, add_arguments, doubts, looks_of, outcome_of, saving_event, sentence
+from bayop.cli.tune.confirm import Outcome, add_arguments, doubts, looks_of, outcome_of, saving_event, sentence
 from bayop.confirm import Comparison
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem

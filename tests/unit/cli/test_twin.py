@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.twin_studies import write_twin_study
 
 from bayop.cli import main
-from bayop.testing.twin_studies import write_twin_study
 from bayop.twin.profile_library import read_profile
 from bayop.twin.target import load_profile
 

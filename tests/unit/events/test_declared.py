@@ -7,8 +7,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bayop.cli import main
-from bayop.cli.events_page import file_name, page
-from bayop.cli.parsers import all_commands
+from bayop.cli.commands import all_commands
+from bayop.cli.help.events_page import file_name, page
 from bayop.errors import InputError
 from bayop.events import ERROR, EVENTS, schema
 

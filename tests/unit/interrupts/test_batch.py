@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import polars as pl
+from tests.support.interrupt_logs import LINES
 
 from bayop.interrupts.batch import BadRecordError, Batch
 from bayop.interrupts.intlog import layout_of, read_batch
 from bayop.interrupts.layout import INTERRUPT_COLUMNS
-from bayop.testing.interrupt_logs import LINES
 
 LAYOUT = layout_of(16, tsc_hz=None, energy_unit_j=None)
 

@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.interrupt_logs import LINES, write_lines
 
 from bayop.errors import UnsupportedError
 from bayop.interrupts.cluster import summarise_on_cluster
 from bayop.interrupts.log import open_log
-from bayop.testing.interrupt_logs import LINES, write_lines
 
 
 def test_without_ray_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

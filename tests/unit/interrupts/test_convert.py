@@ -3,12 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.interrupt_logs import LINES, PUBLISHED_HEADER, drawn_lines, state_of, write_lines
 
 from bayop.errors import InputError
 from bayop.interrupts.convert import convert
 from bayop.interrupts.log import open_log
 from bayop.interrupts.query import summarise
-from bayop.testing.interrupt_logs import LINES, PUBLISHED_HEADER, drawn_lines, state_of, write_lines
 
 
 @pytest.mark.parametrize("kind", ["intlog", "published"])

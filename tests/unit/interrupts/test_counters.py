@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.interrupt_logs import LINES, write_lines
 
 from bayop.interrupts.batch import BadRecordError
 from bayop.interrupts.counters import advance
@@ -14,7 +15,6 @@ from bayop.interrupts.intlog import layout_of
 from bayop.interrupts.log import open_log
 from bayop.interrupts.numbers import describe
 from bayop.interrupts.query import summarise
-from bayop.testing.interrupt_logs import LINES, write_lines
 
 LAYOUT = layout_of(16, tsc_hz=1_000_000_000, energy_unit_j=1e-3)
 ROWS = np.array([10, 20, 30])

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.interrupt_logs import LINES, changed, write_lines
 
 from bayop.interrupts.batch import BadRecordError
 from bayop.interrupts.intlog import FIELD_COUNTS, fields_of, layout_of, name_of, read_batch
@@ -10,7 +11,6 @@ from bayop.interrupts.layout import ENERGY_UNIT_J, TSC_HZ
 from bayop.interrupts.log import open_log
 from bayop.interrupts.numbers import describe
 from bayop.interrupts.query import summarise
-from bayop.testing.interrupt_logs import LINES, changed, write_lines
 
 
 def test_machines_may_differ(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.interrupt_logs import PUBLISHED_HEADER
 
 from bayop.errors import InputError
 from bayop.interrupts.intlog import FIELD_COUNTS, layout_of
 from bayop.interrupts.layout import COUNTERS, Layout
 from bayop.interrupts.published import read_header
-from bayop.testing.interrupt_logs import PUBLISHED_HEADER
 
 LINUX = layout_of(16, tsc_hz=None, energy_unit_j=None)
 

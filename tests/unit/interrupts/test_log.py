@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from tests.support.errors import says
+from tests.support.interrupt_logs import LINES, PUBLISHED_HEADER, changed, drawn_lines, ebbrt_lines, write_lines
 from tests.unit.interrupts.conftest import refusal
 
 from bayop.errors import InputError
 from bayop.interrupts import log as log_module
 from bayop.interrupts.log import open_log
 from bayop.interrupts.query import summarise
-from bayop.testing.interrupt_logs import LINES, PUBLISHED_HEADER, changed, drawn_lines, ebbrt_lines, write_lines
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.interrupt_logs import LINES, PUBLISHED_HEADER, PUBLISHED_ROWS, write_lines
 
 from bayop.errors import InputError
 from bayop.interrupts.histogram import Histogram
 from bayop.interrupts.log import open_log
 from bayop.interrupts.numbers import describe, describe_all, pooled, spacing
 from bayop.interrupts.query import summarise
-from bayop.testing.interrupt_logs import LINES, PUBLISHED_HEADER, PUBLISHED_ROWS, write_lines
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.support.errors import says
+from tests.support.interrupt_logs import LINES, drawn_lines, write_lines
 from tests.unit.interrupts.conftest import refusal
 
 from bayop.errors import InputError
@@ -14,7 +15,6 @@ from bayop.interrupts.batch import BadRecordError, Batch
 from bayop.interrupts.convert import convert
 from bayop.interrupts.layout import INTERRUPT_COLUMNS
 from bayop.interrupts.log import open_log
-from bayop.testing.interrupt_logs import LINES, drawn_lines, write_lines
 
 
 def test_another_parquet_file_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.errors import says
+from tests.support.interrupt_logs import PUBLISHED_HEADER, PUBLISHED_ROWS, changed, write_lines
 from tests.unit.interrupts.conftest import refusal
 
 from bayop.errors import InputError
@@ -12,7 +13,6 @@ from bayop.interrupts.layout import TSC_HZ
 from bayop.interrupts.log import open_log
 from bayop.interrupts.published import name_of, read_batch, read_header
 from bayop.interrupts.query import summarise
-from bayop.testing.interrupt_logs import PUBLISHED_HEADER, PUBLISHED_ROWS, changed, write_lines
 
 
 def test_a_published_log(tmp_path: Path) -> None:

@@ -3,12 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.interrupt_logs import LINES, PUBLISHED_HEADER, drawn_lines, state_of, write_lines
 
 from bayop.errors import InputError
 from bayop.interrupts import log as log_module
 from bayop.interrupts.log import Piece, open_log
 from bayop.interrupts.query import follow, join, summarise, summarise_piece
-from bayop.testing.interrupt_logs import LINES, PUBLISHED_HEADER, drawn_lines, state_of, write_lines
 
 
 @pytest.mark.parametrize("block_bytes", [300, 2000, 2**20])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.interrupt_logs import CONNECTIONS, MUTILATE
 
 from bayop.errors import InputError
 from bayop.interrupts.run_output import (
@@ -19,7 +20,6 @@ from bayop.interrupts.run_output import (
     read_netpipe_server,
 )
 from bayop.interrupts.window import Window
-from bayop.testing.interrupt_logs import CONNECTIONS, MUTILATE
 
 CLIENT = "  8192 2216.084841 0.00002820 0.298963\n"
 SERVER = "Using no perturbations\n\nSERVER_WORKLOAD_PERIOD: 11179492725437 11180111245881 3.605057 4.483063\n"

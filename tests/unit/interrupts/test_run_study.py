@@ -4,12 +4,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.support.interrupt_logs import MUTILATE, linux_run, write_files
 
 from bayop.errors import InputError
 from bayop.interrupts.layout import ENERGY_UNIT_J, TSC_HZ
 from bayop.interrupts.log import open_log
 from bayop.interrupts.run_study import Campaign, find_campaigns, study_of
-from bayop.testing.interrupt_logs import MUTILATE, linux_run, write_files
 
 START = 11_179_492_725_437
 LABELS = {

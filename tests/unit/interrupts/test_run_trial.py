@@ -4,13 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-
-from bayop.errors import InputError
-from bayop.interrupts.log import open_log
-from bayop.interrupts.run_trial import trial_of
-from bayop.interrupts.runs import EbbrtApp, find_runs
-from bayop.study.trial import Row
-from bayop.testing.interrupt_logs import (
+from tests.support.interrupt_logs import (
     LINES,
     MUTILATE,
     PUBLISHED_HEADER,
@@ -21,6 +15,12 @@ from bayop.testing.interrupt_logs import (
     linux_run,
     write_files,
 )
+
+from bayop.errors import InputError
+from bayop.interrupts.log import open_log
+from bayop.interrupts.run_trial import trial_of
+from bayop.interrupts.runs import EbbrtApp, find_runs
+from bayop.study.trial import Row
 
 TSC_HZ = 2_899_999_000
 ENERGY_UNIT_J = 2.0**-16

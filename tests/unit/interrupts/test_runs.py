@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.interrupt_logs import ebbrt_run, linux_run
 
 from bayop.errors import InputError
 from bayop.interrupts.runs import EbbrtApp, Label, Run, find_runs
-from bayop.testing.interrupt_logs import ebbrt_run, linux_run
 
 NETPIPE = {role: f"linux.np.{role}.0_1_64_5000_8_0x1900_135" for role in ("log", "client", "server")}
 EBBRT_NETPIPE = ["ebbrt.dmesg.2_8192_5000_6_0x1600_55", "ebbrt.np.out.2_8192_5000_6_0x1600_55"]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.support.interrupt_logs import LINES, state_of, write_lines
 
 from bayop.interrupts.histogram import RELATIVE_ERROR
 from bayop.interrupts.log import open_log
 from bayop.interrupts.query import summarise
-from bayop.testing.interrupt_logs import LINES, state_of, write_lines
 
 
 def test_a_log_that_was_added_up_by_hand(tmp_path: Path) -> None:

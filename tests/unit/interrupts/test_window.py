@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 from tests.support.errors import says
+from tests.support.interrupt_logs import LINES, changed, drawn_lines, state_of, write_lines
 
 from bayop.errors import InputError
 from bayop.interrupts import log as log_module
 from bayop.interrupts.log import open_log
 from bayop.interrupts.query import summarise
 from bayop.interrupts.window import Window
-from bayop.testing.interrupt_logs import LINES, changed, drawn_lines, state_of, write_lines
 
 
 def test_both_ends_are_inside(tmp_path: Path) -> None:

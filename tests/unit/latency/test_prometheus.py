@@ -3,12 +3,12 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.support.prometheus import Prometheus
 
 from bayop.errors import InputError
 from bayop.latency.base import Vantage, Window
 from bayop.latency.prometheus import PrometheusQuery
 from bayop.slo import Slo
-from bayop.testing.prometheus import Prometheus
 
 BUCKETS = "sum by (le) (rate(request_duration_seconds_bucket[$window]))"
 QUERY = f"histogram_quantile($quantile, {BUCKETS})"

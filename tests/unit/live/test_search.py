@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.agents import AgentProcess, Machine
 
 from bayop.errors import InputError, UnsupportedError
 from bayop.live.file import LiveFile
 from bayop.live.search import client_of, open_target, space_of
 from bayop.slo import Slo
 from bayop.space import Steps
-from bayop.testing.agents import AgentProcess, Machine
 
 SLO = Slo.parse("p99<200us")
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from tests.support.agents import CAP, NIC, AgentProcess, Machine
+from tests.support.patience import eventually
 
 from bayop.errors import DriftError, InputError, UnsupportedError
 from bayop.latency.base import Latency, Vantage, Window
@@ -15,8 +17,6 @@ from bayop.live.agent.transport import ConflictError
 from bayop.live.space import agent_space
 from bayop.live.target import AgentTarget, check_applies, check_restored
 from bayop.space import AUTO, RX_USECS, Range, Setting
-from bayop.testing.agents import CAP, NIC, AgentProcess, Machine
-from bayop.testing.patience import eventually
 
 CAP_W = "power.cap_w"
 RANGES = {CAP_W: Range(60, 120, 5), RX_USECS: Range(10, 100, 90)}

@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.load_results import load_report, load_result
+from tests.support.servers import free_port, memcached_on
 
 from bayop.errors import InputError
 from bayop.load.agents import Coordinated, Coordinator, Measuring, serve, split_plan
 from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, UntilInterval, Workload
 from bayop.load.wire import AgentError, Channel
-from bayop.testing.load_results import load_report, load_result
-from bayop.testing.servers import free_port, memcached_on
 
 PLAN = Plan(
     servers=("h:1",),

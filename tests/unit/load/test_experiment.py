@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.load_results import load_result
 
 from bayop.load.experiment import RESOLUTION, WINDOWS, Step, highest, measure, scan, search
 from bayop.load.generator import Result
 from bayop.load.plan import OpenLoop, Plan
 from bayop.slo import Slo
-from bayop.testing.load_results import load_result
 
 PLAN = Plan(servers=("h:1",), schedule=OpenLoop.constant(1.0))
 SLO = Slo.parse("p99<500us")

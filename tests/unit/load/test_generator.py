@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from tests.support.load_results import load_result
+from tests.support.servers import free_port, memcached_on
 
 from bayop.errors import InputError
 from bayop.load.generator import Quantile, offered_qps, preload, run
 from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, Schedule, ServerError, Workload
 from bayop.slo import Slo
-from bayop.testing.load_results import load_result
-from bayop.testing.servers import free_port, memcached_on
 
 pytestmark = pytest.mark.alone
 

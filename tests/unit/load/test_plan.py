@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.support.servers import free_port
 
 from bayop import _core
 from bayop.errors import InputError
@@ -26,7 +27,6 @@ from bayop.load.plan import (
     translate,
     with_ports,
 )
-from bayop.testing.servers import free_port
 
 PLAN = Plan(servers=("h:1",), schedule=OpenLoop((Piece(1.0, 100.0), Piece(2.0, 200.0)), "fixed"), seed=7)
 

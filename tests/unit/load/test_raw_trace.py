@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.support.needs import need
 
 from bayop.errors import InputError
 from bayop.load.curve import LoadCurve
 from bayop.load.trace import is_raw, read_arrivals, read_raw_trace
-from bayop.testing.needs import need
 
 
 def raw(tmp_path: Path, times: list[str]) -> Path:

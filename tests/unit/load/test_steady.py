@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.support.load_results import load_report
 
 from bayop.errors import BayopError, InputError
 from bayop.latency.base import Vantage, Window
 from bayop.load.plan import ClosedLoop, OpenLoop, Plan, Replay, Schedule, ServerError
 from bayop.load.steady import SLICE_S, LoadLostError, SteadyLoad
-from bayop.testing.load_results import load_report
 
 PLAN = Plan(servers=("web1:11211",), schedule=OpenLoop.constant(50.0), warmup_s=9.0, duration_s=99.0, timeout_s=0.5)
 # Prints the lines of a file, one for each 20 ms, and ends with its stdin; the words behind are those of the real one.

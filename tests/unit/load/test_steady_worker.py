@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.servers import free_port, memcached_on
 
 from bayop import _core
 from bayop.load.plan import OpenLoop, Plan, Workload
-from bayop.testing.servers import free_port, memcached_on
 
 PLAN = Plan(
     servers=("127.0.0.1:9",),

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.servers import free_port
 
 from bayop.errors import InputError
 from bayop.load.wire import PORT, AgentError, Channel, split
-from bayop.testing.servers import free_port
 
 SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9)
 MESSAGE = st.dictionaries(

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.needs import need
 
 from bayop.errors import UnsupportedError
 from bayop.model import adam
 from bayop.model.published_fit import random_starts
-from bayop.testing.needs import need
 
 STARTS = random_starts(0)
 

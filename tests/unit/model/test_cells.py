@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from bayop.study.table import open_study
 from tests.unit.model.synthetic import LOADS_QPS, published_cells, study_of
 
 from bayop.errors import InputError
 from bayop.model.cells import select
 from bayop.slo import Slo
+from bayop.study import open_study
 
 SLO = Slo.parse("p99<500us")
 

@@ -6,6 +6,7 @@ from typing import get_args
 import numpy as np
 import polars as pl
 import pytest
+from tests.support.needs import need
 from tests.unit.model.synthetic import TRUTH, published_cells, settings
 
 from bayop.errors import InputError
@@ -13,7 +14,6 @@ from bayop.model.cells import Cells
 from bayop.model.published import UNITS, Parameters
 from bayop.model.published_fit import METHODS, Method, fit, random_starts
 from bayop.slo import Slo
-from bayop.testing.needs import need
 
 STARTS = random_starts(0)
 

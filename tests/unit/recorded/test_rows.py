@@ -4,13 +4,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bayop.study.table import merge_studies, write_study
+from tests.support.studies import COLUMNS, study_rows
+from tests.support.studies import write_study as write_published
+from tests.support.tables import study_frame
 
 from bayop.errors import InputError
 from bayop.recorded.rows import read_rows, study_target
-from bayop.testing.studies import COLUMNS, study_rows
-from bayop.testing.studies import write_study as write_published
-from bayop.testing.tables import study_frame
+from bayop.study import merge_studies, write_study
 
 
 def test_reads_the_published_studies_of_open_loops(data: Path) -> None:

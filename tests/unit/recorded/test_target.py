@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.studies import COLUMNS, study_rows, write_study
 
 from bayop.errors import InputError
 from bayop.recorded.rows import study_target
 from bayop.recorded.target import LATENCY_NOISE, NOISE, StudyTarget
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
-from bayop.testing.studies import COLUMNS, study_rows, write_study
 
 SETTING: Setting = {RX_USECS: 50, FREQ_MHZ: 2000}
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.errors import says
+from tests.support.tables import study_frame
 
 from bayop.errors import InputError
 from bayop.study.check import (
@@ -22,7 +23,6 @@ from bayop.study.check import (
     from_text,
 )
 from bayop.study.schema import REQUIRED, column_of
-from bayop.testing.tables import study_frame
 
 ROWS = at_rows("a.parquet")
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bayop.study.table import open_study, trusted
 from polars.testing import assert_frame_equal
 
 from bayop.errors import InputError
+from bayop.study import open_study, trusted
 from bayop.study.example import example_file, example_names
 
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from bayop.study.table import open_study, write_study
 
 from bayop.errors import InputError
 from bayop.measurement import Measurement
+from bayop.study import open_study, write_study
 from bayop.study.journal import Journal
 from bayop.study.trial import Origin, trial_row
 

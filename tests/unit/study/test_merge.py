@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from bayop.study.table import merge_studies
+from tests.support.tables import study_frame
 
 from bayop.errors import InputError
-from bayop.testing.tables import study_frame
+from bayop.study import merge_studies
 
 
 def test_campaigns_stand_one_after_the_other_and_columns_join_by_name() -> None:

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bayop.study.table import open_study, write_study
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import study_frame
 
 from bayop.errors import InputError
+from bayop.study import open_study, write_study
 from bayop.study.parquet import SEAL_KEY, VERSION_KEY, read_parquet, write_parquet
 from bayop.study.schema import VERSION
-from bayop.testing.tables import study_frame
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bayop.study.table import open_study, trusted, write_study
 from tests.support.errors import says
+from tests.support.tables import study_frame
 
 from bayop.errors import InputError
-from bayop.testing.tables import study_frame
+from bayop.study import open_study, trusted, write_study
 
 SUFFIXES = (".parquet", ".csv", ".csv.gz")
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import polars as pl
-from bayop.study.table import merge_studies
+from tests.support.tables import study_frame
 
+from bayop.study import merge_studies
 from bayop.study.summary import Spread, campaigns, spreads
-from bayop.testing.tables import study_frame
 
 
 def only(frame: pl.DataFrame, knob: str, values: list[object]) -> pl.DataFrame:

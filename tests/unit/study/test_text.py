@@ -4,11 +4,11 @@ import gzip
 from pathlib import Path
 
 import pytest
-from bayop.study.table import open_study
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bayop.errors import InputError
+from bayop.study import open_study
 from bayop.study import text as text_module
 from bayop.study.text import CsvText, read_bytes
 

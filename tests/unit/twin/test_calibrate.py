@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.twin_studies import write_twin_study
 
 from bayop.errors import InputError
-from bayop.testing.twin_studies import write_twin_study
 from bayop.twin.calibrate import GROUPS, Calibration, checked_parameters, named_parameters, scattered
 from bayop.twin.profile_library import profile_names
 from bayop.twin.target import load_profile

@@ -4,10 +4,10 @@ import csv
 from pathlib import Path
 
 import pytest
+from tests.support.studies import write_study
+from tests.support.twin_studies import COLUMNS, write_twin_study
 
 from bayop.errors import InputError
-from bayop.testing.studies import write_study
-from bayop.testing.twin_studies import COLUMNS, write_twin_study
 from bayop.twin.target import load_profile
 from bayop.twin.validate import Cell, Comparison, compare, errors_by_load, read_cells, select_loads
 

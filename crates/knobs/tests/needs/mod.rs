@@ -1,5 +1,5 @@
 //! What a test needs of the machine. Without it the test ends at once and says so to `make test`, which prints what did
-//! not run: a line in the file that BAYOPTEST_SKIPPED names (python/bayop/testing/needs.py). With BAYOPTEST_NO_SKIP it fails.
+//! not run: a line in the file that BAYOPTEST_SKIPPED names (tests/support/needs.py). With BAYOPTEST_NO_SKIP it fails.
 
 #![allow(dead_code)] // no program of tests needs all of it
 

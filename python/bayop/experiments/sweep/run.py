@@ -12,8 +12,8 @@ from bayop.experiments.sweep.schedule import Schedule
 from bayop.experiments.sweep.trial import Outcome
 from bayop.experiments.sweep.workers import Workers
 from bayop.measurement import Measurement
+from bayop.study import open_study
 from bayop.study.journal import Journal
-from bayop.study.table import open_study
 from bayop.study.trial import Origin, trial_row
 
 

@@ -115,9 +115,8 @@ class Evidence:
         return self._days[key]
 
     def _cells(self, name: str, load: str) -> pl.DataFrame:
-        from bayop.study.table import open_study, trusted
-
         from bayop.analysis.cells import cells
+        from bayop.study import open_study, trusted
 
         frame = trusted(open_study(self.path(name)))
         found = cells(frame, [c for c in _MEASURED if c in frame.columns], centre="median")

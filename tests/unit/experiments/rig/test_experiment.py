@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from tests.support.agents import AgentProcess, Machine
 
 from bayop.experiments.rig.experiment import Stage, compare, cpu_saving, run_experiment, shortfall
 from bayop.experiments.rig.record import LiveRecord, Point
@@ -14,7 +15,6 @@ from bayop.latency.command import LatencyCommand
 from bayop.live.target import AgentTarget
 from bayop.optimize.base import Problem
 from bayop.space import Knob, Setting, Space, Steps
-from bayop.testing.agents import AgentProcess, Machine
 from bayop.testing.fakes import make_problem
 
 SPACE = Space((Knob("power.cap_w", Steps(60, 120, 30), safest="high"),))

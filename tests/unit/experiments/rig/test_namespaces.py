@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.needs import need
 
 from bayop.errors import UnsupportedError
 from bayop.experiments.rig.namespaces import LONGEST_US, MOST_POLLS, Rig
@@ -13,7 +14,6 @@ from bayop.experiments.rig.veth import SERVER_ADDRESS
 from bayop.live.file import LiveFile
 from bayop.live.space import DEFERRAL, TIMEOUT
 from bayop.space import Range
-from bayop.testing.needs import need
 
 pytestmark = pytest.mark.alone
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.needs import need
 
 from bayop.experiments.rig.veth import (
     CLIENT_ADDRESS,
@@ -18,7 +19,6 @@ from bayop.experiments.rig.veth import (
     VethPair,
     missing,
 )
-from bayop.testing.needs import need
 
 pytestmark = pytest.mark.alone
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-from bayop.study.table import open_study
 
 from bayop.errors import BayopError, InputError
 from bayop.experiments.sweep.load import Load
@@ -13,6 +12,7 @@ from bayop.experiments.sweep.repeats import Repeats
 from bayop.experiments.sweep.run import Sweep, open_sweep
 from bayop.experiments.sweep.trial import Outcome
 from bayop.measurement import Measurement
+from bayop.study import open_study
 from bayop.study.trial import Origin
 
 SETTINGS = [{"nic.rx_usecs": delay, "cpu.freq_mhz": 2000} for delay in ("auto", 2, 50, 100)]

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.agents import NIC, AgentProcess, Machine
 
 from bayop import __version__
 from bayop.errors import BayopError, InputError, UnsupportedError
@@ -15,7 +16,6 @@ from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Change
 from bayop.live.agent.transport import ConflictError, UnreachableError
 from bayop.space import Setting, Steps
-from bayop.testing.agents import NIC, AgentProcess, Machine
 
 FOUND_W = 120.0
 """The cap before BayOp."""

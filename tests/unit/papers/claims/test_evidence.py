@@ -3,10 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.studies import COLUMNS, write_study
 
 from bayop.errors import InputError
 from bayop.papers.claims.evidence import APPS, Evidence
-from bayop.testing.studies import COLUMNS, write_study
 
 ROW = {"os": "linux", "policy": "static", "qps_offered": "1000", "itr_us": "50", "freq_ghz": "1.3", "p99_us": "300"}
 DEFAULT = {"os": "linux", "policy": "default", "qps_offered": "1000", "p99_us": "100", "power_w": "90"}

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bayop.study.table import open_study
 from tests.support.errors import says
 
 from bayop.errors import InputError
+from bayop.study import open_study
 
 
 def test_the_comparison_of_machines_has_no_setting_and_the_power_of_its_window(data: Path) -> None:

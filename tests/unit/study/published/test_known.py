@@ -3,7 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bayop.study.table import open_study, trusted
+
+from bayop.study import open_study, trusted
 
 
 @pytest.mark.parametrize(

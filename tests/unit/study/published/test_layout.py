@@ -4,12 +4,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bayop.study.table import open_study
+from tests.support.studies import COLUMNS, study_rows, write_study
 
 from bayop.errors import InputError
+from bayop.study import open_study
 from bayop.study.published.layout import Layout, app_of, by_name, number, provenance, text
 from bayop.study.schema import column_of
-from bayop.testing.studies import COLUMNS, study_rows, write_study
 
 SMALL = Layout(
     name="a small layout",

@@ -4,11 +4,11 @@ import csv
 from pathlib import Path
 
 import pytest
-from bayop.study.table import open_study
 from tests.support.errors import says
+from tests.support.studies import COLUMNS, study_rows, write_study
 
 from bayop.errors import InputError
-from bayop.testing.studies import COLUMNS, study_rows, write_study
+from bayop.study import open_study
 
 
 @pytest.fixture

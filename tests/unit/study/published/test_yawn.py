@@ -4,9 +4,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bayop.study.table import open_study
 
 from bayop.errors import InputError
+from bayop.study import open_study
 
 
 def test_the_idle_governor_that_linux_has_by_itself_is_the_default(data: Path) -> None:

@@ -1,0 +1,86 @@
+"""What `bayop carbon` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+
+from bayop.carbon.compare import Comparison
+from bayop.carbon.notebook import DEPARTURES
+from bayop.cli.terminal.output import literal, new_table, round_significant
+
+_PER_MILLION = 1e6
+
+
+def events(comparisons: Sequence[Comparison], lifetime_years: float) -> Iterator[dict[str, object]]:
+    """One JSON object for each stack; masses in mg CO2e, per request."""
+    for c in comparisons:
+        yield {
+            "event": "carbon",
+            "app": c.stack.app,
+            "stack": c.stack.name,
+            "lifetime_years": lifetime_years,
+            "grid_g_per_kwh": round_significant(float(c.grid.mean.magnitude)),
+            "reused": c.stack.reused,
+            "embodied_kg": round_significant(float(c.stack.made.magnitude)),
+            "charged_kg": round_significant(float(c.stack.charged.magnitude)),
+            "embodied_mg_per_request": round_significant(c.intensity.embodied_mg),
+            "operational_mg_per_request": round_significant(c.intensity.operational_mg),
+            "network_mg_per_request": round_significant(c.intensity.network_mg),
+            "cci_mg_per_request": round_significant(c.intensity.total_mg),
+            "cci_without_network_mg_per_request": round_significant(c.intensity.without_network_mg),
+            "ratio": round_significant(c.ratio),
+            "ratio_without_network": round_significant(c.server_ratio),
+            "cci_as_published_mg_per_request": round_significant(c.notebook_mg),
+            "ratio_as_published": round_significant(c.notebook_ratio),
+        }
+
+
+def tables(comparisons: Sequence[Comparison], lifetime_years: float) -> Iterator[Table | str]:
+    """For each application its carbon by source and the published number; then where that parts from the units."""
+    for app in dict.fromkeys(c.stack.app for c in comparisons):
+        mine = [c for c in comparisons if c.stack.app == app]
+        grids = ", ".join(sorted({f"{float(c.grid.mean.magnitude):g}" for c in mine}))
+        yield f"[bold]{app}[/bold]: mg CO2e per million requests, over {lifetime_years:g} years at {grids} g/kWh"
+        yield _table_of_sources(mine)
+        yield f"[bold]{app}[/bold]: without the network; and published: mg per request by the authors' arithmetic"
+        yield _table_of_readings(mine)
+    yield "the published arithmetic departs from the units in three places:"
+    for departure in DEPARTURES:
+        yield f"  {departure}"
+
+
+def _table_of_sources(comparisons: Sequence[Comparison]) -> Table:
+    table = _new_table("embodied", "operational", "network", "CCI", "x least")
+    for c in comparisons:
+        of = c.intensity
+        masses = (of.embodied_mg, of.operational_mg, of.network_mg, of.total_mg)
+        table.add_row(literal(_name(c)), *(_per_million(mg) for mg in masses), f"{c.ratio:.2f}")
+    return table
+
+
+def _table_of_readings(comparisons: Sequence[Comparison]) -> Table:
+    table = _new_table("server's part", "x least", "published", "x least")
+    for c in comparisons:
+        server = _per_million(c.intensity.without_network_mg)
+        table.add_row(
+            literal(_name(c)), server, f"{c.server_ratio:.2f}", f"{c.notebook_mg:.4f}", f"{c.notebook_ratio:.2f}"
+        )
+    return table
+
+
+def _new_table(*headings: str) -> Table:
+    table = new_table()
+    table.add_column("stack")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _name(comparison: Comparison) -> str:
+    return f"{comparison.stack.name}{' (reused)' if comparison.stack.reused else ''}"
+
+
+def _per_million(mg: float) -> str:
+    return f"{mg * _PER_MILLION:.4g}"

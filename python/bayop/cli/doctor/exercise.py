@@ -1,0 +1,123 @@
+"""`bayop doctor --exercise`: sets every allowed knob to two values, reads back, restores, and says how it went."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import closing
+
+from bayop.cli.flags import agent as agent_flags
+from bayop.cli.terminal import exit_codes
+from bayop.cli.terminal.output import console, literal, new_table, print_json, progress, round_significant
+from bayop.errors import InputError
+from bayop.live.agent.address import SOCKET
+from bayop.live.agent.client import AgentClient
+from bayop.machine.exercise import Attempt, Exercised, allowed_places, exercise
+from bayop.space import Value, format_value
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument(
+        "--exercise",
+        action="store_true",
+        help="set every knob that the agent allows to two values, in every place, read back and restore",
+    )
+    parser.add_argument("--yes", action="store_true", help="exercise: do not ask first")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exercises the knobs and prints each; 1 when nobody says yes, 3 when one did not read back or was not restored."""
+    client = agent_flags.client_of(args.agent or SOCKET, args)
+    allowed = allowed_places(client)
+    if not args.yes and not _is_wanted(client, len(allowed), json=args.json):
+        sys.stderr.write("nothing was changed\n")
+        return 1
+    done: list[Exercised] = []
+    exercising = exercise(client, allowed, holder=agent_flags.holder("doctor"))
+    with progress("knobs", len(allowed)) as bar, closing(exercising):
+        for exercised in exercising:
+            done.append(exercised)
+            bar.advance()
+            if args.json:
+                print_json(_event(exercised))
+    failed = [exercised for exercised in done if exercised.failure is not None]
+    if args.json:
+        print_json({"event": "exercised", "places": len(done), "failed": [exercised.knob for exercised in failed]})
+    else:
+        _show(done)
+    return exit_codes.DRIFT if failed else exit_codes.DONE
+
+
+def _is_wanted(client: AgentClient, count: int, *, json: bool) -> bool:
+    """Asks on a terminal.
+
+    Raises:
+        InputError: there is nobody to ask.
+    """
+    if json or not sys.stdin.isatty():
+        raise InputError(
+            "an exercise must be agreed to",
+            wrong="there is no terminal to ask on",
+            place="--exercise",
+            hint="add --yes",
+        )
+    sys.stderr.write(
+        f"This writes {count} places of knobs at {client.address}, two values each, while its services run.\n"
+        "Each is restored at once. Go on? [y/N] "
+    )
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _event(exercised: Exercised) -> dict[str, object]:
+    return {
+        "event": "exercise",
+        "knob": exercised.knob,
+        "found": exercised.found,
+        "attempts": [_attempt(attempt) for attempt in exercised.attempts],
+        "restored": _attempt(exercised.restored),
+        "failure": exercised.failure,
+    }
+
+
+def _attempt(attempt: Attempt) -> dict[str, object]:
+    return {
+        "asked": attempt.asked,
+        "effective": attempt.effective,
+        "duration_ms": round_significant(attempt.duration_ms, 3),
+        "error": attempt.error,
+    }
+
+
+def _show(done: list[Exercised]) -> None:
+    table = new_table()
+    for column in ("knob", "found", "asked", "in effect", "restored", "ms"):
+        table.add_column(column, justify="left" if column == "knob" else "right", overflow="fold")
+    table.add_column("", no_wrap=True)
+    for exercised in done:
+        knob_id = exercised.knob.partition("@")[0]
+        slowest_ms = max(attempt.duration_ms for attempt in (*exercised.attempts, exercised.restored))
+        table.add_row(
+            literal(exercised.knob),
+            _shown(knob_id, exercised.found),
+            ", ".join(_shown(knob_id, attempt.asked) for attempt in exercised.attempts),
+            ", ".join(_shown(knob_id, attempt.effective) for attempt in exercised.attempts),
+            _shown(knob_id, exercised.restored.effective),
+            f"{slowest_ms:.1f}",
+            "[green]ok[/green]" if exercised.failure is None else "[bold red]failed[/bold red]",
+        )
+    screen = console()
+    screen.print(table)
+    failed = [exercised for exercised in done if exercised.failure is not None]
+    for exercised in failed:
+        screen.print(literal(f"{exercised.knob}: {exercised.failure}"))
+    places = f"{len(done)} place{'s' * (len(done) != 1)}"
+    if failed:
+        screen.print(literal(f"{len(failed)} of {places} did not do as they should."), style="bold red")
+    else:
+        screen.print(f"All {places} took both values and have their own back.")
+
+
+def _shown(knob_id: str, value: Value | None) -> str:
+    return "-" if value is None else format_value(knob_id, value)

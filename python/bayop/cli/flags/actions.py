@@ -1,0 +1,37 @@
+"""Verbs with actions: `bayop study show`, `bayop twin run`. Each action is a module like a verb's."""
+
+from __future__ import annotations
+
+import argparse
+import keyword
+from collections.abc import Mapping
+from importlib import import_module
+
+
+def add_actions(parser: argparse.ArgumentParser, verb: str, actions: Mapping[str, str]) -> None:
+    """Declares the actions of a verb and their flags; `run_action` does what was asked.
+
+    Args:
+        parser: The verb's.
+        verb: Its name; the module of an action is `bayop.cli.VERB.ACTION`, with `_` after one that is a
+            keyword of Python.
+        actions: What each action does, in a line.
+    """
+    parsers = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for action, summary in actions.items():
+        module = import_module(f"bayop.cli.{verb}.{action}{'_' * keyword.iskeyword(action)}")
+        action_parser = parsers.add_parser(
+            action,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=f"examples:\n{module.EXAMPLE}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.add_arguments(action_parser)
+        action_parser.set_defaults(run_action=module.run)
+
+
+def run_action(args: argparse.Namespace) -> int:
+    """Does what was asked."""
+    return int(args.run_action(args))

@@ -1,0 +1,169 @@
+"""A user's defaults of flags: environment over the user's file over the system's; what is typed beats them all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from bayop.errors import InputError
+
+if TYPE_CHECKING:
+    from bayop.cli.commands import Command
+    from bayop.toml_file import TomlFile
+
+SYSTEM: Final = Path("/etc/bayop/config.toml")
+PREFIX: Final = "BAYOP_"
+# BAYOP_SETTING is what a latency command is told.
+_NOT_SETTABLE: Final = ("help", "version", "json", "markdown", "events", "setting")
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """What a flag is when it is not typed.
+
+    Attributes:
+        words: The verb, and its action.
+        flag: The flag's name: `max-trials`.
+        text: The value as a person would type it.
+        value: The value as it is used.
+        source: Where it was found: `BAYOP_SLO`, or a file with its line.
+    """
+
+    words: tuple[str, ...]
+    flag: str
+    text: str
+    value: Any
+    source: str
+
+
+def files() -> list[Path]:
+    """Where defaults may stand, those that count more first."""
+    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return [Path(home) / "bayop" / "config.toml", SYSTEM]
+
+
+def apply(parser: argparse.ArgumentParser) -> list[Default]:
+    """Gives the flags of all loaded verbs their defaults, and says which these are.
+
+    Raises:
+        InputError: a file can't be read, or names what is no flag; or a value is none of its flag's.
+    """
+    from bayop.cli.commands import commands
+
+    here = [path for path in files() if path.is_file()]
+    if not here and not any(name.startswith(PREFIX) for name in os.environ):
+        return []
+    loaded = [command for command in commands(parser) if command.words]
+    opened = _checked(here)
+    found = []
+    for command in loaded:
+        for name, action in _settable(command).items():
+            for place, given in _sources(command, name, opened):
+                value = _value(action, given, place)
+                # For every flag of this name: argparse takes the first one's.
+                command.parser.set_defaults(**{action.dest: value})
+                action.required = False
+                found.append(Default(command.words, name, _typed(given), value, place))
+                break
+    return found
+
+
+def _checked(paths: Sequence[Path]) -> list[TomlFile]:
+    """The files, whose every key is a flag of some verb."""
+    from bayop.cli.commands import all_commands
+    from bayop.toml_file import TomlFile
+
+    opened = [TomlFile(path) for path in paths]
+    if not opened:
+        return []
+    flags = {"-".join(command.words): _as_given(_settable(command)) for command in all_commands() if command.words}
+    every = {name: read for known in flags.values() for name, read in known.items()}
+    for file in opened:
+        file.check_tables({table: None for table, known in flags.items() if known}, every)
+        for table, known in flags.items():
+            file.read(table, known)
+    return opened
+
+
+def _as_given(flags: Mapping[str, argparse.Action]) -> dict[str, Any]:
+    return dict.fromkeys(flags, lambda value: value)
+
+
+def _settable(command: Command) -> dict[str, argparse.Action]:
+    """The flags that may have a default, by their long names.
+
+    Of flags that exclude each other none has: one that is typed would not take the place of the other's default.
+    """
+    named = {
+        action.option_strings[0 if isinstance(action, argparse.BooleanOptionalAction) else -1].lstrip("-"): action
+        for action in command.flags()
+    }
+    return {
+        name: action
+        for name, action in named.items()
+        if name not in _NOT_SETTABLE and not _is_excluded(command.parser, action)
+    }
+
+
+def _is_excluded(parser: argparse.ArgumentParser, action: argparse.Action) -> bool:
+    """Whether another flag, which sets something else, excludes this one."""
+    groups = parser._mutually_exclusive_groups  # noqa: SLF001 -- argparse shows them to nobody
+    members = (group._group_actions for group in groups)  # noqa: SLF001
+    return any(action in among and any(other.dest != action.dest for other in among) for among in members)
+
+
+def _sources(command: Command, name: str, opened: list[TomlFile]) -> Iterator[tuple[str, object]]:
+    """Every value that is given for a flag with its place, the one that counts first."""
+    variable = PREFIX + name.replace("-", "_").upper()
+    if variable in os.environ:
+        yield variable, os.environ[variable]
+    for file in opened:
+        for table in ("-".join(command.words), ""):
+            given = file.values(table)
+            if name in given:
+                yield file.place(table, name), given[name]
+
+
+def _value(action: argparse.Action, given: object, place: str) -> Any:  # noqa: ANN401 -- as the flag has it
+    """The value as argparse would have it from the command line.
+
+    Raises:
+        InputError: it is none of the flag's.
+    """
+    if action.nargs == 0:
+        if given not in (True, False, "1", "0", "true", "false"):
+            raise InputError("a flag without a value must be true or false", value=given, place=place)
+        switched_on = given in (True, "1", "true")
+        if isinstance(action, argparse.BooleanOptionalAction):
+            return switched_on
+        return action.const if switched_on else action.default
+    many = isinstance(action, argparse._AppendAction)  # noqa: SLF001 -- argparse has no other name for it
+    texts = [_typed(part) for part in given] if many and isinstance(given, list) else [_typed(given)]
+    values = [_read(action, text, place) for text in texts]
+    return _Given(values) if many else values[0]
+
+
+class _Given(list[Any]):
+    """The values of a flag that may be typed several times: those that are typed take their place."""
+
+    def __copy__(self) -> list[Any]:
+        """What argparse adds the typed ones to."""
+        return []
+
+
+def _read(action: argparse.Action, text: str, place: str) -> Any:  # noqa: ANN401
+    try:
+        value = action.type(text) if callable(action.type) else text
+    except InputError as error:
+        raise error.but(place=f"{place}, {error.place}" if error.place else place) from error
+    if action.choices is not None and value not in action.choices:
+        raise InputError(f"it must be one of {', '.join(map(str, action.choices))}", value=text, place=place)
+    return value
+
+
+def _typed(given: object) -> str:
+    return str(given).lower() if isinstance(given, bool) else str(given)

@@ -1,0 +1,27 @@
+"""`bayop interrupts`: logs with one record per interrupt - what they show, and smaller files of them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from bayop.cli.flags.actions import add_actions, run_action
+
+EXAMPLE: Final = """\
+  bayop interrupts show interrupts_netpipe_*.csv.gz --out build/interrupts
+  bayop interrupts show linux.mcd.dmesg.0 --tsc-mhz 2899.999 --json
+  bayop interrupts convert linux.mcd.dmesg.0 --out core0.parquet
+"""
+
+ACTIONS: Final[dict[str, str]] = {
+    "show": "summarise logs: spacing, traffic, busy time, idle states, energy and instructions",
+    "convert": "write a log as Parquet, which is smaller and several times as fast to read",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the actions and their flags."""
+    add_actions(parser, "interrupts", ACTIONS)
+
+
+run = run_action

@@ -1,0 +1,217 @@
+"""`bayop live`: a sweep and a search on a real service of this machine, in namespaces of its own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from bayop import __version__
+from bayop.cli.flags import agent as agent_flags
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import print_json, round_significant
+from bayop.cli.tune import confirm as tune_confirm
+from bayop.errors import BayopError, InputError
+
+if TYPE_CHECKING:
+    from bayop.experiments.rig.experiment import Stage
+    from bayop.experiments.rig.record import LiveRecord, Point
+    from bayop.live.target import AgentTarget
+    from bayop.optimize.base import Problem
+
+EXAMPLE: Final = """\
+  bayop live
+  bayop live --slo 'p99<500us' --load 4kqps --out build/live
+  bayop live --timeouts 0,50,200 --max-trials 6 --json
+"""
+
+DATA: Final = "data.json"
+"""The record, beside the report."""
+
+PAIRS: Final = 16
+"""The most rounds in which default and winners are measured again."""
+
+_TIMEOUTS_US: Final = (0, 20, 50, 100, 150, 200, 300, 400)
+_POLLS: Final = (1, 2, 4)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    arguments.add_slo(parser, default="p90<500us")
+    arguments.add_headroom(parser)
+    arguments.add_objective(parser)
+    parser.add_argument(
+        "--load",
+        type=arguments.reader(arguments.qps, "--load"),
+        default=8000.0,
+        metavar="QPS",
+        help="requests/s on memcached (default: 8000)",
+    )
+    parser.add_argument(
+        "--window",
+        type=arguments.reader(arguments.duration_s, "--window"),
+        default=1.0,
+        metavar="TIME",
+        help="how long one window is (default: 1s)",
+    )
+    parser.add_argument(
+        "--timeouts",
+        type=arguments.reader(_timeouts, "--timeouts"),
+        default=_TIMEOUTS_US,
+        metavar="US,...",
+        help=f"values of gro_flush_timeout that are swept (default: {','.join(map(str, _TIMEOUTS_US))})",
+    )
+    arguments.add_max_trials(parser)
+    tune_confirm.add_pairs(parser, default=PAIRS)
+    parser.add_argument(
+        "--agent-program",
+        type=arguments.reader(arguments.path, "--agent-program"),
+        default=Path("bayop-agent"),
+        metavar="FILE",
+        help="the agent (default: bayop-agent on the path)",
+    )
+    arguments.add_report_folder(parser, default="bayop-live")
+    arguments.add_seed(parser)
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Sweeps, searches and reports; 1 when no setting is trusted to meet the SLO."""
+    from bayop.experiments.rig.namespaces import Rig
+    from bayop.live.file import LiveFile
+    from bayop.live.search import open_target
+    from bayop.report.files import make_folder
+
+    objective = arguments.objective_of(args)
+    make_folder(args.out)
+    with Rig(_program(args.agent_program), qps=args.load, window_s=args.window) as rig:
+        opened = open_target(LiveFile.read(rig.file), args.slo, holder=agent_flags.holder("live"))
+        with agent_flags.told(opened) as target:
+            from bayop.optimize.base import Problem
+            from bayop.search import check_problem
+
+            problem = Problem(
+                target.space.without_auto(),
+                args.slo,
+                objective,
+                target.qps,
+                headroom=args.headroom or 0.0,
+                small_steps=True,
+            )
+            check_problem(target, problem, args.max_trials)
+            record = _experiment(args, target, problem, rig.service_cpu_s)
+    return 0 if record.held is not None else 1
+
+
+def _experiment(
+    args: argparse.Namespace,
+    target: AgentTarget,
+    problem: Problem,
+    service_cpu_s: Callable[[], float],
+) -> LiveRecord:
+    """Runs the experiment; whatever ends it, what was measured is written."""
+    from bayop.experiments.rig.experiment import run_experiment
+    from bayop.experiments.rig.record import LiveRecord, Point
+
+    record = LiveRecord(
+        machine=target.description,
+        slo=str(problem.slo),
+        objective=problem.objective.name,
+        qps=problem.qps,
+        seed=args.seed,
+        estimated=target.power_is_estimated,
+        busy_before=target.busy_before,
+        default=Point.of({}, target.baseline()),
+        most_pairs=args.confirm,
+    )
+    display = _Events(record, problem) if args.json else _display(record, problem)
+    try:
+        grid = _grid(args.timeouts)
+        run_experiment(
+            target,
+            problem,
+            grid,
+            record,
+            max_trials=args.max_trials,
+            service_cpu_s=service_cpu_s,
+            on_point=display.on_point,
+        )
+    except BaseException as error:
+        record.failure = error.message if isinstance(error, BayopError) else type(error).__name__
+        raise
+    finally:
+        (args.out / DATA).write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")
+        display.on_data(args.out / DATA)
+    from bayop.experiments.rig.experiment import shortfall
+    from bayop.report.live.report import write_report
+
+    display.on_end(shortfall(record, problem), write_report(record, problem, args.out, __version__))
+    return record
+
+
+class _Events:
+    """The experiment for programs: one JSON object a line."""
+
+    def __init__(self, record: LiveRecord, problem: Problem) -> None:
+        self._record, self._problem = record, problem
+        start = {k: v for k, v in record.to_json().items() if k in ("machine", "slo", "objective", "qps", "seed")}
+        estimated = ["energy_j", "power_w"] if record.estimated else []
+        print_json({"event": "start", **start, "estimated": estimated, "busy_before": record.busy_before})
+
+    def on_point(self, stage: Stage, point: Point) -> None:
+        seen = {name: round_significant(value) for name, value in point.quantities.items()}
+        cpu = None if point.service_cpu is None else round_significant(point.service_cpu)
+        more = {"service_cpu": cpu, "cut_short": point.cut_short}
+        print_json({"event": stage, "setting": dict(point.setting), "measured": seen, **more})
+
+    def on_data(self, path: Path) -> None:
+        print_json({"event": "data", "file": str(path), "failure": self._record.failure})
+
+    def on_end(self, shortfall: float | None, report: Path) -> None:
+        record = self._record
+        from bayop.experiments.rig.experiment import compare, cpu_saving
+
+        more = None if shortfall is None else round_significant(shortfall)
+        saving = tune_confirm.comparison_event(compare(record, self._problem), self._problem)
+        cpu = cpu_saving(record)
+        result: dict[str, object] = {"saving": saving, "cpu_saving": None if cpu is None else tune_confirm.numbers(cpu)}
+        result |= {"found": record.held, "best_of_sweep": record.best, "trials": len(record.search), "shortfall": more}
+        print_json({"event": "result", **result, "stopped": record.stopped, "report": str(report)})
+
+
+def _display(record: LiveRecord, problem: Problem) -> Any:  # noqa: ANN401 -- of the same shape as `_Events`
+    from bayop.cli.live.display import Display  # `--json` must not pay for rich
+
+    return Display(record, problem)
+
+
+def _grid(timeouts_us: tuple[int, ...]) -> list[dict[str, float | str]]:
+    from bayop.live.space import DEFERRAL, TIMEOUT
+
+    return [{TIMEOUT: timeout, DEFERRAL: polls} for timeout in timeouts_us for polls in _POLLS]
+
+
+def _timeouts(text: str) -> tuple[int, ...]:
+    from bayop.experiments.rig.namespaces import LONGEST_US
+
+    read = arguments.whole_number(0, LONGEST_US)
+    values = tuple(sorted({read(part) for part in text.split(",")}))
+    if any(value % 10 for value in values):
+        raise InputError("a timeout must be a multiple of 10 us", value=text)
+    return values
+
+
+def _program(path: Path) -> Path:
+    """The agent, from the path when it is a bare name."""
+    found = shutil.which(path)
+    if found is None:
+        raise InputError(
+            "the agent must be a program on the path, or a file that can be run",
+            value=str(path),
+            place="--agent-program",
+            hint="make live builds and names it",
+        )
+    return Path(found).resolve()

@@ -1,0 +1,106 @@
+"""`bayop load`: an open-loop load generator that measures what clients see."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bayop.cli.load import events, flags, steps
+from bayop.cli.terminal.output import console, print_json
+from bayop.errors import unwritable
+
+if TYPE_CHECKING:
+    from bayop._core import Stored
+    from bayop.load.experiment import Runner
+    from bayop.load.generator import Result
+    from bayop.load.plan import Plan
+
+EXAMPLE: Final = """\
+  bayop load -s 127.0.0.1 -q 50kqps -c 8                      # memcached, Poisson arrivals
+  bayop load -s 127.0.0.1 -q 50kqps -c 8 --workload etc       # Facebook's ETC pool
+  bayop load -s 127.0.0.1 --binary --closed-loop -c 16 -d 4   # memcached's binary protocol, at its peak
+  bayop load -s 127.0.0.1 --protocol redis -q 20kqps -u 10% --popularity zipf:0.99
+  bayop load -s 127.0.0.1 --protocol http --path /index.html -q 5kqps -c 32
+  bayop load -s 127.0.0.1 --search 99:500us -c 16             # the highest load with p99 below 500 us
+  bayop load -s 127.0.0.1 --curve twitter --peak 100kqps --hour 10s -c 16
+  bayop load -s 127.0.0.1 --protocol echo --closed-loop --message-size 8192   # NetPIPE's ping-pong
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    flags.add_target(parser)
+    flags.add_experiment(parser)
+    flags.add_workload(parser)
+    flags.add_generator(parser)
+    flags.add_machines(parser)
+    flags.add_output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Stores the records, loads the server and prints what was seen; 1 when the result is no good."""
+    from bayop.load import agents, generator
+
+    if args.agent:
+        agents.serve(
+            args.listen, weight=args.lambda_mul, on_event=lambda event: print(event, file=sys.stderr, flush=True)
+        )
+    plan = flags.plan_of(args)
+    with ExitStack() as stack:
+        runner: Runner = generator.run
+        if args.with_agent:
+            measuring = agents.Measuring(
+                qps=args.measure_qps, connections=args.measure_connections, depth=args.measure_depth
+            )
+            runner = stack.enter_context(agents.Coordinator(args.with_agent, measuring)).run
+        if not args.noload:
+            _print_stored(generator.preload(plan), json=args.json)
+        if args.loadonly:
+            return 0
+        if args.scan or args.search:
+            return steps.run(args, plan, runner)
+        return _run_once(args, plan, runner)
+
+
+def _run_once(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:
+    result = runner(plan)
+    _write_files(args, result)
+    if args.json:
+        print_json({"event": "result", **events.result(plan, result)})
+    else:
+        from bayop.cli.load.display import show_result
+
+        show_result(plan, result)
+    if result.report.interrupted:
+        raise KeyboardInterrupt
+    return 1 if result.problems else 0
+
+
+def _print_stored(stored: Stored, *, json: bool) -> None:
+    if json:
+        print_json({"event": "stored", **stored})
+    elif stored["records"]:
+        console().print(
+            f"Stored and read back {stored['records']:,} records, {stored['value_bytes']:,} bytes of values."
+        )
+
+
+def _write_files(args: argparse.Namespace, result: Result) -> None:
+    if args.hgrm is not None:
+        _write(args.hgrm, "--hgrm", result.report.to_hgrm())
+    if args.save is not None:
+        import numpy as np
+
+        rows = np.frombuffer(result.report.samples(), dtype=np.uint64).reshape(-1, 3)
+        lines = "\n".join(",".join(map(str, row)) for row in rows.tolist())
+        _write(args.save, "--save", f"intended_ns,sent_ns,received_ns\n{lines}\n")
+
+
+def _write(path: Path, flag: str, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise unwritable(path, error, place=flag) from error

@@ -1,0 +1,117 @@
+"""The parser of the command line: every verb, and errors in this project's words."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Final, NoReturn
+
+from bayop.cli.terminal import exit_codes
+from bayop.errors import InputError, guess
+
+VERBS: Final[dict[str, str]] = {
+    "demo": "play a day of changing load on the digital twin and write a report about it",
+    "tune": "search for the setting that meets the SLO for the least power; with --keep, leave it applied",
+    "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
+    "init": "write a first agent.toml and live.toml for this machine, with comments that explain each choice",
+    "status": "say what an agent holds on its machine, for whom and since when, and whether it is in effect",
+    "restore": "put a machine's own settings back, whoever changed them: the undo of tune --keep",
+    "knobs": "list what BayOp can set, on any machine or on one",
+    "live": "sweep and search NAPI deferral under a real memcached, in namespaces of this machine",
+    "load": "load a server in an open loop and measure the latency that its clients see",
+    "probe": "measure what a service's clients see, from a few requests beside the production traffic",
+    "twin": "run the digital twin, compare it with measurements, and fit it to them",
+    "sweep": "measure every setting of a design, in several processes or on a Ray cluster, into a study",
+    "study": "look at tables of trials, join them, and bring them into another format",
+    "report": "say what studies show: fronts, best settings, savings, with figures on a page",
+    "fit": "fit the published model of latency and energy, and BayOp's own, to a study",
+    "interrupts": "show what logs with one record per interrupt hold, and convert them",
+    "carbon": "compare the carbon of a request on different machines and operating systems",
+    "config": "show which flags have defaults of your own, and where each comes from",
+    "completion": "print a script by which a shell completes verbs, flags and file names",
+    "help": "show the help of a verb, or the schema of what it prints for programs",
+    "claims": "recompute every quantitative claim of the papers from their raw data and the twin",
+}
+
+EXAMPLE: Final = """\
+  bayop demo
+  bayop tune --load 400kqps --slo 'p99<500us'
+  bayop twin run --load 400kqps
+"""
+
+
+def build_parser(arguments: Sequence[str], *, every_verb: bool = False) -> argparse.ArgumentParser:
+    """The parser; of all verbs only the one in `arguments` is loaded, unless every one is asked for."""
+    parser = _Parser(
+        prog="bayop",
+        description="Finds and holds the setting that meets a latency SLO for the least power.",
+        epilog=f"examples:\n{EXAMPLE}\n{exit_codes.help_text()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    asked = verb_of(arguments)
+    for verb, summary in VERBS.items():
+        module = import_module(f"bayop.cli.{verb}") if every_verb or verb == asked else None
+        verb_parser = verbs.add_parser(
+            verb,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=f"examples:\n{module.EXAMPLE}" if module else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if module:
+            module.add_arguments(verb_parser)
+            verb_parser.set_defaults(run=module.run)
+    return parser
+
+
+def verb_of(arguments: Sequence[str]) -> str | None:
+    """The verb among a command's words; None when there is none."""
+    return next((argument for argument in arguments if not argument.startswith("-")), None)
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from bayop import __version__
+
+        sys.stdout.write(f"{parser.prog} {__version__}\n")
+        parser.exit()
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with this project's error messages."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # noqa: ANN401
+        """As argparse does, but the parser that meets an unknown argument refuses it, and not its parents."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            meant = guess(unknown[0], self._option_string_actions, cutoff=0.7)
+            raise InputError(
+                wrong=f"{unknown[0]!r} is no argument of {self.prog}",
+                value=unknown[0],
+                place=self.prog,
+                hint=self._see(meant),
+            )
+        return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        place = action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
+        if meant := guess(str(value), known):
+            raise InputError(wrong=f"there is no {value!r}", value=value, place=place, hint=self._see(meant))
+        raise InputError(f"it must be one of {', '.join(known)}", value=value, place=place, hint=self._see())
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(wrong=message, hint=self._see())
+
+    def _see(self, meant: str | None = None) -> str:
+        return " ".join(filter(None, (meant, f"see {self.prog} --help")))

@@ -1,0 +1,28 @@
+"""Arguments that the actions of `bayop study` share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import console, literal, print_json
+
+
+def add_out(parser: argparse.ArgumentParser) -> None:
+    """`--out`."""
+    parser.add_argument(
+        "--out",
+        type=arguments.reader(arguments.path, "--out"),
+        required=True,
+        metavar="FILE",
+        help="where the study goes: .parquet, .csv or .csv.gz",
+    )
+
+
+def print_written(path: Path, *, trials: int, columns: int, json: bool) -> None:
+    """Says what was written."""
+    if json:
+        print_json({"event": "written", "path": str(path), "trials": trials, "columns": columns})
+    else:
+        console().print(literal(f"{path}: {trials} trials, {columns} columns"))

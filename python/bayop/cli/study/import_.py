@@ -1,0 +1,54 @@
+"""`bayop study import`: folders of raw interrupt logs as a study."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from bayop.cli.flags import arguments
+from bayop.cli.interrupts.flags import add_machine, open_given
+from bayop.cli.study.flags import add_out, print_written
+from bayop.cli.terminal.output import progress
+
+EXAMPLE: Final = """\
+  bayop study import 10_29_2020 --out memcached.parquet
+  bayop study import linux/netpipe ebbrt/netpipe_logs --out netpipe.csv --json
+  bayop study import ebbrt/mcdsilo --ebbrt-app silo --tsc-mhz 2899.999 --out silo.csv.gz
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        type=arguments.reader(arguments.path, "the folders"),
+        metavar="FOLDER",
+        help="raw logs as intlog's scripts collect them, linux.mcd.*, linux.mcdsilo.*, linux.np.*, ebbrt_* or ebbrt.*: "
+        "a run becomes a row, and the folder's name is the campaign's",
+    )
+    parser.add_argument(
+        "--ebbrt-app",
+        choices=("memcached", "silo"),
+        help="what the runs ebbrt_* served, which their names do not say",
+    )
+    add_out(parser)
+    add_machine(parser)
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Finds the runs, reads their logs and writes the study."""
+    from bayop.interrupts.run_study import find_campaigns, study_of
+    from bayop.study import write_study
+    from bayop.study.store import writer_of
+
+    # Logs take minutes to read; what can't be written is said before.
+    writer_of(args.out)
+    campaigns = find_campaigns(args.folders, ebbrt_app=args.ebbrt_app)
+    logs = sum(len(found.logs) for campaign in campaigns for found in campaign.runs)
+    with progress("logs", logs) as bar:
+        frame = study_of(campaigns, open_log=lambda path: open_given(path, args), on_log=bar.advance)
+    write_study(frame, args.out)
+    print_written(args.out, trials=frame.height, columns=frame.width, json=args.json)
+    return 0

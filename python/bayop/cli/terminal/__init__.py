@@ -1,0 +1,1 @@
+"""What every verb needs of a terminal: streams, signals, tables, exit codes."""

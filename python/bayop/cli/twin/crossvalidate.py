@@ -1,0 +1,78 @@
+"""`bayop twin crossvalidate`: what a fit is worth at a load that it has not seen."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import console, print_json, progress
+from bayop.cli.twin import flags
+from bayop.cli.twin.fit import add_problem, calibrate, cells_to_fit, parameters_to_fit
+from bayop.errors import InputError
+
+EXAMPLE: Final = """\
+  bayop twin crossvalidate --data example:silo --profile linux-silo
+  bayop twin crossvalidate --data example:memcached \\
+      --profile ebbrt-memcached --parameters application,system,power
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add_problem(parser)
+    parser.add_argument(
+        "--scatter",
+        type=arguments.reader(_share, "--scatter"),
+        default=0.2,
+        metavar="SHARE",
+        help="start every fit from parameters that are this far off at random, as a relative standard deviation: the "
+        "profile itself has seen every load (default: 0.2)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fits and predicts once for every load, and prints the errors of the predictions."""
+    from bayop.twin.calibrate import scattered
+    from bayop.twin.target import load_profile
+    from bayop.twin.validate import compare, errors_by_load
+
+    profile = load_profile(args.profile)
+    cells = cells_to_fit(args)
+    loads = sorted({cell.load for cell in cells})
+    if len(loads) < 2:
+        raise InputError(
+            "a cross-validation must have cells at two loads or more",
+            wrong=f"the cells are of {len(loads)} load",
+            value=f"{len(loads)} load",
+        )
+    parameters = parameters_to_fit(args, profile)
+    results = []
+    with progress("sweeps", args.sweeps * len(loads)) as bar:
+        for number, held_out in enumerate(loads):
+            start = scattered(profile, parameters, relative_sd=args.scatter, seed=args.seed + number)
+            seen = [cell for cell in cells if cell.load != held_out]
+            fit = calibrate(args, start, seen, parameters, bar)
+            unseen = [cell for cell in cells if cell.load == held_out]
+            predicted = compare(
+                fit.profile, unseen, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads
+            )
+            results.append(([load for load in loads if load != held_out], errors_by_load(predicted)[0]))
+            bar.reach(args.sweeps * (number + 1))
+    if args.json:
+        for fitted, errors in results:
+            print_json(flags.errors_event(args.profile, errors, fitted_on=fitted))
+    else:
+        console().print(f"[bold]{args.profile}[/bold]: fitted on the other loads, predicted at this one")
+        console().print(flags.error_table(("predicted", errors) for _, errors in results))
+    return 0
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise InputError("it must be a number between 0 and 1", value=text)
+    return value

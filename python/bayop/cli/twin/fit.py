@@ -1,0 +1,174 @@
+"""`bayop twin fit`: fits numbers of a profile to measured cells."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import Bar, console, new_table, print_json, progress, round_significant
+from bayop.cli.twin import flags
+from bayop.errors import InputError
+
+if TYPE_CHECKING:
+    from bayop import _core
+    from bayop.twin.calibrate import Fit
+    from bayop.twin.validate import Cell, Errors
+
+EXAMPLE: Final = """\
+  bayop twin fit --data example:silo --profile linux-silo --out fitted.toml
+  bayop twin fit --data sweep.csv --os linux --profile mine.toml --out new.toml \\
+      --loads 50kqps,200kqps --parameters application,power,os.steer_us
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add_problem(parser)
+    flags.add_loads(parser, "fit the cells at these loads, requests/s or message sizes such as 64KB")
+    parser.add_argument(
+        "--out",
+        type=arguments.reader(arguments.path, "--out"),
+        required=True,
+        metavar="FILE",
+        help="where the profile goes",
+    )
+
+
+def add_problem(parser: argparse.ArgumentParser) -> None:
+    """The flags that say what is fitted; `crossvalidate` has them too."""
+    flags.add_data(parser)
+    parser.add_argument("--profile", required=True, metavar="NAME|FILE", help="where the fit starts")
+    parser.add_argument(
+        "--os", help="the operating system of the cells (default: the first word of the profile's name)"
+    )
+    parser.add_argument(
+        "--parameters",
+        type=lambda text: [part.strip() for part in text.split(",")],
+        default=["application"],
+        metavar="KEY,...",
+        help="numbers of the profile by their dotted keys, or the groups application, system, power, exchange "
+        "(default: application)",
+    )
+    parser.add_argument(
+        "--sweeps",
+        type=arguments.reader(arguments.positive, "--sweeps"),
+        default=100,
+        metavar="N",
+        help="budget: how often all cells are simulated, give or take a step (default: 100)",
+    )
+    flags.add_simulation(parser, requests=50_000)
+    arguments.add_json(parser)
+
+
+def cells_to_fit(args: argparse.Namespace) -> list[Cell]:
+    """The measured cells that `add_problem`'s flags name, at all loads.
+
+    Raises:
+        InputError: the file is no study, or it has no such operating system.
+    """
+    return flags.cells_of(args.data, os=args.os or args.profile.partition("-")[0])
+
+
+def parameters_to_fit(args: argparse.Namespace, profile: _core.Profile) -> list[str]:
+    """The keys that `--parameters` names.
+
+    Raises:
+        InputError: a name is neither a group nor the key of a number that can be fitted.
+    """
+    from bayop.twin.calibrate import named_parameters
+
+    return arguments.reader(partial(named_parameters, profile), "--parameters")(args.parameters)
+
+
+def calibrate(
+    args: argparse.Namespace,
+    start: _core.Profile,
+    cells: Sequence[Cell],
+    parameters: Sequence[str],
+    bar: Bar,
+) -> Fit:
+    """Fits parameters to the settings among `cells`, as `add_problem`'s flags say; the default policy is not fitted."""
+    from bayop.twin.calibrate import Calibration
+
+    return Calibration(
+        start,
+        [cell for cell in cells if not cell.is_default],
+        parameters,
+        requests=args.requests,
+        seed=args.seed,
+        threads=args.threads,
+        on_simulated=bar.advance,
+    ).run(sweeps=args.sweeps)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fits, writes the profile, and prints what changed and how well it fits at every load."""
+    from bayop.twin.profile_library import read_profile
+    from bayop.twin.profile_text import with_numbers
+    from bayop.twin.target import parse_profile
+    from bayop.twin.validate import compare, errors_by_load
+
+    _check_writable(args.out)
+    text, source = read_profile(args.profile)
+    profile = parse_profile(text, source=source)
+    cells = cells_to_fit(args)
+    fitted = flags.cells_at(cells, args.loads)
+    parameters = parameters_to_fit(args, profile)
+
+    def errors(server: _core.Profile) -> list[Errors]:
+        return errors_by_load(
+            compare(server, cells, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads)
+        )
+
+    before = errors(profile)
+    with progress("sweeps", args.sweeps) as bar:
+        fit = calibrate(args, profile, fitted, parameters, bar)
+    try:
+        args.out.write_text(with_numbers(text, fit.after), encoding="utf-8")
+    except OSError as error:
+        raise _unwritable(args.out, error.strerror) from error
+    _print(args, fit, {"before": before, "after": errors(fit.profile)}, fitted)
+    return 0
+
+
+def _check_writable(out: Path) -> None:
+    """Refuses, before hours of fitting, a file that could not be written in the end."""
+    if out.is_dir() or not out.parent.is_dir():
+        raise _unwritable(out, "it is a folder" if out.is_dir() else f"there is no folder {out.parent}")
+    if not os.access(out if out.exists() else out.parent, os.W_OK):
+        raise _unwritable(out, os.strerror(errno.EACCES))
+
+
+def _unwritable(out: Path, why: str | None) -> InputError:
+    return InputError(wrong=f"cannot write {out}: {why}", place="--out")
+
+
+def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]], fitted: list[Cell]) -> None:
+    loads = {cell.load for cell in fitted}
+    if args.json:
+        changes = {
+            key: {"before": round_significant(fit.before[key]), "after": round_significant(value)}
+            for key, value in fit.after.items()
+        }
+        print_json({"event": "fit", "profile": args.profile, "parameters": changes, "out": str(args.out)})
+        for stage, rows in errors.items():
+            for row in rows:
+                fitted_here = row.load in loads
+                print_json(flags.errors_event(args.profile, row, event=stage, fitted=fitted_here))
+        return
+    table = new_table()
+    for column in ("parameter", "before", "after"):
+        table.add_column(column, justify="left" if column == "parameter" else "right")
+    for key, value in fit.after.items():
+        table.add_row(key, f"{fit.before[key]:.5g}", f"{value:.5g}")
+    console().print(table)
+    for stage, rows in errors.items():
+        console().print(f"[bold]Errors {stage} the fit[/bold], at loads that are fitted or predicted")
+        console().print(flags.error_table(("fitted" if row.load in loads else "predicted", row) for row in rows))
+    console().print(f"[bold]Written:[/bold] {args.out}")

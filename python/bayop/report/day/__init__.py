@@ -1,0 +1,1 @@
+"""What a day of changing load shows."""

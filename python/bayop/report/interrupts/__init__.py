@@ -1,0 +1,1 @@
+"""What interrupt logs show."""

@@ -1,0 +1,214 @@
+"""The report of a live experiment: one HTML file, and its figures beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from bayop.confirm import DEFAULT
+from bayop.errors import unwritable
+from bayop.experiments.rig.experiment import SEARCH, SWEEP, compare, cpu_saving, shortfall
+from bayop.experiments.rig.record import LiveRecord, Point
+from bayop.optimize.base import Problem
+from bayop.report.document import document, section, tiles
+from bayop.report.live.figures import draw_map, draw_response
+from bayop.report.style import bayop_style
+from bayop.report.svg import Drawing, save
+from bayop.slo import Slo
+from bayop.space import format_setting, format_value
+
+REPORT: Final = "report.html"
+BUSY: Final = 0.3
+"""A machine that is so busy with other work says little about what a setting saves."""
+
+
+def write_report(record: LiveRecord, problem: Problem, folder: Path, version: str) -> Path:
+    """Writes the report and its figures into a folder.
+
+    Returns:
+        The HTML file.
+
+    Raises:
+        InputError: the folder can't be written.
+    """
+    try:
+        with bayop_style():
+            drawings = [
+                Drawing(
+                    "response",
+                    "What deferral does",
+                    "Latency, costs of a request and power against the timeout, a line for each number of polls.",
+                    about_response(),
+                    draw_response(record),
+                ),
+                Drawing(
+                    "map",
+                    "The sweep and the search",
+                    "Map of power over the two knobs, with the settings that miss the SLO and the search's path.",
+                    about_map(record),
+                    draw_map(record),
+                ),
+            ]
+        svgs = {drawing.name: save(drawing, folder) for drawing in drawings}
+        page = folder / REPORT
+        page.write_text(render(record, problem, drawings, svgs, version), encoding="utf-8")
+    except OSError as error:
+        raise unwritable(folder, error, place="--out") from error
+    return page
+
+
+def render(record: LiveRecord, problem: Problem, drawings: list[Drawing], svgs: Mapping[str, str], version: str) -> str:
+    """The whole page."""
+    title = f"memcached, live, under {record.slo}"
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="lead">{escape(headline(record, problem))}</p>',
+        *(f"<p>{escape(sentence)}</p>" for sentence in caveats(record)),
+        tiles(_tiles(record, problem)),
+        "<h2>The result</h2>",
+        _table(record),
+        *(section(drawing, svgs[drawing.name]) for drawing in drawings),
+        f"<footer><p>{escape(about_method(record, version))}</p></footer>",
+    ]
+    return document(title, parts)
+
+
+def headline(record: LiveRecord, problem: Problem) -> str:
+    """What came out: what is saved against the default, in power and processor time, and what the sweep has beyond."""
+    if record.held is None:
+        return f"No setting is trusted to meet {record.slo}; the machine's own settings are back."
+    found = f"After {len(record.search)} trials the search ended on {format_setting(record.held)}."
+    comparison, more = compare(record, problem), shortfall(record, problem)
+    if comparison is None or comparison.saving is None:
+        return found
+    saving = comparison.saving
+    said = (
+        saving.describe(unit=f"W {_what(record)}")
+        if record.objective == "power"
+        else saving.describe(of=f" {_what(record)}")
+    )
+    worth = {
+        "not significant": f"No significant saving against the default: it {said}",
+        "breaks": f"It breaks {record.slo} when measured again; against the default it {said}",
+    }.get(comparison.verdict, f"Against the default it {said}")
+    cpu = cpu_saving(record)
+    sentences = [
+        worth if cpu is None else f"{worth}; it {cpu.describe(of=' of the processor time per request')}",
+        found,
+    ]
+    if more is not None:
+        worse = f"{more:.1%} more" if more >= 0 else f"{-more:.1%} less"
+        sentences.append(
+            f"In the same turns it takes {worse} {_what(record)} than the best of {len(record.sweep)} swept settings"
+        )
+    return " ".join(s if s.endswith(".") else f"{s}." for s in sentences)
+
+
+def caveats(record: LiveRecord) -> list[str]:
+    """What a reader has to know before the numbers."""
+    said = []
+    if record.estimated:
+        said.append(
+            "No meter measures power here: every power is estimated from this machine's utilization (20 W idle, 60 W "
+            "busy). Latency, softirqs and processor time are measured."
+        )
+    if record.busy_before is not None and record.busy_before > BUSY:
+        said.append(
+            f"This machine was {record.busy_before:.0%} busy with other work before the load began. Its utilization, "
+            "and with it the estimated power, then says little about the settings: run this on an idle machine."
+        )
+    return said
+
+
+def about_response() -> str:
+    """What the first figure shows, and why."""
+    return (
+        "While an interrupt is deferred, packets wait for the next timer: the latency grows with the timeout, and one "
+        "poll serves more packets, so that a request costs the service less. Dotted: the default. "
+        "memcached's processor time is its own; softirqs and power are those of this whole machine, clients and all."
+    )
+
+
+def about_map(record: LiveRecord) -> str:
+    """What the second figure shows."""
+    why = _STOPPED.get(record.stopped or "", "it was ended")
+    return (
+        "Every dot is a setting of the sweep; a cross marks one that misses the SLO. The numbers are the search's "
+        "trials in order. It knows nothing of the sweep, and ended because "
+        f"{why}."
+    )
+
+
+def about_method(record: LiveRecord, version: str) -> str:
+    """How the numbers were made."""
+    return (
+        f"bayop {version}, {record.machine}. Open-loop load of {record.qps:.0f} requests/s on memcached (one thread) "
+        f"across a veth pair; seed {record.seed}. Default and winners were measured again in turns, "
+        f"{len(record.again.get(DEFAULT, ()))} times. {record.duration_s:.0f} s in all. The numbers are in data.json."
+    )
+
+
+_STOPPED: Final[Mapping[str, str]] = {
+    "converged": "no safe setting promised an improvement worth a trial",
+    "infeasible": "no setting was believed to meet the SLO",
+    "exhausted": "every setting was tried",
+    "budget": "the trial budget was used up",
+}
+
+
+def _what(record: LiveRecord) -> str:
+    if record.objective == "power":
+        return "estimated power" if record.estimated else "power"
+    return f"of {record.objective}"
+
+
+def _tiles(record: LiveRecord, problem: Problem) -> list[tuple[str, str]]:
+    numbers = [(str(len(record.search)), "trials of the search"), (str(len(record.sweep)), "settings in the sweep")]
+    comparison, cpu, more = compare(record, problem), cpu_saving(record), shortfall(record, problem)
+    if more is not None:
+        numbers.insert(0, (f"{more:+.1%}", f"{_what(record)} of the search's setting against the sweep's best"))
+    if cpu is not None:
+        numbers.insert(0, (f"{-cpu.share:+.1%}", "processor time per request against the default"))
+    if comparison is not None and comparison.saving is not None:
+        share = -comparison.saving.share
+        known = "" if comparison.saving.significant else ", not significant"
+        numbers.insert(0, (f"{share:+.1%}", f"{_what(record)} against the default{known}"))
+    return numbers
+
+
+def _table(record: LiveRecord) -> str:
+    slo = Slo.parse(record.slo)
+    power = "power W, estimated" if record.estimated else "power W"
+    heads = ("", *record.knobs, f"{slo.quantity.removesuffix('_us')} us", "CPU us per request", power)
+    rows = [("default, before the sweep", record.default)]
+    titles = {DEFAULT: "default", SEARCH: "found by the search", SWEEP: "best of the sweep"}
+    rows += [
+        (titles[name], whole[(len(whole) - 1) // 2])
+        for name in titles
+        if (whole := sorted(_whole(record.again.get(name, ())), key=lambda p: p.quantities["power_w"]))
+    ]
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    body = "\n".join(_row(name, point, slo, record.knobs) for name, point in rows)
+    caption = '<caption class="soft">One window each; of those in turns the one of median power.</caption>'
+    return f'<div class="table"><table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+
+
+def _whole(points: Sequence[Point]) -> list[Point]:
+    return [point for point in points if point.cut_short is None]
+
+
+def _row(name: str, point: Point, slo: Slo, knobs: Sequence[str]) -> str:
+    seen = point.quantities
+    cells = [
+        *(format_value(knob_id, point.setting.get(knob_id, "auto")) for knob_id in knobs),
+        _number(seen.get(slo.quantity), ".0f"),
+        _number(point.per_request("service_cpu"), ".1f"),
+        _number(seen.get("power_w"), ".1f"),
+    ]
+    return f'<tr><th scope="row">{escape(name)}</th>{"".join(f"<td>{escape(c)}</td>" for c in cells)}</tr>'
+
+
+def _number(value: float | None, how: str) -> str:
+    return "-" if value is None else format(value, how)

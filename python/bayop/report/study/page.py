@@ -1,0 +1,171 @@
+"""A study's report: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Final
+
+import polars as pl
+
+from bayop.analysis.cells import STANDARD_ERROR
+from bayop.analysis.conditions import by_condition
+from bayop.analysis.savings import Saving, setting_of
+from bayop.analysis.summary import WorkloadSummary, left_out
+from bayop.report.document import document, section, tiles
+from bayop.report.study import text
+from bayop.report.study.words import app_name, percent, quantity_name, setting_name, system_names, workload_name
+from bayop.report.svg import Drawing
+
+_ORIGIN: Final = ("study", "target", "machine", "machine_fingerprint", "os", "app", "vantage", "bayop_version")
+_MOST_FRONT_ROWS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a report's trials come from.
+
+    Attributes:
+        origins: A row for each campaign, machine and so on, with `trials`, and the range of `seed` and `started_at`.
+        left_out: How many trials are not trusted, by the reason.
+        seed: Of the report's own draws.
+        version: BayOp's.
+    """
+
+    origins: pl.DataFrame
+    left_out: Mapping[str, int]
+    seed: int
+    version: str
+
+    @classmethod
+    def of(cls, study: pl.DataFrame, *, seed: int, version: str) -> Provenance:
+        """The provenance of a study."""
+        keys = [name for name in _ORIGIN if name in study.columns]
+        ranges = [e for n in ("seed", "started_at") if n in study.columns for e in _range(n)]
+        origins = study.group_by(keys).agg(pl.len().alias("trials"), *ranges).sort(keys)
+        return cls(origins, left_out(study), seed, version)
+
+
+def _range(name: str) -> list[pl.Expr]:
+    return [pl.col(name).min().alias(f"first {name}"), pl.col(name).max().alias(f"last {name}")]
+
+
+def render_page(
+    summaries: Sequence[WorkloadSummary],
+    figures: Sequence[Sequence[Drawing]],
+    svgs: Mapping[str, str],
+    provenance: Provenance,
+) -> str:
+    """The whole page.
+
+    Args:
+        summaries: What is said, by workload.
+        figures: The figures of every workload.
+        svgs: The SVG document of every figure, by its name.
+        provenance: Where the trials come from.
+    """
+    title = "; ".join(dict.fromkeys(app_name(s.keys) for s in summaries))
+    title = f"A study of {title}"
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="lead">{escape(text.headline(summaries))}</p>',
+        tiles(_numbers(summaries)),
+        "<h2>Savings</h2>",
+        _table(_SAVING_HEAD, [_saving_cells(s, saving) for s in summaries for saving in s.savings], _SAVING_CAPTION),
+    ]
+    for summary, drawings in zip(summaries, figures, strict=True):
+        parts += [section(drawing, svgs[drawing.name]) for drawing in drawings]
+        parts.append(_front(summary))
+    parts += ["<h2>Where the trials come from</h2>", _origins(provenance.origins), _left_out(provenance.left_out)]
+    parts += ["<footer>", *(f"<p>{p}</p>" for p in text.about_method(provenance.seed, provenance.version)), "</footer>"]
+    return document(title, parts)
+
+
+_SAVING_HEAD: Final = ("", "saving", "system", "under", "setting", "cost", "default", "latency", "rivals")
+_SAVING_CAPTION: Final = (
+    "True reductions against the default, with 95 % confidence intervals. Rivals are settings under the same bound "
+    "whose cost could be as low."
+)
+
+
+def _numbers(summaries: Sequence[WorkloadSummary]) -> list[tuple[str, str]]:
+    """The last bound's savings: under the SLO, or at any speed."""
+    numbers = []
+    for summary in summaries:
+        cost, workload = summary.trade_off.cost, workload_name(summary.keys)
+        for saving in summary.savings:
+            if saving.under == summary.savings[-1].under:
+                what = f"less {quantity_name(cost)}, {workload}, {system_names([saving.condition])[0]}, {saving.under}"
+                numbers.append((percent(saving.reductions[cost].value), what))
+    return numbers
+
+
+def _saving_cells(summary: WorkloadSummary, saving: Saving) -> list[str]:
+    latency, cost = summary.trade_off.quantities
+    unit = cost.rpartition("_")[2].upper()
+    return [
+        workload_name(summary.keys),
+        text.with_interval(saving.reductions[cost]),
+        system_names([saving.condition])[0],
+        saving.under,
+        setting_name(saving.setting),
+        f"{saving.cell[cost]:.4g} {unit}",
+        f"{saving.default[cost]:.4g} {unit}",
+        f"{saving.cell[latency]:.4g} us",
+        str(saving.cell["rivals"]),
+    ]
+
+
+def _front(summary: WorkloadSummary) -> str:
+    """The settings of the front, folded."""
+    latency, cost = summary.trade_off.quantities
+    head = ("system", "setting", "repeats", f"{quantity_name(latency)} us", quantity_name(cost), "on the front")
+    parts = list(by_condition(summary.front.filter(pl.col("front") | (pl.col("on_front") >= 0.05))))
+    names = system_names([part.keys for part in parts])
+    rows = [
+        [
+            name,
+            setting_name(setting_of(row)),
+            str(row["repeats"]),
+            _with_error(row, latency),
+            _with_error(row, cost),
+            "noise unknown" if row["on_front"] is None else percent(row["on_front"]),
+        ]
+        for part, name in zip(parts, names, strict=True)
+        for row in part.rows.head(_MOST_FRONT_ROWS).iter_rows(named=True)
+    ]
+    title = f"The front in numbers: {workload_name(summary.keys)}"
+    caption = (
+        "Means with their standard errors, and the share of draws of the noise in which a setting is on the front."
+    )
+    return f"<details><summary>{escape(title)}</summary>\n{_table(head, rows, caption)}</details>"
+
+
+def _with_error(row: Mapping[str, Any], quantity: str) -> str:
+    error = row[STANDARD_ERROR + quantity]
+    return f"{row[quantity]:.4g}" + ("" if error is None else f" ± {error:.2g}")
+
+
+def _origins(origins: pl.DataFrame) -> str:
+    told = [name for name in origins.columns if origins[name].null_count() < origins.height]
+    rows = [["" if value is None else str(value) for value in row] for row in origins.select(told).iter_rows()]
+    return _table([name.replace("_", " ") for name in told], rows, None)
+
+
+def _left_out(reasons: Mapping[str, int]) -> str:
+    if not reasons:
+        return "<p>Every trial counts.</p>"
+    listed = "; ".join(f"{count} {reason}" for reason, count in reasons.items())
+    return f"<p>Trials left out: {escape(listed)}.</p>"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str | None) -> str:
+    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(first)}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in rest) + "</tr>"
+        for first, *rest in rows
+    )
+    words = f'<caption class="soft">{escape(caption)}</caption>' if caption else ""
+    table = f"<table>{words}<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+    return f'<div class="table wrapped">{table}</div>'

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.unit.report.conftest import marked, points_of, words
+
+from bayop.experiments.rig.record import LiveRecord, Point
+from bayop.measurement import Measurement
+from bayop.report.live.figures import draw_map, draw_response
+from bayop.report.style import DEFAULT_COLOUR, SLO_COLOUR, bayop_style
+
+TIMEOUT, DEFERRAL = "napi.gro_flush_timeout_us", "napi.defer_hard_irqs"
+# Timeout (us), deferral, p90 (us), power (W).
+SWEEP = ((0, 1, 90.0, 40.0), (100, 1, 190.0, 38.0), (400, 1, 490.0, 33.0), (0, 2, 95.0, 39.0), (100, 2, 200.0, 36.0))
+
+
+def point(timeout_us: float, polls: float, p90_us: float, power_w: float, *, cut_short: str | None = None) -> Point:
+    seen = {"power_w": power_w, "p90_us": p90_us, "qps": 8000.0, "net_rx_per_s": 16000.0 - 10 * timeout_us}
+    return Point.of({TIMEOUT: timeout_us, DEFERRAL: polls}, Measurement(seen, {}, cut_short), 0.2)
+
+
+@pytest.fixture
+def record() -> LiveRecord:
+    seen = {"power_w": 41.0, "p90_us": 80.0, "qps": 8000.0, "net_rx_per_s": 24000.0}
+    return LiveRecord(
+        machine="a machine",
+        slo="p90<250us",
+        objective="power",
+        qps=8000.0,
+        seed=0,
+        estimated=False,
+        busy_before=0.02,
+        default=Point.of({}, Measurement(seen), 0.4),
+        sweep=[point(*cell) for cell in SWEEP],
+        search=[point(0, 1, 90.0, 40.0), point(120, 2, 220.0, 35.5), point(0, 1, 90.0, 40.0)],
+        held={TIMEOUT: 120, DEFERRAL: 2},
+        best={TIMEOUT: 100, DEFERRAL: 2},
+    )
+
+
+class TestResponse:
+    def test_a_line_for_each_value_of_the_second_knob(self, record: LiveRecord) -> None:
+        with bayop_style():
+            latency, cpu, polls, power = draw_response(record).axes
+        one, two = (line for line in latency.lines if line.get_marker() != "None")
+        assert points_of(one) == [(0.0, 90.0), (100.0, 190.0), (400.0, 490.0)]
+        assert points_of(two) == [(0.0, 95.0), (100.0, 200.0)]
+        assert (one.get_color(), one.get_marker()) != (two.get_color(), two.get_marker())
+        assert points_of(power.lines[0]) == [(0.0, 40.0), (100.0, 38.0), (400.0, 33.0)]
+        # 0.2 of a processor and 16000 softirqs a second for 8000 requests a second.
+        assert points_of(cpu.lines[0])[0] == (0.0, pytest.approx(25.0))
+        assert points_of(polls.lines[0]) == [(0.0, 2.0), (100.0, 1.875), (400.0, 1.5)]
+
+    def test_the_default_is_a_dotted_line_in_every_panel(self, record: LiveRecord) -> None:
+        with bayop_style():
+            panels = draw_response(record).axes
+        default = [line for axes in panels for line in axes.lines if line.get_color() == DEFAULT_COLOUR]
+        assert [line.get_ydata()[0] for line in default] == pytest.approx([80.0, 50.0, 3.0, 41.0])  # type: ignore[index]
+        assert {line.get_linestyle() for line in default} == {":"}
+
+    def test_the_slo_is_a_line_with_its_name(self, record: LiveRecord) -> None:
+        with bayop_style():
+            figure = draw_response(record)
+        (limit,) = [line for line in figure.axes[0].lines if line.get_color() == SLO_COLOUR]
+        assert set(limit.get_ydata()) == {250.0}  # type: ignore[arg-type]
+        assert {" p90<250us", "defer_hard_irqs 1", "defer_hard_irqs 2"} <= words(figure)
+        assert [len(axes.texts) for axes in figure.axes] == [3, 0, 0, 0], "lines are named once"
+
+    def test_axes_have_units(self, record: LiveRecord) -> None:
+        with bayop_style():
+            measured, estimated = draw_response(record), draw_response(replace(record, estimated=True))
+        assert [axes.get_ylabel() for axes in measured.axes] == [
+            "p90 (us)", "memcached's CPU time\nper request (us)", "NET_RX softirqs\nper request", "power (W)",
+        ]  # fmt: skip
+        assert measured.axes[-1].get_xlabel() == TIMEOUT
+        assert estimated.axes[-1].get_ylabel() == "power (W, estimated)"
+
+    def test_a_trial_that_was_cut_short_has_no_latency(self, record: LiveRecord) -> None:
+        harm = [*record.sweep[:2], point(400, 1, 490.0, 33.0, cut_short="harm"), *record.sweep[3:]]
+        with bayop_style():
+            latency, *_, power = draw_response(replace(record, sweep=harm)).axes
+        assert points_of(latency.lines[0]) == [(0.0, 90.0), (100.0, 190.0)]
+        assert points_of(power.lines[0])[-1] == (400.0, 33.0)
+
+
+class TestMap:
+    def test_settings_are_dots_coloured_by_power(self, record: LiveRecord) -> None:
+        with bayop_style():
+            figure = draw_map(record)
+        axes, bar = figure.axes
+        dots, _ = axes.collections
+        assert np.asarray(dots.get_offsets()).tolist() == [[float(t), float(n)] for t, n, _, _ in SWEEP]
+        assert np.asarray(dots.get_array()).tolist() == [40.0, 38.0, 33.0, 39.0, 36.0]
+        assert bar.get_ylabel() == "power (W)"
+        assert (axes.get_xlabel(), axes.get_ylabel()) == (TIMEOUT, DEFERRAL)
+        assert list(axes.get_yticks()) == [1.0, 2.0]
+
+    def test_what_misses_the_slo_is_crossed_out(self, record: LiveRecord) -> None:
+        harm = [*record.sweep, point(400, 2, 100.0, 30.0, cut_short="harm")]
+        with bayop_style():
+            figure = draw_map(replace(record, sweep=harm))
+        _, crosses = figure.axes[0].collections
+        assert np.asarray(crosses.get_offsets()).tolist() == [[400.0, 1.0], [400.0, 2.0]]
+        assert "misses p90<250us" in words(figure)
+
+    def test_the_path_has_a_number_for_every_trial(self, record: LiveRecord) -> None:
+        with bayop_style():
+            figure = draw_map(record)
+        axes = figure.axes[0]
+        assert [(0.0, 1.0), (120.0, 2.0), (0.0, 1.0)] in [points_of(line) for line in axes.lines]
+        assert [(text.get_text(), text.xy) for text in axes.texts] == [  # type: ignore[attr-defined]
+            ("1", (0.0, 1.0)), ("2", (120.0, 2.0)), ("3", (0.0, 1.0)),
+        ]  # fmt: skip
+
+    def test_the_best_and_what_was_found_are_marked(self, record: LiveRecord) -> None:
+        with bayop_style():
+            figure = draw_map(record)
+        (best,), (found,) = marked(figure.axes[0], "D"), marked(figure.axes[0], "*")
+        assert (points_of(best), points_of(found)) == ([(100.0, 2.0)], [(120.0, 2.0)])
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+            "misses p90<250us", "best of the sweep", "found by the search",
+        ]  # fmt: skip
+
+    def test_a_search_that_found_nothing_marks_nothing(self, record: LiveRecord) -> None:
+        with bayop_style():
+            figure = draw_map(replace(record, held=None, search=[]))
+        assert not marked(figure.axes[0], "*")
+        assert not figure.axes[0].texts

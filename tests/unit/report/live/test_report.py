@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from bayop.experiments.rig.record import LiveRecord, Point
+from bayop.live.space import DEFERRAL, TIMEOUT
+from bayop.measurement import Measurement
+from bayop.optimize.base import Problem
+from bayop.report.live.report import caveats, headline, write_report
+from bayop.testing.fakes import make_problem, papers_space
+
+PROBLEM: Problem = make_problem(papers_space(), slo="p90<250us")
+
+
+def point(timeout_us: float, polls: float, power_w: float, *, cut_short: str | None = None) -> Point:
+    seen = {"power_w": power_w, "p90_us": 100 + timeout_us, "qps": 8000.0, "net_rx_per_s": 16000.0}
+    return Point.of({TIMEOUT: timeout_us, DEFERRAL: polls}, Measurement(seen, {}, cut_short), 0.2)
+
+
+def record() -> LiveRecord:
+    held = {TIMEOUT: 120, DEFERRAL: 1}
+    return LiveRecord(
+        machine="a machine with <angles>",
+        slo="p90<250us",
+        objective="power",
+        qps=8000.0,
+        seed=0,
+        estimated=True,
+        busy_before=0.02,
+        default=Point.of({}, Measurement({"power_w": 40.0, "p90_us": 90.0, "qps": 8000.0})),
+        sweep=[point(t, n, 40 - t / 50, cut_short="harm" if t == 400 else None) for t in (0, 100, 400) for n in (1, 2)],
+        search=[point(0, 1, 40.0), point(120, 1, 37.6), point(120, 1, 37.6)],
+        stopped="converged",
+        held=held,
+        best={TIMEOUT: 100, DEFERRAL: 2},
+        again={
+            "default": [point(0, 1, 40.0)] * 6,
+            "search": [point(120, 1, 37.6)] * 6,
+            "sweep": [point(100, 2, 38.0)] * 6,
+        },
+        most_pairs=6,
+    )
+
+
+def test_the_page_stands_alone_and_says_that_power_is_estimated(tmp_path: Path) -> None:
+    page = write_report(record(), PROBLEM, tmp_path, "0").read_text(encoding="utf-8")
+    assert page.count("<svg") == 2
+    assert "http" not in page.replace("http://www.w3.org", "")
+    assert "<angles>" not in page
+    assert "power W, estimated" in page
+    assert "it takes 1.1% less estimated power" in page
+    assert "Against the default it saves 2.4 W estimated power (95 % CI 2.4 to 2.4), 6.0%; it saves 0.0%" in page
+    assert {f.name for f in tmp_path.iterdir()} == {"report.html", "response.svg", "response.png", "map.svg", "map.png"}
+
+
+def test_a_measured_power_is_not_called_estimated(tmp_path: Path) -> None:
+    measured = replace(record(), estimated=False)
+    page = write_report(measured, PROBLEM, tmp_path, "0").read_text(encoding="utf-8")
+    assert "estimated" not in page
+
+
+def test_a_busy_machine_is_a_caveat() -> None:
+    assert len(caveats(record())) == 1
+    assert "85% busy with other work" in caveats(replace(record(), busy_before=0.85))[-1]
+
+
+def test_the_headline_says_what_was_not_found() -> None:
+    assert headline(replace(record(), held=None), PROBLEM).startswith("No setting is trusted to meet p90<250us")
+    assert headline(replace(record(), again={}), PROBLEM).endswith("napi.defer_hard_irqs 1.")
+
+
+def test_the_headline_begins_with_what_is_saved_or_is_not() -> None:
+    assert headline(record(), PROBLEM).startswith("Against the default it saves 2.4 W")
+    same = replace(record(), again={"default": [point(0, 1, 40.0)] * 6, "search": [point(0, 1, 40.0)] * 6})
+    assert headline(same, PROBLEM).startswith("No significant saving against the default")
+    late = replace(record(), again={"default": [point(0, 1, 40.0)] * 6, "search": [point(200, 1, 30.0)] * 6})
+    assert headline(late, PROBLEM).startswith("It breaks p90<250us when measured again")
