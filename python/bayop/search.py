@@ -1,4 +1,8 @@
-"""One search: ask, apply, measure, tell, decide to stop; then hold the incumbent or put the default back."""
+"""One search: ask, apply, measure, tell, decide to stop; then hold the incumbent or put the default back.
+
+`SearchSteps` decides and does nothing; `run_search` applies and measures what it decides, on a target. A controller
+takes the same steps in its own time.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +60,68 @@ class Result:
     prediction: Prediction | None
 
 
+class SearchSteps:
+    """A search step by step: `ask` for a setting, measure it, `tell` what was seen, until there is nothing to ask.
+
+    Args:
+        problem: What to search for.
+        optimizer: Chooses the trials.
+        max_trials: The trial budget, at least 1.
+        timer: Seconds on a clock that never goes back, to time the optimizer by.
+    """
+
+    def __init__(self, problem: Problem, optimizer: Optimizer, *, max_trials: int, timer: Callable[[], float]) -> None:
+        self.trials: list[Trial] = []
+        """What was tried, in order."""
+        self.stopped: Stopped = "interrupted"
+        """Why there is nothing more to ask; until that is so, the search counts as interrupted."""
+        self._problem = problem
+        self._optimizer = optimizer
+        self._max_trials = max_trials
+        self._timer = timer
+        self._asked: Setting = {}
+        self._chosen_in_s = 0.0
+
+    def ask(self) -> Setting | None:
+        """The setting to try next; None when the search is over."""
+        trials_left = self._max_trials - len(self.trials)
+        if trials_left < 1:
+            self.stopped = "budget"
+            return None
+        began = self._timer()
+        answer = self._optimizer.ask(trials_left)
+        self._chosen_in_s = self._timer() - began
+        if isinstance(answer, Finished):
+            self.stopped = answer.reason
+            return None
+        self._asked = answer.setting
+        return answer.setting
+
+    def tell(self, setting: Setting, measurement: Measurement) -> Trial:
+        """Takes in what was measured with the asked setting, of which `setting` was in effect.
+
+        Raises:
+            InputError: the objective has no finite value in the first trial.
+        """
+        problem = self._problem
+        if not self.trials and not measurement.censored:
+            _check_value(problem.objective, measurement)
+        began = self._timer()
+        observation = Observation(setting, measurement, problem.qps, asked=self._asked)
+        self._optimizer.tell(observation)
+        incumbent = self._optimizer.incumbent()
+        chosen_in_s = self._chosen_in_s + self._timer() - began
+        number = len(self.trials) + 1
+        trial = Trial(number, setting, measurement, observation.meets(problem.slo), incumbent, chosen_in_s)
+        self.trials.append(trial)
+        return trial
+
+    @property
+    def incumbent(self) -> Setting | None:
+        """What to hold if the search ended now; None is the default."""
+        return self._optimizer.incumbent()
+
+
 def run_search(
     target: Target,
     problem: Problem,
@@ -81,27 +147,36 @@ def run_search(
             has been applied then); or the objective has no finite value in the first trial.
     """
     check_problem(target, problem, max_trials)
-    trials: list[Trial] = []
-    stopped: Stopped
+    search = SearchSteps(problem, optimizer, max_trials=max_trials, timer=perf_counter)
     try:
-        stopped = _run_trials(target, problem, optimizer, max_trials=max_trials, trials=trials, on_trial=on_trial)
+        while (asked := search.ask()) is not None:
+            effective = target.apply(asked)
+            measurement = target.measure()
+            if measurement.censored:
+                # Ends the harm at once; the next trial is chosen afterwards.
+                _put(target, search.incumbent)
+            on_trial(search.tell(effective, measurement))
     except KeyboardInterrupt:
-        stopped = "interrupted"
+        search.stopped = "interrupted"
     except BaseException:
         target.restore()
         raise
     try:
-        setting = optimizer.incumbent()
+        setting = search.incumbent
         prediction = None if setting is None else optimizer.predict(setting)
-        if setting is None:
-            target.restore()
-        else:
-            target.apply(setting)
+        _put(target, setting)
     except BaseException:
         # Also a second Ctrl-C: the last trial must not stay applied.
         target.restore()
         raise
-    return Result(setting=setting, trials=tuple(trials), stopped=stopped, prediction=prediction)
+    return Result(setting=setting, trials=tuple(search.trials), stopped=search.stopped, prediction=prediction)
+
+
+def _put(target: Target, setting: Setting | None) -> None:
+    if setting is None:
+        target.restore()
+    else:
+        target.apply(setting)
 
 
 def check_problem(target: Target, problem: Problem, max_trials: int) -> None:
@@ -142,42 +217,3 @@ def _check_value(objective: Objective, measurement: Measurement) -> None:
             place="objective",
             hint="look at its logarithms, roots, powers and divisors",
         )
-
-
-def _run_trials(
-    target: Target,
-    problem: Problem,
-    optimizer: Optimizer,
-    *,
-    max_trials: int,
-    trials: list[Trial],
-    on_trial: Callable[[Trial], None],
-) -> Stopped:
-    for number in range(1, max_trials + 1):
-        started = perf_counter()
-        answer = optimizer.ask(max_trials - number + 1)
-        chosen_in_s = perf_counter() - started
-        if isinstance(answer, Finished):
-            return answer.reason
-        setting = target.apply(answer.setting)
-        measurement = target.measure()
-        if measurement.censored:
-            _fall_back(target, optimizer.incumbent())
-        elif number == 1:
-            _check_value(problem.objective, measurement)
-        started = perf_counter()
-        observation = Observation(setting, measurement, problem.qps, asked=answer.setting)
-        optimizer.tell(observation)
-        incumbent = optimizer.incumbent()
-        chosen_in_s += perf_counter() - started
-        trials.append(Trial(number, setting, measurement, observation.meets(problem.slo), incumbent, chosen_in_s))
-        on_trial(trials[-1])
-    return "budget"
-
-
-def _fall_back(target: Target, incumbent: Setting | None) -> None:
-    """Ends the harm of a trial that was cut short at once; the next one is chosen afterwards."""
-    if incumbent is None:
-        target.restore()
-    else:
-        target.apply(incumbent)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from bayop.control.controller import Controller, Policy
+from bayop.control.drive import drive
+from bayop.control.guard import Guard
+from bayop.control.ledger import Ledger
+from bayop.control.triggers import parse_trigger
 from bayop.experiments.day.plant import CurvePlant
 from bayop.load.curve import LoadCurve
+from bayop.objective import Objective
+from bayop.optimize import make_optimizer
+from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
 from bayop.target.plant import Plant
-from bayop.testing.plants import FakeMachine, FakePlant
+from bayop.testing.fakes import QUANTITIES
+from bayop.testing.plants import CuttingPlant, FakeMachine, FakePlant
 from bayop.units import HOUR_S
 
 CURVE = LoadCurve("two", (1e5, 4e5))
@@ -50,3 +61,35 @@ def test_time_is_an_argument(plant: Plant) -> None:
 def test_its_measurements_hold_what_it_says(plant: Plant) -> None:
     assert set(plant.measure(0.0, 1.0).quantities) == plant.quantities
     assert {"power_w", "p99_us"} <= plant.quantities
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        pytest.param(lambda t: t < 5.0, id="the first trial"),
+        pytest.param(lambda t: 0.0 < t < 30.0, id="a later trial"),
+        pytest.param(lambda t: 600.0 <= t < 660.0, id="a hold"),
+        pytest.param(lambda t: 600.0 <= t < 3000.0 and int(t) % 7 < 3, id="again and again"),
+        pytest.param(lambda t: t >= 1200.0, id="everything from then on"),
+    ],
+)
+@pytest.mark.parametrize("shows", [frozenset[str](), frozenset({"p50_us", "p99_us"}), QUANTITIES])
+def test_the_controller_goes_on_when_windows_are_cut_short(
+    plant: Plant, cuts: Callable[[float], bool], shows: frozenset[str]
+) -> None:
+    slo = Slo.parse("p99<300us")
+    books = Ledger()
+    controller = Controller(
+        Policy(plant.space.without_auto(), slo, Objective.parse("power", slo), parse_trigger("clock,breach"), Guard()),
+        lambda problem, number: make_optimizer("grey-box", problem, seed=number),
+        end_s=2 * HOUR_S,
+        on_window=books.add,
+        on_search=books.searches.append,
+    )
+    assert drive(controller, CuttingPlant(plant, cuts, shows=shows), 0.0)
+    assert books.duration_s == pytest.approx(2 * HOUR_S)
+    cut = [window for window in books.windows if window.cut_short is not None]
+    assert cut
+    assert not any(window.meets_slo for window in cut)
+    assert books.energy_j > 0
+    assert len(books.searches) > 1

@@ -1,23 +1,26 @@
-"""The long-running loop: hold a setting, watch it window by window, search again when a trigger fires, hold again."""
+"""The controller: hold a setting, watch it window by window, search again when a trigger fires, hold again.
+
+A state machine without I/O: `poll` takes the time and what was seen, and answers what to do next and until when.
+`control/drive.py` does it to a plant in virtual time; whoever drives a live one does the same with a clock.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bayop.control.guard import Guard
 from bayop.control.history import History
-from bayop.control.ledger import Ledger, Phase, Search, Window
-from bayop.control.timed import TimedTarget
+from bayop.control.ledger import Phase, Search, Window
 from bayop.control.triggers import Situation, Trigger
 from bayop.errors import InputError
+from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize.base import Observation, Optimizer, Problem
-from bayop.search import run_search
+from bayop.search import SearchSteps
 from bayop.slo import Slo
 from bayop.space import Setting, Space
-from bayop.target.plant import Plant
 
 _INSTANT_S = 1e-6
 
@@ -53,124 +56,223 @@ class Policy:
             raise InputError("windows must last longer than nothing", value=(self.trial_s, self.watch_s))
 
 
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Put a setting in effect, None for the default, and answer with what then is."""
+
+    setting: Setting | None
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Leave everything as it is until then, and answer with what was measured; earlier when the window was cut short.
+
+    Attributes:
+        until_s: When the window ends.
+    """
+
+    until_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end has come. What is in effect stays."""
+
+
+Action = Apply | Watch | Done
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What is in effect, None for the default; rounding may have changed what was asked for."""
+
+    setting: Setting | None
+
+
+Seen = Applied | Measurement
+
+
+@dataclass(slots=True)
+class _Running:
+    """The search that is under way, and the setting that its trial has in effect."""
+
+    number: int
+    reason: str
+    start_s: float
+    qps: float
+    steps: SearchSteps
+    setting: Setting = field(default_factory=dict)
+
+
 class Controller:
     """Keeps a plant at a good setting while its load changes.
 
-    Time is virtual: it is what the plant's windows take. Decisions depend on nothing but the plant's answers, the
-    policy and the optimizer's seed, so the same day gives the same decisions.
+    Decisions depend on nothing but what was seen, the policy and the optimizer's seed, so the same day gives the same
+    decisions. A window that was cut short counts as a miss, in a trial and in a hold alike.
 
     Args:
-        plant: What is controlled; in its default.
         policy: How to behave.
         make_optimizer: Makes the optimizer of one search from its problem and its number (1, 2, ...).
+        end_s: When to stop; no search is begun that could run past it.
+        history: What is known from before, and remembered.
+        timer: Seconds on a clock that never goes back, to time the optimizer by; no decision depends on it.
         on_window: Called after each window.
         on_search: Called after each search.
     """
 
     def __init__(
         self,
-        plant: Plant,
         policy: Policy,
         make_optimizer: Callable[[Problem, int], Optimizer],
         *,
+        end_s: float = math.inf,
+        history: History | None = None,
+        timer: Callable[[], float] = lambda: 0.0,
         on_window: Callable[[Window], None] = lambda _: None,
         on_search: Callable[[Search], None] = lambda _: None,
     ) -> None:
-        self.ledger = Ledger()
         self.held: Setting | None = None
-        """The setting in effect between windows; None for the default."""
-        self.interrupted = False
-        self._plant = plant
+        """The setting that is held between searches; None for the default."""
         self._policy = policy
         self._make_optimizer = make_optimizer
+        self._end_s = end_s
+        self._history = History() if history is None else history
+        self._timer = timer
         self._on_window = on_window
         self._on_search = on_search
-        self._history = History()
+        self._in_effect: Setting | None = None
         self._fallen_back = False
+        self._then: Callable[[float], Action] = self._decide
+        """What follows an `Applied`."""
+        self._watched_from_s = 0.0
+        self._qps = 0.0
+        self._running: _Running | None = None
+        self._searched: Search | None = None
+        self._last: Window | None = None
 
-    def run(self, start_s: float, end_s: float) -> Ledger:
-        """Controls the plant from `start_s` to `end_s` and returns the books.
+    def poll(self, now_s: float, qps: float, seen: Seen | None = None) -> Action:
+        """What to do next.
 
-        The plant is left with the last setting held. Ctrl-C ends the run early and leaves the plant the same way (the
-        search's incumbent, or the default); any other error puts the default back before it is passed on.
+        Args:
+            now_s: The time.
+            qps: Offered load now, in requests/s, as the server's own counters show it.
+            seen: The answer to the last action; None at the start, when the default is in effect.
         """
-        now_s = start_s
-        try:
-            while now_s < end_s - _INSTANT_S and not self.interrupted:
-                reason = self._reason(now_s)
-                room = math.floor((end_s - now_s) / self._policy.trial_s + _INSTANT_S)
-                if reason is not None and room >= 1:
-                    now_s = self._search(now_s, reason, min(room, self._policy.max_trials))
-                else:
-                    now_s = self._hold(now_s, end_s)
-        except KeyboardInterrupt:
-            self.interrupted = True
-        except BaseException:
-            self._plant.restore()
-            self.held = None
-            raise
-        return self.ledger
+        watched_qps, self._qps = self._qps, qps
+        if isinstance(seen, Measurement):
+            return self._watched(now_s, watched_qps, seen)
+        if seen is not None:
+            self._in_effect = seen.setting
+            if self._running is not None and seen.setting is not None:
+                self._running.setting = seen.setting
+        then, self._then = self._then, self._decide
+        return then(now_s)
+
+    def interrupt(self, now_s: float) -> Action:
+        """What to do when no time is left: a search ends with its incumbent, a hold stays."""
+        if self._running is None:
+            return Done()
+        self._running.steps.stopped = "interrupted"
+        return self._end_search(now_s, self._running)
+
+    def _decide(self, now_s: float) -> Action:
+        if self._running is not None:
+            return self._next_trial(now_s, self._running)
+        if now_s >= self._end_s - _INSTANT_S:
+            return Done()
+        policy, left_s = self._policy, self._end_s - now_s
+        room = policy.max_trials
+        if left_s < room * policy.trial_s:
+            room = math.floor(left_s / policy.trial_s + _INSTANT_S)
+        reason = self._reason(now_s)
+        if reason is not None and room >= 1:
+            self._running = self._begin_search(now_s, reason, room)
+            return self._next_trial(now_s, self._running)
+        return self._watch(now_s, min(self._end_s, self._next_end_s(now_s)))
+
+    def _next_end_s(self, now_s: float) -> float:
+        watch_s = self._policy.watch_s
+        return (math.floor(now_s / watch_s + _INSTANT_S) + 1) * watch_s
+
+    def _watch(self, now_s: float, until_s: float) -> Action:
+        self._watched_from_s = now_s
+        return Watch(until_s)
 
     def _reason(self, now_s: float) -> str | None:
         trigger = self._policy.trigger
         if trigger is None:
             return None
-        if not self.ledger.searches:
+        if self._searched is None:
             return "start"
-        searched = self.ledger.searches[-1]
-        last = self.ledger.windows[-1] if self.ledger.windows else None
-        if last is None or last.end_s <= searched.end_s + _INSTANT_S:
+        if self._last is None or self._last.end_s <= self._searched.end_s + _INSTANT_S:
             return None  # What a search found is held and watched before anything starts the next one.
-        return trigger.fires(Situation(now_s, last, searched, self._fallen_back))
+        return trigger.fires(Situation(now_s, self._last, self._searched, self._fallen_back))
 
-    def _search(self, start_s: float, reason: str, max_trials: int) -> float:
-        policy, number, qps = self._policy, len(self.ledger.searches) + 1, self._plant.load_at(start_s)
+    def _begin_search(self, now_s: float, reason: str, max_trials: int) -> _Running:
+        policy, number, qps = self._policy, 1 if self._searched is None else self._searched.number + 1, self._qps
         problem = Problem(policy.space, policy.slo, policy.objective, qps, self._history.near(qps), policy.headroom)
-        target = TimedTarget(self._plant, policy.slo, start_s, policy.trial_s, number, on_window=self._record)
-        result = run_search(target, problem, self._make_optimizer(problem, number), max_trials=max_trials)
-        for trial in result.trials:
-            self._history.add(Observation(trial.setting, trial.measurement, qps))
-        self.held = result.setting
-        self._fallen_back = False
-        self.interrupted = result.stopped == "interrupted"
-        search = Search(number, reason, start_s, target.now_s, qps, result.trials, result.stopped, result.setting)
-        self.ledger.searches.append(search)
-        self._on_search(search)
-        return target.now_s
+        optimizer = self._make_optimizer(problem, number)
+        steps = SearchSteps(problem, optimizer, max_trials=max_trials, timer=self._timer)
+        return _Running(number, reason, now_s, qps, steps)
 
-    def _hold(self, start_s: float, end_s: float) -> float:
-        watch_s, slo = self._policy.watch_s, self._policy.slo
-        next_s = min(end_s, (math.floor(start_s / watch_s + _INSTANT_S) + 1) * watch_s)
-        qps = self._plant.load_at(start_s)
-        measurement = self._plant.measure(start_s, next_s - start_s)
+    def _next_trial(self, now_s: float, running: _Running) -> Action:
+        asked = running.steps.ask()
+        if asked is None:
+            return self._end_search(now_s, running)
+        self._then = lambda begun_s: self._watch(begun_s, begun_s + self._policy.trial_s)
+        return Apply(asked)
+
+    def _end_search(self, now_s: float, running: _Running) -> Action:
+        steps, found = running.steps, running.steps.incumbent
+        trials = tuple(steps.trials)
+        for trial in trials:
+            self._history.add(Observation(trial.setting, trial.measurement, running.qps))
+        self._searched = Search(
+            running.number, running.reason, running.start_s, now_s, running.qps, trials, steps.stopped, found
+        )
+        self._running, self._fallen_back, self.held = None, False, found
+        self._on_search(self._searched)
+        return Apply(found)
+
+    def _watched(self, now_s: float, qps: float, measurement: Measurement) -> Action:
+        running = self._running
         window = Window.measured(
             measurement,
-            slo,
-            start_s=start_s,
-            duration_s=next_s - start_s,
+            self._policy.slo,
+            start_s=self._watched_from_s,
+            duration_s=now_s - self._watched_from_s,
             phase=self._phase(),
-            setting=self.held,
+            setting=self._in_effect,
             qps=qps,
+            search=None if running is None else running.number,
         )
-        self._record(window)
+        self._last = window
+        self._on_window(window)
+        if running is None:
+            return self._held(now_s, window, measurement, qps)
+        relief = running.steps.incumbent
+        running.steps.tell(running.setting, measurement)
+        # The harm of a trial that was cut short ends before the next one is chosen.
+        return Apply(relief) if measurement.censored else self._next_trial(now_s, running)
+
+    def _held(self, now_s: float, window: Window, measurement: Measurement, qps: float) -> Action:
         if self.held is not None:
             self._history.add(Observation(self.held, measurement, qps))
-        if self._policy.guard is not None and not window.meets_slo:
-            self._fall_back(self._policy.guard, qps)
-        return next_s
+        policy = self._policy
+        if policy.guard is not None and not window.meets_slo:
+            safer = policy.guard.fall_back(policy.space, policy.slo, qps, self.held, self._history.near(qps))
+            if safer is not None:
+                self._then = self._fell_back
+                return Apply(safer)
+        return self._decide(now_s)
+
+    def _fell_back(self, now_s: float) -> Action:
+        self.held, self._fallen_back = self._in_effect, True
+        return self._decide(now_s)
 
     def _phase(self) -> Phase:
+        if self._running is not None:
+            return "trial"
         if self.held is None:
             return "default"
         return "fall-back" if self._fallen_back else "hold"
-
-    def _fall_back(self, guard: Guard, qps: float) -> None:
-        policy = self._policy
-        setting = guard.fall_back(policy.space, policy.slo, qps, self.held, self._history.near(qps))
-        if setting is not None:
-            self.held = self._plant.apply(setting)
-            self._fallen_back = True
-
-    def _record(self, window: Window) -> None:
-        self.ledger.add(window)
-        self._on_window(window)

@@ -51,7 +51,8 @@ class Guard:
 
 
 def _below(observation: Observation, slo: Slo, share: float) -> bool:
-    return observation.measurement[slo.quantity] < slo.limit_us * share
+    measurement = observation.measurement
+    return not measurement.censored and measurement[slo.quantity] < slo.limit_us * share
 
 
 def _among(setting: Setting, settings: Sequence[Setting]) -> bool:

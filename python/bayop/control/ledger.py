@@ -26,11 +26,12 @@ class Window:
         phase: `default` (the operating system decides), `trial`, `hold`, or `fall-back` (safe, after a breach).
         setting: What was in effect; None for the default.
         qps: Load that was served, in requests/s.
-        power_w: Mean power.
-        latency_us: Latency at the SLO's quantile.
+        power_w: Mean power; None when a window that was cut short did not show it.
+        latency_us: Latency at the SLO's quantile, a lower bound when the window was cut short; None when not shown.
         over_share: Share of the requests that were slower than the SLO's limit (0-1).
-        meets_slo: Whether the quantile met the SLO.
+        meets_slo: Whether the quantile met the SLO; a window that was cut short never did.
         search: Number of the search that a trial belongs to.
+        cut_short: Why the window ended early, for people; None when it did not.
     """
 
     start_s: float
@@ -38,11 +39,12 @@ class Window:
     phase: Phase
     setting: Setting | None
     qps: float
-    power_w: float
-    latency_us: float
+    power_w: float | None
+    latency_us: float | None
     over_share: float
     meets_slo: bool
     search: int | None = None
+    cut_short: str | None = None
 
     @classmethod
     def measured(
@@ -58,29 +60,26 @@ class Window:
         search: int | None = None,
     ) -> Window:
         """The window that a measurement describes; `qps` is the offered load, for plants that count no requests."""
-        latency_us = measurement[slo.quantity]
+        show = measurement.get if measurement.censored else measurement.__getitem__
+        latency_us = show(slo.quantity)
         return cls(
             start_s=start_s,
             duration_s=duration_s,
             phase=phase,
             setting=setting,
             qps=measurement.get("qps") or qps,
-            power_w=measurement["power_w"],
+            power_w=show("power_w"),
             latency_us=latency_us,
             over_share=share_over(measurement, slo.limit_us),
-            meets_slo=slo.met_by(latency_us),
+            meets_slo=latency_us is not None and not measurement.censored and slo.met_by(latency_us),
             search=search,
+            cut_short=measurement.cut_short,
         )
 
     @property
     def end_s(self) -> float:
         """When it ended."""
         return self.start_s + self.duration_s
-
-    @property
-    def energy_j(self) -> float:
-        """Energy of the window."""
-        return self.power_w * self.duration_s
 
     @property
     def requests(self) -> float:
@@ -152,7 +151,20 @@ class Ledger:
     @property
     def energy_j(self) -> float:
         """Energy of all windows, trials included."""
-        return math.fsum(w.energy_j for w in self.windows)
+        return math.fsum(self.power_of(w) * w.duration_s for w in self.windows)
+
+    def power_of(self, window: Window) -> float:
+        """Mean power of a window; of one that was cut short before it showed any, that of all the others.
+
+        Raises:
+            InputError: no window showed any.
+        """
+        if window.power_w is not None:
+            return window.power_w
+        metered = [(w.power_w * w.duration_s, w.duration_s) for w in self.windows if w.power_w is not None]
+        if not metered:
+            raise InputError(wrong="no window shows power_w")
+        return sum(energy_j for energy_j, _ in metered) / sum(duration_s for _, duration_s in metered)
 
     @property
     def requests(self) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from bayop.measurement import Measurement
 from bayop.space import Setting, Space
 from bayop.target.machine import Question
+from bayop.target.plant import Plant
 from bayop.testing.fakes import QUANTITIES, FakeServer, Shape, papers_space
 
 
@@ -58,6 +59,44 @@ class FakePlant:
         """Back to the default."""
         if self.applied[-1] is not None:
             self.applied.append(None)
+
+
+class CuttingPlant:
+    """A plant whose windows are cut short, as those of a live server are when their setting does harm.
+
+    Args:
+        plant: What is measured.
+        cuts: Whether the window that begins at a time is cut short.
+        after_share: How much of such a window passes.
+        shows: What such a window shows beside its duration, of what the plant measures.
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        cuts: Callable[[float], bool],
+        *,
+        after_share: float = 0.25,
+        shows: frozenset[str] = frozenset(),
+    ) -> None:
+        self.description = plant.description
+        self.space = plant.space
+        self.quantities = plant.quantities
+        self.load_at = plant.load_at
+        self.apply = plant.apply
+        self.restore = plant.restore
+        self._plant = plant
+        self._cuts = cuts
+        self._after_share = after_share
+        self._shows = shows
+
+    def measure(self, start_s: float, duration_s: float) -> Measurement:
+        """The plant's window, or the beginning of it."""
+        if not self._cuts(start_s):
+            return self._plant.measure(start_s, duration_s)
+        begun = self._plant.measure(start_s, self._after_share * duration_s)
+        shown = {name: value for name, value in begun.quantities.items() if name in self._shows | {"duration_s"}}
+        return Measurement(shown, cut_short="its latency was twice the SLO's limit")
 
 
 class FakeMachine:

@@ -36,7 +36,7 @@ def test_energy_time_and_requests_are_the_sums_over_the_windows(windows: list[Wi
     books = Ledger()
     for window in windows:
         books.add(window)
-    assert books.energy_j == pytest.approx(sum(w.power_w * w.duration_s for w in windows))
+    assert books.energy_j == pytest.approx(sum((w.power_w or 0.0) * w.duration_s for w in windows))
     assert books.duration_s == pytest.approx(windows[-1].end_s - windows[0].start_s)
     assert books.requests == pytest.approx(sum(w.qps * w.duration_s for w in windows))
     assert books.requests_over == pytest.approx(sum(w.qps * w.duration_s * w.over_share for w in windows))
@@ -76,5 +76,24 @@ def test_a_measured_window_takes_the_served_load_or_else_the_offered() -> None:
     assert window().qps == 500.0
     assert window(qps=490.0).qps == 490.0
     assert not window().meets_slo
-    assert window().energy_j == 800.0
+    assert window().power_w == 80.0
     assert 0.01 < window().over_share < 0.5
+
+
+def test_a_window_that_showed_no_power_counts_at_the_mean_of_the_others() -> None:
+    cut = replace(WINDOW, start_s=80.0, duration_s=10.0, power_w=None, cut_short="its latency was twice the limit")
+    books = Ledger([WINDOW, replace(WINDOW, start_s=20.0, duration_s=60.0, power_w=100.0), cut])
+    assert books.power_of(cut) == pytest.approx(95.0)
+    assert books.energy_j == pytest.approx(20.0 * 80.0 + 60.0 * 100.0 + 10.0 * 95.0)
+    with pytest.raises(InputError, match="no window shows power_w"):
+        _ = Ledger([cut]).energy_j
+
+
+def test_a_window_that_was_cut_short_is_a_miss_that_shows_what_it_can() -> None:
+    shown = Measurement({"p50_us": 100.0, "p99_us": 400.0}, cut_short="the load was another")
+    window = Window.measured(shown, SLO, start_s=0, duration_s=3, phase="hold", setting=None, qps=500.0)
+    assert (window.meets_slo, window.power_w, window.latency_us) == (False, None, 400.0)
+    assert window.cut_short == "the load was another"
+    whole = Measurement({"p50_us": 100.0, "p99_us": 400.0})
+    with pytest.raises(InputError, match="the target does not measure power_w"):
+        Window.measured(whole, SLO, start_s=0, duration_s=3, phase="hold", setting=None, qps=500.0)

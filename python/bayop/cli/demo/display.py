@@ -19,7 +19,7 @@ from bayop.experiments.day.record import DayRecord
 from bayop.experiments.day.summary import summarize
 from bayop.report.day.page import COLUMNS, table_cells
 from bayop.report.day.report import write_report
-from bayop.report.day.text import headline, kept, worth
+from bayop.report.day.text import headline, kept, shown, worth
 from bayop.target.machine import Machine
 
 
@@ -90,11 +90,7 @@ class _Bars:
         """Moves a bar; comes from several threads."""
         label, window = progress.configuration.label, progress.window
         if self._tasks:
-            now = (
-                ""
-                if window is None
-                else f"{window.qps / 1000:4.0f}K/s  {window.power_w:5.1f} W  {window.latency_us:4.0f} us"
-            )
+            now = "" if window is None else f"{window.qps / 1000:4.0f}K/s  {shown(window)}"
             self._progress.update(self._tasks[progress.configuration.id], completed=progress.share, now=now)
         elif progress.share >= 1.0 - 1e-9:
             self._console.print(f"  {label}: played")

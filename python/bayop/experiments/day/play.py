@@ -9,6 +9,7 @@ from threading import Event
 from typing import Final, TypeVar
 
 from bayop.control.controller import Controller, Policy
+from bayop.control.drive import drive
 from bayop.control.guard import Guard
 from bayop.control.ledger import Ledger, Window
 from bayop.control.triggers import Trigger
@@ -20,6 +21,7 @@ from bayop.load.curve import LoadCurve
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Optimizer, Problem
+from bayop.search import check_measured
 from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.target.machine import Machine
 from bayop.units import HOUR_S
@@ -162,7 +164,10 @@ def _play(
         if stop.is_set():
             raise KeyboardInterrupt
 
+    books = Ledger()
+
     def on_window(window: Window) -> None:
+        books.add(window)
         on_progress(Progress(configuration, window.end_s / end_s, window))
 
     end_s = len(plan.curve.hourly_qps) * HOUR_S
@@ -181,11 +186,13 @@ def _play(
     def optimizer(problem: Problem, number: int) -> Optimizer:
         return make_optimizer("grey-box", problem, seed=plan.seed * 1000 + number)
 
+    check_measured(plant, plan.objective)
+    controller = Controller(policy, optimizer, end_s=end_s, on_window=on_window, on_search=books.searches.append)
     try:
-        books = Controller(plant, policy, optimizer, on_window=on_window).run(0.0, end_s)
+        if not drive(controller, plant, 0.0):
+            raise KeyboardInterrupt
     finally:
         plant.restore()
-    check()
     return _record(configuration, books, plan)
 
 

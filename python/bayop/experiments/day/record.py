@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TrialRecord:
-    """One trial of a search, as much of it as a report needs."""
+    """One trial of a search, as much of it as a report needs; None is what a window that was cut short did not show."""
 
     setting: Setting
-    power_w: float
-    latency_us: float
+    power_w: float | None
+    latency_us: float | None
     meets_slo: bool
 
 
@@ -46,8 +46,8 @@ class SearchRecord:
         trials = tuple(
             TrialRecord(
                 dict(t.setting),
-                t.measurement["power_w"],
-                t.measurement[slo.quantity],
+                t.measurement.get("power_w"),
+                t.measurement.get(slo.quantity),
                 t.meets_slo,
             )
             for t in search.trials

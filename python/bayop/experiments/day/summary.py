@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,8 +59,9 @@ def summarize(record: DayRecord) -> list[Row]:
 
 
 def mean_latency_us(run: RunRecord) -> float:
-    """Latency at the SLO's quantile, mean over time."""
-    return sum(w.latency_us * w.duration_s for w in run.windows) / run.ledger.duration_s
+    """Latency at the SLO's quantile, mean over the time that shows it."""
+    shown = [(w.latency_us, w.duration_s) for w in run.windows if w.latency_us is not None]
+    return sum(latency_us * duration_s for latency_us, duration_s in shown) / math.fsum(s for _, s in shown)
 
 
 def _row(record: DayRecord, run: RunRecord) -> Row:

@@ -28,7 +28,7 @@ def hourly_energy_j(run: RunRecord) -> list[float]:
         hour = int(window.start_s // HOUR_S)
         while hour < _HOURS and hour * HOUR_S < window.end_s:
             inside_s = min(window.end_s, (hour + 1) * HOUR_S) - max(window.start_s, hour * HOUR_S)
-            energy[hour] += window.power_w * inside_s
+            energy[hour] += run.ledger.power_of(window) * inside_s
             hour += 1
     return energy
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -57,7 +58,9 @@ def draw_load(record: DayRecord) -> Figure:
 def draw_power(record: DayRecord) -> Figure:
     """Power over the day, a line a configuration."""
     figure, (axes,) = _day_figure(3.3)
-    ends = [(run.kind, _draw_run(axes, run, lambda w: w.power_w)) for run in record.runs]
+    ends = [
+        (run.kind, _draw_run(axes, run, lambda w: math.nan if w.power_w is None else w.power_w)) for run in record.runs
+    ]
     axes.set_ylabel("power of both packages (W)")
     axes.set_ylim(0, None)
     _hours(axes, len(record.hourly_qps))
@@ -73,6 +76,8 @@ def draw_margin(record: DayRecord) -> Figure:
     figure, panels = _day_figure(0.9 + 0.8 * len(runs), rows=len(runs))
 
     def margin(window: Window) -> float:
+        if window.latency_us is None:
+            return _LEAST_MARGIN
         return max(100.0 * (1.0 - window.latency_us / slo.limit_us), _LEAST_MARGIN)
 
     for axes, run in zip(panels, runs, strict=True):

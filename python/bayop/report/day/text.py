@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bayop.experiments.day.record import DayRecord, RunRecord
+from bayop.control.ledger import Window
+from bayop.experiments.day.record import DayRecord, RunRecord, TrialRecord
 from bayop.experiments.day.summary import Row, summarize
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
@@ -112,12 +113,17 @@ def about_settings(record: DayRecord) -> str:
     )
 
 
+def shown(window: Window | TrialRecord) -> str:
+    """What a window or trial showed: `74.0 W, 489 us`; one that was cut short may have shown less."""
+    power = [] if window.power_w is None else [f"{window.power_w:.1f} W"]
+    return ", ".join([*power, "cut short" if window.latency_us is None else f"{window.latency_us:.0f} us"])
+
+
 def about_first_search(record: DayRecord, run: RunRecord) -> str:
     """The first search, step by step."""
     search = run.searches[0]
     steps = "; ".join(
-        f"<b>{number}</b> {_setting(t.setting)}: {t.power_w:.1f} W, {t.latency_us:.0f} us"
-        for number, t in enumerate(search.trials, start=1)
+        f"<b>{number}</b> {_setting(t.setting)}: {shown(t)}" for number, t in enumerate(search.trials, start=1)
     )
     end = "no setting was trusted to meet the SLO" if search.setting is None else f"held {_setting(search.setting)}"
     return (

@@ -19,4 +19,4 @@ def test_a_window_that_crosses_the_hour_is_divided() -> None:
     assert energy[0] == pytest.approx(10.0 * HOUR_S)
     assert energy[1] == pytest.approx(15.0 * HOUR_S)
     assert energy[2:] == pytest.approx([20.0 * HOUR_S] * 22)
-    assert sum(energy) == pytest.approx(sum(w.power_w * w.duration_s for w in windows))
+    assert sum(energy) == pytest.approx(sum((w.power_w or 0.0) * w.duration_s for w in windows))

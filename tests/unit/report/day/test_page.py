@@ -90,7 +90,7 @@ def test_the_numbers_that_stand_out_are_those_of_the_table(record: DayRecord) ->
 
 def test_more_energy_is_called_more(record: DayRecord) -> None:
     hot = tuple(
-        replace(run, windows=tuple(replace(w, power_w=3 * w.power_w) for w in run.windows))
+        replace(run, windows=tuple(replace(w, power_w=3 * (w.power_w or 0.0)) for w in run.windows))
         if run.id == "bayop-linux"
         else run
         for run in record.runs

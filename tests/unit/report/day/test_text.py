@@ -17,7 +17,7 @@ def test_the_headline_has_the_numbers(record: DayRecord) -> None:
 
 def test_more_energy_is_called_more(record: DayRecord) -> None:
     hot = [
-        replace(run, windows=tuple(replace(w, power_w=w.power_w * 3) for w in run.windows))
+        replace(run, windows=tuple(replace(w, power_w=(w.power_w or 0.0) * 3) for w in run.windows))
         if run.id == "bayop-linux"
         else run
         for run in record.runs
