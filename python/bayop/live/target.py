@@ -8,11 +8,12 @@ from typing import Final, Self
 
 from bayop.errors import DriftError, InputError, UnsupportedError
 from bayop.latency.base import LatencySource, Sampling
+from bayop.live.agent.address import SOCKET
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import TTL_S, Lease
 from bayop.live.agent.messages import Applied, Restored
 from bayop.live.agent.transport import ConflictError
-from bayop.live.doubts import foreign_work, other_load
+from bayop.live.doubts import foreign_work
 from bayop.live.precision import Precision
 from bayop.live.senses import Senses
 from bayop.live.space import doubts as without_effect
@@ -48,7 +49,7 @@ class AgentTarget:
         ttl_s: How long the machine may keep a setting after this process has died.
 
     Attributes:
-        is_kept: Whether its last setting stays applied without a lease.
+        undo: The command that takes back what stays applied without a lease; None while nothing does.
 
     Raises:
         UnsupportedError: the agent can't be reached, does not apply settings, or has no power meter.
@@ -56,6 +57,7 @@ class AgentTarget:
     """
 
     name = "agent"
+    is_live = True
 
     def __init__(
         self,
@@ -77,7 +79,7 @@ class AgentTarget:
         self._holder = holder
         self._settle_s, self._ttl_s = settle_s, ttl_s
         self._lease: Lease | None = None
-        self.is_kept = False
+        self.undo: str | None = None
         self._setting = default_setting(space)
         # What was asked when a setting came into effect: a driver may not take what it shows.
         self._asked: dict[frozenset[tuple[str, Value]], Setting] = {}
@@ -109,18 +111,8 @@ class AgentTarget:
         return self._qps
 
     @property
-    def address(self) -> str:
-        """Where the machine's agent listens."""
-        return str(self._client.address)
-
-    @property
     def doubts(self) -> list[str]:
-        """What makes its numbers doubtful, as far as the default has shown it; for people."""
-        return self.doubts_of_setup + other_load(self._baseline.get("qps"), self._qps)
-
-    @property
-    def doubts_of_setup(self) -> list[str]:
-        """The same without what the default's window has shown."""
+        """What makes its numbers doubtful whatever is measured, for people."""
         return foreign_work(self.busy_before) + self._without_effect
 
     @property
@@ -129,9 +121,9 @@ class AgentTarget:
         return str(self._senses.vantage)
 
     @property
-    def power_is_estimated(self) -> bool:
-        """Whether a model of utilization stands in for a power meter."""
-        return self._senses.meter.estimated
+    def estimated(self) -> frozenset[str]:
+        """Power and energy where a model of utilization stands in for a power meter."""
+        return frozenset({"energy_j", "power_w"} if self._senses.meter.estimated else ())
 
     def apply(self, setting: Setting) -> Setting:
         """Writes the knobs and returns what they read back as.
@@ -177,14 +169,19 @@ class AgentTarget:
         """
         self._release(keep=False)
 
-    def keep(self) -> None:
+    def keep(self) -> str:
         """Gives the lease back and leaves the setting applied, until `bayop restore` or the agent's end.
+
+        Returns:
+            The command that takes it back.
 
         Raises:
             DriftError: the lease was lost before.
         """
         self._release(keep=True)
-        self.is_kept = True
+        address = str(self._client.address)
+        self.undo = "bayop restore" if address == SOCKET else f"bayop restore --agent {address}"
+        return self.undo
 
     def __enter__(self) -> Self:
         return self

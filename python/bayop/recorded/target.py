@@ -16,6 +16,7 @@ from bayop.measurement import Measurement
 from bayop.recorded.surface import Surface
 from bayop.recorded.table import Row
 from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space, Steps, nic_and_cpu_space
+from bayop.target.base import Modelled
 
 # The lattice of the 82599 (ITR register, 2.048 us ticks) and of P-states (100 MHz).
 RX_USECS_STEP: Final = 2.0
@@ -29,7 +30,7 @@ LATENCY_NOISE: Final = 0.02
 _WINDOW_S: Final = 20.0
 
 
-class StudyTarget:
+class StudyTarget(Modelled):
     """One (os, load) cell of a study: its static trials, interpolated, with seeded measurement noise.
 
     Args:

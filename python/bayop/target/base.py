@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from bayop.measurement import Measurement
 from bayop.space import Setting, Space
@@ -44,6 +45,26 @@ class Target(Server, Protocol):
         """Offered load, in requests/s."""
         ...
 
+    @property
+    def is_live(self) -> bool:
+        """Whether a real machine is changed, whose service has clients: steps are small and savings confirmed there."""
+        ...
+
+    @property
+    def vantage(self) -> str:
+        """Where its latency is seen: `client`, `probe`, `server+wait`; `model` where nobody waits."""
+        ...
+
+    @property
+    def estimated(self) -> frozenset[str]:
+        """Quantities that a model stands in for, which is said wherever their numbers appear."""
+        ...
+
+    @property
+    def doubts(self) -> Sequence[str]:
+        """What makes its numbers doubtful whatever is measured, for people."""
+        ...
+
     def apply(self, setting: Setting) -> Setting:
         """Applies a setting and returns what is in effect, which rounding may have changed.
 
@@ -66,3 +87,19 @@ class Target(Server, Protocol):
     def restore(self) -> None:
         """Puts the default back. May be called at any time and more than once."""
         ...
+
+    def keep(self) -> str | None:
+        """Leaves what is applied in effect after us; returns the command that takes it back, None if nothing lasts."""
+        ...
+
+
+class Modelled:
+    """What a target that is no machine says of itself; a base for implementations."""
+
+    is_live: Final = False
+    vantage: Final = "model"
+    estimated: Final = frozenset[str]()
+    doubts: Final = ()
+
+    def keep(self) -> None:
+        """Nothing lasts."""

@@ -18,6 +18,7 @@ from bayop.objective import Objective
 from bayop.optimize.base import Observation, Problem
 from bayop.slo import Slo
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Setting, Space, Steps, nic_and_cpu_space
+from bayop.target.base import Modelled
 
 QUANTITIES: Final = frozenset({"power_w", "energy_j", "duration_s", "p50_us", "p90_us", "p99_us", "qps", "utilization"})
 _NOISE: Final = MappingProxyType(
@@ -83,7 +84,7 @@ class Shape:
         return auto if isinstance(value, str) else float(value)
 
 
-class FakeServer:
+class FakeServer(Modelled):
     """A target that answers from `Shape`, with seeded log-normal noise.
 
     Args:

@@ -16,6 +16,7 @@ from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.slo import quantile_name
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Setting, Space, Steps, default_setting, nic_and_cpu_space
+from bayop.target.base import Modelled
 from bayop.twin.profile_library import read_profile
 
 REQUESTS_PER_WINDOW: Final = 200_000
@@ -62,7 +63,7 @@ _NEIGHBOURS: Final = {
 }
 
 
-class TwinTarget:
+class TwinTarget(Modelled):
     """One simulated server under a stable load.
 
     Args:

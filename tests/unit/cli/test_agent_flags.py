@@ -55,25 +55,23 @@ def test_others_read_who_holds_the_lease() -> None:
 class Kept:
     """As much of a target as `told` asks for."""
 
-    address = "unix:/run/bayop/agent.sock"
-
-    def __init__(self, *, is_kept: bool) -> None:
-        self.is_kept = is_kept
+    def __init__(self, undo: str | None) -> None:
+        self.undo = undo
 
 
 @pytest.mark.parametrize(
-    ("is_kept", "said"),
+    ("undo", "said"),
     [
-        (False, "the machine's own settings are back\n"),
-        (True, "the result stays applied: bayop restore takes it back\n"),
+        (None, "the machine's own settings are back\n"),
+        ("bayop restore", "the result stays applied: bayop restore takes it back\n"),
     ],
 )
 def test_who_ends_in_an_error_says_what_is_in_effect(
-    *, is_kept: bool, said: str, capsys: pytest.CaptureFixture[str]
+    undo: str | None, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (
         pytest.raises(OSError, match="full"),
-        agent_flags.told(nullcontext(cast("AgentTarget", Kept(is_kept=is_kept)))),
+        agent_flags.told(nullcontext(cast("AgentTarget", Kept(undo)))),
     ):
         raise OSError("the disk is full")
     assert capsys.readouterr().err == said

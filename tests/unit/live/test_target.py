@@ -54,7 +54,7 @@ def test_the_default_is_measured_before_anything_is_applied(agent: AgentProcess,
     assert target.description == (
         f"the machine at {agent.client.address} (power measured by powercap, latency seen by the client)"
     )
-    assert (target.qps, target.vantage, target.power_is_estimated) == (1000.0, "client", False)
+    assert (target.qps, target.vantage, target.estimated) == (1000.0, "client", frozenset())
 
 
 def test_a_setting_is_written_measured_and_taken_back(agent: AgentProcess, machine: Machine) -> None:
@@ -183,7 +183,7 @@ def test_an_estimate_is_said_to_be_one(agent_binary: Path, tmp_path: Path, machi
     model = '[power]\nmeter = "model"\n[power.model]\nidle_w = 20\nbusy_w = 80\n'
     with AgentProcess(agent_binary, tmp_path, machine.root, more=model) as agent:
         target = target_of(agent)
-        assert target.power_is_estimated
+        assert target.estimated == {"energy_j", "power_w"}
         assert "(power estimated by " in target.description
 
 

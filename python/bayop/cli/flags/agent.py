@@ -82,11 +82,6 @@ def holder(verb: str) -> str:
     return f"bayop {verb} by {getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()})"
 
 
-def undo(target: AgentTarget) -> str:
-    """The command that takes back what stays applied."""
-    return "bayop restore" if target.address == SOCKET else f"bayop restore --agent {target.address}"
-
-
 @contextmanager
 def told(opened: AbstractContextManager[AgentTarget]) -> Iterator[AgentTarget]:
     """A live machine whose settings come back when the block ends, but for a result that is kept.
@@ -105,8 +100,8 @@ def told(opened: AbstractContextManager[AgentTarget]) -> Iterator[AgentTarget]:
     except BaseException as error:
         # Another error is that of putting the machine back, and so may be a drift: each says what is in effect.
         if target is not None and error is ended_by and not isinstance(error, DriftError):
-            stays = f"the result stays applied: {undo(target)} takes it back\n"
-            sys.stderr.write(stays if target.is_kept else "the machine's own settings are back\n")
+            stays = f"the result stays applied: {target.undo} takes it back\n"
+            sys.stderr.write(stays if target.undo else "the machine's own settings are back\n")
         raise
 
 

@@ -122,7 +122,7 @@ def _experiment(
         objective=problem.objective.name,
         qps=problem.qps,
         seed=args.seed,
-        estimated=target.power_is_estimated,
+        estimated=bool(target.estimated),
         busy_before=target.busy_before,
         default=Point.of({}, target.baseline()),
         most_pairs=args.confirm,

@@ -15,7 +15,6 @@ from bayop.cli.flags import target as target_flags
 from bayop.errors import InputError
 from bayop.experiments.sweep.load import Load
 from bayop.live.agent.address import PREFIX
-from bayop.live.target import AgentTarget
 from bayop.space import Range, Space
 from bayop.target.base import Target
 
@@ -64,8 +63,6 @@ def open_subject(args: argparse.Namespace) -> Iterator[Subject]:
             hint=hint,
         )
     with target_flags.open_target(_as_tune(args)) as target:
-        if not isinstance(target, AgentTarget):
-            raise TypeError("a target that is neither a twin nor a study is a live machine")
         yield _held(args, target)
 
 
@@ -100,7 +97,7 @@ def _made(args: argparse.Namespace) -> Subject:
     )
 
 
-def _held(args: argparse.Namespace, target: AgentTarget) -> Subject:
+def _held(args: argparse.Namespace, target: Target) -> Subject:
     from bayop.experiments.sweep.makers import HeldMaker
 
     file = Path(args.target) if args.target.endswith(live_file.SUFFIX) else None

@@ -6,21 +6,19 @@ import argparse
 from functools import partial
 from typing import Final
 
-from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments, live_agent, live_file
 from bayop.cli.flags import target as target_flags
 from bayop.cli.terminal import exit_codes
-from bayop.cli.terminal.output import print_json, round_significant
-from bayop.cli.tune import confirm
-from bayop.cli.tune.confirm import Outcome, summary
+from bayop.cli.terminal.output import print_json
+from bayop.cli.tune import confirm, events
+from bayop.cli.tune.confirm import Outcome
 from bayop.errors import InputError
-from bayop.live.target import AgentTarget
+from bayop.live.doubts import other_load
 from bayop.measurement import Measurement
 from bayop.optimize import OPTIMIZERS, make_optimizer
 from bayop.optimize.base import Problem
-from bayop.search import Trial, check_problem, run_search
-from bayop.slo import Slo
-from bayop.space import Setting, Space
+from bayop.search import check_problem, run_search
+from bayop.space import Space
 from bayop.target.base import Target
 
 EXAMPLE: Final = """\
@@ -81,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
             arguments.objective_of(args),
             target.qps,
             headroom=_headroom(args),
-            small_steps=isinstance(target, AgentTarget) if args.small_steps is None else args.small_steps,
+            small_steps=target.is_live if args.small_steps is None else args.small_steps,
         )
         check_problem(target, problem, args.max_trials)
         return _search(target, problem, args)
@@ -96,21 +94,21 @@ def _headroom(args: argparse.Namespace) -> float:
 def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
     optimizer = make_optimizer(args.optimizer, problem, seed=args.seed)
     baseline = target.baseline()
-    looks = confirm.looks_of(args, is_live=isinstance(target, AgentTarget))
+    looks = confirm.looks_of(args, is_live=target.is_live)
     if args.json:
         print_json(
             {
                 "event": "start",
                 "target": target.name,
                 "description": target.description,
-                "estimated": ["energy_j", "power_w"] if _is_estimated(target) else [],
+                "estimated": sorted(target.estimated),
                 "space": problem.space.describe(),
                 "slo": str(args.slo),
                 "headroom": problem.headroom,
                 "small_steps": problem.small_steps,
                 "objective": args.objective,
                 "seed": args.seed,
-                "warnings": _doubts(target),
+                "warnings": _doubts(target, baseline),
             }
         )
         result = run_search(
@@ -118,59 +116,48 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
             problem,
             optimizer,
             max_trials=args.max_trials,
-            on_trial=lambda t: print_json(_trial_event(t, args.slo)),
+            on_trial=lambda t: print_json(events.of_trial(t, args.slo)),
         )
         compare = partial(confirm.confirm_json, problem=problem, seed=args.seed)
         outcome = confirm.outcome_of(target, result, looks, compare)
-        held = _let_go(target, outcome, keep=args.keep)
-        event = _result_event(outcome, baseline, problem, held=held) | {"warnings": _doubts(target, outcome)}
-        print_json(event | {"undo": _undo(target) if held else None})
+        undo = _let_go(target, outcome, keep=args.keep)
+        warnings = _doubts(target, baseline, outcome)
+        print_json(events.of_result(outcome, baseline, problem, undo=undo) | {"warnings": warnings})
     else:
         from bayop.cli.tune.display import print_doubts, print_summary, print_undo, show_search
 
-        watts = "W (estimated)" if _is_estimated(target) else "W"
-        print_doubts(_doubts(target))
+        watts = "W (estimated)" if "power_w" in target.estimated else "W"
+        print_doubts(_doubts(target, baseline))
         result = show_search(target, problem, optimizer, max_trials=args.max_trials, watts=watts)
         compare = partial(confirm.show_confirm, problem=problem, seed=args.seed, watts=watts)
         outcome = confirm.outcome_of(target, result, looks, compare)
-        held = _let_go(target, outcome, keep=args.keep)
-        is_live = isinstance(target, AgentTarget)
-        print_summary(outcome, baseline, problem, held=held, is_live=is_live, watts=watts)
-        print_doubts(_doubts(target, outcome))
-        if held and (undo := _undo(target)) is not None:
+        undo = _let_go(target, outcome, keep=args.keep)
+        is_live = target.is_live
+        print_summary(outcome, baseline, problem, held=undo is not None, is_live=is_live, watts=watts)
+        print_doubts(_doubts(target, baseline, outcome))
+        if undo is not None:
             print_undo(undo)
     if outcome.is_worth_holding:
         return exit_codes.DONE
     return exit_codes.INTERRUPTED if outcome.result.stopped == "interrupted" else exit_codes.NO_GOOD
 
 
-def _let_go(target: Target, outcome: Outcome, *, keep: bool) -> bool:
-    """Ends the search's hold on a live machine; whether the result stays applied to one."""
-    if not isinstance(target, AgentTarget):
-        return False
-    if not outcome.is_worth_holding or not keep:
+def _let_go(target: Target, outcome: Outcome, *, keep: bool) -> str | None:
+    """Ends the search's hold on a live machine; the command that takes back what stays applied to one."""
+    if keep and outcome.is_worth_holding:
+        return target.keep()
+    if target.is_live:
         target.restore()
-        return False
-    target.keep()
-    return True
+    return None
 
 
-def _undo(target: Target) -> str | None:
-    return agent_flags.undo(target) if isinstance(target, AgentTarget) else None
-
-
-def _doubts(target: Target, outcome: Outcome | None = None) -> list[str]:
+def _doubts(target: Target, baseline: Measurement | None, outcome: Outcome | None = None) -> list[str]:
     """What makes a live machine's numbers doubtful: as the comparison has shown it, else as the default did."""
-    if not isinstance(target, AgentTarget):
+    if not target.is_live:
         return []
-    if outcome is None or outcome.comparison is None:
-        return target.doubts
-    return target.doubts_of_setup + confirm.doubts(outcome.comparison, target.qps)
-
-
-def _is_estimated(target: Target) -> bool:
-    """Whether a model stands in for the power meter, which is said wherever its numbers appear."""
-    return isinstance(target, AgentTarget) and target.power_is_estimated
+    if outcome is not None and outcome.comparison is not None:
+        return [*target.doubts, *confirm.doubts(outcome.comparison, target.qps)]
+    return [*target.doubts, *other_load(None if baseline is None else baseline.get("qps"), target.qps)]
 
 
 def _check_flags(args: argparse.Namespace) -> None:
@@ -181,10 +168,8 @@ def _check_flags(args: argparse.Namespace) -> None:
 
 
 def _search_space(target: Target, args: argparse.Namespace) -> Space:
-    space = target.space
-    if not isinstance(target, AgentTarget):
-        space = space.within(dict(args.range or ()))
-    if args.only and not isinstance(target, AgentTarget):
+    space = target.space.within(dict(args.range or ()))
+    if args.only:
         return arguments.reader(space.only, "--only")(args.only)
     if args.with_auto and not any(knob.auto for knob in space.knobs):
         raise InputError(
@@ -194,36 +179,3 @@ def _search_space(target: Target, args: argparse.Namespace) -> Space:
             hint="leave the flag out, or use another target, such as the twin",
         )
     return space if args.with_auto else space.without_auto()
-
-
-def _trial_event(trial: Trial, slo: Slo) -> dict[str, object]:
-    return {
-        "event": "trial",
-        "trial": trial.number,
-        "setting": dict(trial.setting),
-        "measured": summary(trial.measurement, slo),
-        "meets_slo": trial.meets_slo,
-        "cut_short": trial.measurement.cut_short,
-        "incumbent": _plain(trial.incumbent),
-        "chosen_in_s": round_significant(trial.chosen_in_s, 3),
-    }
-
-
-def _result_event(outcome: Outcome, baseline: Measurement | None, problem: Problem, *, held: bool) -> dict[str, object]:
-    result, prediction = outcome.result, outcome.result.prediction
-    return {
-        "event": "result",
-        "setting": _plain(outcome.setting),
-        "held": held,
-        "trials": len(result.trials),
-        "stopped": result.stopped,
-        "predicted": None
-        if prediction is None
-        else {k: round_significant(v) for k, v in prediction.quantities.items()},
-        "default": None if baseline is None else summary(baseline, problem.slo),
-        "saving": confirm.saving_event(outcome, problem),
-    }
-
-
-def _plain(setting: Setting | None) -> dict[str, float | str] | None:
-    return None if setting is None else dict(setting)

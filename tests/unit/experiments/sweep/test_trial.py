@@ -13,12 +13,13 @@ from bayop.experiments.sweep.plan import Cell, Trial
 from bayop.experiments.sweep.trial import run_trial
 from bayop.measurement import Measurement
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, Space, Steps, nic_and_cpu_space
+from bayop.target.base import Modelled
 
 DEFAULT: dict[str, float | str] = {RX_USECS: AUTO, FREQ_MHZ: AUTO}
 SETTING: dict[str, float | str] = {RX_USECS: 64, FREQ_MHZ: 2000}
 
 
-class Machine:
+class Machine(Modelled):
     """A machine whose driver rounds; it remembers what was done to it."""
 
     name = "agent"
