@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from tests.pages.blocks import PAGES, ROOT
 
-from bayop.cli.parser import VERBS, build_parser
-
-ACTIONS = {verb: getattr(import_module(f"bayop.cli.{verb}"), "ACTIONS", ()) for verb in VERBS}
-EXAMPLES = ["", *VERBS, *(f"{verb}_{action}" for verb, actions in ACTIONS.items() for action in actions)]
+from bayop.cli.commands import Command, all_commands
+from bayop.cli.parser import build_parser
 
 
 def commands_in(text: str) -> list[list[str]]:
@@ -53,13 +50,12 @@ def test_the_pages_have_commands_to_check() -> None:
     assert sum(len(commands_of(page)) for page in PAGES) > 10
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_every_example_of_help_is_understood(name: str) -> None:
-    module = import_module(f"bayop.cli.{name}" if name else "bayop.cli")
-    commands = commands_in(module.EXAMPLE)
-    assert commands
-    for command in commands:
-        check(command)
+@pytest.mark.parametrize("command", all_commands(), ids=lambda command: " ".join(command.words))
+def test_every_example_of_help_is_understood(command: Command) -> None:
+    examples = commands_in((command.parser.epilog or "").partition("exit codes")[0])
+    assert examples
+    for example in examples:
+        check(example)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -23,7 +23,7 @@ def subclasses(kind: type[BayopError]) -> Iterator[str]:
 
 def error_names() -> set[str]:
     """The errors of the project by name."""
-    for module in ("agent.transport", "load.steady", "load.wire"):
+    for module in ("live.agent.transport", "load.steady", "load.wire"):
         import_module(f"bayop.{module}")
     return set(subclasses(BayopError)) | {"LabError", "CommandError"}
 
