@@ -23,6 +23,7 @@ FREQ_MHZ: Final = "cpu.freq_mhz"
 
 Value: TypeAlias = float | str
 Setting: TypeAlias = Mapping[str, Value]
+Safest: TypeAlias = Literal["low", "high"]
 """A value for every knob of a space, by knob id; numbers are in the unit that the id carries."""
 
 
@@ -129,7 +130,7 @@ class Knob:
     id: str
     domain: Steps | Choices
     auto: bool = False
-    safest: Literal["low", "high"] | None = None
+    safest: Safest | None = None
 
     @property
     def unit(self) -> str:

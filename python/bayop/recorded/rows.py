@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,6 @@ from bayop.study.schema import ASKED
 from bayop.study.store import open_study, trusted
 
 _QUANTITIES: Final = ("power_w", "qps", "utilization", "duration_s", "interrupts_per_s")
-_KNOBS: Final = {"rx_usecs": ASKED + RX_USECS, "freq_mhz": ASKED + FREQ_MHZ}
 
 
 def study_target(path: Path, *, os: str, qps: float, seed: int) -> StudyTarget:
@@ -29,7 +29,7 @@ def study_target(path: Path, *, os: str, qps: float, seed: int) -> StudyTarget:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The trusted open-loop trials of a study in which nothing but ITR-delay and frequency was set.
+    """The trusted open-loop trials of a study.
 
     Raises:
         InputError: the file is no study, has no such trial, or is about several services or machines.
@@ -47,19 +47,20 @@ def open_loop_rows(frame: pl.DataFrame, path: Path) -> list[Row]:
     for name in ("power_w", "qps_offered"):
         if name not in frame.columns:
             raise InputError(f"a study of an open loop must have {name}", wrong=f"{name} is missing", place=str(path))
-    others = [n for n in frame.columns if n.startswith(ASKED) and n not in _KNOBS.values()]
-    untouched = pl.all_horizontal(pl.col(others).is_null()) if others else pl.lit(value=True)
-    rows = frame.filter(untouched & pl.col("power_w").is_not_null() & pl.col("qps_offered").is_not_null())
+    rows = frame.filter(pl.col("power_w").is_not_null() & pl.col("qps_offered").is_not_null())
     if rows.is_empty():
-        hint = "that nothing but ITR-delay and frequency was set in, of an open loop, with its power"
         raise InputError(
             "a study must have at least one trusted trial",
             wrong="no trial of the study is trusted",
             place=str(path),
-            hint=hint,
+            hint="of an open loop, with its power",
         )
     _check_one_service(rows, path)
-    return [_row(told, quantities) for told in rows.iter_rows(named=True)]
+    knobs = sorted(
+        (name.removeprefix(ASKED) for name in frame.columns if name.startswith(ASKED)),
+        key=lambda knob: (knob != RX_USECS, knob != FREQ_MHZ, knob),
+    )
+    return [_row(told, quantities, knobs) for told in rows.iter_rows(named=True)]
 
 
 def _check_one_service(rows: pl.DataFrame, path: Path) -> None:
@@ -74,11 +75,11 @@ def _check_one_service(rows: pl.DataFrame, path: Path) -> None:
             )
 
 
-def _row(told: dict[str, object], quantities: list[str]) -> Row:
+def _row(told: dict[str, object], quantities: Sequence[str], knobs: Sequence[str]) -> Row:
     def number(name: str) -> float | None:
         value = told.get(name)
         return float(value) if isinstance(value, int | float) else None
 
     measured = {name: value for name in quantities if (value := number(name)) is not None and value > 0.0}
-    knobs = {field: number(column) for field, column in _KNOBS.items()}
-    return Row(str(told.get("os") or "unknown"), number("qps_offered") or 0.0, quantities=measured, **knobs)
+    setting = {knob: value for knob in knobs if (value := number(ASKED + knob)) is not None}
+    return Row(str(told.get("os") or "unknown"), number("qps_offered") or 0.0, setting, measured)

@@ -1,4 +1,4 @@
-"""Measured quantities between the settings that were measured: log-bilinear over a complete grid."""
+"""Measured quantities between the settings that were measured: log-linear along each knob, over a complete grid."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import reduce
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayop.errors import InputError
 
-Point = tuple[float, float]
+Point = tuple[float, ...]
+Axes = tuple[tuple[float, ...], ...]
 
 
 class Surface:
-    """Mean measured quantities over a rectangular grid of (x, y) points.
+    """Mean measured quantities over a rectangular grid of points, which have a coordinate for every knob.
 
-    Repeats at a point are averaged; between the points the logarithm is interpolated bilinearly.
+    Repeats at a point are averaged; between the points the logarithm is interpolated linearly along each axis.
 
     Args:
         samples: Pairs of a point and the quantities measured there; any number of repeats, in any order.
@@ -31,45 +34,50 @@ class Surface:
         cells: dict[Point, list[Mapping[str, float]]] = defaultdict(list)
         for point, quantities in samples:
             cells[point].append(quantities)
-        self.xs, self.ys = complete_grid(set(cells))
-        if len(self.xs) < 2 or len(self.ys) < 2:
+        self.axes = complete_grid(set(cells))
+        if not self.axes or any(len(axis) < 2 for axis in self.axes):
             raise InputError(
-                "a study target must have a complete grid of at least two ITR-delays by two frequencies",
-                value=f"{len(self.xs)} x {len(self.ys)}",
+                "a study target must have a complete grid of at least two values of every knob",
+                value=" x ".join(str(len(axis)) for axis in self.axes) or "no trial",
             )
-        grid = [cells[x, y] for x in self.xs for y in self.ys]
+        grid = [cells[point] for point in product(*self.axes)]
         self.names = tuple(sorted(set.intersection(*(set(q) for repeats in grid for q in repeats))))
         means = [[math.log(statistics.fmean(q[name] for q in repeats)) for name in self.names] for repeats in grid]
-        self._log: NDArray[np.float64] = np.array(means).reshape(len(self.xs), len(self.ys), len(self.names))
+        shape = (*(len(axis) for axis in self.axes), len(self.names))
+        self._log: NDArray[np.float64] = np.array(means).reshape(shape)
 
-    def at(self, x: float, y: float) -> dict[str, float]:
+    def at(self, point: Point) -> dict[str, float]:
         """Every quantity at a point inside the grid.
 
         Raises:
             InputError: the point lies outside.
         """
-        i, s = _bracket(self.xs, x)
-        j, t = _bracket(self.ys, y)
-        corners = self._log[i : i + 2, j : j + 2]
-        weights = np.outer([1 - s, s], [1 - t, t])
-        values = np.exp(np.tensordot(weights, corners, axes=2))
+        brackets = [_bracket(axis, value) for axis, value in zip(self.axes, point, strict=True)]
+        corners = self._log[tuple(slice(i, i + 2) for i, _ in brackets)]
+        weights = reduce(np.multiply.outer, (np.array([1 - share, share]) for _, share in brackets))
+        values = np.exp(np.tensordot(weights, corners, axes=len(brackets)))
         return dict(zip(self.names, map(float, values), strict=True))
 
 
-def complete_grid(points: set[Point]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def complete_grid(points: set[Point]) -> Axes:
     """The axes of a complete sub-grid: the axis value with most missing points goes until none is missing.
 
-    The same rule as the published scoring of tuners; ties drop the largest value, of the second axis first.
+    The same rule as the published scoring of tuners; ties drop the largest value, of the last axis first.
     """
-    xs, ys = sorted({x for x, _ in points}), sorted({y for _, y in points})
-    while xs and ys:
-        gaps = [(sum((x, y) not in points for y in ys) / len(ys), 0, x) for x in xs]
-        gaps += [(sum((x, y) not in points for x in xs) / len(xs), 1, y) for y in ys]
-        share, axis, value = max(gaps)
-        if share == 0:
+    axes = [sorted(set(values)) for values in zip(*points, strict=True)]
+    while axes and all(axes):
+        whole = math.prod(len(axis) for axis in axes)
+        inside = [p for p in points if all(value in axis for value, axis in zip(p, axes, strict=True))]
+        if len(inside) == whole:
             break
-        (ys if axis else xs).remove(value)
-    return tuple(xs), tuple(ys)
+        gaps = [
+            (1.0 - sum(p[n] == value for p in inside) * len(axis) / whole, n, value)
+            for n, axis in enumerate(axes)
+            for value in axis
+        ]
+        _, n, value = max(gaps)
+        axes[n].remove(value)
+    return tuple(tuple(axis) for axis in axes)
 
 
 def _bracket(axis: tuple[float, ...], value: float) -> tuple[int, float]:

@@ -13,18 +13,16 @@ class Row:
     Attributes:
         os: Operating system of the server.
         qps: Offered load, in requests/s.
-        rx_usecs: ITR-delay in us that was asked for, None where it was left to the operating system.
-        freq_mhz: Frequency in MHz that was asked for, None where it was left to the operating system.
+        setting: What was asked for, by knob id; a knob that was left to the operating system is not in it.
         quantities: What was measured, under the names of `Measurement`.
     """
 
     os: str
     qps: float
-    rx_usecs: float | None
-    freq_mhz: float | None
+    setting: Mapping[str, float]
     quantities: Mapping[str, float]
 
     @property
     def is_default(self) -> bool:
         """Whether the operating system was left alone."""
-        return self.rx_usecs is None and self.freq_mhz is None
+        return not self.setting

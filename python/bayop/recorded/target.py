@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Final
@@ -15,12 +16,13 @@ from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.recorded.surface import Surface
 from bayop.recorded.table import Row
-from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space, Steps, nic_and_cpu_space
+from bayop.space import FREQ_MHZ, RX_USECS, Choices, Knob, Safest, Setting, Space, Steps
 from bayop.target.base import Modelled
 
-# The lattice of the 82599 (ITR register, 2.048 us ticks) and of P-states (100 MHz).
-RX_USECS_STEP: Final = 2.0
-FREQ_MHZ_STEP: Final = 100.0
+# The lattice of the 82599 (ITR register, 2.048 us ticks) and of P-states (100 MHz). Of another knob no study says what
+# lies between the values that were tried.
+LATTICE: Final = MappingProxyType({RX_USECS: 2.0, FREQ_MHZ: 100.0})
+_SAFEST: Final[Mapping[str, Safest]] = MappingProxyType({RX_USECS: "low", FREQ_MHZ: "high"})
 
 # Relative sd of a 20 s window, from the repeats in the published study.
 NOISE: Final = MappingProxyType(
@@ -32,6 +34,8 @@ _WINDOW_S: Final = 20.0
 
 class StudyTarget(Modelled):
     """One (os, load) cell of a study: its static trials, interpolated, with seeded measurement noise.
+
+    Its knobs are ITR-delay and frequency, or those that most of these trials set together.
 
     Args:
         rows: The trials (`bayop.recorded.rows` reads them from a file).
@@ -48,9 +52,8 @@ class StudyTarget(Modelled):
 
     def __init__(self, rows: Sequence[Row], *, source: str, os: str, qps: float, seed: int) -> None:
         chosen = _select(rows, source, os, qps)
-        static = [(r.rx_usecs, r.freq_mhz, r.quantities) for r in chosen]
         try:
-            self._surface = Surface(((x, y), seen) for x, y, seen in static if x is not None and y is not None)
+            self._knobs, self._surface = _surface(chosen)
         except InputError as error:
             raise error.at(f"{source}, {os}, {qps:g} qps") from error
         self._defaults = [r.quantities for r in chosen if r.is_default]
@@ -58,16 +61,11 @@ class StudyTarget(Modelled):
         self._setting: Setting | None = None
         self._qps = qps
         self.description = f"{os}, {qps:g} qps of {PurePath(source).name}"
-        low, high = self._surface.xs[0], self._surface.xs[-1]
-        self._space = nic_and_cpu_space(
-            Steps(math.ceil(low / RX_USECS_STEP) * RX_USECS_STEP, high, RX_USECS_STEP),
-            Steps(self._surface.ys[0], self._surface.ys[-1], FREQ_MHZ_STEP),
-            auto=False,
-        )
+        self._space = Space(tuple(_knob(k, axis) for k, axis in zip(self._knobs, self._surface.axes, strict=True)))
 
     @property
     def space(self) -> Space:
-        """The hull of the measured grid in hardware steps."""
+        """The hull of the measured grid in hardware steps, or the measured values where no steps are known."""
         return self._space
 
     @property
@@ -102,7 +100,7 @@ class StudyTarget(Modelled):
         Raises:
             InputError: the setting lies outside the study's grid.
         """
-        return self._surface.at(float(setting[RX_USECS]), float(setting[FREQ_MHZ]))
+        return self._surface.at(tuple(float(setting[knob]) for knob in self._knobs))
 
     def baseline(self) -> Measurement | None:
         """The mean of the study's default rows at this load, or None when it has none (EbbRT)."""
@@ -129,6 +127,30 @@ class StudyTarget(Modelled):
             noisy["utilization"] = min(noisy["utilization"], 1.0)
         noisy["energy_j"] = noisy["power_w"] * noisy["duration_s"]
         return Measurement(noisy, relative_sd=noise | {"energy_j": NOISE["energy_j"]})
+
+
+def _surface(rows: Sequence[Row]) -> tuple[tuple[str, ...], Surface]:
+    """The knobs of the trials that answer, and what they measured.
+
+    ITR-delay and frequency alone, where trials make a grid of these; else what most trials set together in a grid.
+
+    Raises:
+        InputError: there is no grid.
+    """
+    settings = Counter(tuple(row.setting) for row in rows if not row.is_default)
+    refused = InputError(wrong="every trial left all knobs to the operating system")
+    for knobs in sorted(settings, key=lambda knobs: (knobs != (RX_USECS, FREQ_MHZ), -settings[knobs])):
+        try:
+            return knobs, Surface((tuple(r.setting.values()), r.quantities) for r in rows if tuple(r.setting) == knobs)
+        except InputError as error:
+            refused = error
+    raise refused
+
+
+def _knob(knob_id: str, axis: tuple[float, ...]) -> Knob:
+    step = LATTICE.get(knob_id)
+    domain = Choices(axis) if step is None else Steps(math.ceil(axis[0] / step) * step, axis[-1], step)
+    return Knob(knob_id, domain, auto=False, safest=_SAFEST.get(knob_id))
 
 
 def _select(rows: Sequence[Row], source: str, os: str, qps: float) -> list[Row]:

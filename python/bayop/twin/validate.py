@@ -22,8 +22,9 @@ import numpy as np
 from bayop import _core
 from bayop.errors import InputError
 from bayop.recorded.rows import open_loop_rows
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS
+from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.study import open_study, trusted
+from bayop.study.schema import ASKED
 from bayop.twin.target import combine_batches, simulate, simulation_run
 
 QUANTITIES: Final = ("power_w", "p99_us", "p50_us", "utilization", "interrupts_per_s")
@@ -48,6 +49,9 @@ LATENCIES: Final = ("p99_us", "p50_us")
 REPEATS: Final = 4
 """Independent windows that stand for the repeats of a measurement."""
 
+_KNOBS: Final = (RX_USECS, FREQ_MHZ)
+"""What the twin models of a setting."""
+
 # What a window of a closed loop adds up, round trip by round trip.
 _PER_ROUND_TRIP: Final = ("energy_j", "instructions")
 # Windows of the default policy are this many times longer: its governors wander for a second or so.
@@ -60,16 +64,14 @@ class Cell:
 
     Attributes:
         load: In requests/s; of a closed loop, the size of the message in bytes.
-        rx_usecs: ITR-delay in us; None for the default policy.
-        freq_mhz: Pinned frequency in MHz; None for the default policy.
+        setting: What was asked for, by knob id; a knob that was left to the operating system is not in it.
         repeats: Trials behind the medians.
         measured: Medians, under the names of `Measurement`.
     """
 
     os: str
     load: float
-    rx_usecs: float | None
-    freq_mhz: float | None
+    setting: Mapping[str, float]
     repeats: int
     measured: Mapping[str, float]
 
@@ -81,7 +83,7 @@ class Cell:
     @property
     def is_default(self) -> bool:
         """Whether the operating system was left alone."""
-        return self.rx_usecs is None and self.freq_mhz is None
+        return not self.setting
 
     @property
     def is_saturated(self) -> bool:
@@ -128,25 +130,23 @@ def read_cells(path: Path) -> list[Cell]:
     Raises:
         InputError: the file is no study.
     """
-    groups: dict[tuple[str, float, float, float], list[Cell]] = defaultdict(list)
+    groups: dict[tuple[str, float, tuple[float, ...]], list[Cell]] = defaultdict(list)
     for trial in _trials(path):
-        groups[trial.os, trial.load, trial.rx_usecs or 0.0, trial.freq_mhz or 0.0].append(trial)
+        if set(trial.setting) <= set(_KNOBS):
+            groups[trial.os, trial.load, tuple(trial.setting.get(knob, 0.0) for knob in _KNOBS)].append(trial)
     return [_cell(repeats) for _, repeats in sorted(groups.items())]
 
 
 def _trials(path: Path) -> list[Cell]:
     frame = trusted(open_study(path))
     if "roundtrip_us" not in frame.columns:
-        return [
-            Cell(row.os, row.qps, row.rx_usecs, row.freq_mhz, 1, row.quantities) for row in open_loop_rows(frame, path)
-        ]
+        return [Cell(row.os, row.qps, row.setting, 1, row.quantities) for row in open_loop_rows(frame, path)]
     names = [name for name in (*CLOSED_LOOP_QUANTITIES, "roundtrips") if name in frame.columns]
     return [
         Cell(
             os=row["os"],
             load=float(row["message_bytes"]),
-            rx_usecs=row[f"asked.{RX_USECS}"],
-            freq_mhz=row[f"asked.{FREQ_MHZ}"],
+            setting={knob: float(value) for knob in _KNOBS if (value := row[ASKED + knob]) is not None},
             repeats=1,
             measured={name: float(row[name]) for name in names if row[name] is not None},
         )
@@ -229,11 +229,8 @@ def _as_measured(cell: Cell, simulated: Mapping[str, float]) -> Mapping[str, flo
 
 
 def _run(profile: _core.Profile, cell: Cell, *, requests: int, seed: int) -> _core.Run:
-    rx_usecs = AUTO if cell.rx_usecs is None else cell.rx_usecs
-    freq_mhz = AUTO if cell.freq_mhz is None else cell.freq_mhz
     length = max(requests * (_DEFAULT_WINDOW if cell.is_default else 1) // REPEATS, 1)
-    setting = {RX_USECS: rx_usecs, FREQ_MHZ: freq_mhz}
-    return simulation_run(profile, setting, load=cell.load, requests=length, seed=seed)
+    return simulation_run(profile, cell.setting, load=cell.load, requests=length, seed=seed)
 
 
 def errors_by_load(comparisons: Iterable[Comparison]) -> list[Errors]:

@@ -8,6 +8,7 @@ from tests.support.studies import COLUMNS, study_rows, write_study
 
 from bayop.errors import InputError
 from bayop.recorded.rows import study_target
+from bayop.recorded.table import Row
 from bayop.recorded.target import LATENCY_NOISE, NOISE, StudyTarget
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
 
@@ -109,3 +110,24 @@ def test_a_study_that_is_no_grid_is_refused_with_its_place(path: Path) -> None:
     with pytest.raises(InputError, match="a complete grid") as caught:
         make(write_study(path, study_rows(delays=(2,))))
     assert caught.value.place == f"{path}, linux, 1000 qps"
+
+
+def test_three_knobs_answer_as_two_do() -> None:
+    rows = [
+        Row("linux", 1e3, {RX_USECS: x, FREQ_MHZ: f, "idle.max_latency_us": i}, {"power_w": x + f + i, "p99_us": 9.0})
+        for x in (0.0, 10.0)
+        for f in (1000.0, 2000.0)
+        for i in (0.0, 2.0, 50.0)
+    ]
+    few = [Row("linux", 1e3, {RX_USECS: x, FREQ_MHZ: 1000.0}, {"power_w": 1.0, "p99_us": 1.0}) for x in (0.0, 10.0)]
+    target = StudyTarget([*few, *rows], source="three.csv", os="linux", qps=1e3, seed=0)
+    assert target.space.ids == (RX_USECS, FREQ_MHZ, "idle.max_latency_us")
+    assert target.space["idle.max_latency_us"].numbers() == (0.0, 2.0, 50.0)
+    setting: Setting = {RX_USECS: 10.0, FREQ_MHZ: 2000.0, "idle.max_latency_us": 2.0}
+    assert target.truth(setting)["power_w"] == pytest.approx(2012.0)
+
+
+def test_a_study_of_defaults_alone_answers_for_nothing() -> None:
+    rows = [Row("linux", 1e3, {}, {"power_w": 100.0, "p99_us": 100.0})]
+    with pytest.raises(InputError, match="every trial left all knobs to the operating system"):
+        StudyTarget(rows, source="default.csv", os="linux", qps=1e3, seed=0)

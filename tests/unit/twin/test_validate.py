@@ -15,7 +15,9 @@ PROFILE = load_profile("ebbrt-memcached")
 
 
 def static(qps: float = 1000.0, *, utilization: float = 0.5, **measured: float) -> Cell:
-    return Cell("linux", qps, 50.0, 2000.0, 1, measured | {"utilization": utilization})
+    return Cell(
+        "linux", qps, {"nic.rx_usecs": 50.0, "cpu.freq_mhz": 2000.0}, 1, measured | {"utilization": utilization}
+    )
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def test_a_cell_is_the_median_of_its_repeats(tmp_path: Path) -> None:
     assert [c.repeats for c in cells] == [3] * 7
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
     powers = sorted(float(r["power_w"]) for r in rows if (r["itr_us"], r["freq_ghz"]) == ("10", "1.5"))
-    (cell,) = (c for c in cells if (c.rx_usecs, c.freq_mhz) == (10.0, 1500.0))
+    (cell,) = (c for c in cells if c.setting == {"nic.rx_usecs": 10.0, "cpu.freq_mhz": 1500.0})
     assert cell.measured["power_w"] == powers[1]
     assert [c.is_default for c in cells] == [True] + [False] * 6
 
@@ -88,7 +90,7 @@ def test_latencies_of_saturated_cells_are_counted_apart() -> None:
 
 
 def test_a_load_without_static_cells_has_only_the_default() -> None:
-    cell = Cell("linux", 1000.0, None, None, 1, {"power_w": 50.0})
+    cell = Cell("linux", 1000.0, {}, 1, {"power_w": 50.0})
     (errors,) = errors_by_load([Comparison(cell, {"power_w": 55.0})])
     assert (errors.cells, errors.mape) == (0, {})
     assert errors.default == pytest.approx({"power_w": 0.1})

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.errors import InputError
+from bayop.space import FREQ_MHZ, RX_USECS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -136,7 +137,12 @@ class Evidence:
             profile = load_profile(f"{os}-{app}")
             results = simulate_cells(profile, some, requests=requests, seed=self._seed, threads=self._threads)
             rows += [
-                {"os": os, load: cell.load, "rx_usecs": cell.rx_usecs, "freq_mhz": cell.freq_mhz}
+                {
+                    "os": os,
+                    load: cell.load,
+                    "rx_usecs": cell.setting.get(RX_USECS),
+                    "freq_mhz": cell.setting.get(FREQ_MHZ),
+                }
                 | {"cap_w": None}
                 | {name: seen[name] for name in _MEASURED if name in seen}
                 for cell, seen in zip(some, results, strict=True)
