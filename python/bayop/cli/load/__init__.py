@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.load import events, flags, steps
+from bayop.cli.load.plan import plan_of
 from bayop.cli.terminal.output import console, print_json
 from bayop.errors import unwritable
 
@@ -32,12 +33,7 @@ EXAMPLE: Final = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    flags.add_target(parser)
-    flags.add_experiment(parser)
-    flags.add_workload(parser)
-    flags.add_generator(parser)
-    flags.add_machines(parser)
-    flags.add_output(parser)
+    flags.add_flags(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         agents.serve(
             args.listen, weight=args.lambda_mul, on_event=lambda event: print(event, file=sys.stderr, flush=True)
         )
-    plan = flags.plan_of(args)
+    plan = plan_of(args)
     with ExitStack() as stack:
         runner: Runner = generator.run
         if args.with_agent:

@@ -1,0 +1,128 @@
+"""The plan that the flags of `bayop load` make."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from bayop.errors import InputError
+
+if TYPE_CHECKING:
+    from bayop.load.plan import Plan, Schedule, UntilInterval, Workload
+
+SHAPES: Final = ("twitter", "twitter-cluster1", "twitter-cluster2")
+_FIRST_QPS: Final = 1000.0
+_MOST_REPLAYED: Final = 20_000_000
+
+
+def plan_of(args: argparse.Namespace) -> Plan:
+    """The plan that the flags ask for.
+
+    Raises:
+        InputError: flags contradict each other, or one is missing.
+    """
+    from bayop.load.plan import Plan, with_ports
+
+    schedule, duration_s = _schedule(args)
+    if not args.server:
+        raise InputError(wrong="no server is named", place="--server", hint="-s HOST[:PORT]")
+    return Plan(
+        servers=with_ports(args.server, args.protocol),
+        dialect=args.protocol,
+        workload=_workload(args),
+        schedule=schedule,
+        threads=args.threads,
+        connections=args.connections,
+        depth=args.depth,
+        warmup_s=args.warmup,
+        duration_s=duration_s,
+        timeout_s=args.timeout,
+        blocking=args.blocking,
+        save_samples=args.save is not None,
+        until_interval=_until(args),
+        seed=args.seed,
+    )
+
+
+def _workload(args: argparse.Namespace) -> Workload:
+    from bayop.load.plan import PRESETS, Workload
+
+    given = {"key_size": args.keysize, "value_size": args.valuesize, "update": args.update}
+    base = PRESETS[args.workload].workload if args.workload else Workload()
+    asked = {name: value for name, value in given.items() if value is not None}
+    return replace(base, records=args.records, popularity=args.popularity, path=args.path, **asked)
+
+
+def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
+    """When requests are sent, and how long the measurement is."""
+    from bayop.load.plan import PRESETS, ClosedLoop, OpenLoop
+
+    gaps = args.iadist or (PRESETS[args.workload].gaps if args.workload else "exponential")
+    if args.closed_loop and (args.qps or args.scan or args.search or args.curve or args.replay):
+        raise InputError(
+            "a closed loop must not have an offered load",
+            wrong="both a load and --closed-loop were given",
+            place="--closed-loop",
+            hint="leave it out",
+        )
+    if args.scan:
+        return OpenLoop.constant(args.scan[0], gaps), args.time
+    if args.search:
+        return OpenLoop.constant(args.qps or _FIRST_QPS, gaps), args.time
+    if args.curve:
+        return _curve(args, gaps)
+    if args.replay:
+        return _replay(args)
+    if args.closed_loop or args.loadonly or args.qps == 0.0:
+        return ClosedLoop(), args.time
+    if args.qps is None:
+        raise InputError(
+            wrong="no load is given", place="--qps", hint="-q 50kqps, --closed-loop, --scan, --search or --curve"
+        )
+    return OpenLoop.constant(args.qps, gaps), args.time
+
+
+def _curve(args: argparse.Namespace, gaps: str) -> tuple[Schedule, float]:
+    """The warm-up has the load of the first hour."""
+    from bayop.load.curve import LoadCurve
+    from bayop.load.plan import OpenLoop, Piece
+
+    curve = LoadCurve.load(args.curve)
+    if args.peak is None and args.curve in SHAPES:
+        raise InputError(
+            "a built-in curve must be scaled to a peak",
+            wrong="--peak is missing",
+            place="--peak",
+            hint="--peak 100kqps",
+        )
+    if args.peak is not None:
+        curve = curve.scaled_to(args.peak)
+    if args.hours is not None:
+        curve = curve.first(args.hours)
+    pieces = tuple(Piece(args.hour, qps) for qps in curve.hourly_qps)
+    warmup = (Piece(args.warmup, pieces[0].qps),) if args.warmup else ()
+    return OpenLoop(warmup + pieces, gaps), args.hour * len(pieces)
+
+
+def _replay(args: argparse.Namespace) -> tuple[Schedule, float]:
+    """As many requests as fit into the warm-up and the measurement."""
+    from bayop.load.plan import Replay
+    from bayop.load.trace import read_arrivals
+
+    length_s = args.warmup + args.time
+    times_s = read_arrivals(args.replay, _MOST_REPLAYED)
+    if len(times_s) == _MOST_REPLAYED and times_s[-1] < length_s:
+        raise InputError(
+            f"a replay must have at most {_MOST_REPLAYED:,} requests",
+            value=args.replay.name,
+            place="--replay",
+            hint="a shorter --time",
+        )
+    return Replay(tuple(time_s for time_s in times_s if time_s < length_s)), args.time
+
+
+def _until(args: argparse.Namespace) -> UntilInterval | None:
+    from bayop.load.plan import UntilInterval
+
+    return None if args.until_ci is None else UntilInterval(args.quantile, args.until_ci)

@@ -1,0 +1,81 @@
+"""What the values of `bayop load`'s flags are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bayop.cli.flags import arguments
+from bayop.errors import InputError
+from bayop.slo import Slo
+from bayop.units import parse_quantity
+
+_MOST_STEPS: Final = 1000
+
+
+def seconds(text: str) -> float:
+    """A time in s: `5`, `500ms`, `1h`."""
+    value = parse_quantity(text, "s")
+    if value < 0:
+        raise InputError("a time must not be negative", value=text)
+    return value
+
+
+def load_or_peak(text: str) -> float:
+    """A load in requests/s; 0 asks for the peak."""
+    return 0.0 if text.strip() == "0" else arguments.qps(text)
+
+
+def quantile(text: str) -> float:
+    """A quantile (0-1): `p99`, `99`, `99.9`."""
+    digits = text.strip().removeprefix("p").removeprefix("P")
+    try:
+        return Slo.parse(f"p{digits}<1us").quantile
+    except InputError as error:
+        raise InputError("a quantile must be written as p99, 99 or 99.9", value=text) from error
+
+
+def weight(text: str) -> float:
+    """A share relative to that of others, above 0."""
+    value = parse_quantity(text, "")
+    if value <= 0:
+        raise InputError("a weight must be positive", value=text)
+    return value
+
+
+def scan(text: str) -> list[float]:
+    """The loads of `MIN:MAX:STEP`, in requests/s."""
+    parts = text.split(":")
+    if len(parts) != 3:
+        raise InputError("a scan must be MIN:MAX:STEP", value=text, hint="for example 10kqps:100kqps:10kqps")
+    low, high, step = (arguments.qps(part) for part in parts)
+    if low > high or (high - low) / step >= _MOST_STEPS:
+        raise InputError(f"a scan must ascend, in fewer than {_MOST_STEPS} steps", value=text)
+    return [low + index * step for index in range(int((high - low) / step * (1 + 1e-9)) + 1)]
+
+
+def search(text: str) -> Slo:
+    """An SLO: `99:500us`, or as it is written elsewhere."""
+    if "<" in text:
+        return Slo.parse(text)
+    percent, _, limit = text.removeprefix("p").partition(":")
+    # mutilate's limit is a number of us.
+    limit_us = f"{limit}us" if limit.strip().isdigit() else limit
+    try:
+        return Slo.parse(f"p{percent}<{limit_us}")
+    except InputError as error:
+        hint = "for example 99:500us or p99<500us"
+        raise InputError("a search must be PERCENT:TIME or an SLO", value=text, hint=hint) from error
+
+
+def distribution(text: str) -> str:
+    """A distribution of sizes or gaps, as the generator names it."""
+    from bayop.load.plan import check_distribution
+
+    return check_distribution(text)
+
+
+def popularity(text: str) -> str:
+    """How often which record is asked for."""
+    from bayop.load.plan import check_popularity
+
+    return check_popularity(text)
