@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import keyword
 from collections.abc import Mapping
 from importlib import import_module
 
@@ -13,13 +12,14 @@ def add_actions(parser: argparse.ArgumentParser, verb: str, actions: Mapping[str
 
     Args:
         parser: The verb's.
-        verb: Its name; the module of an action is `bayop.cli.VERB.ACTION`, with `_` after one that is a
-            keyword of Python.
+        verb: Its name; the module of an action is `bayop.cli.VERB.ACTION`, with `_` after `import`, a
+            keyword of Python, and `run`, the function of every verb.
         actions: What each action does, in a line.
     """
     parsers = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, summary in actions.items():
-        module = import_module(f"bayop.cli.{verb}.{action}{'_' * keyword.iskeyword(action)}")
+        name = f"{action}_" if action in ("import", "run") else action
+        module = import_module(f"bayop.cli.{verb}.{name}")
         action_parser = parsers.add_parser(
             action,
             help=summary,
