@@ -15,7 +15,8 @@ from collections.abc import Callable
 
 from bayop.errors import InputError
 from bayop.latency.base import Latency, Vantage, Window, check_vantage
-from bayop.latency.program import GRACE_S, run_program, split_command
+from bayop.latency.program import GRACE_S, run_program
+from bayop.program import split_command
 from bayop.slo import quantile_of
 
 

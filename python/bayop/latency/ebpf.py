@@ -17,7 +17,7 @@ from typing import Final
 
 from bayop.latency.base import Latency, Window
 from bayop.latency.probe_program import measure_with
-from bayop.latency.program import split_command
+from bayop.program import split_command
 from bayop.space import AUTO, Setting
 
 PREFIX: Final = "ebpf:"

@@ -20,7 +20,7 @@ from typing import Final
 from bayop.errors import InputError
 from bayop.latency.base import Latency, Window
 from bayop.latency.probe_program import measure_with
-from bayop.latency.program import split_command
+from bayop.program import split_command
 from bayop.slo import Slo
 from bayop.units import parse_quantity
 

@@ -1,4 +1,4 @@
-"""Running somebody's program; what its output must look like is tested with the sources that read it."""
+"""Running somebody's program for a window; what its output must look like is tested with the sources that read it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ import time
 import pytest
 
 from bayop.errors import InputError
-from bayop.latency.program import run_program, split_command
+from bayop.latency.program import run_program
 
 
 def run(*words: str, **environment: str) -> str:
     return run_program(
         words, environment=environment, duration_s=0.05, grace_s=5.0, sleep=time.sleep, place="latency command"
     )
-
-
-def test_a_command_is_split_as_a_shell_would_and_not_interpreted() -> None:
-    assert split_command("p99 'two words' $HOME; ls") == ["p99", "two words", "$HOME;", "ls"]
 
 
 def test_a_program_gets_our_environment_and_more() -> None:
