@@ -15,7 +15,9 @@ from typing import Literal
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.objective import Objective
+from bayop.optimize import make_optimizer
 from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, StopReason
+from bayop.slo import Slo
 from bayop.space import Setting
 from bayop.target.base import Server, Target
 
@@ -122,6 +124,66 @@ class SearchSteps:
         return self._optimizer.incumbent()
 
 
+def tune(
+    target: Target,
+    slo: Slo | str,
+    *,
+    objective: str = "power",
+    optimizer: str | Callable[..., Optimizer] = "grey-box",
+    headroom: float = 0.0,
+    max_trials: int = 15,
+    seed: int = 0,
+    on_trial: Callable[[Trial], None] = lambda _: None,
+) -> Result:
+    """Searches a target as `bayop tune` does, and leaves the best setting applied, or the default when there is none.
+
+    Every knob is searched, and none left on `auto`. A search with a history, or of a part of the space, is a `Problem`
+    for `run_search`. Whoever does not want to keep the result calls `target.restore()`.
+
+    Args:
+        target: What is tuned.
+        slo: The latency objective; as text, with its unit: `p99<500us`.
+        objective: What is minimised: `power`, `rp`, `latency`, `edp`, or an expression such as `power_w * p99_us`.
+        optimizer: Who chooses: a name that `make_optimizer` knows, or what makes one from a problem and a seed, such as
+            a class.
+        headroom: How far the latency must stay below the SLO's limit, as a share of it.
+        max_trials: The trial budget, at least 1.
+        seed: Of the optimizer.
+        on_trial: Called after every trial.
+
+    Returns:
+        The setting that is applied now (None for the default), all trials, why the search ended, and what the
+        optimizer's model expects of the setting.
+
+    Raises:
+        InputError: an argument can't be used, or the target does not measure what it names; nothing is applied then.
+
+    Example:
+        >>> from bayop import study_target, tune
+        >>> server = study_target("example:memcached", os="linux", qps=600_000, seed=0)
+        >>> result = tune(server, "p99<500us")
+        >>> result.stopped, len(result.trials) < 10
+        ('converged', True)
+        >>> server.measure()["power_w"] < 0.6 * server.baseline()["power_w"]
+        True
+    """
+    wanted = Slo.parse(slo) if isinstance(slo, str) else slo
+    problem = Problem(
+        target.space.without_auto(),
+        wanted,
+        Objective.parse(objective, wanted),
+        target.qps,
+        headroom=headroom,
+        small_steps=target.is_live,
+    )
+    check_problem(target, problem, max_trials)
+    if isinstance(optimizer, str):
+        chooser = make_optimizer(optimizer, problem, seed=seed)
+    else:
+        chooser = optimizer(problem, seed=seed)
+    return run_search(target, problem, chooser, max_trials=max_trials, on_trial=on_trial)
+
+
 def run_search(
     target: Target,
     problem: Problem,
@@ -145,6 +207,16 @@ def run_search(
     Raises:
         InputError: the budget is no positive number, or the target measures less than the problem needs (nothing
             has been applied then); or the objective has no finite value in the first trial.
+
+    Example:
+        >>> from bayop import Objective, Problem, Slo, make_optimizer, run_search, study_target
+        >>> server = study_target("example:memcached", os="linux", qps=600_000, seed=0)
+        >>> slo = Slo.parse("p99<500us")
+        >>> problem = Problem(server.space, slo, Objective.parse("power", slo), server.qps)
+        >>> optimizer = make_optimizer("grid", problem, seed=0)
+        >>> result = run_search(server, problem, optimizer, max_trials=6)
+        >>> result.stopped, len(result.trials)
+        ('budget', 6)
     """
     check_problem(target, problem, max_trials)
     search = SearchSteps(problem, optimizer, max_trials=max_trials, timer=perf_counter)

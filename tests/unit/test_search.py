@@ -8,7 +8,9 @@ import pytest
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Proposal
-from bayop.search import Trial, run_search
+from bayop.optimize.random import RandomSearch
+from bayop.search import Trial, run_search, tune
+from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
 from bayop.testing.fakes import FakeServer, make_problem, papers_space
 
@@ -214,3 +216,33 @@ def test_without_an_incumbent_the_default_ends_the_harm() -> None:
     optimizer = Scripted([SLOW], on_tell=lambda: left.append(server.setting))
     run_search(server, PROBLEM, optimizer, max_trials=9)
     assert left == [None]
+
+
+def test_tuning_is_a_search_made_of_what_people_type() -> None:
+    typed = tune(FakeServer(seed=1), "p99<500us", optimizer="random", max_trials=4, seed=7)
+    problem = make_problem(FakeServer().space.without_auto(), slo="p99<500us")
+    made = run_search(FakeServer(seed=1), problem, RandomSearch(problem, seed=7), max_trials=4)
+    assert [trial.setting for trial in typed.trials] == [trial.setting for trial in made.trials]
+    assert (typed.setting, typed.stopped) == (made.setting, made.stopped)
+
+
+def test_tuning_takes_an_optimizer_of_ones_own_and_an_slo_that_is_read_already() -> None:
+    seen: list[Trial] = []
+    result = tune(FakeServer(), Slo(0.99, 500.0), optimizer=RandomSearch, max_trials=2, on_trial=seen.append)
+    assert tuple(seen) == result.trials
+
+
+def test_tuning_minds_the_headroom_and_the_objective() -> None:
+    wide, narrow = (tune(FakeServer(seed=2), "p99<500us", headroom=share, seed=3).trials for share in (0.0, 0.5))
+    assert max(t.measurement["p99_us"] for t in narrow) < max(t.measurement["p99_us"] for t in wide)
+    with pytest.raises(InputError, match="does not measure p999_us"):
+        tune(FakeServer(), "p99<500us", objective="power_w * p999_us")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("greybox", "did you mean grey-box?"), ("simplex", "the optimizers are grey-box")]
+)
+def test_tuning_knows_the_optimizers_by_name(name: str, hint: str) -> None:
+    with pytest.raises(InputError, match=f"there is no optimizer '{name}'") as caught:
+        tune(FakeServer(), "p99<500us", optimizer=name)
+    assert str(caught.value.hint).startswith(hint)

@@ -13,18 +13,33 @@ from bayop.recorded.table import Row
 from bayop.recorded.target import StudyTarget
 from bayop.slo import quantile_of
 from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.study.example import study_file
 from bayop.study.schema import ASKED
 from bayop.study.store import open_study, trusted
 
 _QUANTITIES: Final = ("power_w", "qps", "utilization", "duration_s", "interrupts_per_s")
 
 
-def study_target(path: Path, *, os: str, qps: float, seed: int) -> StudyTarget:
-    """The target that answers from one (os, load) cell of a study in a file.
+def study_target(path: Path | str, *, os: str, qps: float, seed: int) -> StudyTarget:
+    """The target that answers from one (os, load) cell of a study in a file: nothing is measured anew.
+
+    Args:
+        path: The file, or `example:memcached` for a study that comes with BayOp.
+        os: Value of the study's `os` column.
+        qps: Offered load in requests/s; one of the study's.
+        seed: Seed of the measurement noise; the same seed gives the same sequence of measurements.
 
     Raises:
         InputError: the file is no study, or does not hold this os and load.
+
+    Example:
+        >>> from bayop import study_target
+        >>> server = study_target("example:memcached", os="linux", qps=600_000, seed=0)
+        >>> in_effect = server.apply({"nic.rx_usecs": 300, "cpu.freq_mhz": 1700})
+        >>> round(server.measure()["power_w"])
+        74
     """
+    path = study_file(path)
     return StudyTarget(read_rows(path), source=str(path), os=os, qps=qps, seed=seed)
 
 

@@ -33,5 +33,16 @@ def example_file(name: str) -> Path:
     return _folder() / f"{name}{_SUFFIX}"
 
 
+def study_file(study: Path | str) -> Path:
+    """The file of a study: a path, or `example:memcached` for one that comes with BayOp.
+
+    Raises:
+        InputError: there is no such example.
+    """
+    if isinstance(study, str) and study.startswith(PREFIX):
+        return example_file(study.removeprefix(PREFIX))
+    return Path(study)
+
+
 def _folder() -> Path:
     return Path(str(resources.files("bayop.study") / "examples"))

@@ -13,6 +13,7 @@ import polars as pl
 from bayop.errors import InputError, unwritable
 from bayop.study.cells import read_cells
 from bayop.study.check import at_lines, at_rows, check_study, columns_of
+from bayop.study.example import study_file
 from bayop.study.parquet import MAGIC, read_parquet, write_parquet
 from bayop.study.published.known import import_published, layout_of
 from bayop.study.schema import in_order
@@ -21,16 +22,27 @@ from bayop.study.text import CsvText, read_bytes
 _OWN_MARKS: Final = ("study", "trial", "target")
 
 
-def open_study(path: Path, *, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def open_study(path: Path | str, *, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """A study from a file: this schema in Parquet, CSV or CSV.gz, or one of the published layouts.
 
+    A row is a trial; docs/reference/study-columns.md has the columns with their units.
+
     Args:
-        path: The file; what it holds is told from its content.
+        path: The file, whose kind is told from its content; or `example:memcached`, which comes with BayOp.
         columns: Read and check only these, those that the file has: of ten million trials it saves time and memory.
 
     Raises:
         InputError: with the file, and where there are any, line and column, for whatever breaks a rule of the schema.
+
+    Example:
+        >>> from bayop import open_study
+        >>> study = open_study("example:memcached", columns=["qps_offered", "power_w", "p99_us"])
+        >>> study.height
+        312
+        >>> study["qps_offered"].unique().sort().to_list()
+        [200000.0, 600000.0]
     """
+    path = study_file(path)
     # A pipe can be read only once, and what comes through one is text.
     if path.is_file() and read_bytes(path, len(MAGIC)) == MAGIC:
         return _open_parquet(path, columns)

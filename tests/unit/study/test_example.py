@@ -8,7 +8,7 @@ from polars.testing import assert_frame_equal
 
 from bayop.errors import InputError
 from bayop.study import open_study, trusted
-from bayop.study.example import example_file, example_names
+from bayop.study.example import example_file, example_names, study_file
 
 
 @pytest.mark.parametrize("name", ["memcached", "silo"])
@@ -34,3 +34,9 @@ def test_an_unknown_example_is_refused_with_the_one_that_may_be_meant() -> None:
     with pytest.raises(InputError) as caught:
         example_file("")
     assert caught.value.hint == "the examples are example:memcached, example:silo"
+
+
+def test_a_study_is_named_by_its_path_or_as_an_example() -> None:
+    assert study_file("mine.csv") == study_file(Path("mine.csv")) == Path("mine.csv")
+    assert study_file("example:silo") == example_file("silo")
+    assert study_file(Path("example:silo")) == Path("example:silo"), "a path is a path"

@@ -235,6 +235,5 @@ def study_file(text: str) -> Path:
     Raises:
         InputError: it is empty, or there is no such example.
     """
-    if text.startswith(example.PREFIX):
-        return example.example_file(text.removeprefix(example.PREFIX))
-    return path(text)
+    path(text)
+    return example.study_file(text)
