@@ -5,6 +5,7 @@ Figures have no background and one ink colour, so that a page can give them its 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ SLO_COLOUR: Final = "#d8412f"
 """Of the SLO's limit, and of what misses it."""
 COLUMN_WIDE: Final = (5.4, 3.0)
 """Inches; at 3.4 in, a paper's column, the text is still 6 points high."""
+_NOTEBOOK_DPI: Final = 110
 
 # After Okabe and Ito, moved to a lightness that stands out of white and of black paper by 3:1 or more (WCAG 2, AA).
 # Text is never coloured: no colour reads on both.
@@ -98,9 +100,19 @@ def bayop_style() -> Iterator[None]:
         yield
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows by itself, as the last thing of a cell: on white paper, whatever the page's is."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        with bayop_style():
+            self.savefig(buffer, format="png", dpi=_NOTEBOOK_DPI, facecolor="white")
+        return buffer.getvalue()
+
+
 def new_figure(size: tuple[float, float] = COLUMN_WIDE, rows: int = 1) -> tuple[Figure, list[Axes]]:
     """A figure without pyplot (and so without any window system), with axes below each other sharing x."""
-    figure = Figure(figsize=size, layout="constrained")
+    figure = ShownFigure(figsize=size, layout="constrained")
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
     return figure, [row[0] for row in axes]
 

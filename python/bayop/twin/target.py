@@ -52,6 +52,8 @@ _LEAST_WARMUP_S: Final = 0.05
 _WARMUP_SHARE: Final = 0.1
 # Successive latencies are correlated: a sample quantile scatters about twice as far as that of independent draws.
 _CORRELATION: Final = 2.0
+# The number of the window that measurements never come to.
+_TRUTH: Final = 2**32 - 1
 # Quantities that grow with the length of the window.
 _TOTALS: Final = frozenset({"energy_j", "duration_s", "roundtrips", "instructions"})
 # Quantiles whose noise is known: their share, and the shares between which the density of latencies is taken.
@@ -75,6 +77,15 @@ class TwinTarget(Modelled):
 
     Raises:
         InputError: the load is no positive number, or not of the profile's kind.
+
+    Example:
+        >>> from bayop import TwinTarget
+        >>> server = TwinTarget.from_profile("linux-memcached", qps=400_000, seed=0)
+        >>> default = server.baseline()
+        >>> in_effect = server.apply({"nic.rx_usecs": 200, "cpu.freq_mhz": 1700})
+        >>> slower = server.measure()
+        >>> slower["power_w"] < default["power_w"] and slower["p99_us"] > default["p99_us"]
+        True
     """
 
     name = "twin"
@@ -102,7 +113,7 @@ class TwinTarget(Modelled):
     def from_profile(
         cls, name_or_file: str, *, qps: float | None = None, message_bytes: float | None = None, seed: int
     ) -> TwinTarget:
-        """The twin of a built-in profile or of a profile file.
+        """The twin of a built-in profile (`linux-memcached`; docs/twin.md has them) or of a profile file.
 
         Raises:
             InputError: there is no such profile, its text breaks a rule, or the load is not of its kind.
@@ -141,6 +152,17 @@ class TwinTarget(Modelled):
     def restore(self) -> None:
         """Back to the default policies."""
         self._setting = default_setting(self._space)
+
+    def truth(self, setting: Setting) -> dict[str, float]:
+        """What a window of a setting shows with the noise of its own seed, which no measurement has; applies nothing.
+
+        Raises:
+            InputError: the setting is not in the space.
+        """
+        seed = int(np.random.SeedSequence([self._seed, _TRUTH]).generate_state(1, np.uint64)[0])
+        asked = self._space.check(setting)
+        run = simulation_run(self._profile, asked, load=self._load, requests=self._requests, seed=seed)
+        return dict(simulate(self._profile, [run], threads=1)[0].quantities)
 
     def _window(self, setting: Setting, number: int) -> Measurement:
         seeds = np.random.SeedSequence([self._seed, number]).generate_state(BATCHES, np.uint64)

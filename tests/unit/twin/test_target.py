@@ -110,3 +110,17 @@ def test_batches_combine_to_means_totals_and_standard_errors() -> None:
     assert dict(window.quantities) == {"power_w": 11.0, "energy_j": 4.0, "duration_s": 4.0}
     assert window.relative_sd["power_w"] == pytest.approx((2.0**0.5 / 11.0) / 2.0**0.5)
     assert combine_batches([batch, batch]).relative_sd["power_w"] == pytest.approx(0.01 / 2.0**0.5)
+
+
+def test_the_truth_is_looked_up_beside_the_measurements() -> None:
+    looked, other = (TwinTarget(load_profile("linux-memcached"), qps=100_000, seed=5) for _ in range(2))
+    setting = {RX_USECS: 100, FREQ_MHZ: 2000}
+    truth = looked.truth(setting)
+    assert truth == looked.truth(setting)
+    for target in (looked, other):
+        target.apply(setting)
+    first = looked.measure()
+    assert first == other.measure()
+    assert truth["power_w"] == pytest.approx(first["power_w"], rel=0.02)
+    with pytest.raises(InputError):
+        looked.truth({RX_USECS: 100})

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, ListedColormap
 from matplotlib.figure import Figure
 
-from bayop.report.style import INK, SERIES, os_colour
+from bayop.report.style import INK, SERIES, ShownFigure, os_colour
 
 DEFAULT_MARKER: Final = "*"
 _SEVERAL: Final = 6.0
@@ -46,7 +46,7 @@ def mark_default(axes: Axes, x: float, y: float, colour: str) -> None:
 
 def single(size: tuple[float, float]) -> tuple[Figure, Axes]:
     """A figure with one pair of axes."""
-    figure = Figure(figsize=size, layout="constrained")
+    figure = ShownFigure(figsize=size, layout="constrained")
     return figure, figure.subplots()
 
 
