@@ -27,6 +27,16 @@ class BayopError(Exception):
         value: The offending value as the user would recognise it; None when there is none.
         place: Where it came from: a flag, a file with line and column, a knob id.
         hint: What to do about it.
+
+    Example:
+        >>> from bayop import BayopError, Slo
+        >>> try:
+        ...     Slo.parse("p99<500")
+        ... except BayopError as error:
+        ...     print(error)
+        ...     print(error.hint)
+        cannot use 'p99<500': the limit of an SLO must be a time with its unit
+        write a quantile, '<' and a limit with its unit: p99<500us, p90<0.5ms, p99.9<2ms
     """
 
     exit_code: ClassVar[int] = 1

@@ -20,6 +20,17 @@ class Measurement:
         relative_sd: For some quantities, the relative standard deviation of this very number (from repeats or
             window statistics). The search weighs observations by it.
         cut_short: Why the window ended early, for people; None when it did not.
+
+    Raises:
+        InputError: a quantity is not finite.
+
+    Example:
+        >>> from bayop import Measurement
+        >>> window = Measurement({"power_w": 74.2, "p99_us": 480.0}, relative_sd={"p99_us": 0.02})
+        >>> window["p99_us"]
+        480.0
+        >>> window.get("utilization") is None
+        True
     """
 
     quantities: Mapping[str, float]

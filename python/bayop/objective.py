@@ -39,6 +39,15 @@ class Objective:
         slo: The latency objective that the expression may refer to as `slo_us`.
         constrained: Whether settings that break the SLO are out of the question. Objectives that price the
             breach themselves (rp) or ignore energy (latency) have no constraint.
+
+    Example:
+        >>> from bayop import Measurement, Objective, Slo
+        >>> slo = Slo.parse("p99<500us")
+        >>> Objective.parse("power", slo).describe()
+        'least power under the SLO'
+        >>> window = Measurement({"power_w": 80.0, "p99_us": 250.0})
+        >>> Objective.parse("power_w * (p99_us / slo_us)", slo).of(window)
+        40.0
     """
 
     name: str

@@ -41,6 +41,14 @@ class Slo:
     Attributes:
         quantile: Share of requests that must be faster, in (0, 1): 0.99 for p99.
         limit_us: The limit, in us.
+
+    Example:
+        >>> from bayop import Slo
+        >>> slo = Slo.parse("p99<0.5ms")
+        >>> slo.quantity, slo.limit_us
+        ('p99_us', 500.0)
+        >>> slo.met_by(480.0)
+        True
     """
 
     quantile: float

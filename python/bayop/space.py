@@ -23,8 +23,14 @@ FREQ_MHZ: Final = "cpu.freq_mhz"
 
 Value: TypeAlias = float | str
 Setting: TypeAlias = Mapping[str, Value]
+"""A value for every knob of a space, by knob id; numbers are in the unit that the id carries.
+
+Example:
+    >>> from bayop import Setting
+    >>> setting: Setting = {"nic.rx_usecs": 300, "cpu.freq_mhz": "auto"}  # 300 us; the frequency is the system's
+"""
 Safest: TypeAlias = Literal["low", "high"]
-"""A value for every knob of a space, by knob id; numbers are in the unit that the id carries."""
+"""Which end of a numeric domain makes the service fastest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,14 @@ class Steps:
         high: The greatest.
         step: Their distance.
         reserved: Ranges in between, ends included, that a driver keeps for itself: they are no values here.
+
+    Raises:
+        InputError: low is above high, or the step is not positive.
+
+    Example:
+        >>> from bayop import Steps
+        >>> Steps(1300, 2900, 400).values()
+        (1300, 1700, 2100, 2500, 2900)
     """
 
     low: float
@@ -66,7 +80,16 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Named or irregular values, in the order given: `('performance', 'power')` or `(1300, 2100, 2900)`."""
+    """Named or irregular values, in the order given: `('performance', 'power')` or `(1300, 2100, 2900)`.
+
+    Raises:
+        InputError: there is none, or one is there twice.
+
+    Example:
+        >>> from bayop import Choices
+        >>> Choices(("menu", "teo")).values()
+        ('menu', 'teo')
+    """
 
     options: tuple[Value, ...]
 
@@ -125,6 +148,14 @@ class Knob:
         domain: The values that it takes.
         auto: Whether the knob can be handed back to the operating system; `auto` is then one of its values.
         safest: Which end of a numeric domain makes the service fastest; None when nobody knows.
+
+    Example:
+        >>> from bayop import Knob, Steps
+        >>> delay = Knob("nic.rx_usecs", Steps(2, 400, 2), safest="low")
+        >>> delay.parse("0.1ms")  # in the unit that the id carries
+        100
+        >>> delay.describe()
+        '2us to 400us in steps of 2us'
     """
 
     id: str
@@ -222,7 +253,19 @@ class Knob:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The settings that a search may choose from: the product of its knobs' values."""
+    """The settings that a search may choose from: the product of its knobs' values.
+
+    Raises:
+        InputError: there is no knob, or one is there twice.
+
+    Example:
+        >>> from bayop import Choices, Knob, Space, Steps
+        >>> space = Space((Knob("app.threads", Steps(2, 8, 2)), Knob("idle.governor", Choices(("menu", "teo")))))
+        >>> len(space.settings())
+        8
+        >>> dict(space.check({"idle.governor": "teo", "app.threads": 4.0}))
+        {'app.threads': 4, 'idle.governor': 'teo'}
+    """
 
     knobs: tuple[Knob, ...]
 

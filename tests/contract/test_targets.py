@@ -23,6 +23,7 @@ from bayop.recorded.rows import study_target
 from bayop.slo import Slo
 from bayop.space import Choices, Knob, Range, Space, Steps
 from bayop.target.base import Target
+from bayop.target.own_knob import OwnKnobTarget
 from bayop.testing.fakes import FakeServer
 from bayop.testing.targets import TargetContract
 from bayop.twin.target import TwinTarget, load_profile
@@ -37,6 +38,18 @@ class TestFakeWithOtherKnobs(TargetContract):
     def make(self, *, seed: int) -> Target:
         governor = Knob("idle.governor", Choices(("menu", "teo")))
         return FakeServer(Space((governor, Knob("power.cap_w", Steps(60, 120, 5), auto=True))), seed=seed)
+
+
+class TestOwnKnobOfAFunction(TargetContract):
+    def make(self, *, seed: int) -> Target:
+        threads = Knob("app.threads", Choices((2, 4, 8)))
+        return OwnKnobTarget(FakeServer(seed=seed), threads, lambda _: None, before=4)
+
+
+class TestOwnKnobOfACommand(TargetContract):
+    def make(self, *, seed: int) -> Target:
+        timeout = Knob("app.idle_timeout_ms", Steps(10, 1000, 10), safest="high")
+        return OwnKnobTarget(FakeServer(seed=seed), timeout, "test -n $BAYOP_VALUE", before=100)
 
 
 class TestPublishedStudy(TargetContract):

@@ -30,6 +30,13 @@ class Observation:
         measurement: What the window showed.
         qps: Offered load during the window, in requests/s.
         asked: What was asked for; None when it is not known to be another setting.
+
+    Example:
+        >>> from bayop import Measurement, Observation, Slo
+        >>> window = Measurement({"power_w": 74.2, "p99_us": 480.0})
+        >>> trial = Observation({"nic.rx_usecs": 300}, window, qps=600_000)
+        >>> trial.meets(Slo.parse("p99<500us"))
+        True
     """
 
     setting: Setting
@@ -59,6 +66,14 @@ class Problem:
 
     Raises:
         InputError: a headroom that is no share below 1.
+
+    Example:
+        >>> from bayop import Knob, Objective, Problem, Slo, Space, Steps
+        >>> slo = Slo.parse("p99<500us")
+        >>> space = Space((Knob("nic.rx_usecs", Steps(2, 400, 2), safest="low"),))
+        >>> problem = Problem(space, slo, Objective.parse("power", slo), qps=600_000, headroom=0.1)
+        >>> problem.aim.limit_us
+        450.0
     """
 
     space: Space
@@ -81,7 +96,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A setting worth a trial."""
+    """A setting worth a trial.
+
+    Example:
+        >>> from bayop import Proposal
+        >>> Proposal({"nic.rx_usecs": 300}).setting["nic.rx_usecs"]
+        300
+    """
 
     setting: Setting
 
@@ -93,6 +114,11 @@ class Finished:
     Attributes:
         reason: `converged` (no safe setting promises an improvement worth a trial), `infeasible` (no setting is
             believed to meet the SLO) or `exhausted` (every setting was tried).
+
+    Example:
+        >>> from bayop import Finished
+        >>> Finished("converged").reason
+        'converged'
     """
 
     reason: StopReason
@@ -114,7 +140,34 @@ class Prediction:
 
 
 class Optimizer(Protocol):
-    """Chooses trials. One instance serves one search."""
+    """Chooses trials. One instance serves one search.
+
+    A class that is made from a problem and a seed, and has these four methods, is one: nothing is inherited.
+    `bayop.testing.optimizers` has the suite that every optimizer passes.
+
+    Example:
+        >>> from bayop import Finished, Optimizer, Proposal, study_target, tune
+        >>> class Slower:  # from the highest frequency down, in steps of 400 MHz, until the SLO is missed
+        ...     def __init__(self, problem, *, seed):
+        ...         self.slo, self.best, self.next_mhz = problem.slo, None, 2900
+        ...     def ask(self, trials_left):
+        ...         if self.next_mhz is None:
+        ...             return Finished("converged")
+        ...         return Proposal({"nic.rx_usecs": 200, "cpu.freq_mhz": self.next_mhz})
+        ...     def tell(self, trial):
+        ...         if not trial.meets(self.slo) or self.next_mhz < 1700:
+        ...             self.next_mhz = None
+        ...         else:
+        ...             self.best, self.next_mhz = trial.setting, self.next_mhz - 400
+        ...     def incumbent(self):
+        ...         return self.best
+        ...     def predict(self, setting):
+        ...         return None
+        >>> server = study_target("example:memcached", os="linux", qps=600_000, seed=0)
+        >>> slower: type[Optimizer] = Slower
+        >>> dict(tune(server, "p99<500us", optimizer=slower).setting)
+        {'nic.rx_usecs': 200, 'cpu.freq_mhz': 1700}
+    """
 
     def ask(self, trials_left: int) -> Proposal | Finished:
         """The next setting to try, knowing that `trials_left` trials (at least 1) remain."""

@@ -32,7 +32,31 @@ class Target(Server, Protocol):
     """A server that one setting at a time is applied to and measured with.
 
     A target starts and ends in its default (every knob on `auto`): whoever applies settings calls `restore` in the
-    end, also after an error.
+    end, also after an error. `Modelled` has what a target that is no machine says of itself; `bayop.testing.targets`
+    has the suite that every target passes.
+
+    Example:
+        >>> from bayop import Knob, Measurement, Space, Steps, Target, tune
+        >>> from bayop.target.base import Modelled
+        >>> class Pool(Modelled):  # threads cost power, and take work off each other's queues
+        ...     name, description, qps = "pool", "a pool of threads", 1000.0
+        ...     space = Space((Knob("app.threads", Steps(1, 32, 1), safest="high"),))
+        ...     quantities = frozenset({"power_w", "p99_us"})
+        ...     threads = 8
+        ...     def apply(self, setting):
+        ...         in_effect = self.space.check(setting)
+        ...         self.threads = in_effect["app.threads"]
+        ...         return in_effect
+        ...     def measure(self):
+        ...         return Measurement({"power_w": 40.0 + 2.0 * self.threads, "p99_us": 4000.0 / self.threads})
+        ...     def baseline(self):
+        ...         return None
+        ...     def restore(self):
+        ...         self.threads = 8
+        >>> pool: Target = Pool()  # a type checker compares them: nothing has to be inherited
+        >>> found = tune(pool, "p99<900us").setting
+        >>> 5 <= found["app.threads"] < 8
+        True
     """
 
     @property
