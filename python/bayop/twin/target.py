@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
@@ -112,8 +112,8 @@ class TwinTarget(Modelled):
     @classmethod
     def from_profile(
         cls, name_or_file: str, *, qps: float | None = None, message_bytes: float | None = None, seed: int
-    ) -> TwinTarget:
-        """The twin of a built-in profile (`linux-memcached`; docs/twin.md has them) or of a profile file.
+    ) -> Self:
+        """The twin of a built-in profile (`linux-memcached`) or of a profile file.
 
         Raises:
             InputError: there is no such profile, its text breaks a rule, or the load is not of its kind.
