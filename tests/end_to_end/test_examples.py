@@ -1,8 +1,8 @@
 """Every example runs as people start it, and says what it is about; every notebook runs from its top to its end.
 
 Notebooks are run without Jupyter: their cells, one after the other, in one namespace, as a kernel would. Its packages
-(nbclient, nbformat, ipykernel and what these need) would be 29 more in requirements/dev.txt. What ends a cell is shown, as a
-notebook does, by its picture or its text.
+(nbclient, nbformat, ipykernel and what these need) would be 29 more in requirements/dev.txt. What ends a cell is shown,
+as a notebook does, by its picture or its text.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.support.processes import lives
 
 from bayop.errors import InputError
 from bayop.program import run_within, split_command
@@ -26,15 +27,6 @@ def run(script: str, *, limit_s: float = 5.0, leaves_children: bool = False) -> 
         place="a command",
         leaves_children=leaves_children,
     )
-
-
-def lives(pid: int) -> bool:
-    for _ in range(50):
-        status = Path(f"/proc/{pid}/status")
-        if not status.exists() or "\nState:\tZ" in status.read_text(encoding="utf-8"):
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_a_command_is_split_as_a_shell_would_and_not_interpreted() -> None:

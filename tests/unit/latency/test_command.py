@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import os
 import shlex
-import signal
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.support.processes import lives
 
 from bayop.errors import DriftError, InputError
 from bayop.latency.base import Vantage, Window
@@ -127,7 +126,7 @@ def test_a_command_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None
     command = shlex.join(["sh", "-c", f"sleep 60 & echo $! > {file}; wait"])
     with pytest.raises(InputError, match=r"the command was still running 0\.3 s after its window"):
         LatencyCommand(command, grace_s=0.3).measure(WINDOW, sleep=time.sleep)
-    assert not is_running(int(file.read_text()))
+    assert not lives(int(file.read_text()))
 
 
 def test_a_measurement_that_lost_its_meaning_ends_the_command(tmp_path: Path) -> None:
@@ -140,17 +139,4 @@ def test_a_measurement_that_lost_its_meaning_ends_the_command(tmp_path: Path) ->
 
     with pytest.raises(DriftError):
         LatencyCommand(shlex.join(["sh", "-c", f"echo $$ > {file}; sleep 60"])).measure(WINDOW, sleep=sleep)
-    assert not is_running(int(file.read_text()))
-
-
-def is_running(pid: int) -> bool:
-    """Whether the process lives; one that waits for its parent to look does not."""
-    for _ in range(50):
-        try:
-            os.kill(pid, signal.SIG_DFL)
-        except ProcessLookupError:
-            return False
-        if "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text():
-            return False
-        time.sleep(0.02)
-    return True
+    assert not lives(int(file.read_text()))

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.processes import lives
 
 from bayop import Choices, Knob, OwnKnobTarget, Setting, Steps, Target, tune
 from bayop.errors import BayopError, DriftError, InputError
@@ -184,7 +184,7 @@ def test_what_a_command_starts_goes_on(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     with_threads(f"sh -c 'sleep 60 & echo $! >{file}'").apply({**FAST, "app.threads": 8})
     pid = int(file.read_text(encoding="utf-8"))
-    os.kill(pid, 0)
+    assert lives(pid)
     os.kill(pid, signal.SIGKILL)
 
 
@@ -291,17 +291,26 @@ def test_a_second_ctrl_c_is_meant_and_the_error_names_what_stays() -> None:
 
 def test_a_real_ctrl_c_while_a_command_runs_ends_it_and_puts_the_value_back(tmp_path: Path) -> None:
     file = tmp_path / "set"
-    command = f"sh -c 'echo $BAYOP_VALUE >>{file}; test $BAYOP_VALUE = 6 || exec sleep 60'"
-    threading.Thread(target=_interrupt_once_there, args=(file,), daemon=True).start()
-    result = tune(with_threads(command, limit_s=30.0), "p99<500us")
-    assert (result.stopped, result.trials) == ("interrupted", ())
-    assert file.read_text(encoding="utf-8").split()[-1] == "6"
+    command = f"sh -c 'echo $BAYOP_VALUE $$ >>{file}; test $BAYOP_VALUE = 6 || exec sleep 60'"
+    code = textwrap.dedent(f"""
+        from bayop import Choices, Knob, OwnKnobTarget, tune
+        from bayop.testing.fakes import FakeServer
 
-
-def _interrupt_once_there(file: Path) -> None:
-    while not file.exists():
-        time.sleep(0.01)
-    os.kill(os.getpid(), signal.SIGINT)
+        server = FakeServer()
+        threads = Knob("app.threads", Choices((2, 4, 8)))
+        result = tune(OwnKnobTarget(server, threads, {command!r}, before=6), "p99<500us")
+        print(result.stopped, len(result.trials), server.setting)
+    """)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as program:
+        while not (file.exists() and file.read_text(encoding="utf-8").endswith("\n")):
+            assert program.poll() is None
+            time.sleep(0.02)
+        program.send_signal(signal.SIGINT)
+        assert program.communicate(timeout=30)[0] == "interrupted 0 None\n"
+    (first, pid), (last, _) = (line.split() for line in file.read_text(encoding="utf-8").splitlines())
+    assert (first, last) == ("4", "6")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
 
 
 # --- knobs of packages

@@ -1,0 +1,19 @@
+"""What tests ask of processes that others have started."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+
+def lives(pid: int) -> bool:
+    """Whether a process goes on for a second; one that has ended and waits for its parent to look does not."""
+    for _ in range(50):
+        try:
+            status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        if "\nState:\tZ" in status:
+            return False
+        time.sleep(0.02)
+    return True
