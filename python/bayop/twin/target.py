@@ -162,7 +162,8 @@ class TwinTarget(Modelled):
         seed = int(np.random.SeedSequence([self._seed, _TRUTH]).generate_state(1, np.uint64)[0])
         asked = self._space.check(setting)
         run = simulation_run(self._profile, asked, load=self._load, requests=self._requests, seed=seed)
-        return dict(simulate(self._profile, [run], threads=1)[0].quantities)
+        window = simulate(self._profile, [run], threads=1)[0]
+        return dict((for_round_trips(window, self._requests) if self._profile.closed_loop else window).quantities)
 
     def _window(self, setting: Setting, number: int) -> Measurement:
         seeds = np.random.SeedSequence([self._seed, number]).generate_state(BATCHES, np.uint64)

@@ -124,3 +124,12 @@ def test_the_truth_is_looked_up_beside_the_measurements() -> None:
     assert truth["power_w"] == pytest.approx(first["power_w"], rel=0.02)
     with pytest.raises(InputError):
         looked.truth({RX_USECS: 100})
+
+
+def test_the_truth_of_a_closed_loop_is_of_as_many_round_trips_as_a_window() -> None:
+    target = TwinTarget(load_profile("linux-netpipe"), message_bytes=65536, seed=0, requests=800)
+    setting = {RX_USECS: 2, FREQ_MHZ: 1800}
+    target.apply(setting)
+    truth, window = target.truth(setting), target.measure()
+    assert truth["roundtrips"] == window["roundtrips"] == 800
+    assert truth["energy_j"] == pytest.approx(window["energy_j"], rel=0.05)
