@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::balance;
 use crate::frequency::FrequencyGovernor;
-use crate::idle::{Always, IdleGovernor, Menu, Oracle};
+use crate::idle::{Chooser, Governed, Oracle};
 use crate::measure::Measurement;
 use crate::moderation::{AdaptiveIxgbe, Fixed, Moderation};
 use crate::power::{CoreTime, Energy, PowerModel};
@@ -26,6 +26,7 @@ use crate::profile::{Dispatch, IdlePolicy, ModerationPolicy, Profile};
 use crate::rng::Rng;
 use crate::run::{Applied, Run};
 use bayop_core::Error;
+use bayop_idle::{Always, IdleGovernor, Menu};
 use exchange::PingPong;
 use run_to_completion::RunToCompletion;
 use steered::Steered;
@@ -85,24 +86,32 @@ impl Job<'_> {
         let states = &self.profile.machine.idle_states;
         let deepest = states.len() - 1;
         let halting = states.iter().position(|s| s.exit_latency_us > 0.0).unwrap_or(deepest);
-        let timer_us = self.profile.os.idle_timer_period_us;
         match self.profile.os.idle_governor {
-            IdlePolicy::Menu => self.with_idle(moderation, |rng| Menu::new(timer_us, rng.exponential() * timer_us)),
-            IdlePolicy::Deepest => self.with_idle(moderation, |_| Always(deepest)),
-            IdlePolicy::Shallowest => self.with_idle(moderation, |_| Always(halting)),
-            IdlePolicy::Oracle => self.with_idle(moderation, |_| Oracle),
+            IdlePolicy::Menu => self.with_governor(moderation, Menu::default),
+            IdlePolicy::Deepest => self.with_governor(moderation, || Always(deepest)),
+            IdlePolicy::Shallowest => self.with_governor(moderation, || Always(halting)),
+            IdlePolicy::Oracle => self.with_chooser(moderation, |_| Oracle),
         }
     }
 
-    fn with_idle<M: Moderation, I: IdleGovernor>(
+    fn with_governor<M: Moderation, G: IdleGovernor>(
         &self,
         moderation: &M,
-        governor: impl Fn(&mut Rng) -> I,
+        governor: impl Fn() -> G,
+    ) -> Option<Measurement> {
+        let timer_us = self.profile.os.idle_timer_period_us;
+        self.with_chooser(moderation, |rng| Governed::new(governor(), timer_us, rng.exponential() * timer_us))
+    }
+
+    fn with_chooser<M: Moderation, I: Chooser>(
+        &self,
+        moderation: &M,
+        chooser: impl Fn(&mut Rng) -> I,
     ) -> Option<Measurement> {
         let Self { profile, run, .. } = *self;
         if let Some(exchange) = &profile.exchange {
-            let governors = [0, 1].map(|host| governor(&mut Rng::new(run.seed, u64::MAX - host)));
-            return self.drive(PingPong::new(profile, exchange, run, moderation, governors));
+            let choosers = [0, 1].map(|host| chooser(&mut Rng::new(run.seed, u64::MAX - host)));
+            return self.drive(PingPong::new(profile, exchange, run, moderation, choosers));
         }
         let cores = profile.serving_cores();
         let shares = balance::weights(cores, profile.app.queue_imbalance_share, 0.0);
@@ -111,7 +120,7 @@ impl Job<'_> {
             .enumerate()
             .map(|(core, phase)| {
                 let share = shares[core] / cores as f64;
-                (Vector::new(profile, run, moderation.clone(), core, share, phase), governor(&mut rng))
+                (Vector::new(profile, run, moderation.clone(), core, share, phase), chooser(&mut rng))
             })
             .collect();
         match profile.os.dispatch {

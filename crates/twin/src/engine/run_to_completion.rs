@@ -9,7 +9,7 @@ use super::sleeper::{IdleModel, WakeUp};
 use super::tally::{CoreTally, Tally};
 use super::vector::{Packet, Packets, Vector, max};
 use crate::costs::Costs;
-use crate::idle::{IdleGovernor, IdlePeriod};
+use crate::idle::{Chooser, IdlePeriod};
 use crate::moderation::Moderation;
 use crate::network::Network;
 use crate::profile::Profile;
@@ -33,7 +33,7 @@ pub struct RunToCompletion<M, I> {
 
 struct Core<M, I> {
     vector: Vector<M>,
-    governor: I,
+    chooser: I,
     service_rng: Rng,
     step: usize,
     /// When the core finishes what it does, or went idle.
@@ -41,15 +41,15 @@ struct Core<M, I> {
     tally: CoreTally,
 }
 
-impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
+impl<M: Moderation, I: Chooser> RunToCompletion<M, I> {
     /// Cores at rest at time zero.
     pub fn new(profile: &Profile, run: &Applied, parts: Vec<(Vector<M>, I)>) -> Self {
         let cores: Vec<_> = parts
             .into_iter()
             .enumerate()
-            .map(|(core, (vector, governor))| Core {
+            .map(|(core, (vector, chooser))| Core {
                 vector,
-                governor,
+                chooser,
                 service_rng: Rng::new(run.seed, 2 * core as u64 + 1),
                 step: 0,
                 free_us: 0.0,
@@ -88,10 +88,13 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
                 start_us = core.free_us;
             } else if fired_us > core.free_us {
                 let period = IdlePeriod { start_us: core.free_us, length_us: fired_us - core.free_us };
-                wake = self.idle.sleep(&mut core.governor, period, costs, tally, &mut core.tally);
+                wake = self.idle.sleep(&mut core.chooser, period, costs, tally, &mut core.tally);
                 start_us = fired_us + wake.exit_us;
             }
             let found = core.vector.poll(fired_us, start_us, &mut self.packets, 0);
+            if found.received > 0 {
+                core.chooser.arrival(start_us);
+            }
             tally.interrupts += u64::from(!self.polls);
             tally.interval_us += found.interval_us;
             tally.packets += found.received as u64;
@@ -116,7 +119,7 @@ impl<M: Moderation, I: IdleGovernor> RunToCompletion<M, I> {
     }
 }
 
-impl<M: Moderation, I: IdleGovernor> Core<M, I> {
+impl<M: Moderation, I: Chooser> Core<M, I> {
     /// Looks at the queue in vain until `until_us`.
     fn spin(&mut self, until_us: f64) {
         let spun_us = max(until_us - self.free_us, 0.0);
@@ -177,7 +180,7 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
     }
 }
 
-impl<M: Moderation, I: IdleGovernor> Server for RunToCompletion<M, I> {
+impl<M: Moderation, I: Chooser> Server for RunToCompletion<M, I> {
     fn advance(&mut self, until_us: f64) {
         for core in 0..self.cores.len() {
             self.advance_core(core, until_us);

@@ -3,8 +3,9 @@
 use super::tally::{CoreTally, Tally};
 use super::vector::min;
 use crate::costs::Costs;
-use crate::idle::{IdleGovernor, IdlePeriod};
+use crate::idle::{Chooser, IdlePeriod};
 use crate::profile::{IdleState, Profile};
+use bayop_idle::State;
 
 /// What ending an idle period costs the work that ended it.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,8 @@ pub struct WakeUp {
 #[derive(Clone, Debug)]
 pub struct IdleModel {
     states: Vec<IdleState>,
+    /// What the kernel's table says of them.
+    table: Vec<State>,
     tau_us: f64,
     on_path_share: f64,
     wake_limit_share: f64,
@@ -29,8 +32,14 @@ pub struct IdleModel {
 impl IdleModel {
     /// The idle model of `profile`.
     pub fn new(profile: &Profile) -> Self {
+        let states = &profile.machine.idle_states;
+        let in_table = |state: &IdleState| State {
+            exit_latency_us: state.exit_latency_us,
+            target_residency_us: state.target_residency_us,
+        };
         Self {
-            states: profile.machine.idle_states.clone(),
+            states: states.clone(),
+            table: states.iter().map(in_table).collect(),
             tau_us: profile.os.idle_loop_tau_us,
             on_path_share: profile.os.idle_loop_on_path_share,
             wake_limit_share: profile.os.wake_limit_share,
@@ -42,14 +51,13 @@ impl IdleModel {
     #[inline(always)]
     pub fn sleep(
         &self,
-        governor: &mut impl IdleGovernor,
+        chooser: &mut impl Chooser,
         period: IdlePeriod,
         costs: &Costs,
         tally: &mut Tally,
         core: &mut CoreTally,
     ) -> WakeUp {
-        let chosen = governor.select(&self.states, period);
-        governor.reflect(&self.states, period, chosen);
+        let chosen = chooser.choose(&self.table, period);
         let state = &self.states[chosen];
         let length_us = period.length_us;
         let exit_us = min(state.wake_us, self.wake_limit_share * length_us);

@@ -6,7 +6,7 @@ use crate::costs::Costs;
 use crate::engine::sleeper::IdleModel;
 use crate::engine::tally::{CoreTally, Tally};
 use crate::engine::vector::{NEVER_US, max, min};
-use crate::idle::{IdleGovernor, IdlePeriod};
+use crate::idle::{Chooser, IdlePeriod};
 use crate::moderation::{Moderation, PollWork};
 use crate::profile::Exchange;
 use crate::profile::limits::MAX_POLL_BUDGET;
@@ -59,7 +59,7 @@ struct Fired {
 /// One machine.
 pub struct Host<M, I> {
     moderation: M,
-    governor: I,
+    chooser: I,
     rng: Rng,
     /// P-state.
     pub step: usize,
@@ -87,12 +87,12 @@ pub struct Host<M, I> {
     complete_us: f64,
 }
 
-impl<M: Moderation, I: IdleGovernor> Host<M, I> {
+impl<M: Moderation, I: Chooser> Host<M, I> {
     /// At rest at time zero.
-    pub fn new(moderation: M, governor: I, rng: Rng) -> Self {
+    pub fn new(moderation: M, chooser: I, rng: Rng) -> Self {
         Self {
             moderation,
-            governor,
+            chooser,
             rng,
             step: 0,
             tally: CoreTally::default(),
@@ -160,7 +160,7 @@ impl<M: Moderation, I: IdleGovernor> Host<M, I> {
         if shared.polls {
             self.tally.busy(period.length_us); // spent looking at the queue in vain
         } else {
-            let wake = shared.idle.sleep(&mut self.governor, period, costs, tally, &mut self.tally);
+            let wake = shared.idle.sleep(&mut self.chooser, period, costs, tally, &mut self.tally);
             fired.cold_us = wake.cold_us;
             self.free_us += wake.exit_us;
         }
@@ -183,6 +183,9 @@ impl<M: Moderation, I: IdleGovernor> Host<M, I> {
             self.received.pop_front();
             frames += 1;
             bytes += frame.bytes;
+        }
+        if frames > 0 {
+            self.chooser.arrival(start_us);
         }
         let (mut done, mut done_packets, mut done_bytes) = (0.0, 0, 0.0);
         while let Some(&completion) = self.completions.front().filter(|completion| completion.at_us <= start_us) {

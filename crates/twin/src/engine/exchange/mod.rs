@@ -20,7 +20,7 @@ use super::sleeper::IdleModel;
 use super::tally::{CoreTally, Tally};
 use super::vector::min;
 use crate::costs::Costs;
-use crate::idle::IdleGovernor;
+use crate::idle::Chooser;
 use crate::moderation::Moderation;
 use crate::profile::{Exchange, Profile};
 use crate::rng::Rng;
@@ -36,9 +36,9 @@ pub struct PingPong<M, I> {
     unseen: Tally,
 }
 
-impl<M: Moderation, I: IdleGovernor> PingPong<M, I> {
+impl<M: Moderation, I: Chooser> PingPong<M, I> {
     /// Both at rest at time zero, the client about to send.
-    pub fn new(profile: &Profile, exchange: &Exchange, run: &Applied, moderation: &M, governors: [I; 2]) -> Self {
+    pub fn new(profile: &Profile, exchange: &Exchange, run: &Applied, moderation: &M, choosers: [I; 2]) -> Self {
         let shared = Shared {
             idle: IdleModel::new(profile),
             exchange: exchange.clone(),
@@ -50,9 +50,9 @@ impl<M: Moderation, I: IdleGovernor> PingPong<M, I> {
             rewrite: profile.machine.nic.eager_writeback(run.rx_usecs),
         };
         let mut stream = 0;
-        let mut hosts = governors.map(|governor| {
+        let mut hosts = choosers.map(|chooser| {
             stream += 1;
-            Host::new(moderation.clone(), governor, Rng::new(run.seed, stream))
+            Host::new(moderation.clone(), chooser, Rng::new(run.seed, stream))
         });
         hosts[1].begin(run.message_bytes);
         Self {
@@ -65,7 +65,7 @@ impl<M: Moderation, I: IdleGovernor> PingPong<M, I> {
     }
 }
 
-impl<M: Moderation, I: IdleGovernor> Server for PingPong<M, I> {
+impl<M: Moderation, I: Chooser> Server for PingPong<M, I> {
     fn advance(&mut self, until_us: f64) {
         let [server, client] = &mut self.hosts;
         loop {

@@ -6,7 +6,7 @@ use crate::engine::queue::{RequestQueue, Waiting};
 use crate::engine::sleeper::{IdleModel, WakeUp};
 use crate::engine::tally::{CoreTally, Tally};
 use crate::engine::vector::{NEVER_US, Vector, max, min};
-use crate::idle::{IdleGovernor, IdlePeriod};
+use crate::idle::{Chooser, IdlePeriod};
 use crate::moderation::Moderation;
 use crate::network::Network;
 use crate::rng::Rng;
@@ -24,10 +24,10 @@ pub struct Shared {
     pub steer_us: f64,
 }
 
-/// One core: its interrupt vector, its application thread, its idle governor.
+/// One core: its interrupt vector, its application thread, and who chooses its idle states.
 pub struct Core<M, I> {
     vector: Vector<M>,
-    governor: I,
+    chooser: I,
     service_rng: Rng,
     /// P-state.
     pub step: usize,
@@ -50,12 +50,12 @@ pub struct Core<M, I> {
     pub tally: CoreTally,
 }
 
-impl<M: Moderation, I: IdleGovernor> Core<M, I> {
+impl<M: Moderation, I: Chooser> Core<M, I> {
     /// A core at rest at time zero.
-    pub fn new(vector: Vector<M>, governor: I, service_rng: Rng, queue_limit: usize) -> Self {
+    pub fn new(vector: Vector<M>, chooser: I, service_rng: Rng, queue_limit: usize) -> Self {
         Self {
             vector,
-            governor,
+            chooser,
             service_rng,
             step: 0,
             free_us: 0.0,
@@ -111,7 +111,7 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
             let mut wake = WakeUp { exit_us: 0.0, cold_us: 0.0 };
             if wanted_us > self.free_us {
                 let period = IdlePeriod { start_us: self.free_us, length_us: wanted_us - self.free_us };
-                wake = shared.idle.sleep(&mut self.governor, period, costs, tally, &mut self.tally);
+                wake = shared.idle.sleep(&mut self.chooser, period, costs, tally, &mut self.tally);
                 start_us = wanted_us + wake.exit_us;
             }
             if fired_us <= start_us {
@@ -148,6 +148,9 @@ impl<M: Moderation, I: IdleGovernor> Core<M, I> {
     ) -> f64 {
         let (packets, poll) = outbox.room();
         let found = self.vector.poll(fired_us, start_us, packets, poll);
+        if found.received > 0 {
+            self.chooser.arrival(start_us);
+        }
         let took_us = costs.interrupt_us
             + cold_us
             + costs.packets_us[found.received]

@@ -20,7 +20,7 @@ use super::tally::{CoreTally, Tally};
 use super::vector::{NEVER_US, Vector, max, min};
 use crate::balance::CHOICES;
 use crate::costs::Costs;
-use crate::idle::IdleGovernor;
+use crate::idle::Chooser;
 use crate::moderation::Moderation;
 use crate::network::Network;
 use crate::profile::Profile;
@@ -51,16 +51,16 @@ pub struct Steered<M, I> {
     tally: Tally,
 }
 
-impl<M: Moderation, I: IdleGovernor> Steered<M, I> {
+impl<M: Moderation, I: Chooser> Steered<M, I> {
     /// Cores at rest at time zero.
     pub fn new(profile: &Profile, run: &Applied, parts: Vec<(Vector<M>, I)>) -> Self {
         let app = &profile.app;
         let cores: Vec<_> = parts
             .into_iter()
             .enumerate()
-            .map(|(core, (vector, governor))| {
+            .map(|(core, (vector, chooser))| {
                 let service_rng = Rng::new(run.seed, 2 * core as u64 + 1);
-                Core::new(vector, governor, service_rng, app.queue_limit)
+                Core::new(vector, chooser, service_rng, app.queue_limit)
             })
             .collect();
         Self {
@@ -139,7 +139,7 @@ fn least(times_us: &[f64]) -> f64 {
     lanes.iter().chain(rest).fold(NEVER_US, |a, &b| min(a, b))
 }
 
-impl<M: Moderation, I: IdleGovernor> Server for Steered<M, I> {
+impl<M: Moderation, I: Chooser> Server for Steered<M, I> {
     fn advance(&mut self, until_us: f64) {
         if self.lookahead_us == 0.0 {
             self.adapt();

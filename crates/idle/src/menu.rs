@@ -9,8 +9,7 @@
 //! waiting for I/O, no latency limits, and the recent periods are tried even when all of them
 //! are longer than the timer's prediction, which the minimum makes irrelevant.
 
-use super::{IdleGovernor, IdlePeriod};
-use crate::profile::IdleState;
+use crate::{IdleGovernor, State};
 
 /// Periods remembered.
 const INTERVALS: usize = 8;
@@ -34,34 +33,22 @@ const BUCKETS: usize = 6;
 pub struct Menu {
     recent: Recent,
     factors: [u32; BUCKETS],
-    timer_period_us: f64,
-    next_timer_us: f64,
     /// Distance to the next timer and its bucket, as of the last selection.
     timer_us: f32,
     bucket: usize,
+    /// The state selected last.
+    chosen: usize,
 }
 
-impl Menu {
-    /// A governor whose core has a timer every `timer_period_us`, the first at `phase_us`.
-    pub fn new(timer_period_us: f64, phase_us: f64) -> Self {
+impl Default for Menu {
+    fn default() -> Self {
         Self {
             recent: Recent::new(20 * PER_US as u32),
             factors: [RESOLUTION; BUCKETS],
-            timer_period_us,
-            next_timer_us: phase_us,
             timer_us: 0.0,
             bucket: 0,
+            chosen: 0,
         }
-    }
-
-    #[inline(always)]
-    fn look_at_timer(&mut self, now_us: f64) {
-        while self.next_timer_us <= now_us {
-            self.next_timer_us += self.timer_period_us;
-        }
-        self.timer_us = (self.next_timer_us - now_us) as f32;
-        let least = [10.0, 100.0, 1_000.0, 10_000.0, 100_000.0];
-        self.bucket = least.iter().map(|&us| usize::from(self.timer_us >= us)).sum();
     }
 }
 
@@ -84,7 +71,7 @@ impl Recent {
     #[inline(always)]
     fn push(&mut self, us: f32) {
         let new = (us * PER_US).min(MAX_TICKS) as u32;
-        let old = std::mem::replace(&mut self.ticks[self.next % INTERVALS], new);
+        let old = core::mem::replace(&mut self.ticks[self.next % INTERVALS], new);
         self.next = self.next.wrapping_add(1);
         let (new, old) = (u64::from(new), u64::from(old));
         self.sum = self.sum + new - old;
@@ -117,8 +104,10 @@ fn regular_mean_us(sum: u64, squares: u64, n: u64) -> Option<f32> {
 
 impl IdleGovernor for Menu {
     #[inline]
-    fn select(&mut self, states: &[IdleState], period: IdlePeriod) -> usize {
-        self.look_at_timer(period.start_us);
+    fn select(&mut self, states: &[State], now_us: f64, next_timer_us: f64) -> usize {
+        self.timer_us = (next_timer_us - now_us) as f32;
+        let least = [10.0, 100.0, 1_000.0, 10_000.0, 100_000.0];
+        self.bucket = least.iter().map(|&us| usize::from(self.timer_us >= us)).sum();
         let by_timer_us = self.timer_us * self.factors[self.bucket] as f32 * (1.0 / (RESOLUTION * DECAY) as f32);
         let predicted_us = match self.recent.typical_us() {
             Some(typical) => typical.min(by_timer_us),
@@ -131,16 +120,16 @@ impl IdleGovernor for Menu {
         }
         // A state that halts rather than polling, unless a timer is about to fire.
         if chosen == 0 && states.len() > 1 && states[0].exit_latency_us == 0.0 && self.timer_us > 2.0 {
-            1
-        } else {
-            chosen
+            chosen = 1;
         }
+        self.chosen = chosen;
+        chosen
     }
 
     #[inline]
-    fn reflect(&mut self, states: &[IdleState], period: IdlePeriod, chosen: usize) {
-        let exit_us = states[chosen].exit_latency_us as f32;
-        let length_us = period.length_us as f32;
+    fn reflect(&mut self, states: &[State], length_us: f64, _: bool) {
+        let exit_us = states[self.chosen].exit_latency_us as f32;
+        let length_us = length_us as f32;
         let measured_us = if length_us > 2.0 * exit_us { length_us - exit_us } else { 0.5 * length_us };
         let measured_us = measured_us.min(self.timer_us);
         self.recent.push(measured_us);
@@ -155,26 +144,19 @@ impl IdleGovernor for Menu {
 mod tests {
     use super::*;
 
-    fn states() -> Vec<IdleState> {
-        [("C1", 2.0, 2.0), ("C1E", 10.0, 20.0), ("C3", 80.0, 211.0)]
-            .map(|(name, exit_latency_us, target_residency_us)| IdleState {
-                name: name.into(),
-                exit_latency_us,
-                target_residency_us,
-                wake_us: 1.0,
-                settle_us: 1.0,
-                settled_w: 0.0,
-            })
-            .to_vec()
-    }
+    /// C1, C1E and C3 of a Xeon E5-2690 (Linux's `intel_idle.c`).
+    const STATES: [State; 3] = [
+        State { exit_latency_us: 2.0, target_residency_us: 2.0 },
+        State { exit_latency_us: 10.0, target_residency_us: 20.0 },
+        State { exit_latency_us: 80.0, target_residency_us: 211.0 },
+    ];
 
     fn choice_after(length_us: f64) -> usize {
-        let mut menu = Menu::new(100_000.0, 0.0);
+        let mut menu = Menu::default();
         let mut chosen = 0;
         for i in 0..100 {
-            let period = IdlePeriod { start_us: f64::from(i) * 1.0, length_us };
-            chosen = menu.select(&states(), period);
-            menu.reflect(&states(), period, chosen);
+            chosen = menu.select(&STATES, f64::from(i), 100_000.0);
+            menu.reflect(&STATES, length_us, false);
         }
         chosen
     }
