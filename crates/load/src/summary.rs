@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::histogram::quantile_ns;
 use crate::interval::{self, Quantile};
 use crate::report::Report;
 
@@ -55,15 +56,15 @@ pub fn quantiles(report: &Report, wanted: &[f64]) -> Vec<QuantileUs> {
 pub fn lateness(report: &Report) -> Lateness {
     let late = &report.lateness;
     let latency = report.latency();
-    let is_small = |which: f64| match (report.punctual.quantile(which), latency.quantile(which)) {
+    let is_small = |which: f64| match (quantile_ns(&report.punctual, which), quantile_ns(&latency, which)) {
         (Some(punctual), Some(latency)) => punctual as f64 >= (1.0 - LATE_SHARE) * latency as f64,
         // Nothing was answered: there is no latency that lateness could spoil.
         _ => true,
     };
     let us = |time_ns: Option<u64>| time_ns.map(|time_ns| time_ns as f64 / US);
     Lateness {
-        p50_us: us(late.quantile(0.5)),
-        p99_us: us(late.quantile(0.99)),
+        p50_us: us(quantile_ns(late, 0.5)),
+        p99_us: us(quantile_ns(late, 0.99)),
         max_us: us(late.max()),
         is_on_time: LATE_QUANTILES.into_iter().all(is_small),
     }

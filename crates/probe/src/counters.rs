@@ -5,7 +5,7 @@ use crate::histogram::BUCKETS;
 /// Counters since the programs were attached: `struct counters` of `probe.bpf.c`, summed over the CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
-    /// Answered requests by latency; [`crate::histogram`] has the bounds.
+    /// Answered requests by latency; [`crate::histogram`] says which.
     pub buckets: Vec<u64>,
     /// Sum of their latencies, in ns.
     pub sum_ns: u64,

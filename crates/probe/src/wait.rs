@@ -10,7 +10,7 @@
 //! l d / (1 - exp(-l d)) packets then, each of which has waited a time uniform in (0, d). With probability exp(-r l d)
 //! there is none in r periods, and the next packet has its interrupt at once.
 
-use crate::histogram::{Distribution, Histogram};
+use crate::histogram::{Distribution, Histogram, mean_share};
 
 /// How interrupts are held back.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,8 +60,8 @@ impl Distribution for WithWait<'_> {
             return self.server.share_below(x_us);
         }
         // A bucket is narrow against the delay, so that its middle stands for it.
-        let waited =
-            self.server.mean_share(|start, width| ((x_us - start - width / 2.0) / self.delay_us).clamp(0.0, 1.0));
+        let middle = |start: f64, width: f64| ((x_us - start - width / 2.0) / self.delay_us).clamp(0.0, 1.0);
+        let waited = mean_share(self.server, middle);
         self.at_once * self.server.share_below(x_us) + (1.0 - self.at_once) * waited
     }
 
@@ -73,6 +73,7 @@ impl Distribution for WithWait<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::histogram::{BUCKETS, of_counts};
 
     /// Waits of packets that arrive as the module's documentation says, by playing it.
     fn played_waits_us(moderation: Moderation, packets_per_s: f64, packets: usize) -> Vec<f64> {
@@ -117,9 +118,9 @@ mod tests {
 
     #[test]
     fn the_wait_is_added_to_what_the_server_takes() {
-        let mut counts = [0; crate::histogram::BUCKETS];
+        let mut counts = [0; BUCKETS];
         counts[11 * 32 + 40 - 32] = 1000; // 40.96 us to 41.984 us
-        let server = Histogram::new(&counts);
+        let server = of_counts(&counts);
         let (start, width) = (server.quantile_us(1e-9), server.upper_us() - server.quantile_us(1e-9));
         let busy = WithWait::new(&server, Moderation { delay_us: 100.0, quiet_delays: 1 }, 1e9);
         assert!((busy.quantile_us(0.5) - (start + width / 2.0 + 50.0)).abs() < 1.0);
@@ -131,10 +132,10 @@ mod tests {
 
     #[test]
     fn no_delay_changes_nothing() {
-        let mut counts = [0; crate::histogram::BUCKETS];
+        let mut counts = [0; BUCKETS];
         counts[300] = 7;
         counts[400] = 3;
-        let server = Histogram::new(&counts);
+        let server = of_counts(&counts);
         let same = WithWait::new(&server, Moderation { delay_us: 0.0, quiet_delays: 1 }, 5_000.0);
         for q in [0.1, 0.5, 0.9] {
             assert_eq!(same.quantile_us(q), server.quantile_us(q));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::counters::Counters;
-use crate::histogram::{Distribution, Histogram};
+use crate::histogram::{Distribution, of_counts};
 use crate::wait::{Moderation, WithWait};
 
 /// Requests that must lie beyond a quantile for it to be told: p99 needs a thousand of them.
@@ -54,7 +54,7 @@ pub struct Window {
 impl Window {
     /// From what was counted in `duration_s`, and what eBPF took for it, when that is known.
     pub fn new(counters: &Counters, duration_s: f64, wait: Wait, run_time_ns: Option<u64>) -> Self {
-        let server = Histogram::new(&counters.buckets);
+        let server = of_counts(&counters.buckets);
         let (mut quantities, mut relative_sd) = (BTreeMap::new(), BTreeMap::new());
         if server.count() > 0 {
             let mut mean_us = counters.sum_ns as f64 / server.count() as f64 / 1e3;

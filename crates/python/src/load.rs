@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bayop_load::arrivals::Arrivals;
 use bayop_load::distribution::Distribution;
+use bayop_load::histogram::{hgrm, quantile_ns};
 use bayop_load::plan::Plan;
 use bayop_load::popularity::Popularity;
 use bayop_load::preload;
@@ -149,7 +150,7 @@ impl LoadReport {
 
     /// What the latency quantiles would be in us, had every request been sent in time.
     fn punctual_quantiles(&self, wanted: Vec<f64>) -> Vec<Option<f64>> {
-        let value_us = |which| self.0.punctual.quantile(which).map(|value_ns| value_ns as f64 / 1e3);
+        let value_us = |which| quantile_ns(&self.0.punctual, which).map(|value_ns| value_ns as f64 / 1e3);
         wanted.into_iter().map(value_us).collect()
     }
 
@@ -220,12 +221,12 @@ impl LoadReport {
 
     /// Every latency that was recorded, in us, and how often.
     fn histogram(&self) -> Vec<(f64, u64)> {
-        self.0.latency().pairs().into_iter().map(|(value_ns, count)| (value_ns as f64 / 1e3, count)).collect()
+        self.0.latency().buckets().map(|bucket| (bucket.high() as f64 / 1e3, bucket.count)).collect()
     }
 
     /// The percentile distribution in HdrHistogram's text format, in us.
     fn to_hgrm(&self) -> String {
-        self.0.latency().to_hgrm()
+        hgrm(&self.0.latency())
     }
 
     /// Intended, sent and received time of every answered request as native 64-bit integers in ns.

@@ -42,7 +42,6 @@ mod service;
 
 pub use batch::{Stopped, simulate_batch};
 pub use engine::simulate;
-pub use histogram::Histogram;
 pub use measure::{IdleStateUse, Measurement, QUANTILES};
 pub use power::Energy;
 pub use profile::Profile;

@@ -39,7 +39,7 @@ enum {
 
 /* Counters of one CPU since the start. `counters.rs` reads them in this order. */
 struct counters {
-	__u64 buckets[BUCKETS]; /* of answered requests, by latency in ns; histogram.rs has the bounds */
+	__u64 buckets[BUCKETS]; /* of answered requests, by latency in ns; crates/core/src/histogram.rs has the bounds */
 	__u64 sum_ns;
 	__u64 packets;   /* that arrived, acknowledgements included */
 	__u64 crowded;   /* requests not counted because PIPELINE of their connection were waiting */
@@ -181,7 +181,7 @@ static __always_inline struct departure *departure_slot(__u64 tag)
 	return bpf_map_lookup_elem(&departures, &slot);
 }
 
-/* Log-linear, as HdrHistogram's: 32 buckets of one ns, then 32 for each power of two. */
+/* As in crates/core/src/histogram.rs: 32 buckets of one ns, then 32 for each power of two. */
 static __always_inline __u32 bucket_of(__u64 ns)
 {
 	__u32 shift = 0;
