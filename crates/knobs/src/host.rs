@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::control::{DmaLatency, dma_latency};
+use crate::network::device::{NET, driver, driver_link};
 use crate::network::{Live, Network, Recorded};
-use bayop_core::{Error, Result, reason};
-
-/// Where the network devices are.
-pub(crate) const NET: &str = "sys/class/net";
+use crate::refusal::refusal;
+use bayop_core::Result;
 
 /// The hardware type of a loopback device (ARPHRD_LOOPBACK), which has no NAPI instance.
 const LOOPBACK: &str = "772";
@@ -179,50 +178,5 @@ impl Host {
             .collect();
         names.sort();
         names
-    }
-}
-
-/// The driver of a network device in the trees under `root`.
-pub(crate) fn driver(root: &Path, device: &str) -> Option<String> {
-    let link = fs::read_link(root.join(driver_link(device))).ok()?;
-    link.file_name()?.to_str().map(str::to_owned)
-}
-
-fn driver_link(device: &str) -> String {
-    format!("{NET}/{device}/device/driver")
-}
-
-/// What is said of a kernel file that did not let itself be read or written, as `act` says.
-pub(crate) fn refusal(act: &str, path: &str, error: &std::io::Error) -> Error {
-    let refused = Error::unsupported(format!("cannot {act} /{path}: {}", reason(error)));
-    match (error.kind(), path.contains("/cpuidle/state")) {
-        // The kernel asks for CAP_SYS_ADMIN (drivers/cpuidle/sysfs.c, store_state_disable).
-        (ErrorKind::PermissionDenied, true) => {
-            refused.hint(format!("run as root; {}", in_the_service("idle-states.conf")))
-        }
-        (ErrorKind::PermissionDenied, false) => refused.hint("run as root"),
-        _ => refused,
-    }
-}
-
-/// What lets the hardened service do what root may: a drop-in for its unit.
-pub(crate) fn in_the_service(drop_in: &str) -> String {
-    format!("the service bayop-agent needs its drop-in {drop_in} (docs/install.md)")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_by_the_hardened_unit_names_the_drop_in() {
-        let refused = |path| refusal("write", path, &std::io::Error::from_raw_os_error(libc::EPERM)).hint.unwrap();
-        assert_eq!(&*refused("sys/class/powercap/intel-rapl:0/enabled"), "run as root");
-        let hint = refused("sys/devices/system/cpu/cpu0/cpuidle/state3/disable");
-        let drop_in = hint.split(' ').find(|word| word.ends_with(".conf")).unwrap();
-        assert!(
-            Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/drop-ins")).join(drop_in).exists(),
-            "{hint}"
-        );
     }
 }

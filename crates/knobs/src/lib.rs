@@ -23,6 +23,7 @@ pub mod host;
 pub mod knob;
 pub mod network;
 pub mod recording;
+mod refusal;
 pub mod sensor;
 pub mod serving;
 pub mod tree;

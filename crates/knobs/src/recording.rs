@@ -11,8 +11,9 @@ use std::sync::PoisonError;
 
 use crate::control::{Control, dma_latency};
 use crate::doctor::{self, cpu::idle_parameters, machine::has_flag, rivals};
-use crate::host::{Host, Look, NET};
+use crate::host::{Host, Look};
 use crate::knob::survey;
+use crate::network::device::NET;
 use crate::network::recorded;
 use crate::sensor::{self, Sensors, nic_interrupts};
 use crate::tree::{Content, Entry, READ_ONLY, READ_WRITE, UNREADABLE};

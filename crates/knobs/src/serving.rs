@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::host::{Host, NET};
+use crate::host::Host;
+use crate::network::device::NET;
 
 /// TCP_LISTEN in `/proc/net/tcp` (Documentation/networking/proc_net_tcp.rst).
 const LISTEN: &str = "0A";

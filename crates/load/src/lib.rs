@@ -11,6 +11,7 @@
 //!
 //! The timing loop ([`worker`]) is the only place that looks at a clock or waits.
 
+mod address;
 pub mod arrivals;
 pub mod clock;
 pub mod connection;

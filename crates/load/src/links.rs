@@ -3,11 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 
+use crate::address::no_connection;
 use crate::clock::{SECOND_NS, now_ns};
 use crate::connection::Connection;
 use crate::link::{Link, State};
 use crate::poller::Poller;
-use crate::run::no_connection;
 use bayop_core::{Error, reason};
 
 /// How long a handshake may take.

@@ -4,13 +4,13 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use crate::address::{no_connection, resolve};
 use crate::plan::{Dialect, Plan};
 use crate::protocol::memcached_binary::MemcachedBinary;
 use crate::protocol::memcached_text::MemcachedText;
 use crate::protocol::redis::Redis;
 use crate::protocol::{Kind, Outcome, Protocol, Reply};
 use crate::records::Records;
-use crate::run::{no_connection, resolve};
 use bayop_core::{Error, reason};
 
 /// Requests that are sent together.

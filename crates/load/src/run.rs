@@ -1,12 +1,12 @@
 //! A whole run: threads, progress, and the end.
 
-use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::address::resolve;
 use crate::clock::{SECOND_NS, now_ns, to_ns};
 use crate::interval::{BATCHES, quantile};
 use crate::plan::{Dialect, Plan};
@@ -20,7 +20,7 @@ use crate::recorder::Window;
 use crate::records::Records;
 use crate::report::{Batch, Report};
 use crate::worker::Worker;
-use bayop_core::{Error, reason};
+use bayop_core::Error;
 
 /// How often somebody may interrupt.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -52,29 +52,6 @@ pub fn run(plan: &Plan, interrupted: impl FnMut() -> bool) -> Result<Report, Err
         }
         Dialect::Echo => run_with(plan, &records, &servers, &Echo::new(records.value(0).to_vec()), interrupted),
     }
-}
-
-/// The error of a server that does not let itself be connected to.
-pub(crate) fn no_connection(server: SocketAddr, error: &io::Error) -> Error {
-    Error::failed(format!("cannot connect to {server}: {}", reason(error)))
-}
-
-/// Addresses of `host:port` each.
-///
-/// # Errors
-/// A name is unknown or has no port.
-pub fn resolve(servers: &[String]) -> Result<Vec<SocketAddr>, Error> {
-    let address = |server: &String| {
-        let unknown = |why: String| {
-            Error::input(format!("cannot find the server {server}: {why}"))
-                .rule("it must be host:port")
-                .at("servers")
-                .hint("127.0.0.1:11211")
-        };
-        let mut found = server.to_socket_addrs().map_err(|error| unknown(reason(&error)))?;
-        found.next().ok_or_else(|| unknown("it has no address".to_owned()))
-    };
-    servers.iter().map(address).collect()
 }
 
 fn run_with<P: Protocol>(

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::host::refusal;
+use crate::refusal::refusal;
 use bayop_core::{Error, Result};
 
 /// The file that holds the limit while it is open.

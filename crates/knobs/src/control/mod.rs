@@ -119,11 +119,6 @@ impl Control {
         }
     }
 
-    /// The controls that a write of this one sets too: a write to a device reaches its queues.
-    pub fn reaches(&self, host: &Host) -> Vec<Control> {
-        reach::reached(self, host)
-    }
-
     /// The value of a model-specific register.
     ///
     /// # Errors

@@ -3,7 +3,8 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 
-use crate::host::{Host, Look, in_the_service, refusal};
+use crate::host::{Host, Look};
+use crate::refusal::{in_the_service, refusal};
 use bayop_core::{Error, Result};
 
 /// What lets a register be read and written at all.

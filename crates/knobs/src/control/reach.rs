@@ -12,13 +12,16 @@ const CPUFREQ: &str = "sys/devices/system/cpu/cpufreq";
 const NAPI_FILES: [(&str, NapiParameter); 2] =
     [("gro_flush_timeout", NapiParameter::GroFlushTimeout), ("napi_defer_hard_irqs", NapiParameter::DeferHardIrqs)];
 
-pub(super) fn reached(control: &Control, host: &Host) -> Vec<Control> {
-    match control {
-        Control::Coalesce { device, queue: None, parameter } => queues(host, device, *parameter),
-        Control::Coalesce { device, queue: Some(0), parameter } => first_queue(host, device, *parameter),
-        Control::File { path } if *path == format!("{CPUFREQ}/boost") => policies(host),
-        Control::File { path } => napis(host, path),
-        _ => Vec::new(),
+impl Control {
+    /// The controls that a write of this one sets too: a write to a device reaches its queues.
+    pub fn reaches(&self, host: &Host) -> Vec<Self> {
+        match self {
+            Self::Coalesce { device, queue: None, parameter } => queues(host, device, *parameter),
+            Self::Coalesce { device, queue: Some(0), parameter } => first_queue(host, device, *parameter),
+            Self::File { path } if *path == format!("{CPUFREQ}/boost") => policies(host),
+            Self::File { path } => napis(host, path),
+            _ => Vec::new(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The processors: frequency driver, turbo, SMT, idle states, model-specific registers.
 
-use super::{Finding, Status};
+use super::finding::{Finding, Status};
 use crate::host::Host;
 
 const CPUS: &str = "sys/devices/system/cpu";

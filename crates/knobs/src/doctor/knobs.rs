@@ -1,6 +1,6 @@
 //! Which knobs there are.
 
-use super::{Finding, Status};
+use super::finding::{Finding, Status};
 use crate::knob::Survey;
 
 /// How many places are named before the rest is counted.

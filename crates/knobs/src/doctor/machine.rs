@@ -3,7 +3,7 @@
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use super::{Finding, Status};
+use super::finding::{Finding, Status};
 use crate::host::Host;
 
 const RELEASE: &str = "proc/sys/kernel/osrelease";

@@ -1,6 +1,6 @@
 //! The NICs: adaptive moderation, and which CPUs take their interrupts.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::host::Host;
 use crate::knob::Survey;
 use crate::sensor::nic_interrupts;

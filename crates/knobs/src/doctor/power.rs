@@ -1,6 +1,6 @@
 //! Which meter the machine's energy comes from.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::host::Host;
 use crate::sensor::{self, Method, Sensors};
 

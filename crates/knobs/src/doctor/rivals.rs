@@ -1,6 +1,6 @@
 //! Other services that turn the same knobs.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::host::Host;
 
 /// Where systemd keeps what the administrator enabled or masked.

@@ -2,8 +2,9 @@
 //! Support"; intel_pstate.rst, `no_turbo`).
 
 use super::attribute::{CPU, as_word, number, switch};
+use super::domain::Domain;
+use super::kind::Kind;
 use super::policy;
-use super::{Domain, Kind};
 use crate::control::{Control, Write};
 use crate::host::Host;
 use crate::value::Value;

@@ -2,11 +2,13 @@
 //! (Documentation/networking/ethtool-netlink.rst, "COALESCE_GET").
 
 use super::attribute::{as_number, as_word, numbered, switch};
-use super::{Domain, Kind};
+use super::domain::Domain;
+use super::kind::Kind;
 use crate::catalogue::{self, Driver};
 use crate::control::{Control, Write};
-use crate::host::{Host, NET};
+use crate::host::Host;
 use crate::network::CoalesceParameter;
+use crate::network::device::NET;
 use crate::value::Value;
 use bayop_core::{Error, Result};
 

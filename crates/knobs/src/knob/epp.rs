@@ -2,8 +2,9 @@
 //! (Documentation/admin-guide/pm/intel_pstate.rst, "Energy vs Performance Hints"; amd-pstate.rst, "Key Governors").
 
 use super::attribute::{as_word, parse, words};
+use super::domain::Domain;
+use super::kind::Kind;
 use super::policy::{self, file};
-use super::{Domain, Kind};
 use crate::control::{Control, Write};
 use crate::host::Host;
 use crate::value::Value;

@@ -6,8 +6,9 @@
 //! its module; there, equal limits leave them one frequency to choose.
 
 use super::attribute::{CPU, as_number, no_number, number, parse, words};
+use super::domain::Domain;
+use super::kind::Kind;
 use super::policy::{self, USERSPACE, file};
-use super::{Domain, Kind};
 use crate::control::{Control, Write};
 use crate::host::Host;
 use crate::value::Value;

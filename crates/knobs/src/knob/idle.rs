@@ -2,7 +2,8 @@
 //! (Documentation/admin-guide/pm/cpuidle.rst).
 
 use super::attribute::{CPU, as_number, as_word, no_number, number, numbered, parse, switch, words};
-use super::{Domain, Kind};
+use super::domain::Domain;
+use super::kind::Kind;
 use crate::control::{Control, Write};
 use crate::host::Host;
 use crate::value::Value;

@@ -3,17 +3,17 @@
 mod attribute;
 mod boost;
 mod coalesce;
+mod domain;
 mod epp;
 mod frequency;
 mod idle;
+mod kind;
 mod napi;
 mod perf_ctl;
 mod policy;
 mod powercap;
 
-use serde::Serialize;
-
-use crate::catalogue::{Entry, Reserved, entry};
+use crate::catalogue::{Entry, entry};
 use crate::control::Write;
 use crate::host::Host;
 use crate::network::{CoalesceParameter, NapiParameter};
@@ -21,27 +21,11 @@ use crate::value::Value;
 use bayop_core::{Error, Result};
 
 use coalesce::Coalesce;
+use kind::Kind;
 use napi::Deferral;
 use powercap::Constraint;
 
-/// The values that a knob takes in one place.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Domain {
-    /// Numbers from `low` to `high`, both included, in steps.
-    Steps {
-        /// The least value, in the knob's unit.
-        low: f64,
-        /// The greatest value.
-        high: f64,
-        /// The distance of two values.
-        step: f64,
-        /// Those in between that the driver keeps for itself.
-        reserved: Vec<Reserved>,
-    },
-    /// The values listed.
-    Choices(Vec<Value>),
-}
+pub use domain::Domain;
 
 /// One knob in one place of this machine: `nic.rx_usecs@eth0`, `power.cap_w@package-0/long_term`.
 #[derive(Debug, Clone)]
@@ -71,21 +55,6 @@ pub struct Survey {
     pub instances: Vec<Instance>,
     /// The knobs that can't, with the reason.
     pub missing: Vec<Missing>,
-}
-
-/// How one kind of knob is found, read and set.
-trait Kind: std::fmt::Debug + Sync {
-    /// The id in the catalogue.
-    fn id(&self) -> &'static str;
-
-    /// The places on this machine with what the knob takes there; the error says why there is none.
-    fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>>;
-
-    /// The value in effect, in the knob's unit.
-    fn read(&self, host: &Host, at: &str) -> Result<Value>;
-
-    /// The writes that set `value`, in their order.
-    fn plan(&self, host: &Host, at: &str, value: &Value) -> Result<Vec<Write>>;
 }
 
 /// The kinds, in the order of the catalogue.
@@ -213,58 +182,5 @@ impl Instance {
             .check(value)
             .and_then(|()| self.kind.plan(host, &self.at, value))
             .map_err(|error| error.at(self.name()))
-    }
-}
-
-/// How far from a whole number of steps a value may be, in steps: what decimal fractions lose in binary.
-const TOLERANCE: f64 = 1e-3;
-
-impl Domain {
-    /// Every step from `low` to `high`.
-    pub(crate) fn steps(low: f64, high: f64, step: f64) -> Self {
-        Self::Steps { low, high, step, reserved: Vec::new() }
-    }
-
-    /// What `number` means to the driver that keeps it for itself.
-    pub fn reserved(&self, number: f64) -> Option<&Reserved> {
-        let Self::Steps { reserved, .. } = self else { return None };
-        reserved.iter().find(|reserved| (f64::from(reserved.low)..=f64::from(reserved.high)).contains(&number))
-    }
-
-    /// Refuses a value that the knob does not take.
-    ///
-    /// # Errors
-    /// The value is outside the domain, between two steps, or one that the driver keeps for itself.
-    pub fn check(&self, value: &Value) -> Result<()> {
-        let known = match (self, value) {
-            (Self::Choices(choices), value) => choices.contains(value),
-            (Self::Steps { low, high, step, .. }, Value::Number(number)) => {
-                if let Some(reserved) = self.reserved(*number) {
-                    return Err(Error::input(format!("the driver keeps {value} for itself: {}", reserved.meaning))
-                        .rule(format!("the value must be {self}"))
-                        .value(value)
-                        .hint("auto hands the choice back to the driver"));
-                }
-                let steps = (number - low) / step;
-                (low..=high).contains(&number) && (steps - steps.round()).abs() < TOLERANCE
-            }
-            (Self::Steps { .. }, Value::Word(_)) => false,
-        };
-        if known { Ok(()) } else { Err(Error::cannot_use(value, format!("the value must be {self}"))) }
-    }
-}
-
-impl std::fmt::Display for Domain {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Steps { low, high, step, reserved } => {
-                write!(f, "{low} to {high} in steps of {step}")?;
-                let kept = reserved.iter().map(Reserved::to_string).collect::<Vec<_>>();
-                if kept.is_empty() { Ok(()) } else { write!(f, " without {}", kept.join(", ")) }
-            }
-            Self::Choices(choices) => {
-                write!(f, "one of {}", choices.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))
-            }
-        }
     }
 }

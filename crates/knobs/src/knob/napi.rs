@@ -3,10 +3,12 @@
 
 use super::attribute::{as_number, number};
 use super::coalesce::split;
-use super::{Domain, Kind};
+use super::domain::Domain;
+use super::kind::Kind;
 use crate::control::{Control, Write};
-use crate::host::{Host, NET};
+use crate::host::Host;
 use crate::network::NapiParameter;
+use crate::network::device::NET;
 use crate::value::Value;
 use bayop_core::{Error, Result};
 

@@ -2,7 +2,8 @@
 //! interface that Dong et al. set frequencies by).
 
 use super::attribute::{as_number, numbered};
-use super::{Domain, Kind};
+use super::domain::Domain;
+use super::kind::Kind;
 use crate::control::{Control, Write};
 use crate::host::Host;
 use crate::value::Value;

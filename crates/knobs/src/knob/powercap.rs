@@ -1,7 +1,8 @@
 //! Power caps: the constraints of powercap zones (Documentation/power/powercap/powercap.rst).
 
 use super::attribute::{as_number, number, parse};
-use super::{Domain, Kind};
+use super::domain::Domain;
+use super::kind::Kind;
 use crate::control::{Control, Write};
 use crate::host::Host;
 use crate::value::Value;

@@ -2,6 +2,7 @@
 //! and files on a recorded one.
 
 mod attribute;
+pub(crate) mod device;
 mod ethtool;
 mod genetlink;
 mod ioctl;

@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{CoalesceParameter, Coalescing, Napi, NapiParameter, Network};
 use crate::catalogue;
-use crate::host::{driver, refusal};
+use crate::network::device::driver;
+use crate::refusal::refusal;
 use bayop_core::{Error, Result};
 
 /// The network devices of the machine under a root.

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use super::text::number;
-use crate::host::{Host, refusal};
+use crate::host::Host;
+use crate::refusal::refusal;
 use bayop_core::Result;
 
 /// More than a number in a kernel file takes: text that fills it is no number.

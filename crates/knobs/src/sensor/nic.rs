@@ -2,7 +2,8 @@
 
 use super::reading::{Quantity, Sample};
 use super::text::number;
-use crate::host::{Host, NET};
+use crate::host::Host;
+use crate::network::device::NET;
 
 const STATISTICS: [(&str, Quantity); 4] = [
     ("rx_packets", Quantity::counter("nic_rx_packets", "1")),

@@ -9,6 +9,7 @@
 mod exchange;
 mod queue;
 mod run_to_completion;
+mod server;
 mod sleeper;
 mod steered;
 mod tally;
@@ -29,28 +30,13 @@ use bayop_core::Error;
 use bayop_idle::{Always, IdleGovernor, Menu};
 use exchange::PingPong;
 use run_to_completion::RunToCompletion;
+use server::Server;
 use steered::Steered;
-use tally::CoreTally;
 pub use tally::Tally;
 use vector::Vector;
 
 /// Simulated time after which a simulation looks whether to stop.
 const STOP_CHECK_US: f64 = 20_000.0;
-
-/// A server being simulated: cores that can be advanced to a point in time.
-trait Server {
-    /// Simulates every event before `until_us`.
-    fn advance(&mut self, until_us: f64);
-
-    /// Puts `core` at P-state `step`.
-    fn set_step(&mut self, core: usize, step: usize);
-
-    /// What was counted.
-    fn tally(&mut self) -> &mut Tally;
-
-    /// Where the time of `core` went.
-    fn core_tally(&mut self, core: usize) -> &mut CoreTally;
-}
 
 /// Simulates one run.
 pub fn simulate(profile: &Profile, run: &Run) -> Result<Measurement, Error> {

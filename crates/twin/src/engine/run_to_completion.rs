@@ -4,7 +4,7 @@
 //!
 //! Cores share nothing, so each is simulated by itself.
 
-use super::Server;
+use super::server::Server;
 use super::sleeper::{IdleModel, WakeUp};
 use super::tally::{CoreTally, Tally};
 use super::vector::{Packet, Packets, Vector, max};

@@ -7,20 +7,13 @@ mod queue;
 
 use super::reading::{Quantity, Sample};
 use super::text::quote;
-use crate::host::{Host, NET};
+use crate::host::Host;
+use crate::network::device::NET;
 use bayop_core::{Error, Result};
+use queue::Interrupt;
 
 const FILE: &str = "proc/interrupts";
 const INTERRUPTS: Quantity = Quantity::counter("interrupts", "1");
-
-/// One interrupt, on all CPUs.
-#[derive(Debug, PartialEq, Eq)]
-struct Interrupt<'a> {
-    irq: u32,
-    count: u64,
-    /// The names that its drivers registered; one, unless the interrupt is shared.
-    name: &'a str,
-}
 
 /// A network device with its interrupts' numbers.
 type Device = (String, Vec<u32>);

@@ -1,6 +1,13 @@
 //! Which queue an interrupt serves, by the name that the driver gave it.
 
-use super::Interrupt;
+/// One interrupt, on all CPUs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Interrupt<'a> {
+    pub irq: u32,
+    pub count: u64,
+    /// The names that its drivers registered; one, unless the interrupt is shared.
+    pub name: &'a str,
+}
 
 /// The words before a queue's number, and the queue. An interrupt that serves both directions goes by its receive queue,
 /// because rx_usecs spaces it.

@@ -1,5 +1,6 @@
 //! The energy of the machine, from the first meter that works.
 
+mod channel;
 mod hwmon;
 mod integral;
 mod model;
@@ -8,87 +9,18 @@ mod options;
 mod powercap;
 mod vendor;
 
-use std::fmt::Debug;
-
-use super::reading::{Quantity, Sample};
+use super::reading::Sample;
 use crate::host::Host;
 use bayop_core::{Error, Result};
+use channel::{Channel, ENERGY, POWER};
 
 pub use options::{Method, Model, Options, Order, Scaling};
 
-const ENERGY: Quantity = Quantity::counter("energy_j", "J");
-const POWER: Quantity = Quantity::gauge("power_w", "W");
 const MACHINE: &str = "machine";
 
 /// The shortest time that a mean power is taken over: many updates of the slowest meter, and of the kernel's 10 ms
 /// clock of CPU time.
 const MEAN_OVER_S: f64 = 0.5;
-
-/// Where energy or power is read: a zone, a socket, a power supply.
-trait Input: Debug + Send {
-    /// Takes one look.
-    fn look(&mut self, host: &Host, time_s: f64) -> Result<Look>;
-
-    /// The longest time between two looks that loses nothing; none when any will do.
-    fn look_within_s(&self) -> Option<f64>;
-}
-
-/// What an input shows.
-#[derive(Debug, Clone, Copy)]
-struct Look {
-    /// Since the first look, or since continuity was lost.
-    energy_j: f64,
-    /// Where the input tells the power itself.
-    power_w: Option<f64>,
-}
-
-/// One input with its place in the whole.
-#[derive(Debug)]
-struct Channel {
-    at: String,
-    source: String,
-    method: Method,
-    /// Whether it is a summand of the machine's energy; a channel that another one contains is not.
-    counted: bool,
-    input: Box<dyn Input>,
-    look: Result<Look>,
-}
-
-impl Channel {
-    fn new(at: String, source: String, method: Method, counted: bool, input: impl Input + 'static) -> Self {
-        let look = Err(Error::unsupported("the sensor has not been read yet"));
-        Self { at, source, method, counted, input: Box::new(input), look }
-    }
-
-    fn look(&mut self, host: &Host, time_s: f64) {
-        self.look = self.input.look(host, time_s);
-    }
-
-    /// Adds what the channel shows. Power that is not looked at all the time has no integral.
-    fn read(&self, is_chosen: bool, sample: &mut Sample) {
-        let Self { at, source, .. } = self;
-        let estimated = self.method == Method::Model;
-        let shown = |value: fn(&Look) -> Option<f64>| self.look.as_ref().map_err(Clone::clone).map(value).transpose();
-        if self.shows_power() {
-            if let Some(power_w) = shown(|look| look.power_w) {
-                sample.add(POWER, at, source, power_w).estimated = estimated;
-            }
-        }
-        if is_chosen || !self.shows_power() {
-            if let Some(energy_j) = shown(|look| Some(look.energy_j)) {
-                sample.add(ENERGY, at, source, energy_j).estimated = estimated;
-            }
-        }
-    }
-
-    fn shows_power(&self) -> bool {
-        matches!(self.method, Method::HwmonPower | Method::Model)
-    }
-
-    fn wraps(&self) -> bool {
-        matches!(self.method, Method::Powercap | Method::Psys | Method::Msr)
-    }
-}
 
 /// Every meter of the machine, and the one that its energy comes from.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use super::super::attribute::Attribute;
 use super::super::cpu::{self, Times};
 use super::super::frequency;
-use super::{Input, Look, Model};
+use super::channel::{Input, Look};
+use super::options::Model;
 use crate::host::Host;
 use bayop_core::Result;
 

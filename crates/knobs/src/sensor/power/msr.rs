@@ -6,8 +6,9 @@
 
 use super::super::attribute::Attribute;
 use super::super::counter::EnergyCounter;
+use super::channel::{Channel, Input, Look};
+use super::options::Method;
 use super::vendor::{self, Vendor};
-use super::{Channel, Input, Look, Method};
 use crate::host::Host;
 use bayop_core::{Error, Result};
 

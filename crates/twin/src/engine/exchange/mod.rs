@@ -15,7 +15,7 @@
 mod host;
 
 use self::host::{Host, Shared};
-use super::Server;
+use super::server::Server;
 use super::sleeper::IdleModel;
 use super::tally::{CoreTally, Tally};
 use super::vector::min;
