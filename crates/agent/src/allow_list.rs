@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use bayop_core::{Error, Kind, Result};
 
-use crate::config::DEFAULT_PATH;
+use crate::files::DEFAULT_PATH;
 
 /// What is allowed of one knob. A bound that is absent is the kernel's own.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bayop_knobs::{catalogue, sensor};
@@ -14,10 +13,8 @@ use toml::de::DeTable;
 use utoipa::ToSchema;
 
 use crate::allow_list::{AllowList, Rule};
+use crate::files::{DEFAULT_PATH, owned};
 use bayop_core::{Error, Result};
-
-/// Where the configuration is unless `--config` says otherwise.
-pub const DEFAULT_PATH: &str = "/etc/bayop/agent.toml";
 
 /// Where the journal is unless the configuration says otherwise.
 const DEFAULT_STATE_DIR: &str = "/var/lib/bayop";
@@ -189,25 +186,6 @@ fn text(path: &Path) -> Result<String> {
     let unreadable = |error| Error::unreadable(path, &error);
     owned(path, &fs::metadata(path).map_err(unreadable)?)?;
     fs::read_to_string(path).map_err(unreadable)
-}
-
-/// Refuses a file or folder that somebody else than its owner, and root or this user, could have changed.
-///
-/// # Errors
-/// It belongs to another user, or its group or others may write it.
-pub fn owned(path: &Path, metadata: &Metadata) -> Result<()> {
-    let user = nix::unistd::geteuid().as_raw();
-    if ![0, user].contains(&metadata.uid()) {
-        return Err(Error::forbidden(format!("{} belongs to user {}", path.display(), metadata.uid()))
-            .rule("it must belong to root, or to the user who runs the agent")
-            .hint(format!("chown root {}", path.display())));
-    }
-    if metadata.mode() & 0o022 != 0 {
-        return Err(Error::forbidden(format!("{} has mode {:04o}", path.display(), metadata.mode() & 0o7777))
-            .rule("only its owner must be able to write it")
-            .hint(format!("chmod go-w {}", path.display())));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

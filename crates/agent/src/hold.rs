@@ -6,7 +6,6 @@ use bayop_knobs::{Host, Value, control::Control, control::Write};
 
 use crate::fault;
 use crate::journal::{Asked, Entry, Journal, State};
-use crate::knobs::id;
 use crate::undo::{Target, put_back};
 use bayop_core::{Error, Result};
 
@@ -45,6 +44,11 @@ pub struct Held {
     pub state: State,
     /// Why it is not simply held.
     pub reason: Option<String>,
+}
+
+/// The knob of an instance's name: `nic.rx_usecs` of `nic.rx_usecs@eth0`.
+pub fn id(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(id, _)| id)
 }
 
 /// The controls that BayOp changed on one machine, in the order of their first writes.

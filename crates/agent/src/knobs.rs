@@ -2,16 +2,68 @@
 
 use std::collections::BTreeMap;
 
-use bayop_knobs::knob::{Instance, Survey};
-use bayop_knobs::{Value, catalogue};
+use bayop_knobs::Value;
+use bayop_knobs::catalogue::{self, End};
+use bayop_knobs::knob::{Domain, Instance, Missing, Survey};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::allow_list::AllowList;
-use crate::api::{Knob, Knobs, MissingKnob, Place};
-use bayop_core::Result;
+use crate::schema::{DomainSchema, SafestEnd, ValueSchema};
+use bayop_core::{Error, Result};
 
-/// The knob of an instance's name: `nic.rx_usecs` of `nic.rx_usecs@eth0`.
-pub fn id(name: &str) -> &str {
-    name.split_once('@').map_or(name, |(id, _)| id)
+/// The knobs of this machine.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Knobs {
+    /// Those that it has.
+    pub knobs: Vec<Knob>,
+    /// Those that it has not, with the reason.
+    pub missing: Vec<MissingKnob>,
+}
+
+/// One knob.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Knob {
+    /// Such as `nic.rx_usecs`.
+    pub id: &'static str,
+    /// What it does.
+    pub summary: &'static str,
+    /// The unit of its numbers.
+    #[schema(required)]
+    pub unit: Option<&'static str>,
+    /// Which end of its numbers makes the service fastest.
+    #[schema(value_type = Option<SafestEnd>, required)]
+    pub safest: Option<End>,
+    /// Where it is.
+    pub places: Vec<Place>,
+}
+
+/// A knob in one place.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Place {
+    /// Such as `eth0`.
+    pub at: String,
+    /// What the kernel takes.
+    #[schema(value_type = DomainSchema)]
+    pub domain: Domain,
+    /// What of it the allow-list lets be written; null when nothing.
+    #[schema(value_type = Option<DomainSchema>, required)]
+    pub allowed: Option<Domain>,
+    /// Its value in effect; null when it can't be read.
+    #[schema(value_type = Option<ValueSchema>, required)]
+    pub effective: Option<Value>,
+    /// Why it can't be read.
+    #[schema(required)]
+    pub error: Option<Error>,
+}
+
+/// A knob that this machine does not have.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MissingKnob {
+    /// Such as `power.cap_w`.
+    pub id: &'static str,
+    /// Why, and what to do about it.
+    pub error: Error,
 }
 
 /// The knobs of a survey in the catalogue's order; `effective` reads the value in effect.
@@ -35,7 +87,7 @@ pub fn view(survey: &Survey, allow: &AllowList, effective: impl Fn(&Instance) ->
         let unit = entry.unit.as_deref();
         Some(Knob { id: &entry.id, summary: &entry.summary, unit, safest: entry.safest, places })
     };
-    let missing = |gap: &bayop_knobs::knob::Missing| MissingKnob { id: &gap.knob.id, error: gap.why.clone() };
+    let missing = |gap: &Missing| MissingKnob { id: &gap.knob.id, error: gap.why.clone() };
     Knobs {
         knobs: catalogue::entries().iter().filter_map(knob).collect(),
         missing: survey.missing.iter().map(missing).collect(),

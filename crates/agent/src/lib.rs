@@ -6,10 +6,14 @@
 //! - [`journal`]: the originals of everything that was changed, on disk before the first write.
 //! - [`undo`]: putting back what was read before; [`hold`]: what is held, applied all or nothing, and restored.
 //! - [`lease`]: who may write, until when. Pure: time is an argument.
-//! - [`allow_list`] and [`config`]: what may be written at all, from a file that only root can change.
+//! - [`allow_list`] and [`config`]: what may be written at all, from [`files`] that only root can change.
 //! - [`calibration`]: what a network driver really does with the delay that it is asked for.
-//! - [`agent`]: all of these joined: one machine, its knobs and its sensors.
-//! - [`api`], [`metrics`] and [`server`]: the agent behind HTTP/1.1 and JSON on a Unix socket or mutual TLS.
+//! - [`knobs`], [`readings`], [`examination`], [`own`] and [`metrics`]: what the machine and the agent show of
+//!   themselves, the first three with a [`schema`].
+//! - [`agent`]: all of these joined: one machine, its knobs and its sensors, asked and answering in [`messages`].
+//! - [`api`] and [`server`]: the agent behind HTTP/1.1 and JSON on a Unix socket or mutual TLS.
+//!
+//! Each uses only what stands above it.
 //!
 //! Only `bayop-knobs` touches the kernel's interfaces.
 
@@ -19,14 +23,19 @@ pub mod api;
 pub mod calibration;
 pub mod config;
 pub mod durable;
+pub mod examination;
 pub mod fault;
+pub mod files;
 pub mod hold;
 pub mod journal;
 pub mod knobs;
 pub mod lease;
 pub mod lock;
 pub mod log;
+pub mod messages;
 pub mod metrics;
 pub mod own;
+pub mod readings;
+pub mod schema;
 pub mod server;
 pub mod undo;

@@ -8,7 +8,7 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use crate::config::owned;
+use crate::files::owned;
 use bayop_core::{Error, Result};
 
 /// The state folder, exclusively; the kernel lets go of it when the process ends, however it ends.

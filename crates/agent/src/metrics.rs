@@ -13,10 +13,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::agent::VERSION;
-use crate::api::Own;
 use crate::config::Mode;
 use crate::hold::Held;
+use crate::own::{Own, VERSION};
 use bayop_core::{Error, Kind};
 
 /// What `/metrics` is.

@@ -1,11 +1,28 @@
-//! What the agent itself costs.
+//! The agent itself: which it is, and what it costs.
 
 use bayop_knobs::Host;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::api::Own;
 use bayop_core::{Error, Result};
+
+/// The agent's version; a build that can be told to die says so.
+pub const VERSION: &str = if cfg!(feature = "fault-points") {
+    concat!(env!("CARGO_PKG_VERSION"), "+fault-points")
+} else {
+    env!("CARGO_PKG_VERSION")
+};
+
+/// What the agent itself costs.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct Own {
+    /// Processor time, user and system.
+    pub cpu_s: f64,
+    /// Resident memory.
+    pub rss_bytes: u64,
+}
 
 /// The processor time and the resident memory of this process so far.
 ///

@@ -89,8 +89,9 @@ fn every_route_is_described_and_every_described_route_answers_as_described() {
         "get /v1/status",
     ];
     assert_eq!(described, contract);
-    let source = include_str!("../src/api/routes.rs");
-    assert_eq!(source.matches("#[utoipa::path(").count(), contract.len(), "every handler is routed");
+    let sources = [include_str!("../src/api/routes.rs"), include_str!("../src/api/mod.rs")];
+    let handlers: usize = sources.iter().map(|source| source.matches("#[utoipa::path(").count()).sum();
+    assert_eq!(handlers, contract.len(), "every handler is routed");
     assert_eq!(ask(&router, "GET", "/v1/nothing", b"").1["error"]["kind"], "not_found");
 }
 

@@ -9,15 +9,23 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
 
-use super::types::Failure;
 use bayop_core::{Error, Kind};
 
 /// The largest body, in bytes: some hundred knobs by place.
 pub const GREATEST_BODY: usize = 64 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How every request that fails is answered.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Failure {
+    /// What is wrong, and what to do.
+    pub error: Error,
+}
 
 /// A request's JSON, in place of axum's extractor so that every refusal has the one shape.
 #[derive(Debug)]

@@ -2,20 +2,20 @@
 
 mod body;
 mod routes;
-mod types;
 
 pub use body::GREATEST_BODY;
 pub use routes::{Shared, lock};
-pub use types::*;
 
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Description;
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use bayop_core::{Error, Kind};
+use body::Failure;
 
 #[derive(OpenApi)]
 #[openapi(info(
@@ -28,7 +28,7 @@ use bayop_core::{Error, Kind};
 struct Root;
 
 fn described() -> OpenApiRouter<Shared> {
-    OpenApiRouter::with_openapi(Root::openapi()).merge(routes::all())
+    OpenApiRouter::with_openapi(Root::openapi()).merge(routes::all()).routes(routes!(openapi))
 }
 
 /// The description of the API, from the types and routes themselves.
@@ -41,6 +41,12 @@ pub fn description_text() -> String {
     let mut text = description().to_pretty_json().expect("a description is JSON");
     text.push('\n');
     text
+}
+
+/// This description.
+#[utoipa::path(get, path = "/v1/openapi.json", responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
+async fn openapi() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], description_text()).into_response()
 }
 
 /// The API of an agent. Whatever it is asked, it answers JSON.

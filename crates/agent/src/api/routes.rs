@@ -2,18 +2,24 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use axum::{Json, response};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::body::Input;
-use super::types::*;
+use super::body::{Failure, Input};
 use crate::agent::Agent;
 use crate::calibration::Map;
+use crate::examination::Examination;
+use crate::knobs::Knobs;
+use crate::messages::{
+    Applied, ApplyRequest, Calibrations, Lease, LeaseRequest, ReleaseRequest, Released, RenewRequest, Renewed,
+    RestoreRequest, Status,
+};
 use crate::metrics;
+use crate::readings::Readings;
 
 /// What a route answers.
 type Answer<T> = Result<T, Failure>;
@@ -39,7 +45,6 @@ pub(super) fn all() -> OpenApiRouter<Shared> {
         .routes(routes!(restore))
         .routes(routes!(calibrations, calibrate))
         .routes(routes!(doctor))
-        .routes(routes!(openapi))
 }
 
 /// The agent, its lease and what it holds.
@@ -135,10 +140,4 @@ async fn calibrate(State(agent): State<Shared>, Input(map): Input<Map>) -> Answe
 #[utoipa::path(get, path = "/v1/doctor", responses((status = 200, body = Examination)))]
 async fn doctor(State(agent): State<Shared>) -> Json<Examination> {
     Json(lock(&agent).examine())
-}
-
-/// This description.
-#[utoipa::path(get, path = "/v1/openapi.json", responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
-async fn openapi() -> response::Response {
-    ([(header::CONTENT_TYPE, "application/json")], super::description_text()).into_response()
 }

@@ -8,6 +8,7 @@ macro_rules! outln {
     }};
 }
 
+mod machine;
 mod restore;
 mod show;
 
@@ -15,12 +16,11 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bayop_agent::agent::VERSION;
-use bayop_agent::config::Config;
+use bayop_agent::own::VERSION;
 use bayop_agent::{api, log, server};
-use bayop_core::Result;
-use bayop_knobs::Host;
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
+
+use machine::{Done, Machine};
 
 /// Reads the sensors of a Linux server and applies settings to it, and puts back whatever it changed.
 #[derive(Debug, Parser)]
@@ -28,16 +28,6 @@ use clap::{Args, Parser, Subcommand};
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
-}
-
-#[derive(Debug, Args)]
-struct Machine {
-    /// The configuration; without it, /etc/bayop/agent.toml, or nothing but observing when that is absent
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// A recorded machine in place of this one: a folder with its sys and proc
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,19 +86,6 @@ enum Verb {
     #[command(after_help = "Example:\n  bayop-agent openapi > agent-openapi.json")]
     Openapi,
 }
-
-impl Machine {
-    fn config(&self) -> Result<Config> {
-        Config::load(self.config.as_deref())
-    }
-
-    fn host(&self) -> Host {
-        self.root.as_ref().map_or_else(Host::live, Host::recorded)
-    }
-}
-
-/// What a verb prints, and its exit code.
-type Done = Result<(String, ExitCode)>;
 
 /// Does what the command line says.
 pub fn run() -> ExitCode {

@@ -10,7 +10,7 @@ use bayop_agent::journal::Journal;
 use bayop_agent::lock::Lock;
 use bayop_knobs::Host;
 
-use super::{Done, Machine};
+use super::machine::{Done, Machine};
 
 /// The folder of the journal. A configuration that the agent would refuse is warned of, and keeps nobody from undoing.
 pub fn folder(machine: &Machine, state_dir: Option<PathBuf>) -> PathBuf {

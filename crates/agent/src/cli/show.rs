@@ -2,16 +2,18 @@
 
 use std::process::ExitCode;
 
-use bayop_agent::api::{Examination, Finding, Knobs, SensorReading};
 use bayop_agent::config::Config;
-use bayop_agent::{knobs, server};
+use bayop_agent::examination::{Examination, Finding};
+use bayop_agent::knobs::{self, Knobs};
+use bayop_agent::readings::SensorReading;
+use bayop_agent::server;
 use bayop_core::Error;
 use bayop_knobs::doctor::{self, Status};
 use bayop_knobs::knob::survey;
 use bayop_knobs::sensor::Sensors;
 use serde::Serialize;
 
-use super::{Done, Machine};
+use super::machine::{Done, Machine};
 
 /// Lists the knobs.
 pub fn knobs(machine: &Machine, json: bool) -> Done {

@@ -17,10 +17,11 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use crate::agent::Agent;
-use crate::api::{Released, lock, router};
+use crate::api::{lock, router};
 use crate::config::{Config, Tls};
 use crate::lock::Lock;
 use crate::log;
+use crate::messages::Released;
 use bayop_core::{Error, Result, reason};
 use connection::Gate;
 

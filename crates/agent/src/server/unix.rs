@@ -10,7 +10,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::Group;
 use tokio::net::UnixListener;
 
-use crate::config::owned;
+use crate::files::owned;
 use bayop_core::{Error, Result, reason};
 
 /// A listening socket whose file goes when it is dropped.

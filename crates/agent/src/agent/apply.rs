@@ -1,0 +1,230 @@
+//! Applying a setting: which places it is about, whether it may, and what that changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bayop_knobs::knob::{Instance, Survey, survey};
+use bayop_knobs::{Value, catalogue};
+
+use super::Agent;
+use crate::allow_list::not_allowed;
+use crate::config::Mode;
+use crate::files::DEFAULT_PATH;
+use crate::hold::{Plan, id};
+use crate::journal::Asked;
+use crate::log;
+use crate::messages::{Applied, ApplyRequest, Change};
+use crate::metrics::Written;
+use bayop_core::{Error, Kind, Result};
+
+/// The value that hands a knob back.
+const AUTO: &str = "auto";
+
+/// One place of a setting and what is asked of it; without a value it is handed back.
+struct Wanted<'a> {
+    key: &'a str,
+    instance: Instance,
+    value: Option<&'a Value>,
+}
+
+impl Agent {
+    /// Applies a setting, or says what it would change.
+    ///
+    /// # Errors
+    /// The mode, the lease, the allow-list, the journal or the kernel says no; the machine is then as it was.
+    pub fn apply(&mut self, request: &ApplyRequest) -> Result<Applied> {
+        let applied = self.try_apply(request);
+        if let (Err(error), false) = (&applied, request.dry_run) {
+            for key in request.setting.keys() {
+                self.tally.failed(id(key), error);
+            }
+        }
+        applied
+    }
+
+    fn try_apply(&mut self, request: &ApplyRequest) -> Result<Applied> {
+        let advised = self.config.mode == Mode::Advise && !request.dry_run;
+        let holder = match (request.dry_run, self.config.mode, &request.lease) {
+            (true, ..) | (_, Mode::Advise, _) => None,
+            (_, Mode::Observe, _) => {
+                return Err(Error::forbidden("the agent observes and applies no setting")
+                    .value(self.config.mode)
+                    .at("mode")
+                    .hint(format!("set mode = \"apply\" in {DEFAULT_PATH}; a dry run is allowed in any mode")));
+            }
+            (_, Mode::Apply, Some(lease)) => Some(self.leases.check(lease)?.to_owned()),
+            (_, Mode::Apply, None) => {
+                return Err(Error::input("the request names no lease")
+                    .rule("a setting must be applied under one")
+                    .at("lease")
+                    .hint("POST /v1/lease gives one; a dry run needs none"));
+            }
+        };
+        self.watch(false);
+        let wanted = self.resolve(&request.setting)?;
+        let mut changes = self.changes(&wanted)?;
+        if let Some(holder) = &holder {
+            let returned = wanted.iter().filter(|wanted| wanted.value.is_none());
+            let returned = returned.map(|wanted| wanted.instance.name()).collect();
+            let plans = self.with_disturbed(&returned, self.plans(&wanted, &changes)?)?;
+            self.hold.apply(&returned, &plans)?;
+            self.kept = false;
+            if self.applied.as_ref().is_none_or(|(by, _)| by != holder) {
+                self.applied = Some((holder.clone(), self.now()));
+            }
+            for (wanted, change) in wanted.iter().zip(&mut changes) {
+                change.effective = Some(self.effective(&wanted.instance)?);
+                let faithful = wanted.value.is_none_or(|value| wanted.instance.read(&self.host).as_ref() == Ok(value));
+                let written = if faithful { Written::Ok } else { Written::Clamped };
+                self.tally.written(&wanted.instance.knob.id, written);
+                log_change("applied", change, holder);
+            }
+        } else if advised {
+            changes.iter().for_each(|change| log_change("advised", change, ""));
+        }
+        Ok(Applied { setting: by_key(&request.setting, &wanted, &changes), changes, advised })
+    }
+
+    /// The places that a setting is about.
+    fn resolve<'a>(&mut self, setting: &'a BTreeMap<String, Value>) -> Result<Vec<Wanted<'a>>> {
+        let known = |survey: &Survey, key: &str| {
+            survey.instances.iter().any(|instance| instance.knob.id == key || instance.name() == key)
+        };
+        if setting.keys().any(|key| !known(&self.survey, key)) {
+            // It may have been plugged in since.
+            self.survey = survey(&self.host);
+        }
+        let mut all: Vec<Wanted> = Vec::new();
+        for (key, value) in setting {
+            let value = Some(value).filter(|value| **value != Value::from(AUTO));
+            for instance in self.places(key, value)? {
+                let name = instance.name();
+                if let Some(other) = all.iter().find(|other| other.instance.name() == name) {
+                    return Err(Error::input(format!("{} and {key} both set {name}", other.key))
+                        .rule("a setting must name each knob once in each place"));
+                }
+                all.push(Wanted { key, instance, value });
+            }
+        }
+        Ok(all)
+    }
+
+    /// The places that one key of a setting is about: those allowed, and for `auto` those held. A device stands for its
+    /// queues where both are allowed: a queue is set apart only by its own name.
+    fn places(&self, key: &str, value: Option<&Value>) -> Result<Vec<Instance>> {
+        if let Some((id, _)) = key.split_once('@') {
+            known_knob(id)?;
+            let instance = self.instance(key).ok_or_else(|| {
+                let places = self.survey.instances.iter().filter(|instance| instance.knob.id == id);
+                let places: Vec<_> = places.map(|instance| instance.at.as_str()).collect();
+                Error::new(Kind::NotFound, format!("there is no {key} on this machine"))
+                    .value(key)
+                    .at("setting")
+                    .hint(format!("places of {id}: {}", places.join(", ")))
+            })?;
+            return Ok(vec![instance.clone()]);
+        }
+        known_knob(key)?;
+        if let Some(missing) = self.survey.missing.iter().find(|missing| missing.knob.id == key) {
+            return Err(missing.why.clone().at(key));
+        }
+        let held: BTreeSet<_> = self.hold.held().into_iter().map(|held| held.knob).collect();
+        let instances = self.survey.instances.iter().filter(|instance| instance.knob.id == key);
+        let concerned = instances.filter(|instance| match value {
+            Some(_) => self.config.allow.domain(instance).is_some(),
+            None => held.contains(&instance.name()),
+        });
+        let mut concerned: Vec<_> = concerned.cloned().collect();
+        if value.is_some() {
+            let all: BTreeSet<_> = concerned.iter().map(|instance| instance.at.clone()).collect();
+            concerned.retain(|instance| instance.at.rsplit_once('/').is_none_or(|(whole, _)| !all.contains(whole)));
+        }
+        if concerned.is_empty() && value.is_some() {
+            let found = self.survey.instances.iter().find(|instance| instance.knob.id == key);
+            return Err(not_allowed(key, key, found.map_or("*", |instance| &instance.at)));
+        }
+        Ok(concerned)
+    }
+
+    fn changes(&self, wanted: &[Wanted]) -> Result<Vec<Change>> {
+        let change = |wanted: &Wanted| {
+            if let Some(value) = wanted.value {
+                self.config.allow.check(&wanted.instance, value)?;
+            }
+            Ok(Change {
+                knob: wanted.instance.name(),
+                before: self.effective(&wanted.instance)?,
+                requested: wanted.value.cloned().unwrap_or_else(|| AUTO.into()),
+                effective: None,
+            })
+        };
+        wanted.iter().map(change).collect()
+    }
+
+    fn plans(&self, wanted: &[Wanted], changes: &[Change]) -> Result<Vec<Plan>> {
+        let plan = |(wanted, change): (&Wanted, &Change)| {
+            let value = wanted.value?;
+            Some(wanted.instance.plan(&self.host, value).map(|writes| Plan {
+                knob: change.knob.clone(),
+                found: change.before.clone(),
+                requested: value.clone(),
+                writes,
+            }))
+        };
+        wanted.iter().zip(changes).filter_map(plan).collect()
+    }
+
+    /// The plans with those that set again what they and the knobs handed back disturb: the parts after their whole, which
+    /// their names sort by, so that a queue that is set apart stays so whatever becomes of its device.
+    fn with_disturbed(&self, returned: &BTreeSet<String>, mut plans: Vec<Plan>) -> Result<Vec<Plan>> {
+        loop {
+            let disturbed = self.hold.disturbed(returned, &plans);
+            if disturbed.is_empty() {
+                plans.sort_by(|one, other| one.knob.cmp(&other.knob));
+                return Ok(plans);
+            }
+            for (knob, Asked { found, requested }) in disturbed {
+                let [instance] = &self.places(&knob, Some(&requested))?[..] else {
+                    unreachable!("the name of an instance is one place")
+                };
+                let writes = instance.plan(&self.host, &requested)?;
+                plans.push(Plan { knob, found, requested, writes });
+            }
+        }
+    }
+}
+
+fn known_knob(id: &str) -> Result<()> {
+    if catalogue::entry(id).is_some() {
+        return Ok(());
+    }
+    Err(Error::new(Kind::NotFound, format!("there is no knob {id}"))
+        .value(id)
+        .at("setting")
+        .hint("GET /v1/knobs lists them"))
+}
+
+/// The values in effect by the names that were asked; none where the places of one name differ or there are none.
+fn by_key(setting: &BTreeMap<String, Value>, wanted: &[Wanted], changes: &[Change]) -> BTreeMap<String, Option<Value>> {
+    let effective = |key: &String| {
+        let mut values = wanted.iter().zip(changes).filter(|(wanted, _)| wanted.key == key).map(|(_, change)| change);
+        let first = values.next()?.effective.clone();
+        first.filter(|first| values.all(|change| change.effective.as_ref() == Some(first)))
+    };
+    setting.keys().map(|key| (key.clone(), effective(key))).collect()
+}
+
+fn log_change(event: &str, change: &Change, holder: &str) {
+    let effective = change.effective.as_ref().map(Value::to_string).unwrap_or_default();
+    let Change { knob, before, requested, .. } = change;
+    log::event(
+        event,
+        &[
+            ("knob", knob),
+            ("before", before),
+            ("requested", requested),
+            ("effective", &effective),
+            ("holder", &holder),
+            ("reason", &"request"),
+        ],
+    );
+}

@@ -1,0 +1,273 @@
+//! One machine's knobs behind the rules: mode, lease, allow-list, journal.
+
+mod apply;
+
+use std::time::{Duration, Instant};
+
+use bayop_knobs::knob::{Instance, Survey, survey};
+use bayop_knobs::sensor::Sensors;
+use bayop_knobs::{Host, Value, doctor};
+
+use crate::calibration::{Calibration, Map};
+use crate::config::Config;
+use crate::examination::Examination;
+use crate::hold::{Held, Hold, Outcome, id};
+use crate::journal::{Journal, State};
+use crate::knobs::{self, Knobs};
+use crate::lease;
+use crate::log;
+use crate::messages::{
+    AppliedBy, Calibrations, HeldKnob, Latched, Lease, LeaseInForce, LeaseRequest, ReleaseRequest, Released,
+    RenewRequest, Renewed, Status,
+};
+use crate::metrics::{self, Snapshot, Tally};
+use crate::own::{self, VERSION};
+use crate::readings::Readings;
+use bayop_core::Result;
+
+/// The knob that calibrations are about.
+const CALIBRATED: &str = "nic.rx_usecs";
+
+/// A machine and what may be done to it.
+#[derive(Debug)]
+pub struct Agent {
+    config: Config,
+    host: Host,
+    boot_id: String,
+    survey: Survey,
+    calibration: Calibration,
+    leases: lease::Slot,
+    hold: Hold,
+    sensors: Sensors,
+    tally: Tally,
+    kept: bool,
+    /// Whose setting is in effect, and since when.
+    applied: Option<(String, Duration)>,
+    started: Instant,
+}
+
+impl Agent {
+    /// The agent of a machine, after restoring what an earlier process left changed. The caller holds the lock of the
+    /// state folder.
+    ///
+    /// # Errors
+    /// The state folder can't be read.
+    pub fn start(config: Config, host: Host) -> Result<Self> {
+        let boot_id = boot_id(&host)?;
+        let mut hold = Hold::new(host.clone(), boot_id.clone(), Journal::new(&config.state_dir));
+        report(&hold.recover()?, "start");
+        let calibration = Calibration::load(&config.state_dir)?;
+        let started = Instant::now();
+        let sensors = Sensors::open(host.clone(), &config.power, 0.0)?;
+        let (survey, leases, tally) = (survey(&host), lease::Slot::default(), Tally::default());
+        let (kept, applied) = (false, None);
+        Ok(Self { config, host, boot_id, survey, calibration, leases, hold, sensors, tally, kept, applied, started })
+    }
+
+    /// What is to be done each second: look at counters that wrap, end a lease whose holder is silent, look after what
+    /// is held.
+    pub fn tick(&mut self) {
+        self.sensors.tick(self.now().as_secs_f64());
+        if let Some(lease) = self.leases.expire(self.now()) {
+            log::event("lease_expired", &[("holder", &lease.holder)]);
+            self.restore_all("lease expired");
+        }
+        self.watch(false);
+    }
+
+    /// The agent, its lease and what it holds.
+    ///
+    /// # Errors
+    /// The kernel does not say what the agent costs.
+    pub fn status(&mut self) -> Result<Status> {
+        let now = self.now();
+        Ok(Status {
+            version: VERSION,
+            mode: self.config.mode,
+            boot_id: self.boot_id.clone(),
+            uptime_s: now.as_secs_f64(),
+            own: own::cost()?,
+            lease: self.leases.tenure(now).map(|tenure| LeaseInForce {
+                holder: tenure.holder.to_owned(),
+                age_s: tenure.age_s,
+                expires_in_s: tenure.expires_in_s,
+            }),
+            kept: self.kept,
+            applied_by: self
+                .applied
+                .as_ref()
+                .map(|(holder, since)| AppliedBy { holder: holder.clone(), age_s: (now - *since).as_secs_f64() }),
+            held: self.hold.held().into_iter().map(|held| self.held_knob(held)).collect(),
+            damage: self.hold.damage(),
+        })
+    }
+
+    fn held_knob(&self, held: Held) -> HeldKnob {
+        let effective = self.instance(&held.knob).and_then(|instance| self.effective(instance).ok());
+        let Held { knob, asked, state, reason } = held;
+        HeldKnob { knob, found: asked.found, requested: asked.requested, effective, state, reason }
+    }
+
+    /// The knobs of the machine, looked for anew.
+    pub fn knobs(&mut self) -> Knobs {
+        self.survey = survey(&self.host);
+        knobs::view(&self.survey, &self.config.allow, |instance| self.effective(instance))
+    }
+
+    /// Reads every sensor.
+    pub fn sensors(&mut self) -> Readings {
+        let time_s = self.now().as_secs_f64();
+        Readings { time_s, readings: self.sensors.sample(time_s).into_iter().map(Into::into).collect() }
+    }
+
+    /// The agent and its machine for Prometheus.
+    ///
+    /// # Errors
+    /// The kernel does not say what the agent costs.
+    pub fn metrics(&mut self) -> Result<String> {
+        let readings = self.sensors.sample(self.now().as_secs_f64());
+        let known = self.survey.instances.iter();
+        let knobs = known.filter_map(|instance| Some((instance, self.effective(instance).ok()?))).collect();
+        Ok(metrics::render(&Snapshot {
+            mode: self.config.mode,
+            own: own::cost()?,
+            tally: &self.tally,
+            readings: &readings,
+            meter: self.sensors.method().ok().map(|method| method.to_string()),
+            knobs,
+            held: &self.hold.held(),
+        }))
+    }
+
+    /// Grants the right to write.
+    ///
+    /// # Errors
+    /// Somebody holds it, or the request is out of bounds.
+    pub fn lease(&mut self, request: &LeaseRequest) -> Result<Lease> {
+        let now = self.now();
+        let lease = self.leases.grant(lease::token()?, &request.holder, request.ttl_s, now)?;
+        log::event("lease_granted", &[("holder", &request.holder), ("ttl_s", &request.ttl_s)]);
+        Ok(Lease { lease, ttl_s: request.ttl_s })
+    }
+
+    /// Lets a lease last its full length from now on.
+    ///
+    /// # Errors
+    /// It is over or another's.
+    pub fn renew(&mut self, request: &RenewRequest) -> Result<Renewed> {
+        let now = self.now();
+        Ok(Renewed { expires_in_s: self.leases.renew(&request.lease, now)? })
+    }
+
+    /// Ends a lease and restores what it applied, or keeps it.
+    ///
+    /// # Errors
+    /// The lease is over or another's.
+    pub fn release(&mut self, request: &ReleaseRequest) -> Result<Released> {
+        let holder = self.leases.check(&request.lease)?.to_owned();
+        log::event("lease_released", &[("holder", &holder), ("keep", &request.keep)]);
+        self.leases.end();
+        if request.keep {
+            self.kept = !self.hold.held().is_empty();
+            return Ok(Released { restored: Vec::new(), latched: self.latched(), stood_down: Vec::new() });
+        }
+        Ok(self.restore_all("release"))
+    }
+
+    /// Restores everything and ends any lease; `reason` is for the log.
+    pub fn restore(&mut self, reason: &str) -> Released {
+        self.leases.end();
+        self.restore_all(reason)
+    }
+
+    fn restore_all(&mut self, reason: &str) -> Released {
+        (self.kept, self.applied) = (false, None);
+        self.watch(true);
+        let outcome = self.hold.release();
+        report(&outcome, reason);
+        released(outcome)
+    }
+
+    fn latched(&self) -> Vec<Latched> {
+        let latched = self.hold.held().into_iter().filter(|held| held.state == State::Latched);
+        latched.map(|held| Latched { knob: held.knob, reason: held.reason.unwrap_or_default() }).collect()
+    }
+
+    /// The stored calibrations.
+    pub fn calibrations(&self) -> Calibrations {
+        Calibrations { calibrations: self.calibration.maps().cloned().collect() }
+    }
+
+    /// Stores a calibration.
+    ///
+    /// # Errors
+    /// It is none, the machine has no such device, or it can't be stored.
+    pub fn calibrate(&mut self, map: Map) -> Result<Map> {
+        map.check()?;
+        self.calibration.put(map.clone())?;
+        log::event("calibrated", &[("device", &map.device), ("points", &map.points.len())]);
+        Ok(map)
+    }
+
+    /// What this machine lets BayOp control and measure.
+    pub fn examine(&self) -> Examination {
+        let power = self.config.power.clone();
+        Examination::of(&self.host, &doctor::Options { power, ..Default::default() })
+    }
+
+    fn watch(&mut self, all: bool) {
+        for held in self.hold.watch(all) {
+            let event = if held.state == State::Latched { "latched" } else { "stood_down" };
+            self.tally.drifted(id(&held.knob));
+            log::event(event, &[("knob", &held.knob), ("reason", &held.reason.unwrap_or_default())]);
+        }
+    }
+
+    fn instance(&self, name: &str) -> Option<&Instance> {
+        self.survey.instances.iter().find(|instance| instance.name() == name)
+    }
+
+    /// The value in effect: what the kernel shows, through the calibration where there is one.
+    fn effective(&self, instance: &Instance) -> Result<Value> {
+        let value = instance.read(&self.host)?;
+        let device = instance.at.split('/').next().unwrap_or(&instance.at);
+        let map = self.calibration.map(device).filter(|_| instance.knob.id == CALIBRATED);
+        Ok(match (map, value) {
+            (Some(map), Value::Number(requested_us)) => Value::Number(map.effective_us(requested_us)),
+            (_, value) => value,
+        })
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+/// The kernel's id of this boot. A recorded machine that has none was recorded once and never boots.
+///
+/// # Errors
+/// The live kernel does not say.
+pub fn boot_id(host: &Host) -> Result<String> {
+    const PATH: &str = "proc/sys/kernel/random/boot_id";
+    if !host.is_live() && !host.has(PATH) {
+        return Ok("recorded".to_owned());
+    }
+    host.read(PATH)
+}
+
+fn released(outcome: Outcome) -> Released {
+    let latched = outcome.latched.into_iter().map(|(knob, reason)| Latched { knob, reason }).collect();
+    Released { restored: outcome.restored, latched, stood_down: outcome.stood_down }
+}
+
+fn report(outcome: &Outcome, reason: &str) {
+    for knob in &outcome.restored {
+        log::event("restored", &[("knob", knob), ("reason", &reason)]);
+    }
+    for (knob, why) in &outcome.latched {
+        log::event("latched", &[("knob", knob), ("reason", &reason), ("error", why)]);
+    }
+    for knob in &outcome.stood_down {
+        log::event("left_as_is", &[("knob", knob), ("reason", &reason)]);
+    }
+}

@@ -1,0 +1,229 @@
+//! What the agent is asked, and what it answers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bayop_knobs::Value;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+use crate::calibration::Map;
+use crate::config::Mode;
+use crate::journal::State;
+use crate::own::Own;
+use crate::schema::{ValueSchema, values_or_null};
+
+/// The agent and what it holds.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Status {
+    /// The agent's version.
+    pub version: &'static str,
+    /// How far it goes.
+    pub mode: Mode,
+    /// The kernel's id of this boot.
+    pub boot_id: String,
+    /// Since the agent started.
+    pub uptime_s: f64,
+    /// What the agent itself costs.
+    pub own: Own,
+    /// The lease in force.
+    #[schema(required)]
+    pub lease: Option<LeaseInForce>,
+    /// Whether something stays applied without a lease, as its release asked.
+    pub kept: bool,
+    /// Whose setting is in effect; null when nothing was applied since the last restore.
+    #[schema(required)]
+    pub applied_by: Option<AppliedBy>,
+    /// The knobs that are held, or could not be restored.
+    pub held: Vec<HeldKnob>,
+    /// Why nothing may be applied: the journal was damaged and a person has to look.
+    #[schema(required)]
+    pub damage: Option<String>,
+}
+
+/// Who may write, and for how long.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LeaseInForce {
+    /// Who asked for it.
+    pub holder: String,
+    /// How long ago it was granted.
+    pub age_s: f64,
+    /// When it ends unless it is renewed.
+    pub expires_in_s: f64,
+}
+
+/// Who applied what is in effect.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AppliedBy {
+    /// Who held the lease, in its own words.
+    pub holder: String,
+    /// How long ago it applied its first setting.
+    pub age_s: f64,
+}
+
+/// A knob that is held.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HeldKnob {
+    /// Such as `nic.rx_usecs@eth0`.
+    pub knob: String,
+    /// Its value before BayOp.
+    #[schema(value_type = ValueSchema)]
+    pub found: Value,
+    /// Its value as requested.
+    #[schema(value_type = ValueSchema)]
+    pub requested: Value,
+    /// Its value in effect; null when it can't be read.
+    #[schema(value_type = Option<ValueSchema>, required)]
+    pub effective: Option<Value>,
+    /// How it stands.
+    pub state: State,
+    /// Why it is not simply held.
+    #[schema(required)]
+    pub reason: Option<String>,
+}
+
+/// Asks for the right to write.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeaseRequest {
+    /// Who asks, for people to read.
+    pub holder: String,
+    /// How long the lease lasts without being renewed: 2 to 3600.
+    pub ttl_s: f64,
+}
+
+/// The right to write.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Lease {
+    /// The secret that proves it.
+    pub lease: String,
+    /// How long it lasts without being renewed.
+    pub ttl_s: f64,
+}
+
+/// Renews a lease.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RenewRequest {
+    /// The secret that proves it.
+    pub lease: String,
+}
+
+/// A lease that was renewed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Renewed {
+    /// When it ends unless it is renewed again.
+    pub expires_in_s: f64,
+}
+
+/// Asks for a setting.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplyRequest {
+    /// The secret that proves the lease; a dry run needs none.
+    pub lease: Option<String>,
+    /// Values by knob (`nic.rx_usecs`: every allowed place, a device for its queues) or by place
+    /// (`nic.rx_usecs@eth0/rx-3`). A place that is set apart stays so when its whole is set or handed back.
+    #[schema(value_type = BTreeMap<String, ValueSchema>)]
+    #[serde(deserialize_with = "each_once")]
+    pub setting: BTreeMap<String, Value>,
+    /// Whether to say what would change and write nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// Reads a setting in which no name comes twice: JSON leaves open which of the two would count (RFC 8259, section 4).
+fn each_once<'a, D: Deserializer<'a>>(deserializer: D) -> Result<BTreeMap<String, Value>, D::Error> {
+    struct Names;
+    impl<'a> Visitor<'a> for Names {
+        type Value = BTreeMap<String, Value>;
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("values by knob")
+        }
+
+        fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+            let mut setting = BTreeMap::new();
+            while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                if setting.contains_key(&name) {
+                    return Err(de::Error::custom(format_args!("{name:?} comes twice")));
+                }
+                setting.insert(name, value);
+            }
+            Ok(setting)
+        }
+    }
+    deserializer.deserialize_map(Names)
+}
+
+/// What a setting changed, or would change.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Applied {
+    /// By place.
+    pub changes: Vec<Change>,
+    /// The values in effect, by the names that were asked; null where the places of one name differ, or in a dry run.
+    #[schema(schema_with = values_or_null)]
+    pub setting: BTreeMap<String, Option<Value>>,
+    /// Whether this is advice only, since the agent is in the mode `advise`.
+    pub advised: bool,
+}
+
+/// One knob's change.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Change {
+    /// Such as `nic.rx_usecs@eth0`.
+    pub knob: String,
+    /// Its value before this request.
+    #[schema(value_type = ValueSchema)]
+    pub before: Value,
+    /// Its value as requested.
+    #[schema(value_type = ValueSchema)]
+    pub requested: Value,
+    /// Its value in effect, read back; null in a dry run.
+    #[schema(value_type = Option<ValueSchema>, required)]
+    pub effective: Option<Value>,
+}
+
+/// Ends a lease.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReleaseRequest {
+    /// The secret that proves it.
+    pub lease: String,
+    /// Whether what is applied stays until `restore`, the agent's exit, or the end of a later lease that applies.
+    #[serde(default)]
+    pub keep: bool,
+}
+
+/// Asks for nothing.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreRequest {}
+
+/// What became of the knobs that were held.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Released {
+    /// They are as they were found.
+    pub restored: Vec<String>,
+    /// They could not be restored; nothing is written to them until they are.
+    pub latched: Vec<Latched>,
+    /// Somebody else changed them, so they were left as they are.
+    pub stood_down: Vec<String>,
+}
+
+/// A knob that could not be restored.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Latched {
+    /// Such as `nic.rx_usecs@eth0`.
+    pub knob: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The stored calibrations.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Calibrations {
+    /// One per network device.
+    pub calibrations: Vec<Map>,
+}
