@@ -96,10 +96,8 @@ class Run(TypedDict):
     """Offered load of an open loop in requests per second ..."""
     message_bytes: NotRequired[float | None]
     """... or the message of a closed loop."""
-    rx_usecs: NotRequired[float | None]
-    """Interrupt delay; None or absent leaves it to the operating system."""
-    freq_mhz: NotRequired[float | None]
-    """Pinned frequency; None or absent leaves it to the operating system."""
+    setting: NotRequired[Mapping[str, float] | None]
+    """Values by knob id; a knob that is not in it is left to the operating system."""
     requests: NotRequired[int | None]
     """Length of the window in requests (200,000 when no length is given) ..."""
     duration_s: NotRequired[float | None]

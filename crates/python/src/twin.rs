@@ -1,6 +1,6 @@
 //! The digital twin in Python: profiles and batches of simulations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use bayop_core::Error;
 use bayop_twin::{Length, Load, Measurement, Override, Run, Setting, Stopped};
@@ -45,6 +45,12 @@ impl Profile {
     #[getter]
     fn freq_mhz(&self) -> Vec<f64> {
         self.0.machine.freq_mhz.clone()
+    }
+
+    /// Exit latencies of the idle states in us, from the shallowest to the deepest.
+    #[getter]
+    fn idle_exit_latency_us(&self) -> Vec<f64> {
+        self.0.machine.idle_states.iter().map(|state| state.exit_latency_us).collect()
     }
 
     /// Whether the load is one message that goes back and forth, rather than a request rate.
@@ -104,16 +110,14 @@ struct RunDict {
     profile: Option<Profile>,
     qps: Option<f64>,
     message_bytes: Option<f64>,
-    rx_usecs: Option<f64>,
-    freq_mhz: Option<f64>,
+    setting: HashMap<String, f64>,
     requests: Option<u64>,
     duration_s: Option<f64>,
     warmup_s: Option<f64>,
     seed: Option<u64>,
 }
 
-const KEYS: [&str; 9] =
-    ["profile", "qps", "message_bytes", "rx_usecs", "freq_mhz", "requests", "duration_s", "warmup_s", "seed"];
+const KEYS: [&str; 8] = ["profile", "qps", "message_bytes", "setting", "requests", "duration_s", "warmup_s", "seed"];
 
 impl RunDict {
     fn extract(run: &Bound<'_, PyDict>) -> PyResult<Self> {
@@ -128,8 +132,7 @@ impl RunDict {
             profile: value(run, "profile")?,
             qps: value(run, "qps")?,
             message_bytes: value(run, "message_bytes")?,
-            rx_usecs: value(run, "rx_usecs")?,
-            freq_mhz: value(run, "freq_mhz")?,
+            setting: value(run, "setting")?.unwrap_or_default(),
             requests: value(run, "requests")?,
             duration_s: value(run, "duration_s")?,
             warmup_s: value(run, "warmup_s")?,
@@ -158,7 +161,8 @@ impl RunDict {
             }
         };
         Ok(Run {
-            setting: Setting { rx_usecs: self.rx_usecs, freq_mhz: self.freq_mhz },
+            setting: Setting::of_knobs(self.setting.iter().map(|(id, &value)| (id.as_str(), value)))
+                .map_err(|error| raise(py, &error))?,
             load,
             length,
             warmup_s: self.warmup_s,

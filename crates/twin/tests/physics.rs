@@ -3,7 +3,7 @@
 
 mod common;
 
-use bayop_twin::{Length, Measurement, Override, Profile, Run, simulate_batch};
+use bayop_twin::{Length, Measurement, Override, Profile, Run, Setting, simulate_batch};
 use common::{ebbrt, linux, measure, run, with};
 
 fn assert_close(found: f64, expected: f64, relative: f64, what: &str) {
@@ -237,4 +237,29 @@ fn a_busy_spare_core_draws_power_and_keeps_its_clock_domain_fast() {
     assert_close(busy.energy.busy_j - idle.energy.busy_j, core_w * busy.duration_s, 1e-6, "energy of the spare core");
     assert!(busy.energy.halted_j > idle.energy.halted_j, "nothing settles while a package is kept awake");
     assert!(auto(1.0).freq_mhz > 1.1 * auto(0.0).freq_mhz);
+}
+
+#[test]
+fn an_idle_limit_keeps_cores_out_of_deep_states() {
+    let profile = linux();
+    let at = |idle_max_latency_us| {
+        let mut run = run(200_000.0, 50.0, 2900.0);
+        run.setting.idle_max_latency_us = idle_max_latency_us;
+        measure(&profile, &run)
+    };
+    let (free, limited, awake) = (at(None), at(Some(10.0)), at(Some(0.0)));
+    let states = profile.machine.idle_states.len();
+    assert_eq!((free.idle_states.len(), limited.idle_states.len(), awake.idle_states.len()), (states, 3, 1));
+    assert!(awake.power_w > free.power_w && awake.power_w > limited.power_w);
+    assert!(p99(&awake) < p99(&free));
+    let never = at(Some(1e6));
+    assert_eq!((never.power_w, never.completed), (free.power_w, free.completed));
+}
+
+#[test]
+fn a_setting_is_a_map_of_the_knobs_that_the_twin_models() {
+    let setting = Setting::of_knobs([("cpu.freq_mhz", 2000.0), ("idle.max_latency_us", 2.0)]).unwrap();
+    assert_eq!((setting.rx_usecs, setting.freq_mhz, setting.idle_max_latency_us), (None, Some(2000.0), Some(2.0)));
+    let error = Setting::of_knobs([("power.cap_w", 50.0)]).unwrap_err().to_string();
+    assert!(error.contains("the twin does not model power.cap_w"), "{error}");
 }
