@@ -8,6 +8,7 @@ from typing import Final
 from tests.support.studies import write_study
 
 from bayop import _core
+from bayop.space import FREQ_MHZ, RX_USECS
 
 COLUMNS: Final = (
     "os", "policy", "qps_offered", "itr_us", "freq_ghz", "rapl_limit_w", "repeat", "qps_measured",
@@ -27,17 +28,18 @@ def write_twin_study(
     repeats: int = 1,
 ) -> Path:
     """Writes a small sweep of a profile, with its default policy, as a study file and returns its path."""
-    settings = [(None, None), *((delay, freq) for delay in _DELAYS_US for freq in _FREQS_MHZ)]
+    settings = [{}, *({RX_USECS: delay, FREQ_MHZ: freq} for delay in _DELAYS_US for freq in _FREQS_MHZ)]
     runs: list[_core.Run] = [
-        {"qps": qps, "rx_usecs": delay, "freq_mhz": freq, "requests": requests, "seed": 100 + repeat}
+        {"qps": qps, "setting": setting, "requests": requests, "seed": 100 + repeat}
         for qps in loads
-        for delay, freq in settings
+        for setting in settings
         for repeat in range(repeats)
     ]
     windows = _core.simulate(profile, runs, threads=2)
     rows = []
     for index, (run, window) in enumerate(zip(runs, windows, strict=True)):
-        delay, freq = run["rx_usecs"], run["freq_mhz"]
+        setting = run["setting"] or {}
+        delay, freq = setting.get(RX_USECS), setting.get(FREQ_MHZ)
         rows.append(
             {
                 "os": os,

@@ -131,7 +131,7 @@ def test_a_polling_closed_loop_waits_for_nothing_but_the_wire() -> None:
     assert window["interrupts_per_s"] == 0.0
     assert window["utilization"] == pytest.approx(1.0, abs=0.01)
     with pytest.raises(InputError, match="takes no interrupts"):
-        simulate(server, [{"message_bytes": 64.0, "rx_usecs": 20.0}], threads=1)
+        simulate(server, [{"message_bytes": 64.0, "setting": {RX_USECS: 20.0}}], threads=1)
 
 
 def test_the_default_policy_runs_too() -> None:

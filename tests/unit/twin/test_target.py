@@ -6,7 +6,13 @@ import pytest
 
 from bayop.errors import InputError
 from bayop.measurement import Measurement
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Steps, default_setting
+from bayop.objective import Objective
+from bayop.optimize import make_optimizer
+from bayop.optimize.base import Problem
+from bayop.search import run_search
+from bayop.slo import Slo
+from bayop.space import AUTO, FREQ_MHZ, IDLE_LATENCY_US, RX_USECS, Choices, Knob, Steps, default_setting
+from bayop.target.own_knob import OwnKnobTarget
 from bayop.twin.profile_library import read_profile
 from bayop.twin.target import (
     TwinTarget,
@@ -77,9 +83,9 @@ def test_a_load_is_a_positive_number(qps: float) -> None:
 def test_auto_leaves_a_knob_to_the_modelled_policy() -> None:
     profile = load_profile("linux-memcached")
     default = simulation_run(profile, default_setting(profile_space(profile)), load=2e5, requests=1000, seed=1)
-    assert (default["rx_usecs"], default["freq_mhz"]) == (None, None)
+    assert default["setting"] == {}
     half = simulation_run(profile, {RX_USECS: 50.0, FREQ_MHZ: AUTO}, load=2e5, requests=1000, seed=1)
-    assert (half["rx_usecs"], half["freq_mhz"]) == (50.0, None)
+    assert half["setting"] == {RX_USECS: 50.0}
 
 
 def test_a_window_without_an_answer_is_refused() -> None:
@@ -100,7 +106,7 @@ def test_errors_of_the_core_keep_rule_place_and_hint() -> None:
     assert error.value.hint == "did you mean name?"
     assert error.value.value == "nam"
     with pytest.raises(InputError, match="rx_usecs must be between 2 and 1022"):
-        simulate(load_profile("linux-memcached"), [{"qps": 1e5, "rx_usecs": 5000.0, "freq_mhz": 2900.0}], threads=1)
+        simulate(load_profile("linux-memcached"), [{"qps": 1e5, "setting": {RX_USECS: 5000.0}}], threads=1)
 
 
 def test_batches_combine_to_means_totals_and_standard_errors() -> None:
@@ -133,3 +139,26 @@ def test_the_truth_of_a_closed_loop_is_of_as_many_round_trips_as_a_window() -> N
     truth, window = target.truth(setting), target.measure()
     assert truth["roundtrips"] == window["roundtrips"] == 800
     assert truth["energy_j"] == pytest.approx(window["energy_j"], rel=0.05)
+
+
+def test_idle_states_are_a_knob_where_that_is_asked_for() -> None:
+    assert IDLE_LATENCY_US not in TwinTarget.from_profile("linux-memcached", qps=2e5, seed=0).space.ids
+    target = TwinTarget.from_profile("linux-memcached", qps=2e5, seed=0, with_idle=True)
+    assert target.space[IDLE_LATENCY_US].values() == (0.0, 2.0, 10.0, 80.0, 109.0, AUTO)
+    awake, free = (target.truth({**FAST, IDLE_LATENCY_US: limit}) for limit in (0.0, AUTO))
+    assert awake["power_w"] > free["power_w"]
+    assert awake["p99_us"] < free["p99_us"]
+
+
+def test_four_knobs_are_searched_idle_states_and_one_of_ones_own_among_them() -> None:
+    server = TwinTarget.from_profile("linux-memcached", qps=2e5, seed=0, with_idle=True)
+    threads: list[object] = []
+    target = OwnKnobTarget(server, Knob("app.threads", Choices((2, 4, 8))), threads.append, before=4)
+    slo = Slo.parse("p99<500us")
+    problem = Problem(target.space.without_auto(), slo, Objective.parse("power", slo), target.qps)
+    result = run_search(target, problem, make_optimizer("grey-box", problem, seed=0), max_trials=8)
+    assert set(problem.space.ids) == {RX_USECS, FREQ_MHZ, IDLE_LATENCY_US, "app.threads"}
+    assert result.setting is not None
+    assert set(result.setting) == set(problem.space.ids)
+    assert any(trial.meets_slo for trial in result.trials)
+    assert threads

@@ -71,7 +71,9 @@ def _made(args: argparse.Namespace) -> Subject:
 
     maker: Maker
     if args.target == "twin":
-        maker = TwinMaker.of(args.profile or "linux-memcached", window_s=args.window)
+        maker = TwinMaker.of(
+            args.profile or "linux-memcached", window_s=args.window, with_idle=target_flags.names_idle(args)
+        )
     else:
         maker = StudyMaker(args.data, args.os or "linux")
 
