@@ -19,7 +19,6 @@ RX_USECS: Final = "nic.rx_usecs"
 """The NIC's interrupt delay (ITR-delay in [D]; `ethtool -C rx-usecs`), in us."""
 
 FREQ_MHZ: Final = "cpu.freq_mhz"
-IDLE_LATENCY_US: Final = "idle.max_latency_us"
 """The pinned core frequency (DVFS; userspace governor, else min = max), in MHz."""
 
 Value: TypeAlias = float | str

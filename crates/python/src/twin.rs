@@ -47,12 +47,6 @@ impl Profile {
         self.0.machine.freq_mhz.clone()
     }
 
-    /// Exit latencies of the idle states in us, from the shallowest to the deepest.
-    #[getter]
-    fn idle_exit_latency_us(&self) -> Vec<f64> {
-        self.0.machine.idle_states.iter().map(|state| state.exit_latency_us).collect()
-    }
-
     /// Whether the load is one message that goes back and forth, rather than a request rate.
     #[getter]
     fn closed_loop(&self) -> bool {

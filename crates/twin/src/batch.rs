@@ -72,7 +72,7 @@ mod tests {
         let text = include_str!("../../../python/bayop/twin/profiles/ebbrt_memcached.toml");
         let profile = Profile::parse(text, "ebbrt_memcached.toml").unwrap();
         let job = |seconds: f64, qps: f64| {
-            let setting = Setting { rx_usecs: Some(50.0), freq_mhz: Some(2900.0), ..Setting::default() };
+            let setting = Setting { rx_usecs: Some(50.0), freq_mhz: Some(2900.0) };
             (
                 &profile,
                 Run { setting, load: Load::Qps(qps), length: Length::Seconds(seconds), warmup_s: Some(0.0), seed: 1 },

@@ -14,13 +14,11 @@ pub struct Setting {
     pub rx_usecs: Option<f64>,
     /// Pinned core frequency.
     pub freq_mhz: Option<f64>,
-    /// Slowest exit of an idle state that may be entered (PM QoS, `power/pm_qos_resume_latency_us`).
-    pub idle_max_latency_us: Option<f64>,
 }
 
 impl Setting {
     /// Ids of the knobs, as the catalogue of `bayop-knobs` has them.
-    pub const KNOBS: [&str; 3] = ["nic.rx_usecs", "cpu.freq_mhz", "idle.max_latency_us"];
+    pub const KNOBS: [&str; 2] = ["nic.rx_usecs", "cpu.freq_mhz"];
 
     /// The setting that gives these knobs, by id, their values.
     pub fn of_knobs<'a>(values: impl IntoIterator<Item = (&'a str, f64)>) -> Result<Self, Error> {
@@ -29,7 +27,6 @@ impl Setting {
             let knob = match id {
                 "nic.rx_usecs" => &mut setting.rx_usecs,
                 "cpu.freq_mhz" => &mut setting.freq_mhz,
-                "idle.max_latency_us" => &mut setting.idle_max_latency_us,
                 _ => {
                     let error = Error::input(format!("the twin does not model {id}")).value(id).at("run, setting");
                     return Err(error.hint(format!("it models {}", Self::KNOBS.join(", "))));
@@ -120,9 +117,6 @@ impl Run {
             Some(freq_mhz) => Some(pinned_step(&profile.machine, check(freq_mhz, 1.0, 1e5, "freq_mhz")?)),
             None => None,
         };
-        if let Some(latency_us) = self.setting.idle_max_latency_us {
-            check(latency_us, 0.0, 1e9, "idle.max_latency_us")?;
-        }
         let settling_s = if freq_step.is_none() { 10e-6 * profile.os.frequency_sampling_us } else { 0.0 };
         let warmup_s = match self.warmup_s {
             Some(seconds) => check(seconds, 0.0, 1e6, "warmup_s")?,

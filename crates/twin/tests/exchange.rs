@@ -29,7 +29,7 @@ fn polling(profile: &Profile) -> Profile {
 }
 
 fn ping_pong(message_bytes: f64, rx_usecs: impl Into<Option<f64>>, seed: u64) -> Run {
-    let setting = Setting { rx_usecs: rx_usecs.into(), freq_mhz: Some(2900.0), ..Setting::default() };
+    let setting = Setting { rx_usecs: rx_usecs.into(), freq_mhz: Some(2900.0) };
     Run { setting, load: Load::MessageBytes(message_bytes), length: Length::Requests(500), warmup_s: None, seed }
 }
 

@@ -56,7 +56,6 @@ fn measured_rows_are_reproduced() {
         let setting = setting.map_or(Setting::default(), |(rx_usecs, freq_mhz)| Setting {
             rx_usecs: Some(rx_usecs),
             freq_mhz: Some(freq_mhz),
-            ..Setting::default()
         });
         let m = measure(
             &profile,

@@ -240,26 +240,9 @@ fn a_busy_spare_core_draws_power_and_keeps_its_clock_domain_fast() {
 }
 
 #[test]
-fn an_idle_limit_keeps_cores_out_of_deep_states() {
-    let profile = linux();
-    let at = |idle_max_latency_us| {
-        let mut run = run(200_000.0, 50.0, 2900.0);
-        run.setting.idle_max_latency_us = idle_max_latency_us;
-        measure(&profile, &run)
-    };
-    let (free, limited, awake) = (at(None), at(Some(10.0)), at(Some(0.0)));
-    let states = profile.machine.idle_states.len();
-    assert_eq!((free.idle_states.len(), limited.idle_states.len(), awake.idle_states.len()), (states, 3, 1));
-    assert!(awake.power_w > free.power_w && awake.power_w > limited.power_w);
-    assert!(p99(&awake) < p99(&free));
-    let never = at(Some(1e6));
-    assert_eq!((never.power_w, never.completed), (free.power_w, free.completed));
-}
-
-#[test]
 fn a_setting_is_a_map_of_the_knobs_that_the_twin_models() {
-    let setting = Setting::of_knobs([("cpu.freq_mhz", 2000.0), ("idle.max_latency_us", 2.0)]).unwrap();
-    assert_eq!((setting.rx_usecs, setting.freq_mhz, setting.idle_max_latency_us), (None, Some(2000.0), Some(2.0)));
+    let setting = Setting::of_knobs([("cpu.freq_mhz", 2000.0)]).unwrap();
+    assert_eq!((setting.rx_usecs, setting.freq_mhz), (None, Some(2000.0)));
     let error = Setting::of_knobs([("power.cap_w", 50.0)]).unwrap_err().to_string();
     assert!(error.contains("the twin does not model power.cap_w"), "{error}");
 }

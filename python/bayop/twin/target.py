@@ -15,18 +15,7 @@ from bayop import _core
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.slo import quantile_name
-from bayop.space import (
-    AUTO,
-    IDLE_LATENCY_US,
-    RX_USECS,
-    Choices,
-    Knob,
-    Setting,
-    Space,
-    Steps,
-    default_setting,
-    nic_and_cpu_space,
-)
+from bayop.space import AUTO, RX_USECS, Choices, Setting, Space, Steps, default_setting, nic_and_cpu_space
 from bayop.target.base import Modelled
 from bayop.twin.profile_library import read_profile
 
@@ -85,7 +74,6 @@ class TwinTarget(Modelled):
         message_bytes: Size of the message, of a closed loop.
         seed: Seed of everything random; the same seed gives the same sequence of measurements.
         requests: Simulated requests in one window.
-        with_idle: Whether the slowest exit of an idle state (`idle.max_latency_us`) is a knob, too.
 
     Raises:
         InputError: the load is no positive number, or not of the profile's kind.
@@ -110,35 +98,27 @@ class TwinTarget(Modelled):
         message_bytes: float | None = None,
         seed: int,
         requests: int | None = None,
-        with_idle: bool = False,
     ) -> None:
         self._profile = profile
         self._load = check_load(profile, qps=qps, message_bytes=message_bytes)
         self._seed = seed
         self._requests = requests or (ROUND_TRIPS_PER_WINDOW if profile.closed_loop else REQUESTS_PER_WINDOW)
         self._windows = 0
-        self._space = profile_space(profile, with_idle=with_idle)
+        self._space = profile_space(profile)
         self._setting = default_setting(self._space)
         unit = "byte messages" if profile.closed_loop else "qps"
         self.description = f"the twin {profile.name} at {self._load:g} {unit}"
 
     @classmethod
     def from_profile(
-        cls,
-        name_or_file: str,
-        *,
-        qps: float | None = None,
-        message_bytes: float | None = None,
-        seed: int,
-        with_idle: bool = False,
+        cls, name_or_file: str, *, qps: float | None = None, message_bytes: float | None = None, seed: int
     ) -> Self:
         """The twin of a built-in profile (`linux-memcached`) or of a profile file.
 
         Raises:
             InputError: there is no such profile, its text breaks a rule, or the load is not of its kind.
         """
-        profile = load_profile(name_or_file)
-        return cls(profile, qps=qps, message_bytes=message_bytes, seed=seed, with_idle=with_idle)
+        return cls(load_profile(name_or_file), qps=qps, message_bytes=message_bytes, seed=seed)
 
     @property
     def space(self) -> Space:
@@ -246,16 +226,14 @@ def parse_profile(text: str, *, source: str) -> _core.Profile:
         raise InputError.of(error) from error
 
 
-def profile_space(profile: _core.Profile, *, with_idle: bool = False) -> Space:
-    """The knobs of a profile's machine, in hardware steps: the papers' two, and its idle states if asked for."""
+def profile_space(profile: _core.Profile) -> Space:
+    """The knobs of a profile's machine, in hardware steps."""
     low, high, step = profile.rx_usecs
     mhz = profile.freq_mhz
     gaps = {round(b - a, 6) for a, b in pairwise(mhz)}
     frequencies = Steps(mhz[0], mhz[-1], gaps.pop()) if len(gaps) == 1 else Choices(tuple(mhz))
     space = nic_and_cpu_space(Steps(low, high, step), frequencies, auto=True)
-    idle = Knob(IDLE_LATENCY_US, Choices(tuple(profile.idle_exit_latency_us)), auto=True, safest="low")
-    knobs = [knob for knob in space.knobs if knob.id != RX_USECS or not profile.polls]
-    return Space((*knobs, idle) if with_idle else tuple(knobs))
+    return Space(tuple(knob for knob in space.knobs if knob.id != RX_USECS)) if profile.polls else space
 
 
 def simulation_run(profile: _core.Profile, setting: Setting, *, load: float, requests: int, seed: int) -> _core.Run:

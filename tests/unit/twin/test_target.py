@@ -11,7 +11,7 @@ from bayop.optimize import make_optimizer
 from bayop.optimize.base import Problem
 from bayop.search import run_search
 from bayop.slo import Slo
-from bayop.space import AUTO, FREQ_MHZ, IDLE_LATENCY_US, RX_USECS, Choices, Knob, Steps, default_setting
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Steps, default_setting
 from bayop.target.own_knob import OwnKnobTarget
 from bayop.twin.profile_library import read_profile
 from bayop.twin.target import (
@@ -141,23 +141,14 @@ def test_the_truth_of_a_closed_loop_is_of_as_many_round_trips_as_a_window() -> N
     assert truth["energy_j"] == pytest.approx(window["energy_j"], rel=0.05)
 
 
-def test_idle_states_are_a_knob_where_that_is_asked_for() -> None:
-    assert IDLE_LATENCY_US not in TwinTarget.from_profile("linux-memcached", qps=2e5, seed=0).space.ids
-    target = TwinTarget.from_profile("linux-memcached", qps=2e5, seed=0, with_idle=True)
-    assert target.space[IDLE_LATENCY_US].values() == (0.0, 2.0, 10.0, 80.0, 109.0, AUTO)
-    awake, free = (target.truth({**FAST, IDLE_LATENCY_US: limit}) for limit in (0.0, AUTO))
-    assert awake["power_w"] > free["power_w"]
-    assert awake["p99_us"] < free["p99_us"]
-
-
-def test_four_knobs_are_searched_idle_states_and_one_of_ones_own_among_them() -> None:
-    server = TwinTarget.from_profile("linux-memcached", qps=2e5, seed=0, with_idle=True)
+def test_a_knob_of_ones_own_is_searched_with_the_papers_two() -> None:
+    server = TwinTarget.from_profile("linux-memcached", qps=2e5, seed=0)
     threads: list[object] = []
     target = OwnKnobTarget(server, Knob("app.threads", Choices((2, 4, 8))), threads.append, before=4)
     slo = Slo.parse("p99<500us")
     problem = Problem(target.space.without_auto(), slo, Objective.parse("power", slo), target.qps)
     result = run_search(target, problem, make_optimizer("grey-box", problem, seed=0), max_trials=8)
-    assert set(problem.space.ids) == {RX_USECS, FREQ_MHZ, IDLE_LATENCY_US, "app.threads"}
+    assert set(problem.space.ids) == {RX_USECS, FREQ_MHZ, "app.threads"}
     assert result.setting is not None
     assert set(result.setting) == set(problem.space.ids)
     assert any(trial.meets_slo for trial in result.trials)

@@ -85,7 +85,7 @@ pub struct Results {
 }
 
 fn run(qps: f64, rx_usecs: Option<f64>, freq_mhz: Option<f64>) -> Run {
-    let setting = Setting { rx_usecs, freq_mhz, ..Setting::default() };
+    let setting = Setting { rx_usecs, freq_mhz };
     Run { setting, load: Load::Qps(qps), length: Length::Requests(REQUESTS), warmup_s: Some(0.0), seed: 1 }
 }
 

@@ -50,8 +50,6 @@ pub fn simulate_unless(profile: &Profile, run: &Run, stop: &AtomicBool) -> Optio
         Ok(applied) => applied,
         Err(error) => return Some(Err(error)),
     };
-    let limited = run.setting.idle_max_latency_us.map(|latency_us| profile.with_idle_limit(latency_us));
-    let profile = limited.as_ref().unwrap_or(profile);
     let job = Job { profile, run: &applied, stop };
     let tick = profile.machine.nic.rx_usecs_tick_factor;
     match (applied.rx_usecs, profile.os.moderation) {

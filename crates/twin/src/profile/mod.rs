@@ -42,14 +42,4 @@ impl Profile {
     pub fn serving_cores(&self) -> usize {
         self.machine.cores.saturating_sub(self.app.spare_cores).max(1)
     }
-
-    /// The server whose cores enter no idle state that may take longer than `max_latency_us` to leave. The shallowest
-    /// is always allowed, as under PM QoS (`Documentation/power/pm_qos_interface.rst`).
-    pub(crate) fn with_idle_limit(&self, max_latency_us: f64) -> Self {
-        let mut limited = self.clone();
-        let states = &mut limited.machine.idle_states;
-        let allowed = states.iter().take_while(|state| state.exit_latency_us <= max_latency_us).count();
-        states.truncate(allowed.max(1));
-        limited
-    }
 }

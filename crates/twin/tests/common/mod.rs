@@ -24,7 +24,7 @@ pub fn with(profile: &Profile, values: &[(&str, f64)]) -> Profile {
 }
 
 pub fn run(qps: f64, rx_usecs: impl Into<Option<f64>>, freq_mhz: impl Into<Option<f64>>) -> Run {
-    let setting = Setting { rx_usecs: rx_usecs.into(), freq_mhz: freq_mhz.into(), ..Setting::default() };
+    let setting = Setting { rx_usecs: rx_usecs.into(), freq_mhz: freq_mhz.into() };
     Run { setting, load: Load::Qps(qps), length: Length::Requests(100_000), warmup_s: None, seed: 1 }
 }
 

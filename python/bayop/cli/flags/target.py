@@ -11,7 +11,6 @@ from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments, live_agent, live_file
 from bayop.errors import InputError
 from bayop.live.agent.address import PORT, PREFIX, SOCKET, parse_address
-from bayop.space import IDLE_LATENCY_US
 from bayop.target.base import Target
 
 FLAGS_OF: Final[Mapping[str, tuple[Sequence[str], str, Sequence[str]]]] = {
@@ -100,16 +99,7 @@ def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
         return nullcontext(study_target(args.data, os=args.os or "linux", qps=args.load, seed=args.seed))
     from bayop.twin.target import TwinTarget
 
-    return nullcontext(
-        TwinTarget.from_profile(
-            args.profile or "linux-memcached", qps=args.load, seed=args.seed, with_idle=names_idle(args)
-        )
-    )
-
-
-def names_idle(args: argparse.Namespace) -> bool:
-    """Whether the idle states of the twin are among the knobs that the flags name."""
-    return IDLE_LATENCY_US in {*(args.only or ()), *dict(args.range or ())}
+    return nullcontext(TwinTarget.from_profile(args.profile or "linux-memcached", qps=args.load, seed=args.seed))
 
 
 def _target(text: str) -> str:

@@ -71,9 +71,7 @@ def _made(args: argparse.Namespace) -> Subject:
 
     maker: Maker
     if args.target == "twin":
-        maker = TwinMaker.of(
-            args.profile or "linux-memcached", window_s=args.window, with_idle=target_flags.names_idle(args)
-        )
+        maker = TwinMaker.of(args.profile or "linux-memcached", window_s=args.window)
     else:
         maker = StudyMaker(args.data, args.os or "linux")
 

@@ -12,7 +12,7 @@ from bayop.cli.twin import flags
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.slo import Slo, quantile_of
-from bayop.space import AUTO, IDLE_LATENCY_US, Setting, Space, Value, default_setting, format_value
+from bayop.space import AUTO, Setting, Space, Value, default_setting, format_value
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         load = check_load(profile, qps=args.load, message_bytes=args.message)
     except InputError as error:
         raise error.at("--message" if profile.closed_loop else "--load") from error
-    space = profile_space(profile, with_idle=any(IDLE_LATENCY_US in text for text in args.setting or ()))
+    space = profile_space(profile)
     settings = [parse_setting(space, text) for text in args.setting or [AUTO]]
     what = f"{load:g} B messages" if profile.closed_loop else f"{load:g} requests/s"
     runs = [simulation_run(profile, s, load=load, requests=args.requests, seed=args.seed) for s in settings]

@@ -50,22 +50,19 @@ class TwinMaker:
         name: What people call it, such as `linux-memcached`.
         window_s: Simulated time of one measurement. None for a closed loop: there it is `ROUND_TRIPS_PER_WINDOW` round
             trips, however long they take, so that the energy and instructions of all settings are of the same work.
-        with_idle: Whether the idle states are a knob, too.
     """
 
     profile: str
     name: str
     window_s: float | None
-    with_idle: bool = False
 
     @classmethod
-    def of(cls, name_or_file: str, *, window_s: float | None = None, with_idle: bool = False) -> TwinMaker:
+    def of(cls, name_or_file: str, *, window_s: float | None = None) -> TwinMaker:
         """The maker of a built-in profile's server, or of a profile file's.
 
         Args:
             name_or_file: The profile.
             window_s: Simulated time of one measurement of an open loop; None for that of a live machine.
-            with_idle: Whether the idle states are a knob, too.
 
         Raises:
             InputError: there is no such profile, its text breaks a rule, or it is a closed loop and has no such time.
@@ -74,11 +71,11 @@ class TwinMaker:
 
         text, source = read_profile(name_or_file)
         if not parse_profile(text, source=source).closed_loop:
-            return cls(text, name_or_file, WINDOW_S if window_s is None else window_s, with_idle)
+            return cls(text, name_or_file, WINDOW_S if window_s is None else window_s)
         if window_s is not None:
             rule = f"a window of a closed loop must be {ROUND_TRIPS_PER_WINDOW} round trips, however long they take"
             raise InputError(rule, value=f"{window_s:g} s", place="--window", hint="leave the flag out")
-        return cls(text, name_or_file, None, with_idle)
+        return cls(text, name_or_file, None)
 
     def make(self, load: Load | None, *, seed: int) -> TwinTarget:
         """A server with the load and the arrivals of one trial.
@@ -94,7 +91,6 @@ class TwinMaker:
             message_bytes=load.message_bytes,
             seed=seed,
             requests=None if load.qps is None or self.window_s is None else max(1, round(load.qps * self.window_s)),
-            with_idle=self.with_idle,
         )
 
     def describe(self) -> Mapping[str, object]:
