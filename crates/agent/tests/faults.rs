@@ -1,5 +1,4 @@
-//! Everything that goes wrong around an agent: dead brains, full disks, stubborn files, gone devices, torn journals,
-//! other people.
+//! Everything that goes wrong around an agent: dead brains, full disks, stubborn files, gone devices, other people.
 
 mod common;
 #[path = "../../knobs/tests/needs/mod.rs"]
@@ -11,22 +10,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use bayop_agent::hold::Hold;
-use bayop_agent::journal::Journal;
-use bayop_knobs::Host;
-use common::{Agent, CAPS, Machine};
+use common::{CAPS, Machine};
 use serde_json::{Value, json};
-
-/// An agent that holds every cap at 70 W, with its lease.
-fn holding(machine: &Machine) -> (Agent, Value) {
-    let agent = machine.serve();
-    let lease = agent.lease();
-    let applied = agent.post("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 70}}));
-    assert_eq!(applied["setting"], json!({"power.cap_w": 70.0}));
-    assert_eq!(applied["changes"][1]["before"], 150.0);
-    assert_eq!(fs::read_to_string(machine.cap(CAPS[1])).unwrap().trim_end(), "70000000");
-    (agent, lease)
-}
 
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -53,7 +38,7 @@ fn a_dead_brain_means_restore() {
 fn what_is_kept_outlives_its_lease_and_not_the_agent() {
     let machine = Machine::new();
     let found = machine.tree();
-    let (agent, lease) = holding(&machine);
+    let (agent, lease) = machine.holding();
     let held = machine.tree();
     agent.post("/v1/release", json!({"lease": lease, "keep": true}));
     let status = agent.get("/v1/status");
@@ -67,7 +52,7 @@ fn what_is_kept_outlives_its_lease_and_not_the_agent() {
 #[test]
 fn one_writer_and_one_agent_at_a_time() {
     let machine = Machine::new();
-    let (agent, _lease) = holding(&machine);
+    let (agent, _lease) = machine.holding();
     let held = machine.tree();
     let (status, error) = agent.refused("/v1/lease", json!({"holder": "second", "ttl_s": 10}));
     assert_eq!((status, &error["value"]), (409, &json!("test")));
@@ -118,7 +103,7 @@ fn a_queue_that_is_set_apart_stays_so_whatever_becomes_of_its_device() {
 #[test]
 fn a_setting_is_applied_as_a_whole_or_not_at_all() {
     let machine = Machine::new();
-    let (agent, lease) = holding(&machine);
+    let (agent, lease) = machine.holding();
     let held = machine.tree();
     mode(&machine.cap(CAPS[2]), 0o444);
     let (status, error) = agent.refused("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 60}}));
@@ -130,50 +115,10 @@ fn a_setting_is_applied_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_broken_configuration_keeps_nobody_from_restoring() {
-    for broken in [
-        "mode = \"nonsense\"",
-        "moed = 1",
-        "[allow.\"power.cap\"]\nplaces = [\"*\"]",
-        "[tls]\nlisten = \"127.0.0.1:0\"\ncertificate = \"/absent\"\nkey = \"/absent\"",
-        "mode =",
-        "[allow",
-    ] {
-        let machine = Machine::new();
-        let found = machine.tree();
-        holding(&machine).0.kill();
-        assert_ne!(machine.tree(), found);
-        let state = format!("state_dir = {:?}\n", machine.path("state"));
-        fs::write(machine.path("agent.toml"), format!("{state}{broken}\n")).unwrap();
-        assert_eq!(machine.run("serve", &[]).status.code(), Some(2), "{broken}");
-        let printed = machine.run("restore", &["--print"]);
-        assert_eq!(
-            String::from_utf8(printed.stdout).unwrap().matches("echo 125000000 > /sys/class").count(),
-            2,
-            "{broken}"
-        );
-        let restored = machine.run("restore", &[]);
-        let warned = String::from_utf8(restored.stderr).unwrap();
-        assert_eq!(restored.status.code(), Some(0), "{broken}: {warned}");
-        assert!(warned.contains("warning: ") && warned.contains("agent.toml:"), "{broken}: {warned}");
-        assert_eq!(machine.tree(), found, "{broken}");
-    }
-    // Nor an absent one, whose folder somebody still knows.
-    let machine = Machine::new();
-    let found = machine.tree();
-    holding(&machine).0.kill();
-    fs::remove_file(machine.path("agent.toml")).unwrap();
-    let state = machine.path("state");
-    let restored = machine.run("restore", &["--state-dir", state.to_str().unwrap()]);
-    assert_eq!((restored.status.code(), String::from_utf8(restored.stderr).unwrap()), (Some(0), String::new()));
-    assert_eq!(machine.tree(), found);
-}
-
-#[test]
 fn a_knob_that_can_not_be_restored_is_latched_until_it_is() {
     let machine = Machine::new();
     let found = machine.tree();
-    let (agent, lease) = holding(&machine);
+    let (agent, lease) = machine.holding();
     mode(&machine.cap(CAPS[0]), 0o444);
     let released = agent.post("/v1/release", json!({"lease": lease}));
     assert_eq!(released["latched"][0]["knob"], CAPS[0]);
@@ -203,7 +148,7 @@ fn a_knob_that_can_not_be_restored_is_latched_until_it_is() {
 fn a_device_that_vanishes_is_latched_and_the_others_are_restored() {
     let machine = Machine::new();
     let mut found = machine.tree();
-    let (agent, _lease) = holding(&machine);
+    let (agent, _lease) = machine.holding();
     let zone = machine.root().join("sys/class/powercap/intel-rapl:1");
     fs::remove_dir_all(&zone).unwrap();
     found.retain(|path, _| !path.starts_with(&zone));
@@ -219,7 +164,7 @@ fn a_device_that_vanishes_is_latched_and_the_others_are_restored() {
 fn what_somebody_else_changes_is_theirs() {
     let machine = Machine::new();
     let mut found = machine.tree();
-    let (agent, lease) = holding(&machine);
+    let (agent, lease) = machine.holding();
     // In one step, as the kernel's file would change: between truncating a file and writing it the agent may look.
     fs::OpenOptions::new().write(true).open(machine.cap(CAPS[0])).unwrap().write_all(b"99000000").unwrap();
     found.insert(machine.cap(CAPS[0]), "99000000".to_owned());
@@ -237,107 +182,6 @@ fn what_somebody_else_changes_is_theirs() {
     assert_eq!(released["restored"], json!([CAPS[1], CAPS[2]]));
     assert_eq!(machine.tree(), found);
     assert_eq!(agent.stop(), Some(0));
-}
-
-#[test]
-fn what_somebody_else_changed_while_no_agent_ran_is_theirs_too() {
-    let machine = Machine::new();
-    let mut found = machine.tree();
-    let (agent, _lease) = holding(&machine);
-    agent.kill();
-    fs::write(machine.cap(CAPS[0]), "99000000\n").unwrap();
-    found.insert(machine.cap(CAPS[0]), "99000000".to_owned());
-    let restore = machine.run("restore", &[]);
-    assert_eq!(restore.status.code(), Some(0));
-    assert!(String::from_utf8(restore.stdout).unwrap().contains(&format!("left      {}", CAPS[0])));
-    assert_eq!(machine.tree(), found);
-}
-
-#[test]
-fn after_a_reboot_only_what_still_reads_as_applied_is_restored() {
-    let machine = Machine::new();
-    let found = machine.tree();
-    let (agent, _lease) = holding(&machine);
-    agent.kill();
-    fs::write(machine.root().join("proc/sys/kernel/random/boot_id"), "another boot\n").unwrap();
-    // The firmware's own default, which is not what was found: the reboot's doing, so it stays.
-    fs::write(machine.cap(CAPS[0]), "180000000\n").unwrap();
-    fs::write(machine.cap(CAPS[1]), "150000000\n").unwrap();
-    let agent = machine.serve();
-    let caps = CAPS.map(|cap| fs::read_to_string(machine.cap(cap)).unwrap().trim_end().to_owned());
-    assert_eq!(caps, ["180000000", "150000000", "125000000"]);
-    assert_eq!(agent.get("/v1/status")["held"], json!([]));
-    assert!(!machine.journal().exists());
-    assert_eq!(machine.tree().len(), found.len());
-}
-
-#[test]
-fn restore_print_gives_commands_that_restore() {
-    let machine = Machine::new();
-    let found = machine.tree();
-    let (agent, _lease) = holding(&machine);
-    let held = machine.tree();
-    let printed = machine.run("restore", &["--print"]);
-    agent.kill();
-    assert_eq!(machine.tree(), held, "printing changes nothing");
-    let commands = String::from_utf8(printed.stdout).unwrap();
-    let commands = commands.replace("> /sys", &format!("> {}/sys", machine.root().display()));
-    assert!(Command::new("sh").arg("-c").arg(&commands).status().unwrap().success());
-    assert_eq!(machine.tree(), found, "{commands}");
-}
-
-#[test]
-fn a_journal_cut_at_any_byte_is_reported_and_what_is_left_of_it_restored() {
-    let machine = Machine::new();
-    let found = machine.tree();
-    let (agent, _lease) = holding(&machine);
-    agent.kill();
-    let (journal, held) = (fs::read(machine.journal()).unwrap(), machine.tree());
-    let hold = || {
-        let host = Host::recorded(machine.root());
-        let boot_id = host.read("proc/sys/kernel/random/boot_id").unwrap();
-        Hold::new(host, boot_id, Journal::new(machine.path("state")))
-    };
-    for length in 0..journal.len() {
-        CAPS.iter().for_each(|cap| fs::write(machine.cap(cap), &held[&machine.cap(cap)]).unwrap());
-        fs::write(machine.journal(), &journal[..length]).unwrap();
-        let mut hold = hold();
-        let outcome = hold.recover().unwrap();
-        let lines = journal[..length].iter().filter(|&&byte| byte == b'\n').count();
-        assert_eq!(outcome.restored.len(), lines.saturating_sub(1), "cut at {length}");
-        assert!(hold.damage().is_some(), "cut at {length}");
-        assert_eq!(hold.apply(&Default::default(), &[]).unwrap_err().kind, bayop_core::Kind::Conflict);
-        let now = machine.tree();
-        for cap in CAPS {
-            let expected = if outcome.restored.iter().any(|knob| knob == cap) { &found } else { &held };
-            assert_eq!(now[&machine.cap(cap)], expected[&machine.cap(cap)], "cut at {length}");
-        }
-        Journal::new(machine.path("state")).discard_damaged().unwrap();
-    }
-    println!("{} cuts", journal.len());
-}
-
-#[test]
-fn nothing_is_applied_after_a_torn_journal_until_a_person_has_looked() {
-    let machine = Machine::new();
-    let (agent, _lease) = holding(&machine);
-    agent.kill();
-    let journal = fs::read(machine.journal()).unwrap();
-    fs::write(machine.journal(), &journal[..journal.len() - 1]).unwrap();
-    for start in ["first", "second"] {
-        let agent = machine.serve();
-        assert!(agent.get("/v1/status")["damage"].is_string(), "{start}");
-        let lease = agent.lease();
-        let (status, error) = agent.refused("/v1/apply", json!({"lease": lease, "setting": {(CAPS[0]): 60}}));
-        assert_eq!(status, 409, "{error}");
-        assert!(error["hint"].as_str().unwrap().contains("--discard-damaged"));
-        agent.stop();
-    }
-    assert_eq!(machine.run("restore", &[]).status.code(), Some(3));
-    assert_eq!(machine.run("restore", &["--discard-damaged"]).status.code(), Some(0));
-    let agent = machine.serve();
-    let lease = agent.lease();
-    agent.post("/v1/apply", json!({"lease": lease, "setting": {(CAPS[0]): 60}}));
 }
 
 /// A file system of 64 KiB in the state folder, full but for nothing.
@@ -410,7 +254,7 @@ fn a_killed_agent_s_machine_is_restored_on_a_full_disk() {
     let machine = Machine::new();
     let found = machine.tree();
     let Some(disk) = FullDisk::mount(&machine) else { return };
-    let (agent, _lease) = holding(&machine);
+    let (agent, _lease) = machine.holding();
     disk.fill();
     agent.kill();
     let agent = machine.serve();

@@ -105,6 +105,17 @@ impl Machine {
         self.serve_with(&[]).expect("the agent starts")
     }
 
+    /// An agent that holds every cap at 70 W, with its lease.
+    pub fn holding(&self) -> (Agent, Value) {
+        let agent = self.serve();
+        let lease = agent.lease();
+        let applied = agent.post("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 70}}));
+        assert_eq!(applied["setting"], json!({"power.cap_w": 70.0}));
+        assert_eq!(applied["changes"][1]["before"], 150.0);
+        assert_eq!(fs::read_to_string(self.cap(CAPS[1])).unwrap().trim_end(), "70000000");
+        (agent, lease)
+    }
+
     /// The agent with some environment, once it listens; none when it ended before.
     pub fn serve_with(&self, environment: &[(&str, &str)]) -> Option<Agent> {
         let log = fs::File::create(self.path("log")).unwrap();
