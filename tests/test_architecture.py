@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import grimp
@@ -94,6 +94,12 @@ def test_only_one_crate_speaks_netlink(dependencies: dict[str, set[str]]) -> Non
     assert speakers == {"bayop-knobs"}
 
 
+def test_only_the_top_of_the_agent_speaks_http() -> None:
+    source = ROOT / "crates" / "agent" / "src"
+    speakers = {p.relative_to(source).parts[0] for p in source.rglob("*.rs") if "axum" in p.read_text(encoding="utf-8")}
+    assert speakers == {"api", "server"}
+
+
 KERNEL = re.compile(r"""(?<!\.at\()["']/(?:sys|proc|dev)/|AF_NETLINK|\bioctl\(|\bSIOC[A-Z]""")
 """An interface of the kernel in a source: a path, unless it is an error's place; netlink; an ioctl."""
 
@@ -169,6 +175,80 @@ def test_no_circle_of_modules() -> None:
     modules = graph.modules - {"bayop"}
     ordered = TopologicalSorter({m: graph.find_modules_directly_imported_by(m) for m in modules})
     ordered.prepare()  # raises CycleError, which names the circle
+
+
+@pytest.mark.parametrize("crate", sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml")))
+def test_no_circle_of_rust_modules(crate: str) -> None:
+    ordered = TopologicalSorter(rust_uses(ROOT / "crates" / crate / "src"))
+    ordered.prepare()  # raises CycleError, which names the circle
+
+
+def test_a_circle_of_rust_modules_is_found(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "lib.rs").write_text("mod a;\nmod b;\npub use b::{c::C, B};\n", encoding="utf-8")
+    (tmp_path / "a.rs").write_text("use crate::C; // and crate::B\npub struct A(C);\n", encoding="utf-8")
+    (tmp_path / "b" / "mod.rs").write_text("pub mod c;\npub struct B(crate::a::A);\n", encoding="utf-8")
+    (tmp_path / "b" / "c.rs").write_text("pub struct C;\n", encoding="utf-8")
+    TopologicalSorter(rust_uses(tmp_path)).prepare()
+    (tmp_path / "b" / "c.rs").write_text("pub struct C(super::B);\n", encoding="utf-8")
+    with pytest.raises(CycleError, match="crate::b::c"):
+        TopologicalSorter(rust_uses(tmp_path)).prepare()
+
+
+RUST_USE = re.compile(r"^ *(pub(?:\([^)]*\))? )?use ([^;]+);", re.MULTILINE)
+RUST_TEXT = re.compile(r"""//[^\n]*|r(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^\\'])'""", re.DOTALL)
+RUST_BRACES = re.compile(r"([\w:]*){([^{}]*)}")
+
+
+def rust_uses(source: Path) -> dict[str, set[str]]:
+    """The modules of a crate, one for each file, with those that define what its code names.
+
+    Re-exporting is no use: whoever names what a module re-exports uses the module that defines it.
+    """
+    files = {}
+    for path in source.rglob("*.rs"):
+        parts = path.relative_to(source).with_suffix("").parts
+        module = () if parts == ("lib",) else parts[:-1] if parts[-1] == "mod" else parts
+        files[("crate", *module)] = RUST_TEXT.sub("", path.read_text(encoding="utf-8").split("#[cfg(test)]\nmod ")[0])
+    imports = {
+        module: [(bool(public), path) for public, tree in RUST_USE.findall(code) for path in rust_paths(tree)]
+        for module, code in files.items()
+    }
+
+    def absolute(module: tuple[str, ...], path: list[str]) -> tuple[str, ...] | None:
+        """A path in the code of a module, from the root; none for what other crates define."""
+        if path[0] in {"self", "super"}:
+            ups = path.count("super")
+            return (*module[: len(module) - ups], *path[max(ups, 1) :])
+        if path[0] == "crate":
+            return tuple(path)
+        return (*module, *path) if (*module, path[0]) in files else None
+
+    def defining(path: tuple[str, ...]) -> tuple[str, ...]:
+        """The module that defines what a path names."""
+        module = next(path[:end] for end in range(len(path), 0, -1) if path[:end] in files)
+        name, rest = path[len(module) : len(module) + 1], path[len(module) + 1 :]
+        for is_public, imported in imports[module]:
+            origin = absolute(module, imported)
+            if is_public and origin and name == (imported[-1],):
+                return defining((*origin, *rest))
+        return module
+
+    uses = {}
+    for module, code in files.items():
+        named = [path for is_public, path in imports[module] if not is_public]
+        named += [path.split("::") for path in re.findall(r"\b\w+(?:::\w+)+", RUST_USE.sub("", code))]
+        paths = [path for path in (absolute(module, words) for words in named) if path]
+        uses["::".join(module)] = {"::".join(defining(path)) for path in paths} - {"::".join(module)}
+    return uses
+
+
+def rust_paths(tree: str) -> list[list[str]]:
+    """`a::{b, c::{self, d}}` as `a::b`, `a::c` and `a::c::d`."""
+    tree = re.sub(r"\s", "", re.sub(r" as \w+", "", tree))
+    while "{" in tree:
+        tree = RUST_BRACES.sub(lambda m: ",".join(m[1] + leaf for leaf in m[2].split(",") if leaf), tree)
+    return [re.sub(r"::(self|\*)$", "", path).split("::") for path in tree.split(",")]
 
 
 def test_one_version_everywhere() -> None:
