@@ -32,11 +32,9 @@ pub fn examine(py: Python<'_>, root: Option<PathBuf>) -> PyResult<Vec<Bound<'_, 
             Status::Blocker => "blocker",
         };
         let dict = PyDict::new(py);
-        dict.set_item("check", finding.check)?;
+        set_fields!(dict, finding: check);
         dict.set_item("status", status)?;
-        dict.set_item("found", finding.found)?;
-        dict.set_item("why", finding.why)?;
-        dict.set_item("remedy", finding.remedy)?;
+        set_fields!(dict, finding: found, why, remedy);
         Ok(dict)
     };
     findings.into_iter().map(to_dict).collect()
@@ -68,10 +66,7 @@ pub fn find_knobs(py: Python<'_>, root: Option<PathBuf>) -> PyResult<Vec<Bound<'
 pub fn find_nics(py: Python<'_>, root: Option<PathBuf>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let to_dict = |nic: serving::Nic| {
         let dict = PyDict::new(py);
-        dict.set_item("name", nic.name)?;
-        dict.set_item("driver", nic.driver)?;
-        dict.set_item("has_default_route", nic.has_default_route)?;
-        dict.set_item("rx_packets", nic.rx_packets)?;
+        set_fields!(dict, nic: name, driver, has_default_route, rx_packets);
         Ok(dict)
     };
     serving::nics(&root.map_or_else(Host::live, Host::recorded)).into_iter().map(to_dict).collect()
@@ -105,18 +100,9 @@ fn to_dict<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>> 
         End::High => "high",
     });
     let dict = PyDict::new(py);
-    dict.set_item("id", &entry.id)?;
-    dict.set_item("summary", &entry.summary)?;
-    dict.set_item("unit", &entry.unit)?;
-    dict.set_item("place", &entry.place)?;
-    dict.set_item("domain", &entry.domain)?;
-    dict.set_item("read", &entry.read)?;
-    dict.set_item("write", &entry.write)?;
-    dict.set_item("undo", &entry.undo)?;
+    set_fields!(dict, entry: id, summary, unit, place, domain, read, write, undo);
     dict.set_item("safest", safest)?;
-    dict.set_item("opt_in", entry.opt_in)?;
-    dict.set_item("hazards", &entry.hazards)?;
-    dict.set_item("source", &entry.source)?;
+    set_fields!(dict, entry: opt_in, hazards, source);
     Ok(dict)
 }
 
@@ -127,12 +113,11 @@ pub fn driver_rules(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         let parameters: Vec<_> = driver.parameters.iter().map(ToString::to_string).collect();
         let reserved: Vec<_> = driver.reserved.iter().map(|reserved| reserved.meaning.as_str()).collect();
         let dict = PyDict::new(py);
-        dict.set_item("name", &driver.name)?;
+        set_fields!(dict, driver: name);
         dict.set_item("parameters", parameters)?;
-        dict.set_item("rule", &driver.rule)?;
+        set_fields!(dict, driver: rule);
         dict.set_item("reserved", reserved)?;
-        dict.set_item("hazards", &driver.hazards)?;
-        dict.set_item("source", &driver.source)?;
+        set_fields!(dict, driver: hazards, source);
         Ok(dict)
     };
     catalogue::drivers().iter().map(to_dict).collect()

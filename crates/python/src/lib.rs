@@ -3,6 +3,13 @@
 //! The only crate that knows Python. It translates arguments, results and errors, releases the
 //! interpreter while simulations run, and lets Ctrl-C interrupt them.
 
+/// Puts fields of a structure into a dict, under their own names.
+macro_rules! set_fields {
+    ($dict:ident, $from:ident: $($field:ident),+) => {
+        $($dict.set_item(stringify!($field), &$from.$field)?;)+
+    };
+}
+
 mod error;
 mod knobs;
 mod load;

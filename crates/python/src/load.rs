@@ -46,8 +46,7 @@ pub fn load_preload<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyD
     }
     let done = done.map_err(|error| raise(py, &error))?;
     let dict = PyDict::new(py);
-    dict.set_item("records", done.records)?;
-    dict.set_item("value_bytes", done.value_bytes)?;
+    set_fields!(dict, done: records, value_bytes);
     Ok(dict)
 }
 
@@ -158,10 +157,7 @@ impl LoadReport {
     fn lateness<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let late = lateness(&self.0);
         let dict = PyDict::new(py);
-        dict.set_item("p50_us", late.p50_us)?;
-        dict.set_item("p99_us", late.p99_us)?;
-        dict.set_item("max_us", late.max_us)?;
-        dict.set_item("is_on_time", late.is_on_time)?;
+        set_fields!(dict, late: p50_us, p99_us, max_us, is_on_time);
         Ok(dict)
     }
 
@@ -169,24 +165,8 @@ impl LoadReport {
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = &self.0.counts;
         let dict = PyDict::new(py);
-        for (name, count) in [
-            ("intended", counts.intended),
-            ("answered", counts.answered),
-            ("refused", counts.refused),
-            ("lost_closed", counts.lost_closed),
-            ("lost_timed_out", counts.lost_timed_out),
-            ("lost_garbage", counts.lost_garbage),
-            ("lost_unconnected", counts.lost_unconnected),
-            ("gets", counts.gets),
-            ("misses", counts.misses),
-            ("answers_in_time", counts.answers_in_time),
-            ("bytes_sent", counts.bytes_sent),
-            ("bytes_received", counts.bytes_received),
-            ("reconnects", counts.reconnects),
-            ("queued", counts.queued),
-        ] {
-            dict.set_item(name, count)?;
-        }
+        set_fields!(dict, counts: intended, answered, refused, lost_closed, lost_timed_out, lost_garbage, lost_unconnected);
+        set_fields!(dict, counts: gets, misses, answers_in_time, bytes_sent, bytes_received, reconnects, queued);
         Ok(dict)
     }
 

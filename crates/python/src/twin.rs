@@ -209,7 +209,7 @@ pub fn simulate<'py>(
 
 fn to_dict<'py>(py: Python<'py>, m: &Measurement) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("power_w", m.power_w)?;
+    set_fields!(dict, m: power_w);
     dict.set_item("energy_j", m.energy.total_j())?;
     let parts = [
         ("static", m.energy.static_j),
@@ -221,21 +221,11 @@ fn to_dict<'py>(py: Python<'py>, m: &Measurement) -> PyResult<Bound<'py, PyDict>
     for (name, (_, value)) in ["p5_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us"].iter().zip(&m.latency_us) {
         dict.set_item(name, value)?;
     }
-    dict.set_item("mean_us", m.mean_us)?;
-    dict.set_item("utilization", m.utilization)?;
-    dict.set_item("interrupts_per_s", m.interrupts_per_s)?;
-    dict.set_item("qps", m.qps)?;
-    dict.set_item("duration_s", m.duration_s)?;
-    dict.set_item("completed", m.completed)?;
-    dict.set_item("dropped", m.dropped)?;
+    set_fields!(dict, m: mean_us, utilization, interrupts_per_s, qps, duration_s, completed, dropped);
     let residency: Vec<(&str, f64)> = m.idle_states.iter().map(|s| (s.name.as_str(), s.residency)).collect();
     let entries: Vec<(&str, f64)> = m.idle_states.iter().map(|s| (s.name.as_str(), s.entries_per_s)).collect();
     dict.set_item("idle_residency", residency.into_py_dict(py)?)?;
     dict.set_item("idle_entries_per_s", entries.into_py_dict(py)?)?;
-    dict.set_item("rx_usecs", m.rx_usecs)?;
-    dict.set_item("freq_mhz", m.freq_mhz)?;
-    dict.set_item("instructions", m.instructions)?;
-    dict.set_item("packets_per_s", m.packets_per_s)?;
-    dict.set_item("thread_wakes_per_s", m.thread_wakes_per_s)?;
+    set_fields!(dict, m: rx_usecs, freq_mhz, instructions, packets_per_s, thread_wakes_per_s);
     Ok(dict)
 }
