@@ -45,7 +45,7 @@ def add_agent(files: Files, binary: Path, folder: Path) -> Access:
     """
     authority = Authority(folder)
     server = authority.server("agent")
-    files.add_program("/usr/bin/bayop-agent", _stripped(binary, folder / "bayop-agent"))
+    files.add_program("/usr/bin/bayop-agent", _strip(binary, folder / "bayop-agent"))
     files.add("/etc/bayop/agent.toml", CONFIGURATION)
     files.add("/etc/bayop/tls/agent.pem", server.certificate).add("/etc/bayop/tls/agent.key", server.key, mode=0o600)
     files.add("/etc/bayop/tls/clients.pem", authority.certificate)
@@ -53,7 +53,7 @@ def add_agent(files: Files, binary: Path, folder: Path) -> Access:
     return Access(client=authority.client("brain"), authority=authority.certificate)
 
 
-def _stripped(binary: Path, copy: Path) -> Path:
+def _strip(binary: Path, copy: Path) -> Path:
     """A copy without what debuggers want: the guest's files are in its memory."""
     run = subprocess.run(
         [tool("strip"), "--strip-debug", "-o", str(copy), str(binary)], capture_output=True, text=True, check=False

@@ -141,8 +141,8 @@ def _add_modules(files: Files, powercap: Path, work: Path) -> None:
     shutil.copy(powercap, every / "extra")
     _run([tool("depmod"), "--basedir", work, release])
     names = parse_list((_GUEST / "modules").read_text(encoding="utf-8"))
-    wanted = set(with_dependencies(names, modules_dep=(every / "modules.dep").read_text(encoding="utf-8")))
-    for path in [p for p in every.rglob("*.ko*") if str(p.relative_to(every)) not in wanted]:
+    needs = set(with_dependencies(names, modules_dep=(every / "modules.dep").read_text(encoding="utf-8")))
+    for path in [p for p in every.rglob("*.ko*") if str(p.relative_to(every)) not in needs]:
         path.unlink()
     _run([tool("depmod"), "--basedir", work, release])
     for path in [*every.rglob("*.ko*"), *every.glob("modules.*")]:

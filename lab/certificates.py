@@ -48,8 +48,8 @@ class Authority:
 
     def _sign(self, name: str, *extensions: str) -> Identity:
         signer = ("-CA", str(self._identity.certificate), "-CAkey", str(self._identity.key))
-        added = [word for extension in extensions for word in ("-addext", extension)]
-        return self._create(name, f"/CN={name}", *signer, *added, "-addext", "basicConstraints=critical,CA:FALSE")
+        options = [word for extension in extensions for word in ("-addext", extension)]
+        return self._create(name, f"/CN={name}", *signer, *options, "-addext", "basicConstraints=critical,CA:FALSE")
 
     def _create(self, name: str, subject: str, *options: str) -> Identity:
         identity = Identity(certificate=self._folder / f"{name}.pem", key=self._folder / f"{name}.key")

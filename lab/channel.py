@@ -79,14 +79,14 @@ class Channel:
         while b"\n" not in self._unread:
             self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
             try:
-                received = self._socket.recv(1 << 16)
+                data = self._socket.recv(1 << 16)
             except TimeoutError:
                 raise NoAnswerError(wrong=f"the machine did not answer {command} in time") from None
             except OSError as error:
                 raise ChannelClosedError(wrong="the machine has closed its command channel") from error
-            if not received:
+            if not data:
                 raise ChannelClosedError(wrong="the machine has closed its command channel")
-            self._unread += received
+            self._unread += data
         line, _, self._unread = self._unread.partition(b"\n")
         message: Mapping[str, Any] = json.loads(line)
         return message

@@ -47,20 +47,20 @@ class Files:
         """Writes all files as one cpio archive in the format that the kernel unpacks (newc), owned by root."""
         with tempfile.TemporaryDirectory(prefix="bayop-lab-") as root:
             for guest_path in self.folders:
-                _staged(root, guest_path).mkdir(exist_ok=True)
+                _stage(root, guest_path).mkdir(exist_ok=True)
             for guest_path, (content, mode) in self.contents.items():
-                staged = _staged(root, guest_path)
+                path = _stage(root, guest_path)
                 if isinstance(content, Path):
-                    shutil.copyfile(content, staged)
+                    shutil.copyfile(content, path)
                 else:
-                    staged.write_bytes(content)
-                staged.chmod(mode)
+                    path.write_bytes(content)
+                path.chmod(mode)
             for guest_path, target in self.links.items():
-                _staged(root, guest_path).symlink_to(target)
+                _stage(root, guest_path).symlink_to(target)
             _pack(Path(root), archive)
 
 
-def _staged(root: str, guest_path: str) -> Path:
+def _stage(root: str, guest_path: str) -> Path:
     """The place of a guest's path below `root`, in a folder that exists."""
     path = Path(root) / guest_path.lstrip("/")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,10 +105,10 @@ def libraries(source: Path) -> Mapping[str, Path]:
 
 def parse_ldd(text: str, *, place: str) -> Mapping[str, Path]:
     """The libraries in what ldd(1) prints, by soname; the kernel's own vdso has no file and is left out."""
-    found = {}
+    libraries = {}
     for line in text.splitlines():
         if match := re.fullmatch(r"\s*(\S+) => not found", line):
             raise LabError(wrong=f"the library {match[1]} is missing", value=match[1], place=place)
         if match := re.fullmatch(r"\s*(?:(\S+) => )?(/\S+) \(0x[0-9a-f]+\)", line):
-            found[match[1] or Path(match[2]).name] = Path(match[2])
-    return found
+            libraries[match[1] or Path(match[2]).name] = Path(match[2])
+    return libraries

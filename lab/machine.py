@@ -173,19 +173,19 @@ class Machine:
         monitor.close()
         self._channel = _connect(self._folder / "guest-agent", qemu, deadline)
         self._channel.execute("guest-ping", timeout_s=deadline - time.monotonic())
-        failed = self.run("cat /run/lab/failed", check=False).stdout.split("\n")
-        if any(failed):
+        failures = self.run("cat /run/lab/failed", check=False).stdout.split("\n")
+        if any(failures):
             raise LabError(
-                wrong=f"the guest's boot failed at: {', '.join(filter(None, failed))}",
-                value=", ".join(filter(None, failed)),
+                wrong=f"the guest's boot failed at: {', '.join(filter(None, failures))}",
+                value=", ".join(filter(None, failures)),
             )
 
     def _with_console(self, error: LabError) -> LabError:
         """The same error with the last lines that QEMU and the guest's console showed."""
         logs = [self._folder / name for name in ("qemu.log", "console.log")]
         lines = [x for log in logs if log.exists() for x in log.read_text(errors="replace").splitlines()]
-        shown = [line for line in lines if line.strip() and "TCG doesn't support" not in line][-_SHOWN_LINES:]
-        tail = "\n".join(["; the console's last lines:", *shown]) if shown else ""
+        last = [line for line in lines if line.strip() and "TCG doesn't support" not in line][-_SHOWN_LINES:]
+        tail = "\n".join(["; the console's last lines:", *last]) if last else ""
         return error.but(wrong=f"{error.wrong}{tail}")
 
     def _switch_off(self) -> None:

@@ -4,11 +4,11 @@
 //! the spacing of interrupts at some requests; between them the effective delay is taken to be linear, beyond them that
 //! of the nearest.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use bayop_knobs::network::identity::Identity;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -20,7 +20,6 @@ const GREATEST_POINTS: usize = 1024;
 
 /// The requested-to-effective map of one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Map {
     /// The network device, such as `eth0`.
     pub device: String,
@@ -41,11 +40,20 @@ pub struct Point {
     pub effective_us: f64,
 }
 
+/// A map and the device that it is of, whatever that is called by now.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Stored {
+    #[serde(flatten)]
+    map: Map,
+    #[serde(default)]
+    identity: Option<Identity>,
+}
+
 /// The maps of a machine, kept in a file.
 #[derive(Debug)]
 pub struct Calibration {
     path: PathBuf,
-    maps: BTreeMap<String, Map>,
+    maps: Vec<Stored>,
 }
 
 impl Map {
@@ -87,6 +95,15 @@ impl Map {
     }
 }
 
+impl Stored {
+    fn is_of(&self, device: &str, identity: Option<&Identity>) -> bool {
+        match (&self.identity, identity) {
+            (Some(measured), Some(now)) if measured.bus.is_some() && now.bus.is_some() => measured.is(now, false),
+            _ => self.map.device == device,
+        }
+    }
+}
+
 impl Calibration {
     /// Reads the maps of a state folder; an absent file is none.
     ///
@@ -94,7 +111,7 @@ impl Calibration {
     /// The file is there but is no list of maps.
     pub fn load(folder: &Path) -> Result<Self> {
         let path = folder.join("calibration.json");
-        let maps: Vec<Map> = match fs::read(&path) {
+        let maps: Vec<Stored> = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Error::unreadable(&path, &error).of(Kind::Unsupported)),
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
@@ -102,31 +119,37 @@ impl Calibration {
                     .hint("remove the file and calibrate anew: bayop doctor --calibrate nic")
             })?,
         };
-        for map in &maps {
+        for Stored { map, .. } in &maps {
             map.check().map_err(|error| error.at(path.display()))?;
         }
-        Ok(Self { path, maps: maps.into_iter().map(|map| (map.device.clone(), map)).collect() })
+        Ok(Self { path, maps })
     }
 
-    /// The maps, by device.
+    /// The maps, each with the name that its device had when it was measured.
     pub fn maps(&self) -> impl Iterator<Item = &Map> {
-        self.maps.values()
+        self.maps.iter().map(|stored| &stored.map)
     }
 
-    /// The map of a device.
-    pub fn map(&self, device: &str) -> Option<&Map> {
-        self.maps.get(device)
+    /// Whether there is no map.
+    pub fn is_empty(&self) -> bool {
+        self.maps.is_empty()
+    }
+
+    /// The map of a device. One that is plugged in has the map that was measured there, by whatever name.
+    pub fn map(&self, device: &str, identity: Option<&Identity>) -> Option<&Map> {
+        self.maps.iter().find(|stored| stored.is_of(device, identity)).map(|stored| &stored.map)
     }
 
     /// Keeps a map in place of its device's earlier one.
     ///
     /// # Errors
     /// The map is none, or the disk is full; the earlier map then stands.
-    pub fn put(&mut self, map: Map) -> Result<()> {
+    pub fn put(&mut self, map: Map, identity: Option<Identity>) -> Result<()> {
         map.check()?;
         let mut maps = self.maps.clone();
-        maps.insert(map.device.clone(), map);
-        let text = serde_json::to_vec_pretty(&maps.values().collect::<Vec<_>>()).expect("delays are finite");
+        maps.retain(|stored| stored.map.device != map.device && !stored.is_of(&map.device, identity.as_ref()));
+        maps.push(Stored { map, identity });
+        let text = serde_json::to_vec_pretty(&maps).expect("delays are finite");
         durable::replace(&self.path, &text).map_err(|error| Error::unwritable(&self.path, &error))?;
         self.maps = maps;
         Ok(())
@@ -152,8 +175,25 @@ mod tests {
     #[test]
     fn what_is_put_is_loaded() {
         let folder = tempfile::tempdir().unwrap();
-        Calibration::load(folder.path()).unwrap().put(map(&[(64.0, 50.0)])).unwrap();
-        assert_eq!(Calibration::load(folder.path()).unwrap().map("eth0"), Some(&map(&[(64.0, 50.0)])));
+        Calibration::load(folder.path()).unwrap().put(map(&[(64.0, 50.0)]), None).unwrap();
+        assert_eq!(Calibration::load(folder.path()).unwrap().map("eth0", None), Some(&map(&[(64.0, 50.0)])));
+    }
+
+    #[test]
+    fn a_map_goes_with_its_device_and_not_with_the_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let slot = |bus: &str| Some(Identity { bus: Some(bus.to_owned()), ..Identity::default() });
+        let mut calibration = Calibration::load(folder.path()).unwrap();
+        calibration.put(map(&[(64.0, 50.0)]), slot("pci/1")).unwrap();
+        let effective_us = |calibration: &Calibration, device: &str, bus: &str| {
+            calibration.map(device, slot(bus).as_ref()).map(|map| map.effective_us(64.0))
+        };
+        assert_eq!(effective_us(&calibration, "lan0", "pci/1"), Some(50.0));
+        assert_eq!(effective_us(&calibration, "eth0", "pci/2"), None);
+        let renamed = Map { device: "lan0".to_owned(), ..map(&[(64.0, 60.0)]) };
+        calibration.put(renamed, slot("pci/1")).unwrap();
+        assert_eq!(effective_us(&calibration, "lan0", "pci/1"), Some(60.0));
+        assert_eq!(calibration.maps().count(), 1);
     }
 
     #[test]

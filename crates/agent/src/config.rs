@@ -13,7 +13,8 @@ use toml::de::DeTable;
 use utoipa::ToSchema;
 
 use crate::allow_list::{AllowList, Rule};
-use crate::files::{DEFAULT_PATH, owned};
+use crate::files::{DEFAULT_PATH, owned, trusted};
+use crate::peer::Roles;
 use bayop_core::{Error, Result};
 
 /// Where the journal is unless the configuration says otherwise.
@@ -44,6 +45,8 @@ pub struct Tls {
     pub key: PathBuf,
     /// The authority that signs the certificates of clients, PEM.
     pub client_ca: PathBuf,
+    /// Certificates of that authority that it has revoked, as a list of its own (CRL).
+    pub revoked: Option<PathBuf>,
 }
 
 /// The checked configuration.
@@ -63,6 +66,8 @@ pub struct Config {
     pub allow: AllowList,
     /// Which meter is used.
     pub power: sensor::Options,
+    /// Who may what.
+    pub roles: Roles,
 }
 
 #[derive(Deserialize)]
@@ -75,6 +80,7 @@ struct File {
     tls: Option<Tls>,
     allow: BTreeMap<Spanned<String>, Rule>,
     power: Spanned<sensor::Options>,
+    roles: Spanned<Roles>,
 }
 
 impl Default for File {
@@ -87,6 +93,7 @@ impl Default for File {
             tls: None,
             allow: BTreeMap::new(),
             power: Spanned::new(0..0, sensor::Options::default()),
+            roles: Spanned::new(0..0, Roles::default()),
         }
     }
 }
@@ -149,28 +156,35 @@ impl Config {
             let key = error.place.clone().unwrap_or_default();
             Error { place: Some(format!("{power_place}: {key}").into()), ..error }
         })?;
-        let File { mode, socket, group, state_dir, tls, power, .. } = file;
+        let roles_place = place(file.roles.span().start);
+        file.roles.get_ref().check().map_err(|error| error.at(format!("{roles_place}: roles")))?;
+        let File { mode, socket, group, state_dir, tls, power, roles, .. } = file;
         for (key, value) in [("socket", &socket), ("state_dir", &state_dir)] {
             if !value.is_absolute() {
                 return Err(Error::cannot_use(value.display(), format!("{key} must be an absolute path")).at(place(0)));
             }
         }
-        Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules), power: power.into_inner() })
+        let (power, roles) = (power.into_inner(), roles.into_inner());
+        Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules), power, roles })
     }
 }
 
 /// The folder of the journal, whatever else is wrong with the configuration: undoing depends on nothing but this. With
 /// it, why the rest or all of the file was passed over.
-pub fn state_dir(path: Option<&Path>) -> (PathBuf, Option<Error>) {
+///
+/// # Errors
+/// Another file than the default one is named and can't be read: its journal is not where the default one's is.
+pub fn state_dir(path: Option<&Path>) -> Result<(PathBuf, Option<Error>)> {
     let default = Path::new(DEFAULT_PATH);
     if path.is_none() && !default.exists() {
-        return (DEFAULT_STATE_DIR.into(), None);
+        return Ok((DEFAULT_STATE_DIR.into(), None));
     }
-    let path = path.unwrap_or(default);
-    match text(path).map(|text| (stated(&text), Config::parse(&text, path))) {
-        Ok((Some(state_dir), parsed)) => (state_dir, parsed.err()),
-        Ok((None, parsed)) => (DEFAULT_STATE_DIR.into(), parsed.err()),
-        Err(unreadable) => (DEFAULT_STATE_DIR.into(), Some(unreadable)),
+    let file = path.unwrap_or(default);
+    match text(file).map(|text| (stated(&text), Config::parse(&text, file))) {
+        Ok((Some(state_dir), parsed)) => Ok((state_dir, parsed.err())),
+        Ok((None, parsed)) => Ok((DEFAULT_STATE_DIR.into(), parsed.err())),
+        Err(unreadable) if path.is_none() => Ok((DEFAULT_STATE_DIR.into(), Some(unreadable))),
+        Err(unreadable) => Err(unreadable.hint("--state-dir names the folder of the journal without it")),
     }
 }
 
@@ -185,6 +199,7 @@ fn stated(text: &str) -> Option<PathBuf> {
 fn text(path: &Path) -> Result<String> {
     let unreadable = |error| Error::unreadable(path, &error);
     owned(path, &fs::metadata(path).map_err(unreadable)?)?;
+    trusted(path)?;
     fs::read_to_string(path).map_err(unreadable)
 }
 
@@ -218,6 +233,8 @@ mod tests {
             ("[tls]\nlisten = 'nowhere'\ncertificate = 'a'\nkey = 'b'\nclient_ca = 'c'", 2, "socket address"),
             ("socket = 'agent.sock'", 1, "absolute"),
             ("\n[power]\nmeter = []", 2, "meter"),
+            ("\n[roles]\napply = ['alice']", 2, "user:NAME"),
+            ("\n[roles]\nadmit = ['*']", 3, "admit"),
             ("\n[power.model]\nidle_w = 30\nbusy_w = 20", 2, "idle_w"),
         ] {
             let error = parse(text).unwrap_err();

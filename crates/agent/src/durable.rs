@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use nix::libc;
+
 use crate::fault;
 
 /// Replaces the file by `bytes`: a temporary file beside it is written and synced, then renamed over it, then the
@@ -46,7 +48,13 @@ pub fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(path)?;
     let (first, second) = bytes.split_at(bytes.len() / 2);
     file.write_all(first)?;
     fault::point("file.half_written");

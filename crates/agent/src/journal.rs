@@ -1,28 +1,36 @@
 //! The originals of everything that was changed, on disk before the first write.
 //!
-//! One line per record, each behind the CRC-32 of its text: a header with the boot that the journal belongs to and the
-//! number of entries, then an entry per control. The file is replaced as a whole, so no crash of the agent can tear it;
-//! a disk can. Lines that are whole are used, and that any is not is reported and never forgotten: the damaged file is
-//! kept beside the journal until a person discards it.
+//! One line per record, each behind the CRC-32 of its text: a header with the version of the format, the boot that the
+//! journal belongs to and the number of entries, then an entry per control. The file is replaced as a whole, so no crash
+//! of the agent can tear it; a disk can. Lines that are whole are used, and that any is not is reported and never
+//! forgotten: the damaged file is kept beside the journal until a person discards it.
+//!
+//! An upgrade or a downgrade of the agent finds a journal of another version. A field that this one does not know is
+//! passed over, one that is absent has its default; an entry that it can't make sense of is damage.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use bayop_knobs::{Value, control::Control};
+use bayop_knobs::{Value, control::Control, network::identity::Identity};
 use serde::{Deserialize, Serialize};
 
 use crate::durable;
 use bayop_core::{Error, Kind, Result};
 
+/// The version of the format. A field that is added does not change it: who passes over the field must do no harm.
+const VERSION: u32 = 1;
+
 /// One control that was, or is about to be, written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Where.
     pub control: Control,
-    /// The knobs that set it, by instance: two knobs of a device may share a control.
+    /// The network device that the control belongs to, whatever it is called.
+    #[serde(default)]
+    pub device: Option<Identity>,
+    /// The knobs that set it, by instance: two knobs of a device may share a control. None while they are handed back.
     pub holders: BTreeMap<String, Asked>,
     /// What it held when BayOp first came, as the kernel spelled it.
     pub original: String,
@@ -38,7 +46,6 @@ pub struct Entry {
 
 /// What was asked of a knob, in its unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Asked {
     /// Its value when BayOp first came.
     pub found: Value,
@@ -70,13 +77,37 @@ pub struct Loaded {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Header {
+    /// Journals had none before there were two versions of the agent.
+    #[serde(default)]
+    version: u32,
     boot_id: String,
     entries: usize,
 }
 
 impl Entry {
+    /// The knobs by which people know it, with what was asked of them: those that set it. One that nobody holds any more
+    /// goes by its control.
+    pub fn knobs(&self) -> impl Iterator<Item = (String, Asked)> {
+        let returned = Asked { found: Value::Word(self.original.clone()), requested: "auto".into() };
+        let returned = self.holders.is_empty().then(|| (self.control.to_string(), returned));
+        self.holders.clone().into_iter().chain(returned)
+    }
+
+    /// Gives its network device another name.
+    pub fn rename(&mut self, name: &str) {
+        let Some(device) = self.control.device().map(str::to_owned) else { return };
+        self.control = self.control.of(name);
+        let rename = |knob: String| match knob.split_once('@') {
+            Some((id, at)) if at.split('/').next() == Some(&device) => {
+                format!("{id}@{}", at.replacen(&device, name, 1))
+            }
+            _ => knob,
+        };
+        self.holders =
+            std::mem::take(&mut self.holders).into_iter().map(|(knob, asked)| (rename(knob), asked)).collect();
+    }
+
     /// The shell command that restores it, for a person; a comment when somebody else changed it since.
     pub fn restore_command(&self) -> String {
         let command = self.control.command(&self.original);
@@ -109,17 +140,22 @@ impl Journal {
         self.folder.join("journal.damaged")
     }
 
-    /// Makes `entries` what a restart finds; no entries, no file.
+    /// Makes `entries` what a restart finds; no entries, no file. A damaged journal is copied first.
     ///
     /// # Errors
     /// The disk is full or can't be written; the journal on disk is then still the one before.
     pub fn store(&self, boot_id: &str, entries: &[Entry]) -> Result<()> {
-        let stored = if entries.is_empty() {
-            durable::remove(&self.path())
-        } else {
-            durable::replace(&self.path(), encode(boot_id, entries).as_bytes())
+        let replace = || {
+            let damaged = present(&self.path())?.filter(|bytes| decode(bytes).damage.is_some());
+            if let (Some(bytes), false) = (damaged, self.damaged_path().try_exists()?) {
+                durable::replace(&self.damaged_path(), &bytes)?;
+            }
+            match entries {
+                [] => durable::remove(&self.path()),
+                _ => durable::replace(&self.path(), encode(boot_id, entries).as_bytes()),
+            }
         };
-        stored.map_err(|error| {
+        replace().map_err(|error| {
             Error::unwritable(self.path(), &error)
                 .rule("the journal must be on disk before a machine is changed")
                 .hint("make room in the state folder; nothing is written to the machine until then")
@@ -134,23 +170,37 @@ impl Journal {
         Ok(contents(&self.path())?.map_or_else(Loaded::default, |bytes| decode(&bytes)))
     }
 
-    /// Reads the journal, and of a damaged one keeps a copy until it is discarded.
+    /// Reads the journal, and makes one whole with it that an agent of another version set aside because it could make
+    /// nothing of it, and this one can. Where the whole can't be stored, that waits for the next start.
     ///
     /// # Errors
-    /// The file is there but can't be read, or the copy can't be written.
-    pub fn load(&self) -> Result<Loaded> {
-        let Some(bytes) = contents(&self.path())? else { return Ok(Loaded::default()) };
-        let loaded = decode(&bytes);
-        if loaded.damage.is_some() && contents(&self.damaged_path())?.is_none() {
-            durable::replace(&self.damaged_path(), &bytes)
-                .map_err(|error| Error::unwritable(self.damaged_path(), &error))?;
+    /// A file is there but can't be read.
+    pub fn adopt(&self) -> Result<Loaded> {
+        let mut loaded = self.read()?;
+        let aside = contents(&self.damaged_path())?.map(|bytes| decode(&bytes));
+        let Some(aside) = aside.filter(|aside| aside.damage.is_none() && loaded.damage.is_none()) else {
+            return Ok(loaded);
+        };
+        let is_known = |entry: &Entry| loaded.entries.iter().any(|known| known.control == entry.control);
+        let added: Vec<_> = aside.entries.into_iter().filter(|entry| !is_known(entry)).collect();
+        loaded.entries.extend(added);
+        loaded.boot_id = loaded.boot_id.or(aside.boot_id);
+        if self.store(loaded.boot_id.as_deref().unwrap_or_default(), &loaded.entries).is_ok() {
+            let _ = self.discard_damaged();
         }
         Ok(loaded)
     }
 
-    /// Whether a damaged journal waits for a person.
-    pub fn is_damaged(&self) -> bool {
-        self.damaged_path().exists()
+    /// What is wrong with the damaged journal that waits for a person: one that is set aside does, whatever is in it.
+    pub fn damage(&self) -> Option<String> {
+        let damage = |path: &Path, is_aside: bool| {
+            let wrong = match contents(path) {
+                Ok(bytes) => decode(&bytes?).damage.or_else(|| is_aside.then(|| "it was set aside".to_owned()))?,
+                Err(error) => error.to_string(),
+            };
+            Some(format!("the journal was damaged ({wrong}); what is left of it is in {}", path.display()))
+        };
+        damage(&self.damaged_path(), true).or_else(|| damage(&self.path(), false))
     }
 
     /// Forgets the damaged journal, as a person asked who has looked at the machine.
@@ -163,15 +213,20 @@ impl Journal {
 }
 
 fn contents(path: &Path) -> Result<Option<Vec<u8>>> {
+    present(path).map_err(|error| Error::unreadable(path, &error).of(Kind::Unsupported))
+}
+
+/// What is in a file; none where there is no such file.
+fn present(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::unreadable(path, &error).of(Kind::Unsupported)),
+        Err(error) => Err(error),
     }
 }
 
 fn encode(boot_id: &str, entries: &[Entry]) -> String {
-    let header = Header { boot_id: boot_id.to_owned(), entries: entries.len() };
+    let header = Header { version: VERSION, boot_id: boot_id.to_owned(), entries: entries.len() };
     std::iter::once(line(&header)).chain(entries.iter().map(line)).collect()
 }
 
@@ -181,19 +236,24 @@ fn line(record: &impl Serialize) -> String {
 }
 
 fn decode(bytes: &[u8]) -> Loaded {
-    let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
-    let header: Option<Header> = lines.next().and_then(record);
-    let mut torn = 0;
+    let mut lines = bytes.split_inclusive(|&byte| byte == b'\n').map(whole);
+    let header: Option<Header> = lines.next().flatten().and_then(|json| serde_json::from_slice(json).ok());
+    let (mut torn, mut foreign) = (0, 0);
     let mut entries: Vec<Entry> = Vec::new();
-    for line in lines {
-        match record(line) {
-            Some(entry) => entries.push(entry),
+    for json in lines {
+        match json.map(serde_json::from_slice::<Entry>) {
+            Some(Ok(entry)) if entry.control.is_within() => entries.push(entry),
+            Some(_) => foreign += 1,
             None => torn += 1,
         }
     }
     let damage = match &header {
         None => Some("its header is torn".to_owned()),
         Some(_) if torn > 0 => Some(format!("{torn} of its lines are torn")),
+        Some(header) if foreign > 0 => {
+            let version = header.version;
+            Some(format!("{foreign} of its lines, of version {version}, are none that this agent of {VERSION} writes"))
+        }
         Some(header) if header.entries != entries.len() => {
             Some(format!("it has {} of {} entries", entries.len(), header.entries))
         }
@@ -202,14 +262,11 @@ fn decode(bytes: &[u8]) -> Loaded {
     Loaded { boot_id: header.map(|header| header.boot_id), entries, damage }
 }
 
-/// The record of a line that is whole: its end is there and its sum is right.
-fn record<T: for<'a> Deserialize<'a>>(line: &[u8]) -> Option<T> {
+/// The JSON of a line that is whole: its end is there and its sum is right.
+fn whole(line: &[u8]) -> Option<&[u8]> {
     let (sum, json) = line.strip_suffix(b"\n")?.split_at_checked(9)?;
     let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?.strip_suffix(' ')?, 16).ok()?;
-    if sum != crc32fast::hash(json) {
-        return None;
-    }
-    serde_json::from_slice(json).ok()
+    (sum == crc32fast::hash(json)).then_some(json)
 }
 
 #[cfg(test)]
@@ -219,6 +276,7 @@ mod tests {
     fn entry(path: &str) -> Entry {
         Entry {
             control: Control::file(path),
+            device: None,
             holders: BTreeMap::from([(
                 "power.cap_w@intel-rapl:0/0".to_owned(),
                 Asked { found: 125.0.into(), requested: 95.5.into() },
@@ -237,9 +295,9 @@ mod tests {
         let journal = Journal::new(folder.path());
         let entries = vec![entry("sys/a"), entry("sys/b")];
         journal.store("boot", &entries).unwrap();
-        assert_eq!(journal.load().unwrap(), Loaded { boot_id: Some("boot".to_owned()), entries, damage: None });
+        assert_eq!(journal.read().unwrap(), Loaded { boot_id: Some("boot".to_owned()), entries, damage: None });
         journal.store("boot", &[]).unwrap();
-        assert_eq!(journal.load().unwrap(), Loaded::default());
+        assert_eq!(journal.read().unwrap(), Loaded::default());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -273,11 +331,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let journal = Journal::new(folder.path());
         fs::write(journal.path(), "torn").unwrap();
-        assert!(journal.load().unwrap().damage.is_some());
+        assert!(journal.read().unwrap().damage.is_some());
         journal.store("boot", &[]).unwrap();
-        assert!(journal.is_damaged());
+        assert!(journal.damage().unwrap().contains("its header is torn"));
         assert_eq!(fs::read(journal.damaged_path()).unwrap(), b"torn");
         journal.discard_damaged().unwrap();
-        assert!(!journal.is_damaged());
+        assert_eq!(journal.damage(), None);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bayop_knobs::Value;
 use bayop_knobs::catalogue::{self, End};
-use bayop_knobs::knob::{Domain, Instance, Missing, Survey};
+use bayop_knobs::knob::{Domain, Missing, Survey};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -66,11 +66,11 @@ pub struct MissingKnob {
     pub error: Error,
 }
 
-/// The knobs of a survey in the catalogue's order; `effective` reads the value in effect.
-pub fn view(survey: &Survey, allow: &AllowList, effective: impl Fn(&Instance) -> Result<Value>) -> Knobs {
+/// The knobs of a survey in the catalogue's order, with the values in effect of its instances in theirs.
+pub fn view(survey: &Survey, allow: &AllowList, effective: Vec<Result<Value>>) -> Knobs {
     let mut places: BTreeMap<&str, Vec<Place>> = BTreeMap::new();
-    for instance in &survey.instances {
-        let (effective, error) = match effective(instance) {
+    for (instance, effective) in survey.instances.iter().zip(effective) {
+        let (effective, error) = match effective {
             Ok(value) => (Some(value), None),
             Err(error) => (None, Some(error)),
         };

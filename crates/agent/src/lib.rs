@@ -3,10 +3,12 @@
 //! It runs as root, does little, and leaves no machine changed behind. From the inside out:
 //!
 //! - [`durable`]: a file that is either the old one or the new one after a power cut; [`fault`]: where tests kill it.
+//! - [`files`]: files and folders that nobody but root can change or lead elsewhere; [`lock`]: one writer of each.
 //! - [`journal`]: the originals of everything that was changed, on disk before the first write.
-//! - [`undo`]: putting back what was read before; [`hold`]: what is held, applied all or nothing, and restored.
-//! - [`lease`]: who may write, until when. Pure: time is an argument.
-//! - [`allow_list`] and [`config`]: what may be written at all, from [`files`] that only root can change.
+//! - [`undo`]: putting back what was read before; [`devices`]: each device apart, within a deadline; [`hold`]: what is
+//!   held, applied all or nothing, and restored.
+//! - [`lease`]: who may write, until when. Pure: time is an argument, and [`clock`] has it.
+//! - [`peer`]: who asks, and what they may; [`allow_list`] and [`config`]: what may be written at all.
 //! - [`calibration`]: what a network driver really does with the delay that it is asked for.
 //! - [`knobs`], [`readings`], [`examination`], [`own`] and [`metrics`]: what the machine and the agent show of
 //!   themselves, the first three with a [`schema`].
@@ -15,13 +17,17 @@
 //!
 //! Each uses only what stands above it.
 //!
-//! Only `bayop-knobs` touches the kernel's interfaces.
+//! Only `bayop-knobs` touches the kernel's interfaces. Whatever is said on standard error goes through [`log`].
+
+#![deny(clippy::print_stderr)]
 
 pub mod agent;
 pub mod allow_list;
 pub mod api;
 pub mod calibration;
+pub mod clock;
 pub mod config;
+pub mod devices;
 pub mod durable;
 pub mod examination;
 pub mod fault;
@@ -35,6 +41,7 @@ pub mod log;
 pub mod messages;
 pub mod metrics;
 pub mod own;
+pub mod peer;
 pub mod readings;
 pub mod schema;
 pub mod server;

@@ -1,48 +1,108 @@
-//! One agent, or one `restore`, per state folder.
+//! One writer at a time: of a state folder, and of a machine.
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
+use bayop_knobs::Host;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use nix::libc;
 
-use crate::files::owned;
+use crate::allow_list::AllowList;
+use crate::files::trusted;
 use bayop_core::{Error, Result};
 
-/// The state folder, exclusively; the kernel lets go of it when the process ends, however it ends.
+/// Where the writers of the live machine meet, whatever their state folders are.
+const MEETING: &str = "/run/bayop";
+
+/// Something that one process has at a time; the kernel lets go of it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "held for its drop")] Flock<File>);
 
 impl Lock {
-    /// Takes the folder, which is made when it is absent.
+    /// Takes a state folder, which is made when it is absent. One that can't be written any more can still be restored
+    /// from.
     ///
     /// # Errors
-    /// Another process has it, it can't be made, or others may write it.
-    pub fn take(folder: &Path) -> Result<Self> {
-        let unusable = |error| Error::unwritable(folder, &error);
-        match DirBuilder::new().mode(0o700).create(folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(unusable(error)),
-            _ => owned(folder, &fs::metadata(folder).map_err(unusable)?)?,
+    /// Another process has it, it can't be made or read, or others may write it or lead it elsewhere.
+    pub fn folder(folder: &Path) -> Result<Self> {
+        make(folder, 0o700)?;
+        Self::take(&folder.join("lock"), |process| {
+            Error::conflict(format!("process {process} uses {}", folder.display()))
+                .rule("one agent at a time must use a state folder")
+        })
+    }
+
+    /// Takes what the allow-list lets be written of a machine: its processors, or the devices of this network namespace;
+    /// without a list, all. A user who is not root writes nothing of a live machine.
+    ///
+    /// # Errors
+    /// Another agent has it.
+    pub fn machine(host: &Host, allow: Option<&AllowList>) -> Result<Vec<Self>> {
+        if host.is_live() && !nix::unistd::geteuid().is_root() {
+            return Ok(Vec::new());
         }
-        let path = folder.join("lock");
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-        match Flock::lock(file.map_err(unusable)?, FlockArg::LockExclusiveNonblock) {
+        let taken = |process: &str| {
+            Error::conflict(format!("process {process} writes this machine, with a state folder of its own"))
+                .rule("one agent at a time must write a machine")
+        };
+        meetings(host, allow)?.iter().map(|path| Self::take(path, taken)).collect()
+    }
+
+    fn take(path: &Path, taken: impl FnOnce(&str) -> Error) -> Result<Self> {
+        let unusable = |error: io::Error| Error::unwritable(path, &error);
+        match Flock::lock(open(path).map_err(unusable)?, FlockArg::LockExclusiveNonblock) {
             Ok(mut file) => {
-                file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).map_err(unusable)?;
+                // For the one who is refused; a folder, or a disk that takes no more, has no room for it.
+                let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
                 Ok(Self(file))
             }
             Err((mut file, Errno::EWOULDBLOCK)) => {
                 let mut process = String::new();
-                file.read_to_string(&mut process).map_err(unusable)?;
-                Err(Error::conflict(format!("process {process} uses {}", folder.display()))
-                    .rule("one agent at a time must use a state folder")
+                let _ = file.read_to_string(&mut process);
+                Err(taken(if process.is_empty() { "of another agent" } else { &process })
                     .hint("the agent is running: stop it (which restores), or POST /v1/restore to its socket"))
             }
             Err((_, error)) => Err(unusable(error.into())),
         }
     }
+}
+
+/// The files to lock. A recorded machine is its folder.
+fn meetings(host: &Host, allow: Option<&AllowList>) -> Result<Vec<PathBuf>> {
+    if !host.is_live() {
+        return Ok(vec![host.path("")]);
+    }
+    make(Path::new(MEETING), 0o755)?;
+    let is_network = |id: &String| id.starts_with("nic.") || id.starts_with("napi.");
+    let writes = |network: bool| allow.is_none_or(|allow| allow.0.keys().any(|id| is_network(id) == network));
+    let mut names = Vec::new();
+    if writes(true) {
+        names.push(host.network_namespace()?);
+    }
+    if writes(false) {
+        names.push("processors".to_owned());
+    }
+    Ok(names.into_iter().map(|name| Path::new(MEETING).join(format!("{name}.lock"))).collect())
+}
+
+fn make(folder: &Path, mode: u32) -> Result<()> {
+    match DirBuilder::new().mode(mode).create(folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists && !folder.is_dir() => {
+            Err(Error::unwritable(folder, &error))
+        }
+        _ => trusted(folder),
+    }
+}
+
+/// Opens a file to lock it, made where it is absent, and to write it where that is possible.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_NOFOLLOW);
+    let writable = options.clone().write(true).create(true).truncate(false).open(path);
+    writable.or_else(|error| options.open(path).map_err(|_| error))
 }
 
 #[cfg(test)]
@@ -52,10 +112,21 @@ mod tests {
     #[test]
     fn the_second_is_refused_and_told_who_the_first_is() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Lock::take(folder.path()).unwrap();
-        let refused = Lock::take(folder.path()).unwrap_err();
+        let first = Lock::folder(folder.path()).unwrap();
+        let refused = Lock::folder(folder.path()).unwrap_err();
         assert!(refused.to_string().starts_with(&format!("process {} uses ", std::process::id())), "{refused}");
         drop(first);
-        assert!(Lock::take(folder.path()).is_ok());
+        assert!(Lock::folder(folder.path()).is_ok());
+    }
+
+    #[test]
+    fn a_machine_has_one_writer_whatever_its_state_folder_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let host = Host::recorded(folder.path());
+        let first = Lock::machine(&host, None).unwrap();
+        let refused = Lock::machine(&host, None).unwrap_err();
+        assert!(refused.to_string().contains("writes this machine, with a state folder of its own"), "{refused}");
+        drop(first);
+        assert!(Lock::machine(&host, None).is_ok());
     }
 }

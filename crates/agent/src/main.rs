@@ -1,5 +1,7 @@
 //! The command line of `bayop-agent`: parse, call, print.
 
+#![deny(clippy::print_stderr)]
+
 mod cli;
 
 use std::process::ExitCode;

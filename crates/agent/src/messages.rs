@@ -8,7 +8,7 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use crate::calibration::Map;
+use crate::calibration::{Map, Point};
 use crate::config::Mode;
 use crate::journal::State;
 use crate::own::Own;
@@ -219,6 +219,21 @@ pub struct Latched {
     pub knob: String,
     /// Why.
     pub reason: String,
+}
+
+/// The map of one network device, to be stored.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrateRequest {
+    /// The lease.
+    pub lease: String,
+    /// Such as `eth0`.
+    pub device: String,
+    /// Its driver.
+    #[serde(default)]
+    pub driver: Option<String>,
+    /// What was measured, requests rising.
+    pub points: Vec<Point>,
 }
 
 /// The stored calibrations.

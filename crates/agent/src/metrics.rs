@@ -161,7 +161,7 @@ fn own(registry: &mut Registry, snapshot: &Snapshot) {
     registry.register("bayop_knob_drift", "Held knobs that somebody else changed", snapshot.tally.drift.clone());
     if let Some(meter) = &snapshot.meter {
         let info = gauges(registry, "bayop_power_meter_info", "The meter of the machine's energy");
-        info.get_or_create(&vec![("meter", meter.clone())]).set(1.0);
+        info.get_or_create(&vec![("meter", escaped(meter))]).set(1.0);
     }
 }
 
@@ -217,7 +217,7 @@ fn knobs(registry: &mut Registry, snapshot: &Snapshot) {
                 limits.get_or_create(&labels(&["zone", "constraint"], &instance.at)).set(*limit_w);
             }
             ("cpu.epp", value) => {
-                let labels = vec![("policy", instance.at.clone()), ("epp", value.to_string())];
+                let labels = vec![("policy", escaped(&instance.at)), ("epp", escaped(&value.to_string()))];
                 preferences.get_or_create(&labels).set(1.0);
             }
             _ => {}
@@ -227,7 +227,12 @@ fn knobs(registry: &mut Registry, snapshot: &Snapshot) {
 
 /// The parts of a place (`cpu0/C6`) under their names; the last name takes the rest.
 fn labels(names: &[&'static str], at: &str) -> Labels {
-    names.iter().copied().zip(at.splitn(names.len(), '/').map(str::to_owned)).collect()
+    names.iter().copied().zip(at.splitn(names.len(), '/').map(escaped)).collect()
+}
+
+/// A label's value as OpenMetrics wants it written; the library writes it as it is.
+fn escaped(value: &str) -> String {
+    value.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
 }
 
 fn gauges(registry: &mut Registry, name: &str, help: &str) -> Gauges {
@@ -279,6 +284,14 @@ mod tests {
         }
         assert!(!text.contains("bayop_energy_joules_total"));
         assert!(text.ends_with("# EOF\n"));
+    }
+
+    #[test]
+    fn a_name_can_not_forge_a_label_or_a_sample() {
+        let forged = "zone\"} 1\nforged{a=\"\\";
+        let text = scrape(&[reading("energy_j", forged, sensor::Kind::Counter, Ok(7.0))], &Tally::default());
+        let line = r#"bayop_energy_joules_total{zone="zone\"} 1\nforged{a=\"\\"} 7.0"#;
+        assert!(text.lines().any(|found| found == line), "{text}");
     }
 
     #[test]

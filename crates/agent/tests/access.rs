@@ -14,9 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{Machine, answer};
-use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, CertificateRevocationListParams, IsCa, KeyIdMethod, KeyPair,
+    KeyUsagePurpose, RevokedCertParams, SerialNumber, date_time_ymd,
+};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use serde_json::json;
 
 #[test]
 fn only_root_and_the_group_may_use_the_socket() {
@@ -28,7 +32,9 @@ fn only_root_and_the_group_may_use_the_socket() {
     if !needs::has_root() {
         return;
     }
-    let _agent = machine.serve();
+    let agent = machine.serve();
+    // It answers once the socket belongs to the group; root may connect before.
+    agent.get("/v1/status");
     let metadata = fs::metadata(machine.socket()).unwrap();
     assert_eq!((metadata.mode() & 0o7777, metadata.gid()), (0o660, group.gid.as_raw()));
     let connects = |gid: u32| {
@@ -74,15 +80,30 @@ impl Authority {
     fn new() -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let key = KeyPair::generate().unwrap();
         Self { certificate: params.self_signed(&key).unwrap(), key }
     }
 
     fn sign(&self, name: &str) -> (Certificate, KeyPair) {
         let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new([name.to_owned()]).unwrap();
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        params.serial_number = Some(name.bytes().collect::<Vec<_>>().into());
         (params.signed_by(&key, &self.certificate, &self.key).unwrap(), key)
     }
+}
+
+/// A machine that serves TCP at a port, with an authority for both sides, and `config` besides.
+fn serving_tcp(config: &str) -> (Machine, u16, Authority) {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let files = "certificate = \"FOLDER/agent.pem\"\nkey = \"FOLDER/agent.key\"\nclient_ca = \"FOLDER/clients.pem\"\n";
+    let machine = Machine::with_config(&format!("[tls]\nlisten = \"127.0.0.1:{port}\"\n{files}{config}"));
+    let authority = Authority::new();
+    let (certificate, key) = authority.sign("agent.test");
+    fs::write(machine.path("agent.pem"), certificate.pem()).unwrap();
+    fs::write(machine.path("agent.key"), key.serialize_pem()).unwrap();
+    fs::write(machine.path("clients.pem"), authority.certificate.pem()).unwrap();
+    (machine, port, authority)
 }
 
 /// A GET over TLS as a client with that certificate; none when it gets no answer.
@@ -109,14 +130,8 @@ fn get(port: u16, server: &Authority, client: Option<&(Certificate, KeyPair)>) -
 
 #[test]
 fn tcp_is_for_holders_of_a_certificate() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let tls = "certificate = \"FOLDER/agent.pem\"\nkey = \"FOLDER/agent.key\"\nclient_ca = \"FOLDER/clients.pem\"\n";
-    let machine = Machine::with_config(&format!("[tls]\nlisten = \"127.0.0.1:{port}\"\n{tls}"));
-    let (authority, stranger) = (Authority::new(), Authority::new());
-    let (certificate, key) = authority.sign("agent.test");
-    fs::write(machine.path("agent.pem"), certificate.pem()).unwrap();
-    fs::write(machine.path("agent.key"), key.serialize_pem()).unwrap();
-    fs::write(machine.path("clients.pem"), authority.certificate.pem()).unwrap();
+    let (machine, port, authority) = serving_tcp("");
+    let stranger = Authority::new();
     let agent = machine.serve();
 
     assert_eq!(get(port, &authority, Some(&authority.sign("brain.test"))), Some(200));
@@ -132,6 +147,111 @@ fn tcp_is_for_holders_of_a_certificate() {
 
     agent.get("/v1/status");
     assert_eq!(machine.log().matches("event=tls_refused").count(), 3, "{}", machine.log());
+}
+
+#[test]
+fn a_revoked_certificate_is_none() {
+    let (machine, port, authority) = serving_tcp("revoked = \"FOLDER/revoked.pem\"\n");
+    let (thief, brain) = (authority.sign("thief.test"), authority.sign("brain.test"));
+    let revoked = RevokedCertParams {
+        serial_number: thief.0.params().serial_number.clone().unwrap(),
+        revocation_time: date_time_ymd(2020, 1, 1),
+        reason_code: None,
+        invalidity_date: None,
+    };
+    let list = CertificateRevocationListParams {
+        this_update: date_time_ymd(2020, 1, 1),
+        next_update: date_time_ymd(2100, 1, 1),
+        crl_number: SerialNumber::from(1),
+        issuing_distribution_point: None,
+        revoked_certs: vec![revoked],
+        key_identifier_method: KeyIdMethod::Sha256,
+    };
+    let list = list.signed_by(&authority.certificate, &authority.key).unwrap();
+    fs::write(machine.path("revoked.pem"), list.pem().unwrap()).unwrap();
+    let agent = machine.serve();
+    assert_eq!(get(port, &authority, Some(&brain)), Some(200));
+    assert_eq!(get(port, &authority, Some(&thief)), None);
+    agent.get("/v1/status");
+    assert!(machine.log().contains("event=tls_refused"));
+}
+
+#[test]
+fn who_asks_is_logged_and_may_do_what_the_roles_say() {
+    let roles = "[roles]\nobserve = [\"certificate:brain.test\"]\napply = []\nrestore = [\"user:nobody\"]\n";
+    let (machine, port, authority) = serving_tcp(roles);
+    let agent = machine.serve();
+    assert_eq!(get(port, &authority, Some(&authority.sign("brain.test"))), Some(200));
+    assert_eq!(get(port, &authority, Some(&authority.sign("other.test"))), Some(403));
+    if !needs::has_root() {
+        return;
+    }
+    // root may everything, and is named.
+    agent.post("/v1/lease", json!({"holder": "somebody else", "ttl_s": 60}));
+    let granted = "event=lease_granted holder=\"somebody else\" ttl_s=60 by=user:root\n";
+    assert!(machine.log().contains(granted), "{}", machine.log());
+    agent.post("/v1/restore", json!({}));
+    for (path, status) in [("/v1/status", "403"), ("/v1/lease", "403"), ("/v1/restore", "200")] {
+        fs::set_permissions(machine.socket(), fs::Permissions::from_mode(0o666)).unwrap();
+        let method = if path == "/v1/status" { "GET" } else { "POST" };
+        let body = if path == "/v1/lease" { r#"{"holder":"root","ttl_s":60}"# } else { "{}" };
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--request", method]);
+        curl.args(["--data", body, "--unix-socket"]).arg(machine.socket()).arg(format!("http://agent{path}"));
+        let answered = curl.uid(65_534).gid(65_534).current_dir("/").output().unwrap();
+        assert_eq!(String::from_utf8(answered.stdout).unwrap(), status, "{path}");
+    }
+    assert!(machine.log().contains("reason=\"request of user:root\"") || !machine.log().contains("event=restored"));
+}
+
+#[test]
+fn silent_strangers_keep_nobody_out() {
+    let (machine, port, authority) = serving_tcp("");
+    let agent = machine.serve();
+    let strangers: Vec<_> = (0..100).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    let start = std::time::Instant::now();
+    assert_eq!(get(port, &authority, Some(&authority.sign("brain.test"))), Some(200));
+    agent.get("/v1/status");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    drop(strangers);
+}
+
+#[test]
+fn a_state_folder_that_somebody_could_lead_elsewhere_is_refused() {
+    if !needs::has_root() {
+        return;
+    }
+    let machine = Machine::new();
+    let (theirs, roots) = (machine.path("theirs"), machine.path("roots"));
+    fs::create_dir(&theirs).unwrap();
+    fs::create_dir(&roots).unwrap();
+    fs::set_permissions(&roots, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(roots.join("journal.new"), "root's own").unwrap();
+    std::os::unix::fs::symlink(&roots, theirs.join("state")).unwrap();
+    std::os::unix::fs::lchown(theirs.join("state"), Some(65_533), None).unwrap();
+    let config = fs::read_to_string(machine.path("agent.toml")).unwrap();
+    let elsewhere = config.replace(machine.path("state").to_str().unwrap(), theirs.join("state").to_str().unwrap());
+    fs::write(machine.path("agent.toml"), elsewhere).unwrap();
+    for (what, hint) in
+        [("a link of theirs", "theirs/state"), ("a folder of theirs", "theirs"), ("one they may write", "theirs")]
+    {
+        let refused = machine.run("serve", &[]);
+        let message = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(4), "{what}: {message}");
+        assert!(message.contains(hint), "{what}: {message}");
+        if what == "a link of theirs" {
+            std::os::unix::fs::lchown(theirs.join("state"), Some(0), None).unwrap();
+            std::os::unix::fs::chown(&theirs, Some(65_533), None).unwrap();
+        } else {
+            std::os::unix::fs::chown(&theirs, Some(0), None).unwrap();
+            fs::set_permissions(&theirs, fs::Permissions::from_mode(0o777)).unwrap();
+        }
+    }
+    assert_eq!(fs::read_to_string(roots.join("journal.new")).unwrap(), "root's own");
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&roots, fs::Permissions::from_mode(0o1777)).unwrap();
+    let refused = machine.run("serve", &[]);
+    assert_eq!(refused.status.code(), Some(4), "a folder in which everybody may write: {refused:?}");
 }
 
 #[test]

@@ -50,6 +50,20 @@ fn what_is_kept_outlives_its_lease_and_not_the_agent() {
 }
 
 #[test]
+fn what_is_kept_outlives_a_lease_that_applies_nothing() {
+    let machine = Machine::new();
+    let (agent, lease) = machine.holding();
+    let held = machine.tree();
+    agent.post("/v1/release", json!({"lease": lease, "keep": true}));
+    let lease = agent.lease();
+    agent.post("/v1/release", json!({"lease": lease}));
+    agent.post("/v1/lease", json!({"holder": "brain", "ttl_s": 2}));
+    agent.until(|status| status["lease"].is_null());
+    assert_eq!(machine.tree(), held);
+    assert_eq!(agent.get("/v1/status")["kept"], true);
+}
+
+#[test]
 fn one_writer_and_one_agent_at_a_time() {
     let machine = Machine::new();
     let (agent, _lease) = machine.holding();
@@ -138,8 +152,10 @@ fn a_knob_that_can_not_be_restored_is_latched_until_it_is() {
     let agent = machine.serve();
     assert_eq!(agent.held(CAPS[0]).unwrap()["state"], "latched");
 
+    // Nobody has to ask: it is tried again and again.
     mode(&machine.cap(CAPS[0]), 0o644);
-    assert_eq!(agent.post("/v1/restore", json!({}))["restored"], json!([CAPS[0]]));
+    agent.until(|status| status["held"] == json!([]));
+    assert!(machine.log().contains(&format!("event=restored knob={} reason=retry", CAPS[0])));
     assert_eq!(machine.tree(), found);
     assert_eq!(agent.stop(), Some(0));
 }
@@ -260,6 +276,77 @@ fn a_killed_agent_s_machine_is_restored_on_a_full_disk() {
     let agent = machine.serve();
     assert_eq!(machine.tree(), found);
     assert_eq!(agent.stop(), Some(0));
+}
+
+#[test]
+fn a_state_folder_that_can_not_be_written_any_more_is_restored_from() {
+    let machine = Machine::new();
+    let found = machine.tree();
+    let Some(_disk) = FullDisk::mount(&machine) else { return };
+    let remount = |how: &str| {
+        let mounted = Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(machine.path("state")).status();
+        assert!(mounted.unwrap().success());
+    };
+    let (agent, _lease) = machine.holding();
+    agent.kill();
+    remount("ro");
+    let restored = machine.run("restore", &[]);
+    assert_eq!(restored.status.code(), Some(0), "{restored:?}");
+    assert!(String::from_utf8(restored.stderr).unwrap().contains("can't be written and still has all of this"));
+    assert_eq!(machine.tree(), found);
+    remount("rw");
+    machine.holding().0.kill();
+    remount("ro");
+    // An agent starts there, restores, and refuses to apply.
+    let agent = machine.serve();
+    assert_eq!(machine.tree(), found);
+    let lease = agent.lease();
+    assert_eq!(agent.refused("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 60}})).0, 502);
+    assert_eq!(agent.stop(), Some(0));
+    remount("rw");
+    assert_eq!(machine.run("restore", &[]).status.code(), Some(0));
+    assert!(!machine.journal().exists());
+}
+
+#[test]
+fn two_agents_do_not_write_one_machine() {
+    let machine = Machine::new();
+    let (agent, _lease) = machine.holding();
+    let held = machine.tree();
+    let config = fs::read_to_string(machine.path("agent.toml")).unwrap();
+    let state = format!("state_dir = {:?}", machine.path("state"));
+    fs::write(machine.path("agent.toml"), config.replace(&state, &format!("state_dir = {:?}", machine.path("other"))))
+        .unwrap();
+    for verb in ["serve", "restore"] {
+        let second = machine.run(verb, &[]);
+        let message = String::from_utf8(second.stderr).unwrap();
+        assert_eq!(second.status.code(), Some(4), "{verb}: {message}");
+        assert!(message.contains("one agent at a time must write a machine"), "{verb}: {message}");
+    }
+    // Who only observes may look at it meanwhile.
+    let observer = fs::read_to_string(machine.path("agent.toml")).unwrap().replace("\"apply\"", "\"observe\"");
+    fs::write(machine.path("agent.toml"), observer.replace("agent.sock", "observer.sock")).unwrap();
+    assert_eq!(machine.run("check-config", &[]).status.code(), Some(0));
+    assert_eq!(machine.tree(), held);
+    assert_eq!(agent.stop(), Some(0));
+}
+
+#[test]
+fn a_fraction_does_not_pass_for_what_the_driver_keeps_for_itself() {
+    let machine = Machine::with_config("mode = \"apply\"\n[allow.\"nic.rx_usecs\"]\nplaces = [\"*\"]\n");
+    let driver = machine.root().join("sys/class/net/eth0/device/driver");
+    fs::remove_file(&driver).unwrap();
+    std::os::unix::fs::symlink("../../../../bus/pci/drivers/igb", driver).unwrap();
+    let agent = machine.serve();
+    let lease = agent.lease();
+    for reserved in [1.0, 1.0005, 0.9995, 9.0002] {
+        let (status, error) =
+            agent.refused("/v1/apply", json!({"lease": lease, "setting": {"nic.rx_usecs": reserved}}));
+        assert_eq!(status, 400, "{error}");
+        assert!(error["wrong"].as_str().unwrap().contains("the driver keeps"), "{reserved}: {error}");
+    }
+    let applied = agent.post("/v1/apply", json!({"lease": lease, "setting": {"nic.rx_usecs": 19.9995}}));
+    assert_eq!(applied["setting"]["nic.rx_usecs"], 20.0, "{applied}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod common;
 use std::fs;
 use std::process::Command;
 
+use bayop_agent::devices::Devices;
 use bayop_agent::hold::Hold;
 use bayop_agent::journal::Journal;
 use bayop_knobs::Host;
@@ -109,7 +110,7 @@ fn a_journal_cut_at_any_byte_is_reported_and_what_is_left_of_it_restored() {
     let hold = || {
         let host = Host::recorded(machine.root());
         let boot_id = host.read("proc/sys/kernel/random/boot_id").unwrap();
-        Hold::new(host, boot_id, Journal::new(machine.path("state")))
+        Hold::new(host, Devices::default(), boot_id, Journal::new(machine.path("state")))
     };
     for length in 0..journal.len() {
         CAPS.iter().for_each(|cap| fs::write(machine.cap(cap), &held[&machine.cap(cap)]).unwrap());

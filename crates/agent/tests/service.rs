@@ -6,6 +6,7 @@ use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use bayop_agent::peer::Peer;
 use common::{CAPS, Machine};
 use serde_json::json;
 
@@ -39,7 +40,8 @@ fn every_change_is_one_line_of_the_log() {
     assert_eq!(agent.stop(), Some(0));
     let log = machine.log();
     let changes: Vec<_> = log.lines().filter(|line| line.contains(CAPS[0])).collect();
-    let change = |fields: &str| format!("event=applied knob={} {fields} holder=test reason=request", CAPS[0]);
+    let by = Peer::User(nix::unistd::Uid::effective());
+    let change = |fields: &str| format!("event=applied knob={} {fields} holder=test by={by} reason=request", CAPS[0]);
     assert_eq!(
         changes,
         [

@@ -1,8 +1,9 @@
 //! Where the kernel's interfaces are.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::control::{DmaLatency, dma_latency};
 use crate::network::device::{NET, driver, driver_link};
 use crate::network::{Live, Network, Recorded};
+use crate::overwrite::overwrite;
 use crate::refusal::refusal;
 use bayop_core::Result;
 
@@ -112,13 +114,13 @@ impl Host {
     /// # Errors
     /// The file is absent, may not be written, or the driver refuses the value.
     pub fn write(&self, path: &str, text: &str) -> Result<()> {
-        self.open(path, fs::OpenOptions::new().write(true).truncate(!self.is_live()), WRITABLE)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
+        self.open(path, fs::OpenOptions::new().write(true), WRITABLE)
+            .and_then(|mut file| if self.is_live() { file.write_all(text.as_bytes()) } else { overwrite(file, text) })
             .map_err(|error| refusal(&format!("write '{text}' to"), path, &error).value(text))
     }
 
     /// Opens a kernel file. sysfs refuses even root what the file's mode gives to nobody, so a recorded file does too.
-    fn open(&self, path: &str, options: &fs::OpenOptions, needed: u32) -> std::io::Result<fs::File> {
+    fn open(&self, path: &str, options: &fs::OpenOptions, needed: u32) -> io::Result<fs::File> {
         let path = self.path(path);
         if !self.is_live() && fs::metadata(&path)?.permissions().mode() & needed == 0 {
             return Err(ErrorKind::PermissionDenied.into());
@@ -155,6 +157,16 @@ impl Host {
         driver(&self.root, device)
     }
 
+    /// What the kernel calls the network namespace of this process (network_namespaces(7)): `net:[4026531840]`.
+    ///
+    /// # Errors
+    /// The kernel does not say.
+    pub fn network_namespace(&self) -> Result<String> {
+        const LINK: &str = "proc/self/ns/net";
+        let name = fs::read_link(self.path(LINK)).map_err(|error| refusal("read", LINK, &error))?;
+        Ok(name.display().to_string())
+    }
+
     /// Whether the file or folder is there.
     pub fn has(&self, path: &str) -> bool {
         self.note(|| Look::File(path.to_owned()));
@@ -168,15 +180,24 @@ impl Host {
         target.file_name()?.to_str().map(str::to_owned)
     }
 
-    /// The names in a folder, sorted; none when there is no such folder.
+    /// The names in a folder, sorted; none when there is no such folder, or it can't be read.
     pub fn names(&self, path: &str) -> Vec<String> {
+        self.list(path).unwrap_or_default()
+    }
+
+    /// The names in a folder, sorted; none when there is no such folder.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<String>> {
         self.note(|| Look::Names(path.to_owned()));
-        let mut names: Vec<String> = fs::read_dir(self.path(path))
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .collect();
+        let names = match fs::read_dir(self.path(path)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect()),
+        };
+        let names: Vec<OsString> = names.map_err(|error| refusal("read", path, &error))?;
+        let mut names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();
         names.sort();
-        names
+        Ok(names)
     }
 }

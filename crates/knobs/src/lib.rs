@@ -22,6 +22,7 @@ pub mod doctor;
 pub mod host;
 pub mod knob;
 pub mod network;
+mod overwrite;
 pub mod recording;
 mod refusal;
 pub mod sensor;

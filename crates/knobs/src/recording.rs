@@ -109,7 +109,7 @@ fn file(host: &Host, path: &str, files: &mut Files) {
     }
     match host.read(path) {
         Ok(text) => {
-            let Some(text) = taken(host, path, &text) else { return };
+            let Some(text) = excerpt(host, path, &text) else { return };
             let mode = if metadata.permissions().mode() & 0o222 == 0 { READ_ONLY } else { READ_WRITE };
             add(files, path, Content::Text { text: &text, mode });
         }
@@ -118,7 +118,7 @@ fn file(host: &Host, path: &str, files: &mut Files) {
 }
 
 /// What of a file's text is recorded; none to leave the file out.
-fn taken(host: &Host, path: &str, text: &str) -> Option<String> {
+fn excerpt(host: &Host, path: &str, text: &str) -> Option<String> {
     Some(match path {
         "proc/cmdline" => idle_parameters(text).join(" "),
         "proc/cpuinfo" => {
@@ -194,12 +194,12 @@ fn registers(host: &Host, looks: &[Look], files: &mut Files) {
     for cpu in host.names("dev/cpu") {
         let path = format!("dev/cpu/{cpu}/msr");
         let (Ok(cpu), true) = (cpu.parse(), host.has(&path)) else { continue };
-        let asked = looks.iter().filter_map(|look| match look {
+        let numbers = looks.iter().filter_map(|look| match look {
             Look::Register(of, register) if *of == cpu => Some(*register),
             _ => None,
         });
         let value = |register| Control::Msr { cpu, register }.register(host).ok();
-        let registers = asked.filter_map(|register| Some((u64::from(register), value(register)?))).collect();
+        let registers = numbers.filter_map(|register| Some((u64::from(register), value(register)?))).collect();
         add(files, &path, Content::Registers(registers));
     }
 }

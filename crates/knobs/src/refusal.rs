@@ -2,11 +2,22 @@
 
 use std::io::{self, ErrorKind};
 
-use bayop_core::{Error, reason};
+use bayop_core::{Error, Kind, reason};
+
+/// What an error says of the one who refuses: that it does not offer what was asked, or that it failed at it, and may not
+/// the next time.
+pub(crate) fn kind(error: &io::Error) -> Kind {
+    match error.raw_os_error() {
+        Some(libc::EIO | libc::EINTR | libc::ENOMEM | libc::ENOBUFS | libc::EMFILE | libc::ENFILE | libc::EAGAIN) => {
+            Kind::Failed
+        }
+        _ => Kind::Unsupported,
+    }
+}
 
 /// The error of `act`: `read`, `write '3' to`.
 pub(crate) fn refusal(act: &str, path: &str, error: &io::Error) -> Error {
-    let refused = Error::unsupported(format!("cannot {act} /{path}: {}", reason(error)));
+    let refused = Error::new(kind(error), format!("cannot {act} /{path}: {}", reason(error)));
     match (error.kind(), path.contains("/cpuidle/state")) {
         // The kernel asks for CAP_SYS_ADMIN (drivers/cpuidle/sysfs.c, store_state_disable).
         (ErrorKind::PermissionDenied, true) => {

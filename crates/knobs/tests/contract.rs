@@ -111,7 +111,7 @@ struct Originals(Vec<(Control, String)>);
 impl Originals {
     fn write(&mut self, host: &Host, writes: &[Write]) {
         for write in writes {
-            for control in write.control.reaches(host).into_iter().chain([write.control.clone()]) {
+            for control in write.control.reaches(host).unwrap().into_iter().chain([write.control.clone()]) {
                 if self.0.iter().all(|(known, _)| *known != control) {
                     let text = control.read(host).unwrap();
                     self.0.push((control, text));

@@ -37,7 +37,7 @@ PREAMBLE = START + LIFE
 
 
 @pytest.fixture
-def found(machine: Machine, agent: LabAgent) -> list[str]:
+def original(machine: Machine, agent: LabAgent) -> list[str]:
     """The machine as it is without an agent, which can be told to die."""
     assert agent.status()["version"].endswith("+fault-points"), (
         "BAYOPTEST_AGENT_PROGRAM was built with --features fault-points"
@@ -52,23 +52,25 @@ def steps(machine: Machine, script: str) -> list[str]:
     return machine.read(STEPS).splitlines()
 
 
-def assert_restored(machine: Machine, found: list[str], how: str) -> None:
+def assert_restored(machine: Machine, original: list[str], how: str) -> None:
     """After a restore, everything is as it was found, and nothing is left to restore."""
     result = machine.run(
         f"bayop-agent restore && test ! -e {JOURNAL} && {{ {SNAPSHOT} }}", check=False, timeout_s=PATIENCE_S
     )
     assert result.exit_code == 0, f"{how}: {result.stdout}{result.stderr}"
-    shown = [line for line in result.stdout.splitlines() if not line.startswith(("restored  ", "nothing to restore"))]
-    assert shown == found, how
+    lines = [line for line in result.stdout.splitlines() if not line.startswith(("restored  ", "nothing to restore"))]
+    assert lines == original, how
 
 
 @pytest.mark.timeout(600)
-def test_whatever_step_an_agent_is_killed_at_a_restore_puts_everything_back(machine: Machine, found: list[str]) -> None:
+def test_whatever_step_an_agent_is_killed_at_a_restore_puts_everything_back(
+    machine: Machine, original: list[str]
+) -> None:
     every = steps(machine, f"start BAYOP_FAULT_LOG={STEPS} && live && wait $agent")
-    assert snapshot(machine) == found
+    assert snapshot(machine) == original
     for step in every:
         machine.run(f"{PREAMBLE} start BAYOP_FAULT={step} && live; killed", timeout_s=PATIENCE_S)
-        assert_restored(machine, found, f"killed at {step}")
+        assert_restored(machine, original, f"killed at {step}")
     names = {step.partition(":")[0] for step in every}
     print(f"{len(every)} points ({len(names)} names), as many cases")
     assert {"apply.before_write", "apply.after_write", "restore.before_write", "file.half_written"} <= names
@@ -76,14 +78,14 @@ def test_whatever_step_an_agent_is_killed_at_a_restore_puts_everything_back(mach
 
 @pytest.mark.timeout(600)
 def test_whatever_step_a_restore_is_killed_at_the_next_one_puts_everything_back(
-    machine: Machine, found: list[str]
+    machine: Machine, original: list[str]
 ) -> None:
-    held = "start && hold && kill -KILL $agent && killed"
-    every = steps(machine, f"{held} && BAYOP_FAULT_LOG={STEPS} bayop-agent restore")
-    assert snapshot(machine) == found
+    hold = "start && hold && kill -KILL $agent && killed"
+    every = steps(machine, f"{hold} && BAYOP_FAULT_LOG={STEPS} bayop-agent restore")
+    assert snapshot(machine) == original
     for step in every:
-        machine.run(f"{PREAMBLE} {held}; BAYOP_FAULT={step} bayop-agent restore; [ $? = 137 ]", timeout_s=PATIENCE_S)
-        assert_restored(machine, found, f"restore killed at {step}")
+        machine.run(f"{PREAMBLE} {hold}; BAYOP_FAULT={step} bayop-agent restore; [ $? = 137 ]", timeout_s=PATIENCE_S)
+        assert_restored(machine, original, f"restore killed at {step}")
     names = {step.partition(":")[0] for step in every}
     print(f"{len(every)} points ({len(names)} names), as many cases")
     assert {"release.after_journal", "restore.before_write", "restore.after_write", "file.before_remove"} <= names

@@ -32,7 +32,7 @@ def test_the_doctor_says_what_the_machine_offers_and_what_it_lacks(agent: LabAge
     *found_each, verdict = map(json.loads, run.stdout.splitlines())
     assert verdict["event"] == "verdict"
     findings = {each["check"]: each for each in found_each}
-    for check, status, found in (
+    for check, status, text in (
         ("kernel", "note", "6.1."),
         ("virtual machine", "note", "QEMU"),
         ("power meter", "ok", "package-0 + package-0/dram"),
@@ -46,7 +46,7 @@ def test_the_doctor_says_what_the_machine_offers_and_what_it_lacks(agent: LabAge
         ("rivals", "ok", "none"),
     ):
         assert findings[check]["status"] == status, findings[check]
-        assert found in findings[check]["found"], findings[check]
+        assert text in findings[check]["found"], findings[check]
     assert all(each["remedy"] for each in findings.values() if each["status"] == "missing")
 
 
@@ -61,7 +61,7 @@ def uncalibrated(machine: Machine, agent: LabAgent) -> Iterator[LabAgent]:
 
 @pytest.mark.timeout(300)
 def test_a_calibration_measures_what_the_card_makes_of_rx_usecs(machine: Machine, uncalibrated: LabAgent) -> None:
-    found = snapshot(machine)
+    original = snapshot(machine)
     run = doctor(
         uncalibrated, "--calibrate", "nic", "--device", "eth0", "--values", "100,2000,4000", "--window", "3s",
         "--send", f"127.0.0.1:{machine.ports.memcached_udp}", "--packets-per-s", "4000",
@@ -74,7 +74,7 @@ def test_a_calibration_measures_what_the_card_makes_of_rx_usecs(machine: Machine
         # QEMU's model of the card lets a part of the interrupts through early, and a busy host makes the others late.
         assert 0.6 * requested_us < measured_us < 2 * requested_us
     assert effective_us[2000] < effective_us[4000]
-    assert snapshot(machine) == found
+    assert snapshot(machine) == original
     until_link(machine)
     (stored,) = uncalibrated.request("GET", "/v1/calibration")["calibrations"]
     assert stored["device"] == "eth0"

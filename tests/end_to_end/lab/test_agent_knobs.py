@@ -51,22 +51,22 @@ CASES: dict[str, tuple[float | str, dict[str, str]]] = {
 }
 
 
-def shown(machine: Machine, path: str) -> str:
+def kernel_value(machine: Machine, path: str) -> str:
     return machine.run(f"od -An -td4 -N4 {path}" if path == DMA_LATENCY else f"cat {path}").stdout.strip()
 
 
 @pytest.mark.parametrize("knob", CASES)
 def test_a_knob_is_set_shown_by_the_kernel_and_restored(machine: Machine, agent: LabAgent, knob: str) -> None:
     value, files = CASES[knob]
-    found = snapshot(machine)
+    original = snapshot(machine)
     lease = agent.hold({knob: value})
-    assert {path: shown(machine, path) for path in files} == files
+    assert {path: kernel_value(machine, path) for path in files} == files
     held = agent.status()["held"]
     assert {held_knob["knob"].partition("@")[0] for held_knob in held} == {knob.partition("@")[0]}
     assert all((each["requested"], each["effective"], each["state"]) == (value, value, "held") for each in held)
     restored = agent.post("/v1/release", {"lease": lease, "keep": False})
     assert restored["restored"] == sorted(each["knob"] for each in held)
-    assert snapshot(machine) == found
+    assert snapshot(machine) == original
 
 
 @pytest.mark.timeout(400)

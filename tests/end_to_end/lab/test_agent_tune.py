@@ -79,17 +79,17 @@ def result_of(output: str) -> dict[str, object]:
     return last
 
 
-def steps_away(found: object, best: tuple[int, int]) -> int:
+def steps_away(setting: object, best: tuple[int, int]) -> int:
     """How many steps a setting is from another, in the knob where it is further away."""
-    assert isinstance(found, Mapping)
-    rx_usecs, freq_mhz = int(found["nic.rx_usecs"]), int(found["cpu.freq_mhz"])
+    assert isinstance(setting, Mapping)
+    rx_usecs, freq_mhz = int(setting["nic.rx_usecs"]), int(setting["cpu.freq_mhz"])
     return max(abs(rx_usecs - best[0]) // RX_USECS.step, abs(freq_mhz - best[1]) // FREQS_MHZ.step)
 
 
 @pytest.mark.timeout(300)
 def test_a_search_ends_on_the_setting_that_the_power_law_makes_best(machine: Machine, metered: LabAgent) -> None:
     assert best_by_law() == {(50, 1700)}
-    found = snapshot(machine)
+    original = snapshot(machine)
     started = time.monotonic()
     run = subprocess.run(command(metered), capture_output=True, text=True, timeout=250, check=False)
     assert run.returncode == 0, run.stderr
@@ -104,13 +104,13 @@ def test_a_search_ends_on_the_setting_that_the_power_law_makes_best(machine: Mac
         power_w = meter_power_w([event["setting"]["cpu.freq_mhz"]] * 2)
         assert event["measured"]["power_w"] == pytest.approx(power_w, rel=0.02), "the meter is the one of the lab"
     assert result["held"] is False
-    assert snapshot(machine) == found
+    assert snapshot(machine) == original
     assert metered.status()["lease"] is None
 
 
 @pytest.mark.timeout(300)
 def test_keep_leaves_the_result_until_a_restore(machine: Machine, metered: LabAgent) -> None:
-    found = snapshot(machine)
+    original = snapshot(machine)
     run = subprocess.run(
         command(metered, "--keep", "--max-trials", "2"), capture_output=True, text=True, timeout=250, check=False
     )
@@ -123,9 +123,9 @@ def test_keep_leaves_the_result_until_a_restore(machine: Machine, metered: LabAg
     assert held == dict(setting)
     assert metered.status()["lease"] is None
     time.sleep(1.5)  # the agent has looked at its leases
-    assert snapshot(machine) != found
+    assert snapshot(machine) != original
     metered.post("/v1/restore", {})
-    assert snapshot(machine) == found
+    assert snapshot(machine) == original
 
 
 def searching(agent: LabAgent) -> subprocess.Popen[str]:
@@ -142,23 +142,23 @@ def searching(agent: LabAgent) -> subprocess.Popen[str]:
 
 @pytest.mark.timeout(300)
 def test_ctrl_c_during_a_trial_puts_everything_back(machine: Machine, metered: LabAgent) -> None:
-    found = snapshot(machine)
+    original = snapshot(machine)
     with searching(metered) as process:
-        assert snapshot(machine) != found
+        assert snapshot(machine) != original
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
     assert result_of(output)["stopped"] == "interrupted", errors
-    assert snapshot(machine) == found
+    assert snapshot(machine) == original
 
 
 @pytest.mark.timeout(300)
 def test_a_brain_that_is_killed_during_a_trial_leaves_a_machine_that_its_lease_restores(
     machine: Machine, metered: LabAgent
 ) -> None:
-    found = snapshot(machine)
+    original = snapshot(machine)
     with searching(metered) as process:
         process.kill()
-    assert snapshot(machine) != found
+    assert snapshot(machine) != original
     assert eventually(lambda: not metered.status()["held"], within_s=TTL_S + 20)
-    assert snapshot(machine) == found
+    assert snapshot(machine) == original
     assert "lease_expired" in metered.log()

@@ -86,9 +86,9 @@ def peak_rate_per_s(machine: Machine) -> float:
 
 
 def rx_usecs(machine: Machine) -> int:
-    found = re.search(r"^rx-usecs:\s+(\d+)", machine.run("ethtool --show-coalesce eth0").stdout, re.MULTILINE)
-    assert found is not None
-    return int(found[1])
+    match = re.search(r"^rx-usecs:\s+(\d+)", machine.run("ethtool --show-coalesce eth0").stdout, re.MULTILINE)
+    assert match is not None
+    return int(match[1])
 
 
 def set_rx_usecs(machine: Machine, value: int) -> None:

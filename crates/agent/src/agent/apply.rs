@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bayop_knobs::knob::{Instance, Survey, survey};
+use bayop_knobs::knob::{Instance, Survey};
 use bayop_knobs::{Value, catalogue};
 
-use super::Agent;
+use super::{Agent, surveyed};
 use crate::allow_list::not_allowed;
 use crate::config::Mode;
-use crate::files::DEFAULT_PATH;
 use crate::hold::{Plan, id};
 use crate::journal::Asked;
 use crate::log;
 use crate::messages::{Applied, ApplyRequest, Change};
 use crate::metrics::Written;
+use crate::peer::Peer;
 use bayop_core::{Error, Kind, Result};
 
 /// The value that hands a knob back.
@@ -31,8 +31,8 @@ impl Agent {
     ///
     /// # Errors
     /// The mode, the lease, the allow-list, the journal or the kernel says no; the machine is then as it was.
-    pub fn apply(&mut self, request: &ApplyRequest) -> Result<Applied> {
-        let applied = self.try_apply(request);
+    pub fn apply(&mut self, request: &ApplyRequest, by: &Peer) -> Result<Applied> {
+        let applied = self.try_apply(request, by);
         if let (Err(error), false) = (&applied, request.dry_run) {
             for key in request.setting.keys() {
                 self.tally.failed(id(key), error);
@@ -41,16 +41,13 @@ impl Agent {
         applied
     }
 
-    fn try_apply(&mut self, request: &ApplyRequest) -> Result<Applied> {
+    fn try_apply(&mut self, request: &ApplyRequest, by: &Peer) -> Result<Applied> {
+        if !request.dry_run {
+            self.refuse_observing("applies no setting")?;
+        }
         let advised = self.config.mode == Mode::Advise && !request.dry_run;
         let holder = match (request.dry_run, self.config.mode, &request.lease) {
-            (true, ..) | (_, Mode::Advise, _) => None,
-            (_, Mode::Observe, _) => {
-                return Err(Error::forbidden("the agent observes and applies no setting")
-                    .value(self.config.mode)
-                    .at("mode")
-                    .hint(format!("set mode = \"apply\" in {DEFAULT_PATH}; a dry run is allowed in any mode")));
-            }
+            (true, ..) | (_, Mode::Observe | Mode::Advise, _) => None,
             (_, Mode::Apply, Some(lease)) => Some(self.leases.check(lease)?.to_owned()),
             (_, Mode::Apply, None) => {
                 return Err(Error::input("the request names no lease")
@@ -60,6 +57,7 @@ impl Agent {
             }
         };
         self.watch(false);
+        self.retry();
         let wanted = self.resolve(&request.setting)?;
         let mut changes = self.changes(&wanted)?;
         if let Some(holder) = &holder {
@@ -72,14 +70,14 @@ impl Agent {
                 self.applied = Some((holder.clone(), self.now()));
             }
             for (wanted, change) in wanted.iter().zip(&mut changes) {
-                change.effective = Some(self.effective(&wanted.instance)?);
-                let faithful = wanted.value.is_none_or(|value| wanted.instance.read(&self.host).as_ref() == Ok(value));
+                change.effective = self.effective(&wanted.instance).ok();
+                let faithful = wanted.value.is_none_or(|value| self.shown(&wanted.instance).as_ref() == Ok(value));
                 let written = if faithful { Written::Ok } else { Written::Clamped };
                 self.tally.written(&wanted.instance.knob.id, written);
-                log_change("applied", change, holder);
+                log_change("applied", change, holder, by);
             }
         } else if advised {
-            changes.iter().for_each(|change| log_change("advised", change, ""));
+            changes.iter().for_each(|change| log_change("advised", change, "", by));
         }
         Ok(Applied { setting: by_key(&request.setting, &wanted, &changes), changes, advised })
     }
@@ -91,7 +89,7 @@ impl Agent {
         };
         if setting.keys().any(|key| !known(&self.survey, key)) {
             // It may have been plugged in since.
-            self.survey = survey(&self.host);
+            self.survey = surveyed(&self.devices, &self.host)?;
         }
         let mut all: Vec<Wanted> = Vec::new();
         for (key, value) in setting {
@@ -177,7 +175,7 @@ impl Agent {
     /// their names sort by, so that a queue that is set apart stays so whatever becomes of its device.
     fn with_disturbed(&self, returned: &BTreeSet<String>, mut plans: Vec<Plan>) -> Result<Vec<Plan>> {
         loop {
-            let disturbed = self.hold.disturbed(returned, &plans);
+            let disturbed = self.hold.disturbed(returned, &plans)?;
             if disturbed.is_empty() {
                 plans.sort_by(|one, other| one.knob.cmp(&other.knob));
                 return Ok(plans);
@@ -213,7 +211,7 @@ fn by_key(setting: &BTreeMap<String, Value>, wanted: &[Wanted], changes: &[Chang
     setting.keys().map(|key| (key.clone(), effective(key))).collect()
 }
 
-fn log_change(event: &str, change: &Change, holder: &str) {
+fn log_change(event: &str, change: &Change, holder: &str, by: &Peer) {
     let effective = change.effective.as_ref().map(Value::to_string).unwrap_or_default();
     let Change { knob, before, requested, .. } = change;
     log::event(
@@ -224,6 +222,7 @@ fn log_change(event: &str, change: &Change, holder: &str) {
             ("requested", requested),
             ("effective", &effective),
             ("holder", &holder),
+            ("by", by),
             ("reason", &"request"),
         ],
     );

@@ -2,28 +2,32 @@
 
 mod apply;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bayop_knobs::knob::{Instance, Survey, survey};
 use bayop_knobs::sensor::Sensors;
 use bayop_knobs::{Host, Value, doctor};
 
 use crate::calibration::{Calibration, Map};
-use crate::config::Config;
+use crate::clock::since_boot;
+use crate::config::{Config, Mode};
+use crate::devices::Devices;
 use crate::examination::Examination;
-use crate::hold::{Held, Hold, Outcome, id};
+use crate::files::DEFAULT_PATH;
+use crate::hold::{self, Held, Hold, Outcome, id};
 use crate::journal::{Journal, State};
 use crate::knobs::{self, Knobs};
 use crate::lease;
 use crate::log;
 use crate::messages::{
-    AppliedBy, Calibrations, HeldKnob, Latched, Lease, LeaseInForce, LeaseRequest, ReleaseRequest, Released,
-    RenewRequest, Renewed, Status,
+    AppliedBy, CalibrateRequest, Calibrations, HeldKnob, Latched, Lease, LeaseInForce, LeaseRequest, ReleaseRequest,
+    Released, RenewRequest, Renewed, Status,
 };
 use crate::metrics::{self, Snapshot, Tally};
 use crate::own::{self, VERSION};
+use crate::peer::{Peer, Role};
 use crate::readings::Readings;
-use bayop_core::Result;
+use bayop_core::{Error, Kind, Result};
 
 /// The knob that calibrations are about.
 const CALIBRATED: &str = "nic.rx_usecs";
@@ -33,6 +37,7 @@ const CALIBRATED: &str = "nic.rx_usecs";
 pub struct Agent {
     config: Config,
     host: Host,
+    devices: Devices,
     boot_id: String,
     survey: Survey,
     calibration: Calibration,
@@ -43,25 +48,44 @@ pub struct Agent {
     kept: bool,
     /// Whose setting is in effect, and since when.
     applied: Option<(String, Duration)>,
-    started: Instant,
+    started: Duration,
 }
 
 impl Agent {
-    /// The agent of a machine, after restoring what an earlier process left changed. The caller holds the lock of the
-    /// state folder.
+    /// The agent of a machine, after restoring what an earlier process left changed. The caller holds the locks of
+    /// the state folder and of the machine.
     ///
     /// # Errors
     /// The state folder can't be read.
-    pub fn start(config: Config, host: Host) -> Result<Self> {
+    pub fn start(config: Config, host: Host, devices: Devices) -> Result<Self> {
         let boot_id = boot_id(&host)?;
-        let mut hold = Hold::new(host.clone(), boot_id.clone(), Journal::new(&config.state_dir));
+        let mut hold = Hold::new(host.clone(), devices.clone(), boot_id.clone(), Journal::new(&config.state_dir));
         report(&hold.recover()?, "start");
         let calibration = Calibration::load(&config.state_dir)?;
-        let started = Instant::now();
+        let started = since_boot();
         let sensors = Sensors::open(host.clone(), &config.power, 0.0)?;
-        let (survey, leases, tally) = (survey(&host), lease::Slot::default(), Tally::default());
+        let (leases, tally) = (lease::Slot::default(), Tally::default());
+        // One device that does not answer keeps the agent from none of its duties but showing knobs.
+        let survey = surveyed(&devices, &host).unwrap_or_else(|error| {
+            log::event("not_surveyed", &[("error", &error)]);
+            Survey::default()
+        });
         let (kept, applied) = (false, None);
-        Ok(Self { config, host, boot_id, survey, calibration, leases, hold, sensors, tally, kept, applied, started })
+        Ok(Self {
+            config,
+            host,
+            devices,
+            boot_id,
+            survey,
+            calibration,
+            leases,
+            hold,
+            sensors,
+            tally,
+            kept,
+            applied,
+            started,
+        })
     }
 
     /// What is to be done each second: look at counters that wrap, end a lease whose holder is silent, look after what
@@ -70,9 +94,24 @@ impl Agent {
         self.sensors.tick(self.now().as_secs_f64());
         if let Some(lease) = self.leases.expire(self.now()) {
             log::event("lease_expired", &[("holder", &lease.holder)]);
-            self.restore_all("lease expired");
+            // What an earlier lease kept, and this one did not touch, stays.
+            if !self.kept {
+                self.restore_all("lease expired");
+            }
         }
         self.watch(false);
+        // Under a lease its holder has to learn of a knob that is no longer as it was set, and applies anew or ends.
+        if self.leases.tenure(self.now()).is_none() {
+            self.retry();
+        }
+    }
+
+    /// Tries again to restore what is latched.
+    fn retry(&mut self) {
+        let outcome = self.hold.retry(self.now());
+        if !outcome.restored.is_empty() {
+            report(&outcome, "retry");
+        }
     }
 
     /// The agent, its lease and what it holds.
@@ -109,9 +148,13 @@ impl Agent {
     }
 
     /// The knobs of the machine, looked for anew.
-    pub fn knobs(&mut self) -> Knobs {
-        self.survey = survey(&self.host);
-        knobs::view(&self.survey, &self.config.allow, |instance| self.effective(instance))
+    ///
+    /// # Errors
+    /// The machine does not answer.
+    pub fn knobs(&mut self) -> Result<Knobs> {
+        self.survey = surveyed(&self.devices, &self.host)?;
+        let effective = self.effective_all(&self.survey.instances.iter().collect::<Vec<_>>());
+        Ok(knobs::view(&self.survey, &self.config.allow, effective))
     }
 
     /// Reads every sensor.
@@ -126,8 +169,9 @@ impl Agent {
     /// The kernel does not say what the agent costs.
     pub fn metrics(&mut self) -> Result<String> {
         let readings = self.sensors.sample(self.now().as_secs_f64());
-        let known = self.survey.instances.iter();
-        let knobs = known.filter_map(|instance| Some((instance, self.effective(instance).ok()?))).collect();
+        let known: Vec<_> = self.survey.instances.iter().collect();
+        let effective = self.effective_all(&known).into_iter();
+        let knobs = known.into_iter().zip(effective).filter_map(|(knob, value)| Some((knob, value.ok()?))).collect();
         Ok(metrics::render(&Snapshot {
             mode: self.config.mode,
             own: own::cost()?,
@@ -143,10 +187,10 @@ impl Agent {
     ///
     /// # Errors
     /// Somebody holds it, or the request is out of bounds.
-    pub fn lease(&mut self, request: &LeaseRequest) -> Result<Lease> {
+    pub fn lease(&mut self, request: &LeaseRequest, by: &Peer) -> Result<Lease> {
         let now = self.now();
         let lease = self.leases.grant(lease::token()?, &request.holder, request.ttl_s, now)?;
-        log::event("lease_granted", &[("holder", &request.holder), ("ttl_s", &request.ttl_s)]);
+        log::event("lease_granted", &[("holder", &request.holder), ("ttl_s", &request.ttl_s), ("by", by)]);
         Ok(Lease { lease, ttl_s: request.ttl_s })
     }
 
@@ -163,11 +207,11 @@ impl Agent {
     ///
     /// # Errors
     /// The lease is over or another's.
-    pub fn release(&mut self, request: &ReleaseRequest) -> Result<Released> {
+    pub fn release(&mut self, request: &ReleaseRequest, by: &Peer) -> Result<Released> {
         let holder = self.leases.check(&request.lease)?.to_owned();
-        log::event("lease_released", &[("holder", &holder), ("keep", &request.keep)]);
+        log::event("lease_released", &[("holder", &holder), ("keep", &request.keep), ("by", by)]);
         self.leases.end();
-        if request.keep {
+        if request.keep || self.kept {
             self.kept = !self.hold.held().is_empty();
             return Ok(Released { restored: Vec::new(), latched: self.latched(), stood_down: Vec::new() });
         }
@@ -201,12 +245,38 @@ impl Agent {
     /// Stores a calibration.
     ///
     /// # Errors
-    /// It is none, the machine has no such device, or it can't be stored.
-    pub fn calibrate(&mut self, map: Map) -> Result<Map> {
-        map.check()?;
-        self.calibration.put(map.clone())?;
-        log::event("calibrated", &[("device", &map.device), ("points", &map.points.len())]);
+    /// The mode or the lease says no, it is none, the machine has no such device, or it can't be stored.
+    pub fn calibrate(&mut self, request: CalibrateRequest, by: &Peer) -> Result<Map> {
+        self.refuse_observing("stores no calibration")?;
+        self.leases.check(&request.lease)?;
+        let CalibrateRequest { device, driver, points, .. } = request;
+        if self.instance(&format!("{CALIBRATED}@{device}")).is_none() {
+            return Err(Error::new(Kind::NotFound, format!("there is no {CALIBRATED}@{device} on this machine"))
+                .value(device)
+                .at("device"));
+        }
+        let map = Map { device, driver, points };
+        self.calibration.put(map.clone(), self.host.identity(&map.device))?;
+        log::event("calibrated", &[("device", &map.device), ("points", &map.points.len()), ("by", by)]);
         Ok(map)
+    }
+
+    fn refuse_observing(&self, does: &str) -> Result<()> {
+        if self.config.mode != Mode::Observe {
+            return Ok(());
+        }
+        Err(Error::forbidden(format!("the agent observes and {does}"))
+            .value(self.config.mode)
+            .at("mode")
+            .hint(format!("set mode = \"apply\" in {DEFAULT_PATH}; a dry run is allowed in any mode")))
+    }
+
+    /// Refuses who has not the role.
+    ///
+    /// # Errors
+    /// The configuration names others for it.
+    pub fn allow(&self, peer: &Peer, role: Role) -> Result<()> {
+        self.config.roles.allow(peer, role)
     }
 
     /// What this machine lets BayOp control and measure.
@@ -227,20 +297,62 @@ impl Agent {
         self.survey.instances.iter().find(|instance| instance.name() == name)
     }
 
-    /// The value in effect: what the kernel shows, through the calibration where there is one.
+    /// What the kernel shows.
+    fn shown(&self, instance: &Instance) -> Result<Value> {
+        self.shown_all(&[instance]).remove(0)
+    }
+
+    /// What the kernel shows in several places, each device asked apart.
+    fn shown_all(&self, instances: &[&Instance]) -> Vec<Result<Value>> {
+        let jobs = instances.iter().map(|&instance| {
+            let (host, asked) = (self.host.clone(), instance.clone());
+            (instance.answers().to_owned(), move || asked.read(&host))
+        });
+        self.devices.each(jobs.collect()).into_iter().map(|answer| answer?).collect()
+    }
+
+    /// The values in effect: what the kernel shows, through the calibration where there is one.
+    fn effective_all(&self, instances: &[&Instance]) -> Vec<Result<Value>> {
+        let shown = self.shown_all(instances).into_iter();
+        instances.iter().zip(shown).map(|(instance, shown)| Ok(self.calibrated(instance, shown?))).collect()
+    }
+
     fn effective(&self, instance: &Instance) -> Result<Value> {
-        let value = instance.read(&self.host)?;
+        self.effective_all(&[instance]).remove(0)
+    }
+
+    fn calibrated(&self, instance: &Instance, shown: Value) -> Value {
         let device = instance.at.split('/').next().unwrap_or(&instance.at);
-        let map = self.calibration.map(device).filter(|_| instance.knob.id == CALIBRATED);
-        Ok(match (map, value) {
+        if instance.knob.id != CALIBRATED || self.calibration.is_empty() {
+            return shown;
+        }
+        match (self.calibration.map(device, self.host.identity(device).as_ref()), shown) {
             (Some(map), Value::Number(requested_us)) => Value::Number(map.effective_us(requested_us)),
-            (_, value) => value,
-        })
+            (_, shown) => shown,
+        }
     }
 
     fn now(&self) -> Duration {
-        self.started.elapsed()
+        since_boot() - self.started
     }
+}
+
+/// Restores a machine from its journal alone, as the next start would: what a panic or a hang left in memory is not to be
+/// trusted, and writes nothing any more.
+///
+/// # Errors
+/// The journal is there but can't be read.
+pub fn recover(config: &Config, host: &Host, devices: &Devices, reason: &str) -> Result<Released> {
+    hold::abandon();
+    let mut hold = Hold::new(host.clone(), devices.clone(), boot_id(host)?, Journal::new(&config.state_dir));
+    let outcome = hold.recover()?;
+    report(&outcome, reason);
+    Ok(released(outcome))
+}
+
+fn surveyed(devices: &Devices, host: &Host) -> Result<Survey> {
+    let host = host.clone();
+    devices.on("the machine", move || survey(&host))
 }
 
 /// The kernel's id of this boot. A recorded machine that has none was recorded once and never boots.

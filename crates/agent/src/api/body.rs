@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
+use crate::fault;
 use bayop_core::{Error, Kind};
 
 /// The largest body, in bytes: some hundred knobs by place.
@@ -51,7 +52,8 @@ async fn read(body: Body) -> Result<Vec<u8>, Error> {
     if body.size_hint().lower() > GREATEST_BODY as u64 {
         return Err(too_large());
     }
-    let collected = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, GREATEST_BODY).collect()).await;
+    let collected =
+        tokio::time::timeout(fault::patience(BODY_TIMEOUT), Limited::new(body, GREATEST_BODY).collect()).await;
     let collected = collected
         .map_err(|_| Error::input(format!("the body did not arrive in {} s", BODY_TIMEOUT.as_secs())).at("body"))?;
     match collected {

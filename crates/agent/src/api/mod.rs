@@ -6,14 +6,17 @@ mod routes;
 pub use body::GREATEST_BODY;
 pub use routes::{Shared, lock};
 
+use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, Uri, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Description;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::peer::{Peer, Role};
 use bayop_core::{Error, Kind};
 use body::Failure;
 
@@ -49,9 +52,29 @@ async fn openapi() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], description_text()).into_response()
 }
 
-/// The API of an agent. Whatever it is asked, it answers JSON.
+/// The API of an agent, to be asked with the [`Peer`] as an extension of each request. Whatever it is asked, it answers
+/// JSON.
 pub fn router(agent: Shared) -> Router {
-    described().with_state(agent).split_for_parts().0.method_not_allowed_fallback(other_method).fallback(other_path)
+    let (routes, _description) = described().with_state(agent.clone()).split_for_parts();
+    let routes = routes.method_not_allowed_fallback(other_method).fallback(other_path);
+    routes.layer(middleware::from_fn_with_state(agent, authorize))
+}
+
+/// Lets a request through whose peer has the role for it.
+async fn authorize(
+    State(agent): State<Shared>,
+    Extension(peer): Extension<Peer>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Failure> {
+    let role = match (request.method(), request.uri().path()) {
+        (&Method::GET | &Method::HEAD, _) => Role::Observe,
+        (_, routes::RESTORE) => Role::Restore,
+        _ => Role::Apply,
+    };
+    // A statement of its own: the agent is not kept while the request is served.
+    lock(&agent).allow(&peer, role)?;
+    Ok(next.run(request).await)
 }
 
 async fn other_path(uri: Uri) -> Failure {

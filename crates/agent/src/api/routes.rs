@@ -1,11 +1,11 @@
 //! One function per route: lock the agent, ask it, answer.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
+use axum::{Extension, Json};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -15,21 +15,29 @@ use crate::calibration::Map;
 use crate::examination::Examination;
 use crate::knobs::Knobs;
 use crate::messages::{
-    Applied, ApplyRequest, Calibrations, Lease, LeaseRequest, ReleaseRequest, Released, RenewRequest, Renewed,
-    RestoreRequest, Status,
+    Applied, ApplyRequest, CalibrateRequest, Calibrations, Lease, LeaseRequest, ReleaseRequest, Released, RenewRequest,
+    Renewed, RestoreRequest, Status,
 };
 use crate::metrics;
+use crate::peer::Peer;
 use crate::readings::Readings;
 
 /// What a route answers.
 type Answer<T> = Result<T, Failure>;
 
+/// The path that puts everything back.
+pub(super) const RESTORE: &str = "/v1/restore";
+
+/// Who asks.
+type By = Extension<Peer>;
+
 /// The agent, as the routes and the clock share it.
 pub type Shared = Arc<Mutex<Agent>>;
 
-/// The agent, exclusively. A request that panicked ends the process in any case, by way of a restore.
+/// The agent, exclusively. After a panic nobody has it: what it left half done is not acted upon, and the process ends by
+/// way of a restore.
 pub fn lock(agent: &Shared) -> MutexGuard<'_, Agent> {
-    agent.lock().unwrap_or_else(PoisonError::into_inner)
+    agent.lock().expect("no request has panicked")
 }
 
 pub(super) fn all() -> OpenApiRouter<Shared> {
@@ -54,9 +62,11 @@ async fn status(State(agent): State<Shared>) -> Answer<Json<Status>> {
 }
 
 /// The knobs of this machine, with what may be written and what is in effect.
-#[utoipa::path(get, path = "/v1/knobs", responses((status = 200, body = Knobs)))]
-async fn knobs(State(agent): State<Shared>) -> Json<Knobs> {
-    Json(lock(&agent).knobs())
+#[utoipa::path(get, path = "/v1/knobs", responses(
+    (status = 200, body = Knobs),
+    (status = 502, description = "The machine does not answer", body = Failure)))]
+async fn knobs(State(agent): State<Shared>) -> Answer<Json<Knobs>> {
+    Ok(Json(lock(&agent).knobs()?))
 }
 
 /// Reads every sensor.
@@ -78,8 +88,12 @@ async fn metrics(State(agent): State<Shared>) -> Answer<impl IntoResponse> {
     (status = 201, body = Lease),
     (status = 400, description = "The request is wrong", body = Failure),
     (status = 409, description = "Somebody holds the lease", body = Failure)))]
-async fn lease(State(agent): State<Shared>, Input(request): Input<LeaseRequest>) -> Answer<impl IntoResponse> {
-    let lease = lock(&agent).lease(&request)?;
+async fn lease(
+    State(agent): State<Shared>,
+    Extension(by): By,
+    Input(request): Input<LeaseRequest>,
+) -> Answer<impl IntoResponse> {
+    let lease = lock(&agent).lease(&request, &by)?;
     Ok((StatusCode::CREATED, Json(lease)))
 }
 
@@ -100,8 +114,12 @@ async fn renew(State(agent): State<Shared>, Input(request): Input<RenewRequest>)
     (status = 404, description = "There is no such knob or place", body = Failure),
     (status = 409, description = "The lease is another's, or the knob is latched or stood down", body = Failure),
     (status = 502, description = "The kernel refused; what was changed is put back", body = Failure)))]
-async fn apply(State(agent): State<Shared>, Input(request): Input<ApplyRequest>) -> Answer<Json<Applied>> {
-    Ok(Json(lock(&agent).apply(&request)?))
+async fn apply(
+    State(agent): State<Shared>,
+    Extension(by): By,
+    Input(request): Input<ApplyRequest>,
+) -> Answer<Json<Applied>> {
+    Ok(Json(lock(&agent).apply(&request, &by)?))
 }
 
 /// Ends a lease and restores what it applied, or keeps it.
@@ -109,16 +127,24 @@ async fn apply(State(agent): State<Shared>, Input(request): Input<ApplyRequest>)
     (status = 200, body = Released),
     (status = 400, description = "The request is wrong", body = Failure),
     (status = 409, description = "The lease is over or another's", body = Failure)))]
-async fn release(State(agent): State<Shared>, Input(request): Input<ReleaseRequest>) -> Answer<Json<Released>> {
-    Ok(Json(lock(&agent).release(&request)?))
+async fn release(
+    State(agent): State<Shared>,
+    Extension(by): By,
+    Input(request): Input<ReleaseRequest>,
+) -> Answer<Json<Released>> {
+    Ok(Json(lock(&agent).release(&request, &by)?))
 }
 
 /// Restores everything and ends any lease.
-#[utoipa::path(post, path = "/v1/restore", request_body = RestoreRequest, responses(
+#[utoipa::path(post, path = RESTORE, request_body = RestoreRequest, responses(
     (status = 200, body = Released),
     (status = 400, description = "The request is wrong", body = Failure)))]
-async fn restore(State(agent): State<Shared>, Input(RestoreRequest {}): Input<RestoreRequest>) -> Json<Released> {
-    Json(lock(&agent).restore("request"))
+async fn restore(
+    State(agent): State<Shared>,
+    Extension(by): By,
+    Input(RestoreRequest {}): Input<RestoreRequest>,
+) -> Json<Released> {
+    Json(lock(&agent).restore(&format!("request of {by}")))
 }
 
 /// The stored maps from requested to effective rx_usecs.
@@ -128,12 +154,19 @@ async fn calibrations(State(agent): State<Shared>) -> Json<Calibrations> {
 }
 
 /// Stores the map of one network device in place of its earlier one.
-#[utoipa::path(put, path = "/v1/calibration", request_body = Map, responses(
+#[utoipa::path(put, path = "/v1/calibration", request_body = CalibrateRequest, responses(
     (status = 200, body = Map),
     (status = 400, description = "The map is none", body = Failure),
+    (status = 403, description = "The mode says no", body = Failure),
+    (status = 404, description = "There is no such device", body = Failure),
+    (status = 409, description = "The lease is over or another's", body = Failure),
     (status = 502, description = "The map could not be stored", body = Failure)))]
-async fn calibrate(State(agent): State<Shared>, Input(map): Input<Map>) -> Answer<Json<Map>> {
-    Ok(Json(lock(&agent).calibrate(map)?))
+async fn calibrate(
+    State(agent): State<Shared>,
+    Extension(by): By,
+    Input(request): Input<CalibrateRequest>,
+) -> Answer<Json<Map>> {
+    Ok(Json(lock(&agent).calibrate(request, &by)?))
 }
 
 /// What this machine lets BayOp control and measure, what is missing, and the remedy.

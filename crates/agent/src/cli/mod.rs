@@ -91,9 +91,10 @@ enum Verb {
 pub fn run() -> ExitCode {
     let done = match Cli::parse().verb {
         Verb::Serve(machine) => serve(&machine),
-        Verb::Restore { machine, state_dir, print: true, .. } => restore::print(&restore::folder(&machine, state_dir)),
-        Verb::Restore { machine, state_dir, discard_damaged, .. } => {
-            restore::restore(&restore::folder(&machine, state_dir), machine.host(), discard_damaged)
+        Verb::Restore { machine, state_dir, print, discard_damaged } => {
+            restore::folder(&machine, state_dir).and_then(|folder| {
+                if print { restore::print(&folder) } else { restore::restore(&folder, machine.host(), discard_damaged) }
+            })
         }
         Verb::Knobs { machine, json } => show::knobs(&machine, json),
         Verb::Sensors { machine, json } => show::sensors(&machine, json),
@@ -108,7 +109,7 @@ pub fn run() -> ExitCode {
             code
         }
         Err(error) => {
-            eprintln!("{}", error.report());
+            log::say(error.report());
             ExitCode::from(error.exit_code())
         }
     }

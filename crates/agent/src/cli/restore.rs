@@ -5,30 +5,38 @@ use std::process::ExitCode;
 
 use bayop_agent::agent::boot_id;
 use bayop_agent::config;
+use bayop_agent::devices::Devices;
 use bayop_agent::hold::Hold;
 use bayop_agent::journal::Journal;
 use bayop_agent::lock::Lock;
+use bayop_agent::log;
+use bayop_core::Result;
 use bayop_knobs::Host;
 
 use super::machine::{Done, Machine};
 
 /// The folder of the journal. A configuration that the agent would refuse is warned of, and keeps nobody from undoing.
-pub fn folder(machine: &Machine, state_dir: Option<PathBuf>) -> PathBuf {
-    state_dir.unwrap_or_else(|| {
-        let (folder, wrong) = config::state_dir(machine.config.as_deref());
-        if let Some(error) = wrong {
-            eprintln!("warning: {error}");
-            eprintln!("hint: this restores from {}; --state-dir names another folder", folder.display());
-        }
-        folder
-    })
+///
+/// # Errors
+/// The configuration that is named can't be read, and no folder is.
+pub fn folder(machine: &Machine, state_dir: Option<PathBuf>) -> Result<PathBuf> {
+    if let Some(folder) = state_dir {
+        return Ok(folder);
+    }
+    let (folder, wrong) = config::state_dir(machine.config.as_deref())?;
+    if let Some(error) = wrong {
+        log::say(format_args!("warning: {error}"));
+        log::say(format_args!("hint: this restores from {}; --state-dir names another folder", folder.display()));
+    }
+    Ok(folder)
 }
 
 /// Restores the machine and says what became of it. Exits with 3 when it is not as it was found.
 pub fn restore(folder: &Path, host: Host, discard_damaged: bool) -> Done {
-    let _lock = Lock::take(folder)?;
+    let _folder = Lock::folder(folder)?;
+    let _machine = Lock::machine(&host, None)?;
     let journal = Journal::new(folder);
-    let mut hold = Hold::new(host.clone(), boot_id(&host)?, journal.clone());
+    let mut hold = Hold::new(host.clone(), Devices::default(), boot_id(&host)?, journal.clone());
     let outcome = hold.recover()?;
     let mut text = String::new();
     for knob in &outcome.restored {
@@ -42,6 +50,12 @@ pub fn restore(folder: &Path, host: Host, discard_damaged: bool) -> Done {
     }
     if discard_damaged {
         journal.discard_damaged()?;
+    }
+    if hold.is_stale() {
+        log::say(format_args!(
+            "warning: the journal in {} can't be written and still has all of this",
+            folder.display()
+        ));
     }
     let damage = hold.damage();
     match &damage {

@@ -18,7 +18,9 @@ use super::machine::{Done, Machine};
 /// Lists the knobs.
 pub fn knobs(machine: &Machine, json: bool) -> Done {
     let (config, host) = (machine.config()?, machine.host());
-    let known = knobs::view(&survey(&host), &config.allow, |instance| instance.read(&host));
+    let survey = survey(&host);
+    let shown = survey.instances.iter().map(|instance| instance.read(&host)).collect();
+    let known = knobs::view(&survey, &config.allow, shown);
     Ok((if json { pretty(&known) } else { table(&known) }, ExitCode::SUCCESS))
 }
 

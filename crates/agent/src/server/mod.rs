@@ -1,29 +1,37 @@
 //! The agent's main loop: connections, the clock, the signals.
 
 mod connection;
+mod signals;
 mod tls;
 mod unix;
+mod watchdog;
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe, resume_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
 use bayop_knobs::Host;
+use nix::unistd::Uid;
 use sd_notify::NotifyState;
-use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
+use tokio_rustls::TlsAcceptor;
 
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::api::{lock, router};
-use crate::config::{Config, Tls};
+use crate::config::{Config, Mode, Tls};
+use crate::devices::Devices;
+use crate::journal::Journal;
 use crate::lock::Lock;
-use crate::log;
 use crate::messages::Released;
+use crate::peer::Peer;
+use crate::{fault, log};
 use bayop_core::{Error, Result, reason};
 use connection::Gate;
+use signals::Endings;
 
 /// How often the agent looks at the clock, at its sensors and at what it holds.
 const TICK: Duration = Duration::from_secs(1);
@@ -31,13 +39,31 @@ const TICK: Duration = Duration::from_secs(1);
 /// Serves until a signal, then restores the machine. Returns what became of it.
 ///
 /// # Errors
-/// The state folder, the socket or the certificates can't be used, or a request panicked (after restoring).
+/// The state folder, the socket or the certificates can't be used, or the agent panicked (after restoring).
 pub fn serve(config: Config, host: Host) -> Result<Released> {
-    let _lock = Lock::take(&config.state_dir)?;
+    let _folder = Lock::folder(&config.state_dir)?;
+    // What an earlier process left changed is restored in any mode, and may be anything.
+    let has_left = !Journal::new(&config.state_dir).read()?.entries.is_empty();
+    let _machine = match config.mode {
+        _ if has_left => Lock::machine(&host, None)?,
+        Mode::Apply => Lock::machine(&host, Some(&config.allow))?,
+        Mode::Observe | Mode::Advise => Vec::new(),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| Error::unsupported(format!("cannot wait for requests: {}", reason(&error))))?;
-    runtime.block_on(run(config, host))
+    panic::set_hook(Box::new(|panic| log::event("panic", &[("reason", panic)])));
+    let devices = Devices::default();
+    watchdog::watch(config.clone(), host.clone(), devices.clone());
+    let served =
+        panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(run(config.clone(), host.clone(), devices.clone()))));
+    served.unwrap_or_else(|_panic| {
+        let wrong = match agent::recover(&config, &host, &devices, "panic")?.latched.len() {
+            0 => "the agent panicked, and restored the machine".to_owned(),
+            count => format!("the agent panicked, and {count} knobs could not be restored"),
+        };
+        Err(Error::failed(wrong).hint("this is a bug: the log says where"))
+    })
 }
 
 /// Refuses certificates that can't be used, as [`serve`] would.
@@ -48,12 +74,10 @@ pub fn check_tls(files: &Tls) -> Result<()> {
     tls::acceptor(files).map(drop)
 }
 
-async fn run(config: Config, host: Host) -> Result<Released> {
-    let mut stop = [SignalKind::terminate(), SignalKind::interrupt()]
-        .map(|kind| signal(kind).expect("the runtime has just enabled signals"));
-    let [terminate, interrupt] = &mut stop;
+async fn run(config: Config, host: Host, devices: Devices) -> Result<Released> {
+    let mut endings = Endings::heed();
     // Before anybody can connect: an earlier process may have left the machine changed.
-    let agent = Arc::new(Mutex::new(Agent::start(config.clone(), host)?));
+    let agent = Arc::new(Mutex::new(Agent::start(config.clone(), host, devices.clone())?));
     let tcp = match &config.tls {
         Some(files) => Some((tls::acceptor(files)?, tls::listen(files).await?)),
         None => None,
@@ -71,50 +95,53 @@ async fn run(config: Config, host: Host) -> Result<Released> {
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let reason = loop {
         tokio::select! {
-            _ = terminate.recv() => break "SIGTERM",
-            _ = interrupt.recv() => break "SIGINT",
+            signal = endings.next() => break signal,
             _ = clock.tick() => {
+                if let Some(signal) = endings.missed() {
+                    break signal;
+                }
                 lock(&agent).tick();
+                devices.go_on();
                 notify(&[NotifyState::Watchdog]);
             }
-            (stream, pass) = accept_local(&socket, &local) => {
-                connections.spawn(connection::serve(stream, router.clone(), pass));
+            (stream, peer) = accept_local(&socket) => {
+                let (pass, router) = (local.enter(), router.clone());
+                connections.spawn(async move { pass.through(connection::serve(stream, router, peer)).await; });
             }
-            (stream, pass) = accept_remote(tcp.as_ref().map(|(_, listener)| listener), &remote) => {
+            stream = accept_remote(tcp.as_ref().map(|(_, listener)| listener)) => {
                 let (acceptor, _) = tcp.as_ref().expect("a connection was accepted");
-                connections.spawn(handshake(acceptor.clone(), stream, router.clone(), pass));
+                let (pass, secured) = (remote.enter(), secure(acceptor.clone(), stream, router.clone()));
+                connections.spawn(async move { pass.through(secured).await; });
             }
-            Some(ended) = connections.join_next() => if ended.is_err_and(|error| error.is_panic()) {
-                break "panic";
+            Some(ended) = connections.join_next() => if let Some(panic) = ended.err().and_then(|e| e.try_into_panic().ok()) {
+                resume_unwind(panic);
             },
         }
     };
     notify(&[NotifyState::Stopping]);
     drop(socket);
     log::event("stopping", &[("reason", &reason)]);
-    let released = lock(&agent).restore(reason);
-    match reason {
-        "panic" => Err(Error::unsupported("a request panicked").hint("this is a bug; the machine was restored")),
-        _ => Ok(released),
-    }
+    Ok(lock(&agent).restore(&reason))
 }
 
-async fn accept_local(socket: &unix::Socket, gate: &Gate) -> (tokio::net::UnixStream, connection::Pass) {
+async fn accept_local(socket: &unix::Socket) -> (UnixStream, Peer) {
     loop {
-        let pass = gate.enter().await;
-        match socket.listener.accept().await {
-            Ok((stream, _)) => return (stream, pass),
+        let accepted = socket.listener.accept().await.and_then(|(stream, _)| {
+            let uid = stream.peer_cred()?.uid();
+            Ok((stream, Peer::User(Uid::from_raw(uid))))
+        });
+        match accepted {
+            Ok(accepted) => return accepted,
             Err(error) => refused(&error).await,
         }
     }
 }
 
-async fn accept_remote(listener: Option<&TcpListener>, gate: &Gate) -> (tokio::net::TcpStream, connection::Pass) {
+async fn accept_remote(listener: Option<&TcpListener>) -> TcpStream {
     let Some(listener) = listener else { return std::future::pending().await };
     loop {
-        let pass = gate.enter().await;
         match listener.accept().await {
-            Ok((stream, _)) => return (stream, pass),
+            Ok((stream, _)) => return stream,
             Err(error) => refused(&error).await,
         }
     }
@@ -126,14 +153,12 @@ async fn refused(error: &io::Error) {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-async fn handshake(
-    acceptor: tokio_rustls::TlsAcceptor,
-    stream: tokio::net::TcpStream,
-    router: Router,
-    pass: connection::Pass,
-) {
-    match tokio::time::timeout(connection::HEADER_TIMEOUT, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => connection::serve(stream, router, pass).await,
+async fn secure(acceptor: TlsAcceptor, stream: TcpStream, router: Router) {
+    match tokio::time::timeout(fault::patience(connection::HEADER_TIMEOUT), acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => {
+            let peer = tls::peer(stream.get_ref().1);
+            connection::serve(stream, router, peer).await;
+        }
         Ok(Err(error)) => log::event("tls_refused", &[("error", &error)]),
         Err(_elapsed) => log::event("tls_refused", &[("error", &"the handshake took too long")]),
     }

@@ -5,16 +5,19 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use ring::digest;
 use rustls::RootCertStore;
-use rustls::crypto::ring;
+use rustls::crypto::ring as provider;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, pem};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{ServerConfig, version::TLS13};
+use rustls::{ServerConfig, ServerConnection, version::TLS13};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+use webpki::EndEntityCert;
 
 use crate::config::Tls;
+use crate::peer::Peer;
 use bayop_core::{Error, Result, reason};
 
 /// TLS 1.3 with the configured certificate, for clients that the configured authority signed.
@@ -22,12 +25,15 @@ use bayop_core::{Error, Result, reason};
 /// # Errors
 /// A file can't be read or is not what it should be.
 pub fn acceptor(files: &Tls) -> Result<TlsAcceptor> {
-    let provider = Arc::new(ring::default_provider());
+    let provider = Arc::new(provider::default_provider());
     let mut authorities = RootCertStore::empty();
     for certificate in certificates(&files.client_ca, "tls.client_ca")? {
         authorities.add(certificate).map_err(|error| refused("tls.client_ca", &files.client_ca, &error))?;
     }
+    let revoked = files.revoked.iter().map(|path| revocations(path)).collect::<Result<Vec<_>>>()?.concat();
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), provider.clone())
+        .with_crls(revoked)
+        .allow_unknown_revocation_status()
         .build()
         .map_err(|error| refused("tls.client_ca", &files.client_ca, &error))?;
     readable(&files.key, "tls.key")?;
@@ -80,6 +86,29 @@ fn certificates(path: &Path, key: &str) -> Result<Vec<CertificateDer<'static>>> 
         return Err(refused(key, path, &pem::Error::NoItemsFound));
     }
     Ok(certificates)
+}
+
+fn revocations(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>> {
+    const KEY: &str = "tls.revoked";
+    readable(path, KEY)?;
+    let read = CertificateRevocationListDer::pem_file_iter(path);
+    let lists = read.and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
+    match lists.map_err(|error| refused(KEY, path, &error))? {
+        lists if lists.is_empty() => Err(refused(KEY, path, &pem::Error::NoItemsFound)),
+        lists => Ok(lists),
+    }
+}
+
+/// Who holds the certificate that a client has proved to be its own.
+pub fn peer(connection: &ServerConnection) -> Peer {
+    let certificate = connection.peer_certificates().and_then(<[_]>::first).expect("the verifier asks for one");
+    let parsed = EndEntityCert::try_from(certificate).expect("the verifier has read it");
+    let name = parsed.valid_dns_names().next().map(str::to_owned);
+    Peer::Certificate(name.unwrap_or_else(|| {
+        let digest = digest::digest(&digest::SHA256, certificate);
+        let hex: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("sha256:{hex}")
+    }))
 }
 
 fn refused(key: &str, path: &Path, error: &dyn std::fmt::Display) -> Error {

@@ -10,7 +10,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::Group;
 use tokio::net::UnixListener;
 
-use crate::files::owned;
+use crate::files::trusted;
 use bayop_core::{Error, Result, reason};
 
 /// A listening socket whose file goes when it is dropped.
@@ -35,9 +35,9 @@ impl Socket {
                 .hint(format!("groupadd --system {group}, or name another group in the configuration"))
         })?;
         let folder = path.parent().unwrap_or(Path::new("/"));
-        let metadata = fs::metadata(folder)
+        fs::metadata(folder)
             .map_err(|error| unusable(error).hint(format!("mkdir --mode 0755 {}", folder.display())))?;
-        owned(folder, &metadata)?;
+        trusted(folder)?;
         remove_stale(path)?;
         // Closed to everybody until it belongs to the group.
         let mask = umask(Mode::from_bits_truncate(0o177));

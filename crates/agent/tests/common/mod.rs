@@ -120,8 +120,13 @@ impl Machine {
     pub fn serve_with(&self, environment: &[(&str, &str)]) -> Option<Agent> {
         let log = fs::File::create(self.path("log")).unwrap();
         let mut command = self.command("serve");
-        command.envs(environment.iter().copied()).stdout(Stdio::null()).stderr(log);
-        let mut process = command.spawn().unwrap();
+        command.envs(environment.iter().copied()).stderr(log);
+        self.start(command)
+    }
+
+    /// The agent that a command serves, once it listens; none when it ended before.
+    pub fn start(&self, mut command: Command) -> Option<Agent> {
+        let mut process = command.stdout(Stdio::null()).spawn().unwrap();
         let start = Instant::now();
         while UnixStream::connect(self.socket()).is_err() {
             if process.try_wait().unwrap().is_some() {
@@ -147,7 +152,7 @@ fn walk(folder: &Path, tree: &mut Tree) {
             walk(&path, tree);
         } else if kind.is_symlink() {
             tree.insert(path.clone(), fs::read_link(&path).unwrap().display().to_string());
-        } else {
+        } else if kind.is_file() {
             let text = fs::read_to_string(&path).unwrap();
             // A recorded network device is written anew as a whole: its values count.
             let is_device = path.extension().is_some_and(|extension| extension == "toml");
@@ -225,30 +230,36 @@ impl Agent {
     }
 
     /// Ends the agent as systemd does. Returns its exit code.
-    pub fn stop(mut self) -> Option<i32> {
-        self.signal(nix::sys::signal::Signal::SIGTERM);
-        self.process.wait().unwrap().code()
+    pub fn stop(self) -> Option<i32> {
+        self.end(nix::sys::signal::Signal::SIGTERM as i32)
+    }
+
+    /// Sends the agent a signal, by its number, that it ends by. Returns its exit code; none when the signal killed it.
+    pub fn end(mut self, signal: i32) -> Option<i32> {
+        Command::new("kill").args([format!("-{signal}"), self.process.id().to_string()]).status().unwrap();
+        self.wait()
     }
 
     /// Ends the agent as a crash does.
-    pub fn kill(mut self) {
-        self.signal(nix::sys::signal::Signal::SIGKILL);
-        self.process.wait().unwrap();
+    pub fn kill(self) {
+        self.end(nix::sys::signal::Signal::SIGKILL as i32);
     }
 
-    /// Waits for an agent that dies by itself.
-    pub fn wait(mut self) {
-        self.process.wait().unwrap();
+    /// Waits for an agent that ends by itself. Returns its exit code.
+    pub fn wait(&mut self) -> Option<i32> {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(start.elapsed() < PATIENCE, "the agent does not end");
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// The agent's process.
     pub fn id(&self) -> u32 {
         self.process.id()
-    }
-
-    fn signal(&self, signal: nix::sys::signal::Signal) {
-        // An agent that is dead already takes no signal, which its exit status then shows.
-        let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.process.id() as i32), signal);
     }
 }
 

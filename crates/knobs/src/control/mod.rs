@@ -1,5 +1,6 @@
 //! One kernel attribute each: how to read it, write it, and undo a write by hand.
 
+mod device;
 pub(crate) mod dma_latency;
 mod msr;
 mod reach;
@@ -130,7 +131,7 @@ impl Control {
     /// The shell command that writes `text`, for a person who restores a machine without BayOp.
     pub fn command(&self, text: &str) -> String {
         match self {
-            Self::File { path } => format!("echo {} > /{}", quoted(text), path),
+            Self::File { path } => format!("echo {} > {}", quoted(text), quoted(&format!("/{path}"))),
             Self::Coalesce { device, queue: None, parameter } => {
                 format!("ethtool -C {} {} {}", quoted(device), parameter.ethtool_name(), quoted(text))
             }
@@ -209,6 +210,7 @@ mod tests {
             (governor, "ondemand", "echo ondemand > /sys/devices/system/cpu/cpufreq/policy0/scaling_governor"),
             (Control::file("sys/a"), "it's", r"echo 'it'\''s' > /sys/a"),
             (Control::file("sys/a"), "<unsupported>", "echo '<unsupported>' > /sys/a"),
+            (Control::file("sys/a b;$(c)"), "1", "echo 1 > '/sys/a b;$(c)'"),
             (coalesce(None, CoalesceParameter::RxUsecs), "3", "ethtool -C eth0 rx-usecs 3"),
             (coalesce(None, CoalesceParameter::AdaptiveRx), "on", "ethtool -C eth0 adaptive-rx on"),
             (

@@ -3,6 +3,7 @@
 use super::Control;
 use crate::host::Host;
 use crate::network::{CoalesceParameter, NapiParameter};
+use bayop_core::{Kind, Result};
 
 const NET: &str = "sys/class/net/";
 const CPUFREQ: &str = "sys/devices/system/cpu/cpufreq";
@@ -14,45 +15,66 @@ const NAPI_FILES: [(&str, NapiParameter); 2] =
 
 impl Control {
     /// The controls that a write of this one sets too: a write to a device reaches its queues.
-    pub fn reaches(&self, host: &Host) -> Vec<Self> {
+    ///
+    /// # Errors
+    /// The kernel fails to say: what is not known to be reached would not be restored.
+    pub fn reaches(&self, host: &Host) -> Result<Vec<Self>> {
         match self {
             Self::Coalesce { device, queue: None, parameter } => queues(host, device, *parameter),
             Self::Coalesce { device, queue: Some(0), parameter } => first_queue(host, device, *parameter),
             Self::File { path } if *path == format!("{CPUFREQ}/boost") => policies(host),
             Self::File { path } => napis(host, path),
-            _ => Vec::new(),
+            _ => Ok(Vec::new()),
         }
     }
 }
 
 /// A driver that takes coalescing for one queue sets all of them when the device is written
 /// (Documentation/networking/ethtool-netlink.rst).
-fn queues(host: &Host, device: &str, parameter: CoalesceParameter) -> Vec<Control> {
-    let has =
-        |queue: &u32| host.network().coalescing(device, Some(*queue)).is_ok_and(|has| has.contains_key(&parameter));
-    let control = |queue| Control::Coalesce { device: device.to_owned(), queue: Some(queue), parameter };
-    (0..).take_while(has).map(control).collect()
+fn queues(host: &Host, device: &str, parameter: CoalesceParameter) -> Result<Vec<Control>> {
+    let mut queues = Vec::new();
+    for queue in 0.. {
+        match offered(host.network().coalescing(device, Some(queue)))? {
+            Some(has) if has.contains_key(&parameter) => {
+                queues.push(Control::Coalesce { device: device.to_owned(), queue: Some(queue), parameter });
+            }
+            _ => break,
+        }
+    }
+    Ok(queues)
+}
+
+/// What the kernel offers; none where it does not.
+fn offered<T>(answer: Result<T>) -> Result<Option<T>> {
+    match answer {
+        Ok(offered) => Ok(Some(offered)),
+        Err(error) if error.kind == Kind::Unsupported => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// A driver may answer for the device with its first queue (i40e, ice), which then shows what was written to that
 /// queue; and putting the device back reaches the others.
-fn first_queue(host: &Host, device: &str, parameter: CoalesceParameter) -> Vec<Control> {
+fn first_queue(host: &Host, device: &str, parameter: CoalesceParameter) -> Result<Vec<Control>> {
     let whole = Control::Coalesce { device: device.to_owned(), queue: None, parameter };
-    std::iter::once(whole).chain(queues(host, device, parameter).into_iter().skip(1)).collect()
+    Ok(std::iter::once(whole).chain(queues(host, device, parameter)?.into_iter().skip(1)).collect())
 }
 
 /// The switch of all CPUs sets those of the policies (drivers/cpufreq/cpufreq.c, cpufreq_boost_trigger_state).
-fn policies(host: &Host) -> Vec<Control> {
-    let files = host.names(CPUFREQ).into_iter().map(|policy| format!("{CPUFREQ}/{policy}/boost"));
-    files.filter(|path| host.has(path)).map(Control::file).collect()
+fn policies(host: &Host) -> Result<Vec<Control>> {
+    let files = host.list(CPUFREQ)?.into_iter().map(|policy| Control::file(format!("{CPUFREQ}/{policy}/boost")));
+    let answers = files.map(|control| Ok(offered(control.read(host))?.map(|_| control)));
+    answers.filter_map(Result::transpose).collect()
 }
 
-fn napis(host: &Host, path: &str) -> Vec<Control> {
-    let Some((device, file)) = path.strip_prefix(NET).and_then(|rest| rest.split_once('/')) else { return Vec::new() };
-    let Some((_, parameter)) = NAPI_FILES.iter().find(|(name, _)| *name == file) else { return Vec::new() };
-    let napis = host.network().napis(device).unwrap_or_default();
+fn napis(host: &Host, path: &str) -> Result<Vec<Control>> {
+    let Some((device, file)) = path.strip_prefix(NET).and_then(|rest| rest.split_once('/')) else {
+        return Ok(Vec::new());
+    };
+    let Some((_, parameter)) = NAPI_FILES.iter().find(|(name, _)| *name == file) else { return Ok(Vec::new()) };
+    let napis = offered(host.network().napis(device))?.unwrap_or_default();
     let has = napis.into_iter().filter(|(_, napi)| napi.parameters.contains_key(parameter));
-    has.map(|(queue, _)| Control::Napi { device: device.to_owned(), queue, parameter: *parameter }).collect()
+    Ok(has.map(|(queue, _)| Control::Napi { device: device.to_owned(), queue, parameter: *parameter }).collect())
 }
 
 #[cfg(test)]
@@ -98,7 +120,7 @@ rx_usecs = 9
                 vec![Control::file("sys/devices/system/cpu/cpufreq/policy0/boost")],
             ),
         ] {
-            assert_eq!(control.reaches(&host), parts, "{control}");
+            assert_eq!(control.reaches(&host).unwrap(), parts, "{control}");
         }
     }
 }

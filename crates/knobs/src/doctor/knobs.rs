@@ -6,8 +6,8 @@ use crate::knob::Survey;
 /// How many places are named before the rest is counted.
 const NAMED: usize = 4;
 
-pub(super) fn examine(survey: &Survey, asked: &[String]) -> Vec<Finding> {
-    let is_asked = |id: &str| asked.is_empty() || asked.iter().any(|knob| knob == id);
+pub(super) fn examine(survey: &Survey, filter: &[String]) -> Vec<Finding> {
+    let is_asked = |id: &str| filter.is_empty() || filter.iter().any(|knob| knob == id);
     let mut findings = Vec::new();
     let mut ids: Vec<&str> = survey.instances.iter().map(|instance| instance.knob.id.as_str()).collect();
     ids.dedup();
@@ -21,7 +21,7 @@ pub(super) fn examine(survey: &Survey, asked: &[String]) -> Vec<Finding> {
     findings.extend(missing.map(|missing| {
         Finding::missing(format!("knob {}", missing.knob.id), &missing.why, missing.knob.summary.as_str())
     }));
-    for unknown in asked.iter().filter(|id| crate::catalogue::entry(id).is_none()) {
+    for unknown in filter.iter().filter(|id| crate::catalogue::entry(id).is_none()) {
         findings.push(
             Finding::new(format!("knob {unknown}"), Status::Missing, "no such knob", "the catalogue does not have it")
                 .remedy("bayop knobs"),

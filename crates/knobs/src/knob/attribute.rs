@@ -39,10 +39,10 @@ pub(super) fn words(host: &Host, path: &str) -> Result<Vec<String>> {
 
 /// The names in a folder that are `prefix` and a number, by that number: `cpu2` before `cpu10`.
 pub(super) fn numbered(host: &Host, folder: &str, prefix: &str) -> Vec<String> {
-    let mut found: Vec<(u64, String)> =
+    let mut entries: Vec<(u64, String)> =
         host.names(folder).into_iter().filter_map(|name| Some((parse(name.strip_prefix(prefix)?)?, name))).collect();
-    found.sort();
-    found.into_iter().map(|(_, name)| name).collect()
+    entries.sort();
+    entries.into_iter().map(|(_, name)| name).collect()
 }
 
 /// The number that a plan is asked for; its domain has checked that it is one.

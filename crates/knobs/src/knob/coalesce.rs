@@ -76,7 +76,7 @@ impl Kind for Coalesce {
         if self.parameter == self.adaptive {
             return Ok(vec![write(self.parameter, as_word(value)?)]);
         }
-        let number = as_number(value)? as u32;
+        let number = as_number(value)?.round() as u32;
         let mut writes = Vec::new();
         if host.network().coalescing(device, None)?.contains_key(&self.adaptive) {
             writes.push(write(self.adaptive, "off"));

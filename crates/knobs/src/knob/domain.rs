@@ -47,21 +47,22 @@ impl Domain {
     /// # Errors
     /// The value is outside the domain, between two steps, or one that the driver keeps for itself.
     pub fn check(&self, value: &Value) -> Result<()> {
-        let known = match (self, value) {
+        let is_valid = match (self, value) {
             (Self::Choices(choices), value) => choices.contains(value),
             (Self::Steps { low, high, step, .. }, Value::Number(number)) => {
-                if let Some(reserved) = self.reserved(*number) {
+                let steps = (number - low) / step;
+                // What is written is a whole number of steps, so that is what must not be the driver's own.
+                if let Some(reserved) = self.reserved(low + steps.round() * step) {
                     return Err(Error::input(format!("the driver keeps {value} for itself: {}", reserved.meaning))
                         .rule(format!("the value must be {self}"))
                         .value(value)
                         .hint("auto hands the choice back to the driver"));
                 }
-                let steps = (number - low) / step;
                 (low..=high).contains(&number) && (steps - steps.round()).abs() < TOLERANCE
             }
             (Self::Steps { .. }, Value::Word(_)) => false,
         };
-        if known { Ok(()) } else { Err(Error::cannot_use(value, format!("the value must be {self}"))) }
+        if is_valid { Ok(()) } else { Err(Error::cannot_use(value, format!("the value must be {self}"))) }
     }
 }
 
@@ -70,8 +71,8 @@ impl fmt::Display for Domain {
         match self {
             Self::Steps { low, high, step, reserved } => {
                 write!(f, "{low} to {high} in steps of {step}")?;
-                let kept = reserved.iter().map(Reserved::to_string).collect::<Vec<_>>();
-                if kept.is_empty() { Ok(()) } else { write!(f, " without {}", kept.join(", ")) }
+                let gaps = reserved.iter().map(Reserved::to_string).collect::<Vec<_>>();
+                if gaps.is_empty() { Ok(()) } else { write!(f, " without {}", gaps.join(", ")) }
             }
             Self::Choices(choices) => {
                 write!(f, "one of {}", choices.iter().map(Value::to_string).collect::<Vec<_>>().join(", "))

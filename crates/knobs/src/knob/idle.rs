@@ -105,7 +105,7 @@ fn states(host: &Host) -> impl Iterator<Item = String> {
 
 fn files(host: &Host, name: &str) -> impl Iterator<Item = String> {
     states(host)
-        .filter(move |folder| host.read(&format!("{folder}/name")).is_ok_and(|found| found == name))
+        .filter(move |folder| host.read(&format!("{folder}/name")).is_ok_and(|own| own == name))
         .map(|folder| format!("{folder}/disable"))
 }
 

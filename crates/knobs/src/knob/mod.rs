@@ -155,6 +155,15 @@ impl Instance {
         format!("{}@{}", self.knob.id, self.at)
     }
 
+    /// What answers for it, or hangs, as of [its controls](crate::control::Control::answers).
+    pub fn answers(&self) -> &str {
+        let whole = self.at.split('/').next().unwrap_or(&self.at);
+        match self.knob.id.split('.').next() {
+            Some("nic" | "napi" | "power") => whole,
+            _ => "the processors",
+        }
+    }
+
     /// The value in effect.
     ///
     /// # Errors

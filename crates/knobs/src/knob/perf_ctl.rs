@@ -51,7 +51,7 @@ impl Kind for PerfCtl {
 
     fn plan(&self, host: &Host, at: &str, value: &Value) -> Result<Vec<Write>> {
         let control = control(at)?;
-        let ratio = (as_number(value)? / MHZ_PER_RATIO) as u64;
+        let ratio = (as_number(value)? / MHZ_PER_RATIO).round() as u64;
         let register = control.register(host)? & !TARGET | ratio << TARGET_SHIFT;
         Ok(vec![Write { control, text: format!("{register:#x}") }])
     }

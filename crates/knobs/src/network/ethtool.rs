@@ -33,14 +33,14 @@ fn ask(command: u8, attributes: &[DefaultNla]) -> Option<io::Result<Vec<Vec<Attr
 
 /// A driver without a parameter does not send it.
 fn read(attributes: &[Attribute]) -> io::Result<Coalescing> {
-    let mut found = Coalescing::new();
+    let mut coalescing = Coalescing::new();
     for (sent, bytes) in attributes {
         if let Some(parameter) = CoalesceParameter::ALL.into_iter().find(|&parameter| kind(parameter) == *sent) {
             let value = u32::try_from(number(bytes)?);
-            found.insert(parameter, value.map_err(|_| malformed("a coalescing parameter has more than 32 bits"))?);
+            coalescing.insert(parameter, value.map_err(|_| malformed("a coalescing parameter has more than 32 bits"))?);
         }
     }
-    Ok(found)
+    Ok(coalescing)
 }
 
 fn kind(parameter: CoalesceParameter) -> u16 {
@@ -76,9 +76,9 @@ mod tests {
 
     #[test]
     fn what_the_driver_sends_is_what_it_has() {
-        let found = read(&[(1, vec![0; 8]), (2, 50_u32.to_ne_bytes().to_vec()), (11, vec![1]), (99, vec![])]);
+        let coalescing = read(&[(1, vec![0; 8]), (2, 50_u32.to_ne_bytes().to_vec()), (11, vec![1]), (99, vec![])]);
         let expected = Coalescing::from([(CoalesceParameter::RxUsecs, 50), (CoalesceParameter::AdaptiveRx, 1)]);
-        assert_eq!(found.unwrap(), expected);
+        assert_eq!(coalescing.unwrap(), expected);
     }
 
     proptest! {

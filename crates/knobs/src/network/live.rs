@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::{CoalesceParameter, Coalescing, Napi, NapiParameter, Network, ethtool, ioctl, netdev};
+use crate::refusal::kind;
 use bayop_core::{Error, Result, reason};
 
 /// The network devices of this machine.
@@ -44,7 +45,7 @@ fn place(device: &str, queue: Option<u32>) -> String {
 }
 
 fn refusal(act: &str, error: &io::Error) -> Error {
-    let refused = Error::unsupported(format!("the network driver does not {act}: {}", reason(error)));
+    let refused = Error::new(kind(error), format!("the network driver does not {act}: {}", reason(error)));
     match error.kind() {
         io::ErrorKind::PermissionDenied => refused.hint("run as root, or with CAP_NET_ADMIN"),
         _ => refused,

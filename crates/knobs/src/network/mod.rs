@@ -5,6 +5,7 @@ mod attribute;
 pub(crate) mod device;
 mod ethtool;
 mod genetlink;
+pub mod identity;
 mod ioctl;
 mod live;
 mod netdev;

@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn replies_are_read() {
         let word = |value: u32| value.to_ne_bytes().to_vec();
-        let found = napi(&[(1, word(2)), (2, word(8193)), (5, word(1)), (6, 20_000_u64.to_ne_bytes().to_vec())]);
+        let instance = napi(&[(1, word(2)), (2, word(8193)), (5, word(1)), (6, 20_000_u64.to_ne_bytes().to_vec())]);
         let parameters = BTreeMap::from([(NapiParameter::DeferHardIrqs, 1), (NapiParameter::GroFlushTimeout, 20_000)]);
-        assert_eq!(found.unwrap(), Napi { id: 8193, parameters });
+        assert_eq!(instance.unwrap(), Napi { id: 8193, parameters });
         let queue = |napi| Some(RxQueue { index: 3, napi });
         assert_eq!(rx_queue(&[(1, word(3)), (3, word(0)), (4, word(8193))]).unwrap(), queue(Some(8193)));
         assert_eq!(rx_queue(&[(1, word(3)), (3, word(0))]).unwrap(), queue(None));

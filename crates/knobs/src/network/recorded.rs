@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::{CoalesceParameter, Coalescing, Napi, NapiParameter, Network};
 use crate::catalogue;
 use crate::network::device::driver;
+use crate::overwrite::overwrite;
 use crate::refusal::refusal;
 use bayop_core::{Error, Result};
 
@@ -72,7 +73,8 @@ impl Recorded {
     fn store(&self, device: &str, recorded: &Device) -> Result<()> {
         let path = path(device);
         let text = toml::to_string(recorded).expect("a device is plain tables");
-        fs::write(self.root.join(&path), text).map_err(|error| refusal("write", &path, &error))
+        let file = fs::OpenOptions::new().write(true).open(self.root.join(&path));
+        file.and_then(|file| overwrite(file, &text)).map_err(|error| refusal("write", &path, &error))
     }
 }
 
@@ -106,13 +108,13 @@ impl Network for Recorded {
 
     fn set_coalescing(&self, device: &str, queue: Option<u32>, parameter: CoalesceParameter, value: u32) -> Result<()> {
         let mut recorded = self.load(device)?;
-        let shown = match driver(&self.root, device).and_then(|driver| catalogue::driver(&driver, parameter)) {
+        let effective = match driver(&self.root, device).and_then(|driver| catalogue::driver(&driver, parameter)) {
             Some(rule) => rule.shown(value, recorded.resolution_us)?,
             None => value,
         };
         let queues = addressed(&recorded, device, queue)?;
         for queue in &mut recorded.queues[queues] {
-            *queue.coalescing.get_mut(&parameter).ok_or_else(|| not_supported(device))? = shown;
+            *queue.coalescing.get_mut(&parameter).ok_or_else(|| not_supported(device))? = effective;
         }
         self.store(device, &recorded)
     }
@@ -125,8 +127,8 @@ impl Network for Recorded {
     fn set_napi(&self, device: &str, queue: u32, parameter: NapiParameter, value: u64) -> Result<()> {
         let mut recorded = self.load(device)?;
         let napi = recorded.queues.get_mut(queue as usize).and_then(|queue| queue.napi.as_mut());
-        let known = napi.and_then(|napi| napi.parameters.get_mut(&parameter));
-        *known.ok_or_else(|| not_supported(device))? = value;
+        let entry = napi.and_then(|napi| napi.parameters.get_mut(&parameter));
+        *entry.ok_or_else(|| not_supported(device))? = value;
         self.store(device, &recorded)
     }
 }

@@ -30,8 +30,8 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
     }
     let source = format!("/{FILE}");
     let text = host.read(FILE);
-    let wanted = |irq| devices.iter().any(|(_, irqs)| irqs.contains(&irq));
-    match text.as_deref().map_err(Clone::clone).and_then(|text| parse(text, wanted)) {
+    let is_of_a_nic = |irq| devices.iter().any(|(_, irqs)| irqs.contains(&irq));
+    match text.as_deref().map_err(Clone::clone).and_then(|text| parse(text, is_of_a_nic)) {
         Ok(interrupts) => {
             for (device, irqs) in devices {
                 let own: Vec<&Interrupt> = interrupts.iter().filter(|one| irqs.contains(&one.irq)).collect();
@@ -63,7 +63,7 @@ fn irqs(host: &Host, device: String) -> Device {
 ///
 /// # Errors
 /// The header names no CPU, or a wanted row has no number for each.
-fn parse(text: &str, wanted: impl Fn(u32) -> bool) -> Result<Vec<Interrupt<'_>>> {
+fn parse(text: &str, filter: impl Fn(u32) -> bool) -> Result<Vec<Interrupt<'_>>> {
     let malformed = |line: &str| {
         Error::malformed(quote(line), "an interrupt's row must have one number for each CPU").at(format!("/{FILE}"))
     };
@@ -75,7 +75,7 @@ fn parse(text: &str, wanted: impl Fn(u32) -> bool) -> Result<Vec<Interrupt<'_>>>
     }
     let rows = lines.filter_map(|line| {
         let (irq, row) = line.split_once(':')?;
-        let irq = irq.trim().parse().ok().filter(|&irq| wanted(irq))?;
+        let irq = irq.trim().parse().ok().filter(|&irq| filter(irq))?;
         Some((irq, row, line))
     });
     rows.map(|(irq, row, line)| {

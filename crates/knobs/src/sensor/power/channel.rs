@@ -60,14 +60,14 @@ impl Channel {
     pub fn read(&self, is_chosen: bool, sample: &mut Sample) {
         let Self { at, source, .. } = self;
         let estimated = self.method == Method::Model;
-        let shown = |value: fn(&Look) -> Option<f64>| self.look.as_ref().map_err(Clone::clone).map(value).transpose();
+        let part = |value: fn(&Look) -> Option<f64>| self.look.as_ref().map_err(Clone::clone).map(value).transpose();
         if self.shows_power() {
-            if let Some(power_w) = shown(|look| look.power_w) {
+            if let Some(power_w) = part(|look| look.power_w) {
                 sample.add(POWER, at, source, power_w).estimated = estimated;
             }
         }
         if is_chosen || !self.shows_power() {
-            if let Some(energy_j) = shown(|look| Some(look.energy_j)) {
+            if let Some(energy_j) = part(|look| Some(look.energy_j)) {
                 sample.add(ENERGY, at, source, energy_j).estimated = estimated;
             }
         }

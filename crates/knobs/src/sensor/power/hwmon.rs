@@ -38,27 +38,27 @@ struct Sensor {
     scope: Scope,
 }
 
-/// The channels of every energy and power input; `named` are those that make up the machine, where the user says.
+/// The channels of every energy and power input; `names` are those that make up the machine, where the user says.
 ///
 /// # Errors
 /// The machine has no input of that name.
-pub(super) fn channels(host: &Host, named: &[String]) -> Result<Vec<Channel>> {
+pub(super) fn channels(host: &Host, names: &[String]) -> Result<Vec<Channel>> {
     let sensors = sensors(host);
-    if let Some(unknown) = named.iter().find(|name| sensors.iter().all(|sensor| sensor.at != **name)) {
-        let known = sensors.iter().map(|sensor| sensor.at.as_str()).collect::<Vec<_>>().join(", ");
+    if let Some(unknown) = names.iter().find(|name| sensors.iter().all(|sensor| sensor.at != **name)) {
+        let inputs = sensors.iter().map(|sensor| sensor.at.as_str()).collect::<Vec<_>>().join(", ");
         let hint =
-            if known.is_empty() { "this machine has none".to_owned() } else { format!("this machine has {known}") };
+            if inputs.is_empty() { "this machine has none".to_owned() } else { format!("this machine has {inputs}") };
         return Err(Error::cannot_use(unknown, "`inputs` must name hwmon inputs").at("power.inputs").hint(hint));
     }
-    let counted: Vec<bool> = sensors.iter().map(|sensor| is_counted(sensor, &sensors, named)).collect();
+    let counted: Vec<bool> = sensors.iter().map(|sensor| is_counted(sensor, &sensors, names)).collect();
     Ok(sensors.into_iter().zip(counted).map(|(sensor, counted)| sensor.channel(counted)).collect())
 }
 
 /// Of the inputs of one method: the one that measures the machine, else all parts. Two that claim the whole machine may
 /// contain each other, so then none is counted until the user names one.
-fn is_counted(sensor: &Sensor, sensors: &[Sensor], named: &[String]) -> bool {
-    if !named.is_empty() {
-        return named.contains(&sensor.at);
+fn is_counted(sensor: &Sensor, sensors: &[Sensor], names: &[String]) -> bool {
+    if !names.is_empty() {
+        return names.contains(&sensor.at);
     }
     let rivals = sensors.iter().filter(|other| other.method == sensor.method && other.scope == Scope::Machine).count();
     match sensor.scope {
@@ -103,8 +103,8 @@ fn folder(host: &Host, device: &str) -> Option<(String, String)> {
 fn stem(file: &str) -> Option<String> {
     let (stem, kind) = file.split_once('_')?;
     let (word, index) = stem.split_at(stem.find(|c: char| c.is_ascii_digit())?);
-    let known = matches!((word, kind), ("energy", "input") | ("power", "input" | "average"));
-    (known && index.parse::<u32>().is_ok()).then(|| stem.to_owned())
+    let is_sensor = matches!((word, kind), ("energy", "input") | ("power", "input" | "average"));
+    (is_sensor && index.parse::<u32>().is_ok()).then(|| stem.to_owned())
 }
 
 fn device_name(host: &Host, folder: &str) -> String {

@@ -26,7 +26,7 @@ const MEAN_OVER_S: f64 = 0.5;
 #[derive(Debug)]
 pub(super) struct Power {
     channels: Vec<Channel>,
-    chosen: Result<Method>,
+    choice: Result<Method>,
     /// When the mean power was last taken, and the machine's energy then.
     since: Option<(f64, f64)>,
     mean_w: Option<f64>,
@@ -51,18 +51,18 @@ impl Power {
         for channel in &mut channels {
             channel.look(host, time_s);
         }
-        let mut power = Self { channels, chosen: Err(none()), since: None, mean_w: None };
-        power.chosen = power.choose(&methods);
+        let mut power = Self { channels, choice: Err(none()), since: None, mean_w: None };
+        power.choice = power.choose(&methods);
         power.take_mean(time_s);
         Ok(power)
     }
 
     pub fn method(&self) -> Result<Method> {
-        self.chosen.clone()
+        self.choice.clone()
     }
 
     pub fn counted_places(&self) -> Vec<&str> {
-        let counted = self.chosen.iter().flat_map(|&method| self.counted(method));
+        let counted = self.choice.iter().flat_map(|&method| self.counted(method));
         counted.map(|channel| channel.at.as_str()).collect()
     }
 
@@ -73,13 +73,13 @@ impl Power {
     }
 
     pub fn tick_within_s(&self) -> Option<f64> {
-        let chosen = self.channels.iter().filter(|channel| self.chosen == Ok(channel.method));
-        chosen.filter_map(|channel| channel.input.look_within_s()).reduce(f64::min)
+        let channels = self.channels.iter().filter(|channel| self.choice == Ok(channel.method));
+        channels.filter_map(|channel| channel.input.look_within_s()).reduce(f64::min)
     }
 
     pub fn tick(&mut self, host: &Host, time_s: f64) {
         for channel in &mut self.channels {
-            if channel.wraps() || (channel.counted && self.chosen == Ok(channel.method)) {
+            if channel.wraps() || (channel.counted && self.choice == Ok(channel.method)) {
                 channel.look(host, time_s);
             }
         }
@@ -105,10 +105,10 @@ impl Power {
     pub fn sample(&mut self, host: &Host, sample: &mut Sample) {
         for channel in &mut self.channels {
             channel.look(host, sample.time_s);
-            channel.read(self.chosen == Ok(channel.method), sample);
+            channel.read(self.choice == Ok(channel.method), sample);
         }
-        let source = self.chosen.as_ref().map_or_else(|_| "none".to_owned(), Method::to_string);
-        let estimated = self.chosen == Ok(Method::Model);
+        let source = self.choice.as_ref().map_or_else(|_| "none".to_owned(), Method::to_string);
+        let estimated = self.choice == Ok(Method::Model);
         sample.add(ENERGY, MACHINE, &source, self.energy_j()).estimated = estimated;
         if let Some(mean_w) = self.mean_w {
             sample.add(POWER, MACHINE, format!("{source}, mean between ticks"), Ok(mean_w)).estimated = estimated;

@@ -117,8 +117,8 @@ impl Model {
     fn check(&self) -> Result<()> {
         let Self { idle_w, busy_w, frequency } = *self;
         if !(idle_w.is_finite() && busy_w.is_finite() && 0.0 <= idle_w && idle_w <= busy_w) {
-            let given = format!("idle_w = {idle_w}, busy_w = {busy_w}");
-            return Err(Error::cannot_use(given, "idle_w must be from 0 to busy_w").at("power.model"));
+            let range = format!("idle_w = {idle_w}, busy_w = {busy_w}");
+            return Err(Error::cannot_use(range, "idle_w must be from 0 to busy_w").at("power.model"));
         }
         match frequency {
             Some(Scaling { busy_mhz, .. }) if !(busy_mhz.is_finite() && busy_mhz > 0.0) => {

@@ -1,0 +1,260 @@
+//! Applying, all or nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bayop_knobs::{control::Control, control::Write, network::identity::Identity};
+
+use super::{Hold, Plan, id, latch, original};
+use crate::fault;
+use crate::journal::{Asked, Entry, State};
+use crate::undo::Target;
+use bayop_core::{Error, Result};
+
+/// Whether this process has given up applying.
+static ABANDONED: AtomicBool = AtomicBool::new(false);
+
+/// Lets no request write any more: one that hung may come back after the machine was restored.
+pub fn abandon() {
+    ABANDONED.store(true, Ordering::SeqCst);
+}
+
+impl Hold {
+    /// Hands `returned` knobs back and sets `plans`, all or nothing: when one write fails, everything that this call
+    /// changed is put back, and what can't be is latched.
+    ///
+    /// # Errors
+    /// A knob is latched or stood down, two knobs want different things of one control, the journal can't be stored
+    /// (nothing was written then), or the kernel refuses a read or a write.
+    pub fn apply(&mut self, returned: &BTreeSet<String>, plans: &[Plan]) -> Result<()> {
+        self.refuse_blocked(returned, plans)?;
+        refuse_contradiction(plans)?;
+        let earlier = self.entries.clone();
+        let texts = self.attach(returned, plans)?;
+        if let Err(error) = self.journal.store(&self.boot_id, &self.entries) {
+            self.entries = earlier;
+            return Err(error);
+        }
+        fault::point("apply.after_journal");
+        match self.write(plans, &earlier) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.roll_back(earlier, texts, error)),
+        }
+    }
+
+    /// The held knobs, with what was asked of them, that have to be set again when `returned` are handed back and `plans`
+    /// applied: both have to do with one control. So are a device and its queues, or all CPUs and one policy; different
+    /// knobs that share a control, such as the switch of adaptive moderation, want the same of it.
+    ///
+    /// # Errors
+    /// The kernel fails to say what a write reaches.
+    pub fn disturbed(&self, returned: &BTreeSet<String>, plans: &[Plan]) -> Result<BTreeMap<String, Asked>> {
+        let mut reached: Vec<(&String, Control)> = Vec::new();
+        for (knob, write) in plans.iter().flat_map(|plan| plan.writes.iter().map(move |write| (&plan.knob, write))) {
+            reached.extend(write.control.reaches(&self.host)?.into_iter().map(|control| (knob, control)));
+        }
+        let mut disturbed = BTreeMap::new();
+        for entry in &self.entries {
+            let returned = returned.iter().filter(|knob| entry.holders.contains_key(*knob));
+            let written = reached.iter().filter(|(_, control)| entry.intended.is_some() && *control == entry.control);
+            let by: Vec<_> = returned.chain(written.map(|(knob, _)| *knob)).collect();
+            let is_disturbed = |knob: &String| by.iter().any(|other| *other != knob && id(other) == id(knob));
+            let holders = entry.holders.iter().filter(|(knob, _)| is_disturbed(knob));
+            disturbed.extend(holders.map(|(knob, asked)| (knob.clone(), asked.clone())));
+        }
+        let held = self.held();
+        let is_held = |knob: &String| held.iter().any(|held| held.knob == *knob && held.state == State::Held);
+        let is_asked = |knob: &String| returned.contains(knob) || plans.iter().any(|plan| plan.knob == *knob);
+        disturbed.retain(|knob, _| is_held(knob) && !is_asked(knob));
+        Ok(disturbed)
+    }
+
+    fn refuse_blocked(&self, returned: &BTreeSet<String>, plans: &[Plan]) -> Result<()> {
+        if let Some(damage) = self.damage() {
+            return Err(Error::conflict(damage)
+                .rule("nothing must be applied while originals may be lost")
+                .hint("look at the machine's settings, then run: bayop-agent restore --discard-damaged"));
+        }
+        for entry in self.entries.iter().filter(|entry| entry.state != State::Held) {
+            let planned = plans.iter().find(|plan| {
+                entry.holders.contains_key(&plan.knob) || plan.writes.iter().any(|write| write.control == entry.control)
+            });
+            let latched = entry.state == State::Latched;
+            let returned = returned.iter().find(|knob| latched && entry.holders.contains_key(*knob));
+            let Some(knob) = planned.map(|plan| &plan.knob).or(returned) else { continue };
+            let reason = entry.reason.as_deref().unwrap_or_default();
+            return Err(if latched {
+                Error::conflict(format!("the knob could not be restored and is not written again: {reason}"))
+                    .at(knob)
+                    .hint("remove the cause, then POST /v1/restore")
+            } else {
+                Error::conflict(format!("somebody else changed the knob, so it is not written again: {reason}"))
+                    .at(knob)
+                    .hint("set it to auto to leave it to them, or release and apply anew to take it over")
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds the plans' controls to the entries and takes `returned` off their holders. Returns the texts before.
+    fn attach(&mut self, returned: &BTreeSet<String>, plans: &[Plan]) -> Result<Vec<Target>> {
+        let mut entries = self.entries.clone();
+        entries.retain_mut(|entry| {
+            entry.holders.retain(|knob, _| !returned.contains(knob));
+            entry.state == State::Held || !entry.holders.is_empty()
+        });
+        for plan in plans {
+            for write in &plan.writes {
+                // Before the control itself, so that they are restored after it, which reaches them once more.
+                for reached in write.control.reaches(&self.host)? {
+                    self.entry(&mut entries, &reached, plan)?;
+                }
+                let entry = self.entry(&mut entries, &write.control, plan)?;
+                entry.intended = Some(write.text.clone());
+            }
+        }
+        let held = entries.iter().filter(|entry| entry.state == State::Held);
+        let controls: Vec<_> = held.map(|entry| entry.control.clone()).collect();
+        let texts = self.devices.read(&self.host, controls.clone()).into_iter().zip(controls);
+        let texts = texts.map(|(text, control)| Ok(Target { control, text: text? })).collect::<Result<_>>()?;
+        // A write may disturb another control, which is then no stranger's doing: until all are read back, none is sure.
+        entries.iter_mut().for_each(|entry| entry.effective = None);
+        self.entries = entries;
+        Ok(texts)
+    }
+
+    /// What the network device is that the control belongs to.
+    fn identity(&self, control: &Control) -> Result<Option<Identity>> {
+        let Some(name) = control.device().map(str::to_owned) else { return Ok(None) };
+        let host = self.host.clone();
+        self.devices.on(control.answers(), move || host.identity(&name))
+    }
+
+    /// The entry of a control, held by the plan's knob from now on; a new one has what the control reads.
+    fn entry<'a>(&self, entries: &'a mut Vec<Entry>, control: &Control, plan: &Plan) -> Result<&'a mut Entry> {
+        let at = match entries.iter().position(|entry| entry.control == *control) {
+            Some(at) => at,
+            None => {
+                entries.push(Entry {
+                    control: control.clone(),
+                    device: self.identity(control)?,
+                    holders: BTreeMap::new(),
+                    original: self.read(control)?,
+                    intended: None,
+                    effective: None,
+                    state: State::Held,
+                    reason: None,
+                });
+                entries.len() - 1
+            }
+        };
+        let entry = &mut entries[at];
+        let asked = entry.holders.entry(plan.knob.clone());
+        let asked = asked.or_insert_with(|| Asked { found: plan.found.clone(), requested: plan.requested.clone() });
+        asked.requested = plan.requested.clone();
+        Ok(entry)
+    }
+
+    /// Restores the entries that nobody holds any more, writes the plans that do not stand already, reads back, and
+    /// journals what is in effect.
+    fn write(&mut self, plans: &[Plan], earlier: &[Entry]) -> Result<()> {
+        let returned = self.entries.iter().filter(|entry| entry.holders.is_empty()).map(original).collect();
+        if let Some((_, error)) = self.devices.put_back(&self.host, returned).into_iter().next() {
+            return Err(error);
+        }
+        for plan in plans {
+            // A write may reset a link for seconds, so it is not repeated for nothing.
+            if plan.writes.iter().all(|write| self.stands(write, earlier)) && !self.lost_a_part(plan, earlier) {
+                continue;
+            }
+            for write in &plan.writes {
+                fault::point("apply.before_write");
+                self.write_one(write).map_err(|error| error.at(&plan.knob))?;
+                fault::point("apply.after_write");
+            }
+        }
+        self.entries.retain(|entry| !entry.holders.is_empty());
+        self.read_back()?;
+        fault::point("apply.after_read_back");
+        self.journal.store(&self.boot_id, &self.entries)
+    }
+
+    fn write_one(&self, write: &Write) -> Result<()> {
+        refuse_abandoned();
+        self.devices.write(&self.host, write)
+    }
+
+    /// Whether BayOp wrote that very text before, and the control still reads what it read then.
+    fn stands(&self, write: &Write, earlier: &[Entry]) -> bool {
+        let entry = earlier.iter().find(|entry| entry.control == write.control);
+        let written = entry.filter(|entry| entry.intended.as_ref() == Some(&write.text));
+        let effective = written.and_then(|entry| entry.effective.as_ref());
+        effective.is_some_and(|effective| self.read(&write.control).as_ref() == Ok(effective))
+    }
+
+    /// Whether a part of the plan's knob, such as a queue of its device, was just handed back: it has what was asked of
+    /// the part, although the whole may read as it should.
+    fn lost_a_part(&self, plan: &Plan, earlier: &[Entry]) -> bool {
+        let shared = earlier.iter().filter(|entry| entry.holders.contains_key(&plan.knob));
+        shared.flat_map(|before| before.holders.keys().map(move |knob| (&before.control, knob))).any(
+            |(control, knob)| {
+                let is_held = |entry: &Entry| entry.control == *control && entry.holders.contains_key(knob);
+                id(knob) == id(&plan.knob) && !self.entries.iter().any(is_held)
+            },
+        )
+    }
+
+    fn read_back(&mut self) -> Result<()> {
+        for (at, text) in self.read_all(|_, entry| entry.state == State::Held) {
+            self.entries[at].effective = Some(text?);
+        }
+        Ok(())
+    }
+
+    /// Undoes a call that failed for `error`: what was held earlier is held again, what was not is as it was found.
+    fn roll_back(&mut self, earlier: Vec<Entry>, texts: Vec<Target>, error: Error) -> Error {
+        refuse_abandoned();
+        let failed = self.devices.put_back(&self.host, texts);
+        let attempted = std::mem::replace(&mut self.entries, earlier);
+        for (control, failure) in &failed {
+            let at = self.entries.iter().position(|entry| entry.control == *control).or_else(|| {
+                let entry = attempted.iter().find(|entry| entry.control == *control)?;
+                self.entries.push(entry.clone());
+                Some(self.entries.len() - 1)
+            });
+            let at = at.expect("a text was read for an entry that was held or attempted");
+            latch(&mut self.entries[at], &failure.to_string());
+        }
+        for (at, text) in self.read_all(|_, entry| entry.state == State::Held) {
+            self.entries[at].effective = text.ok();
+        }
+        self.store_later();
+        match failed.len() {
+            0 => error,
+            count => error.hint(format!("{count} controls could not be put back and are latched")),
+        }
+    }
+}
+
+/// Keeps the thread of a request that hung from ever writing again, until the process ends.
+fn refuse_abandoned() {
+    while ABANDONED.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+}
+
+fn refuse_contradiction(plans: &[Plan]) -> Result<()> {
+    let mut wanted: BTreeMap<&Control, (&str, &Plan)> = BTreeMap::new();
+    for plan in plans {
+        for write in &plan.writes {
+            match wanted.insert(&write.control, (&write.text, plan)) {
+                Some((text, other)) if text != write.text && other.knob != plan.knob => {
+                    let wrong = format!("{} and {} write different things to one control", other.knob, plan.knob);
+                    return Err(Error::input(wrong).at(&write.control));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
