@@ -37,7 +37,7 @@ pub struct Menu {
     timer_us: f32,
     bucket: usize,
     /// The state selected last.
-    chosen: usize,
+    choice: usize,
 }
 
 impl Default for Menu {
@@ -47,7 +47,7 @@ impl Default for Menu {
             factors: [RESOLUTION; BUCKETS],
             timer_us: 0.0,
             bucket: 0,
-            chosen: 0,
+            choice: 0,
         }
     }
 }
@@ -114,21 +114,21 @@ impl IdleGovernor for Menu {
             None => by_timer_us,
         };
         let predicted_us = f64::from(predicted_us);
-        let mut chosen = 0;
-        while chosen + 1 < states.len() && states[chosen + 1].target_residency_us <= predicted_us {
-            chosen += 1;
+        let mut choice = 0;
+        while choice + 1 < states.len() && states[choice + 1].target_residency_us <= predicted_us {
+            choice += 1;
         }
         // A state that halts rather than polling, unless a timer is about to fire.
-        if chosen == 0 && states.len() > 1 && states[0].exit_latency_us == 0.0 && self.timer_us > 2.0 {
-            chosen = 1;
+        if choice == 0 && states.len() > 1 && states[0].exit_latency_us == 0.0 && self.timer_us > 2.0 {
+            choice = 1;
         }
-        self.chosen = chosen;
-        chosen
+        self.choice = choice;
+        choice
     }
 
     #[inline]
     fn reflect(&mut self, states: &[State], length_us: f64, _: bool) {
-        let exit_us = states[self.chosen].exit_latency_us as f32;
+        let exit_us = states[self.choice].exit_latency_us as f32;
         let length_us = length_us as f32;
         let measured_us = if length_us > 2.0 * exit_us { length_us - exit_us } else { 0.5 * length_us };
         let measured_us = measured_us.min(self.timer_us);
@@ -153,12 +153,12 @@ mod tests {
 
     fn choice_after(length_us: f64) -> usize {
         let mut menu = Menu::default();
-        let mut chosen = 0;
+        let mut choice = 0;
         for i in 0..100 {
-            chosen = menu.select(&STATES, f64::from(i), 100_000.0);
+            choice = menu.select(&STATES, f64::from(i), 100_000.0);
             menu.reflect(&STATES, length_us, false);
         }
-        chosen
+        choice
     }
 
     #[test]

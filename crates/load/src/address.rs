@@ -22,8 +22,8 @@ pub(crate) fn resolve(servers: &[String]) -> Result<Vec<SocketAddr>, Error> {
                 .at("servers")
                 .hint("127.0.0.1:11211")
         };
-        let mut found = server.to_socket_addrs().map_err(|error| unknown(reason(&error)))?;
-        found.next().ok_or_else(|| unknown("it has no address".to_owned()))
+        let mut addresses = server.to_socket_addrs().map_err(|error| unknown(reason(&error)))?;
+        addresses.next().ok_or_else(|| unknown("it has no address".to_owned()))
     };
     servers.iter().map(address).collect()
 }

@@ -77,7 +77,7 @@ impl Iterator for Arrivals {
     #[inline]
     fn next(&mut self) -> Option<u64> {
         match &mut self.0 {
-            Source::Drawn(drawn) => drawn.next(),
+            Source::Drawn(times) => times.next(),
             Source::Replayed { times_ns, next } => {
                 *next += 1;
                 times_ns.get(*next - 1).copied()

@@ -21,13 +21,13 @@ pub fn hgrm(histogram: &Histogram) -> String {
     const US: f64 = 1e3;
     let total = histogram.count();
     let mut text = format!("{:>12} {:>14} {:>10} {:>14}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
-    let (mut quantile, mut seen) = (0.0_f64, 0);
+    let (mut quantile, mut count) = (0.0_f64, 0);
     for bucket in histogram.buckets() {
-        seen += bucket.count;
+        count += bucket.count;
         let value_us = bucket.high() as f64 / US;
-        while quantile <= seen as f64 / total as f64 {
-            text += &format!("{value_us:>12.3} {quantile:>2.12} {seen:>10} {:>14.2}\n", 1.0 / (1.0 - quantile));
-            if seen == total {
+        while quantile <= count as f64 / total as f64 {
+            text += &format!("{value_us:>12.3} {quantile:>2.12} {count:>10} {:>14.2}\n", 1.0 / (1.0 - quantile));
+            if count == total {
                 text += &format!("{value_us:>12.3} {:>2.12} {total:>10}\n", 1.0);
                 break;
             }

@@ -42,9 +42,9 @@ pub fn quantile(report: &Report, quantile: f64) -> Quantile {
 }
 
 /// Quantiles and their intervals from the batches of a report.
-pub fn quantiles(report: &Report, wanted: &[f64]) -> Vec<Quantile> {
+pub fn quantiles(report: &Report, shares: &[f64]) -> Vec<Quantile> {
     let pool = Pool::of(report);
-    wanted.iter().map(|&which| pool.quantile(which)).collect()
+    shares.iter().map(|&which| pool.quantile(which)).collect()
 }
 
 /// All latencies of a report, and the batches that have any request.
@@ -64,20 +64,20 @@ impl<'a> Pool<'a> {
     fn quantile(&self, quantile: f64) -> Quantile {
         let &Self { ref latency, ref batches, count } = self;
         let at_share = |share: f64| latency.at_rank(((share * count as f64).ceil() as u64).max(1));
-        let mut found = Quantile { quantile, value_ns: None, low_ns: None, high_ns: None };
+        let mut interval = Quantile { quantile, value_ns: None, low_ns: None, high_ns: None };
         if count == 0 {
-            return found;
+            return interval;
         }
-        found.value_ns = at_share(quantile);
-        let (Some(value_ns), true) = (found.value_ns, batches.len() >= LEAST_BATCHES) else { return found };
+        interval.value_ns = at_share(quantile);
+        let (Some(value_ns), true) = (interval.value_ns, batches.len() >= LEAST_BATCHES) else { return interval };
         let margin = t_975(batches.len() - 1) * rank_error(batches, count, value_ns, quantile);
         if quantile - margin > 0.0 {
-            found.low_ns = at_share(quantile - margin);
+            interval.low_ns = at_share(quantile - margin);
         }
         if (quantile + margin) * (count as f64) < count as f64 - 0.5 {
-            found.high_ns = at_share(quantile + margin);
+            interval.high_ns = at_share(quantile + margin);
         }
-        found
+        interval
     }
 }
 

@@ -71,11 +71,11 @@ impl Link {
     ///
     /// # Errors
     /// epoll refuses.
-    pub fn watch_output(&mut self, poller: &Poller, wanted: bool) -> io::Result<()> {
-        if let (State::Open(connection), true) = (&self.state, wanted != self.watches_output) {
-            let flags = if wanted { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
+    pub fn watch_output(&mut self, poller: &Poller, on: bool) -> io::Result<()> {
+        if let (State::Open(connection), true) = (&self.state, on != self.watches_output) {
+            let flags = if on { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
             poller.modify(&**connection, self.index, flags)?;
-            self.watches_output = wanted;
+            self.watches_output = on;
         }
         Ok(())
     }

@@ -45,14 +45,14 @@ impl Links {
         for link in &mut self.links {
             link.open(&self.poller, begun_ns).map_err(|error| refused(&link.address, error))?;
         }
-        let mut left = self.links.len();
+        let mut pending = self.links.len();
         let mut ready = Vec::new();
-        while left > 0 {
+        while pending > 0 {
             self.poller.wait(GLANCE_NS, &mut ready);
             for &index in &ready {
                 let link = &mut self.links[index];
                 link.opened(&self.poller, now_ns()).map_err(|error| refused(&link.address, error))?;
-                left -= 1;
+                pending -= 1;
             }
             if now_ns() > begun_ns + HANDSHAKE_NS {
                 let silent = self.links.iter().find(|link| matches!(link.state, State::Opening(..)));
@@ -113,8 +113,8 @@ impl Links {
     ///
     /// # Errors
     /// epoll refuses.
-    pub fn watch_output(&mut self, index: usize, wanted: bool) -> io::Result<()> {
-        self.links[index].watch_output(&self.poller, wanted)
+    pub fn watch_output(&mut self, index: usize, on: bool) -> io::Result<()> {
+        self.links[index].watch_output(&self.poller, on)
     }
 
     /// Closes a link, which is tried again at once or later; the connection that it held, if it was open.

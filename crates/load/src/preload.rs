@@ -36,7 +36,7 @@ pub struct Preloaded {
 pub fn preload(plan: &Plan, mut interrupted: impl FnMut() -> bool) -> Result<Preloaded, Error> {
     let records = Records::new(plan)?;
     for server in resolve(&plan.servers)? {
-        let done = match plan.dialect {
+        let is_complete = match plan.dialect {
             Dialect::Memcached => fill(server, &records, &MemcachedText, &mut interrupted),
             Dialect::MemcachedBinary => fill(server, &records, &MemcachedBinary, &mut interrupted),
             Dialect::Redis => fill(server, &records, &Redis, &mut interrupted),
@@ -44,7 +44,7 @@ pub fn preload(plan: &Plan, mut interrupted: impl FnMut() -> bool) -> Result<Pre
                 return Err(Error::input(format!("cannot store records with {:?}", plan.dialect)).at("dialect"));
             }
         }?;
-        if !done {
+        if !is_complete {
             return Ok(Preloaded { interrupted: true, ..Preloaded::default() });
         }
     }

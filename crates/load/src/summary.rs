@@ -27,9 +27,9 @@ pub struct QuantileUs {
 }
 
 impl From<Quantile> for QuantileUs {
-    fn from(found: Quantile) -> Self {
+    fn from(estimate: Quantile) -> Self {
         let us = |time_ns: Option<u64>| time_ns.map(|time_ns| time_ns as f64 / US);
-        let Quantile { quantile, value_ns, low_ns, high_ns } = found;
+        let Quantile { quantile, value_ns, low_ns, high_ns } = estimate;
         Self { quantile, value_us: us(value_ns), low_us: us(low_ns), high_us: us(high_ns) }
     }
 }
@@ -48,8 +48,8 @@ pub struct Lateness {
 }
 
 /// Latency quantiles of a report.
-pub fn quantiles(report: &Report, wanted: &[f64]) -> Vec<QuantileUs> {
-    interval::quantiles(report, wanted).into_iter().map(QuantileUs::from).collect()
+pub fn quantiles(report: &Report, shares: &[f64]) -> Vec<QuantileUs> {
+    interval::quantiles(report, shares).into_iter().map(QuantileUs::from).collect()
 }
 
 /// How late the generator was, and whether that matters.

@@ -120,9 +120,9 @@ fn run(arguments: Arguments) -> Result<()> {
     };
     let mut storage = MaybeUninit::uninit();
     let probe = Probe::attach(&watch, &mut storage)?;
-    let mut printed = 0;
+    let mut count = 0;
     let (mut began, mut counted, mut taken_ns) = (Instant::now(), probe.counters()?, probe.run_time_ns()?);
-    while arguments.windows.is_none_or(|windows| printed < windows) {
+    while arguments.windows.is_none_or(|windows| count < windows) {
         sleep((began + Duration::from_secs_f64(arguments.window_s)).saturating_duration_since(Instant::now()));
         let (now, total, total_ns) = (Instant::now(), probe.counters()?, probe.run_time_ns()?);
         let run_time_ns = total_ns.zip(taken_ns).map(|(now, then)| now - then);
@@ -137,7 +137,7 @@ fn run(arguments: Arguments) -> Result<()> {
             return Ok(());
         }
         (began, counted, taken_ns) = (now, total, total_ns);
-        printed += 1;
+        count += 1;
     }
     Ok(())
 }

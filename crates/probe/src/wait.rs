@@ -29,8 +29,8 @@ impl Moderation {
             return 1.0;
         }
         let quiet = (-per_delay * f64::from(self.quiet_delays)).exp();
-        let found = -per_delay / (-per_delay).exp_m1();
-        quiet / (quiet + (1.0 - quiet) * found)
+        let per_interrupt = -per_delay / (-per_delay).exp_m1();
+        quiet / (quiet + (1.0 - quiet) * per_interrupt)
     }
 }
 

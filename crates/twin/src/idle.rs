@@ -45,9 +45,9 @@ impl<G: IdleGovernor> Chooser for Governed<G> {
         while self.next_timer_us <= period.start_us {
             self.next_timer_us += self.timer_period_us;
         }
-        let chosen = self.governor.select(states, period.start_us, self.next_timer_us);
+        let choice = self.governor.select(states, period.start_us, self.next_timer_us);
         self.governor.reflect(states, period.length_us, false);
-        chosen
+        choice
     }
 
     #[inline(always)]

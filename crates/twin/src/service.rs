@@ -73,8 +73,8 @@ mod tests {
             let factors = ServiceTimes::new(&app).factors;
             for (share, normal) in [(0.5, 0.0), (0.95, 1.645), (0.99, 2.326)] {
                 let expected = (sd * (normal - sd / 2.0)).exp();
-                let found = f64::from(factors[(share * TABLE as f64) as usize]);
-                assert!((found / expected - 1.0).abs() < 0.03, "sd {sd}, quantile {share}: {found}, not {expected}");
+                let factor = f64::from(factors[(share * TABLE as f64) as usize]);
+                assert!((factor / expected - 1.0).abs() < 0.03, "sd {sd}, quantile {share}: {factor}, not {expected}");
             }
         }
     }

@@ -6,8 +6,8 @@ mod common;
 use bayop_twin::{Length, Measurement, Override, Profile, Run, Setting, simulate_batch};
 use common::{ebbrt, linux, measure, run, with};
 
-fn assert_close(found: f64, expected: f64, relative: f64, what: &str) {
-    assert!((found / expected - 1.0).abs() <= relative, "{what}: {found} instead of {expected}");
+fn assert_close(value: f64, expected: f64, relative: f64, what: &str) {
+    assert!((value / expected - 1.0).abs() <= relative, "{what}: {value} instead of {expected}");
 }
 
 fn p99(m: &Measurement) -> f64 {
@@ -107,10 +107,10 @@ fn the_number_of_threads_does_not_matter() {
 fn a_batch_can_be_stopped() {
     let linux = linux();
     let jobs = vec![(&linux, Run { length: Length::Seconds(1e5), ..run(600_000.0, 50.0, 2900.0) }); 3];
-    let mut asked = 0;
+    let mut calls = 0;
     let stopped = simulate_batch(&jobs, 2, || {
-        asked += 1;
-        asked > 1
+        calls += 1;
+        calls > 1
     });
     assert!(stopped.is_err());
 }

@@ -91,19 +91,19 @@ impl<M: Moderation, I: Chooser> RunToCompletion<M, I> {
                 wake = self.idle.sleep(&mut core.chooser, period, costs, tally, &mut core.tally);
                 start_us = fired_us + wake.exit_us;
             }
-            let found = core.vector.poll(fired_us, start_us, &mut self.packets, 0);
-            if found.received > 0 {
+            let work = core.vector.poll(fired_us, start_us, &mut self.packets, 0);
+            if work.received > 0 {
                 core.chooser.arrival(start_us);
             }
             tally.interrupts += u64::from(!self.polls);
-            tally.interval_us += found.interval_us;
-            tally.packets += found.received as u64;
-            let requests = found.requests;
+            tally.interval_us += work.interval_us;
+            tally.packets += work.received as u64;
+            let requests = work.requests;
             let mut now_us = start_us
                 + costs.interrupt_us
                 + wake.cold_us
-                + costs.packets_us[found.received]
-                + f64::from(found.completions) * costs.tx_clean_us;
+                + costs.packets_us[work.received]
+                + f64::from(work.completions) * costs.tx_clean_us;
             if requests > 0 {
                 let packets = &self.packets[..requests];
                 now_us = if self.hold_responses {

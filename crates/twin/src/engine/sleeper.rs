@@ -57,8 +57,8 @@ impl IdleModel {
         tally: &mut Tally,
         core: &mut CoreTally,
     ) -> WakeUp {
-        let chosen = chooser.choose(&self.table, period);
-        let state = &self.states[chosen];
+        let choice = chooser.choose(&self.table, period);
+        let state = &self.states[choice];
         let length_us = period.length_us;
         let exit_us = min(state.wake_us, self.wake_limit_share * length_us);
         let loop_us = costs.idle_loop_us * length_us / (length_us + self.tau_us);
@@ -68,7 +68,7 @@ impl IdleModel {
         let unsettled_us = min(asleep_us, state.settle_us);
         let halted_us = unsettled_us + self.awake_share * (asleep_us - unsettled_us);
         let settled_us = asleep_us - halted_us;
-        tally.idle(chosen, halted_us + settled_us, settled_us);
+        tally.idle(choice, halted_us + settled_us, settled_us);
         core.idle(halted_us, settled_us, before_us, cold_us + costs.idle_exit_us);
         WakeUp { exit_us, cold_us }
     }

@@ -28,7 +28,7 @@ pub type Packets = [Packet; MAX_POLL_BUDGET];
 
 /// What one poll found.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct Work {
     /// Number of requests: the first ones of [`Packets`].
     pub requests: usize,
     /// Packets received, acknowledgements included.
@@ -108,7 +108,7 @@ impl<M: Moderation> Vector<M> {
     /// Handles an interrupt that fired at `fired_us` and is polled at `now_us`: takes all work
     /// that is there by then, up to the budget. Requests go to `packets`, marked with `poll`.
     #[inline(always)]
-    pub fn poll(&mut self, fired_us: f64, now_us: f64, packets: &mut Packets, poll: u32) -> Found {
+    pub fn poll(&mut self, fired_us: f64, now_us: f64, packets: &mut Packets, poll: u32) -> Work {
         let (mut requests, mut received, mut large) = (0, 0, 0);
         while self.next_packet_us <= now_us && received < self.budget {
             received += 1;
@@ -135,7 +135,7 @@ impl<M: Moderation> Vector<M> {
         });
         let interval_us = self.moderation.interval_us();
         self.throttled_until_us = fired_us + interval_us;
-        Found { requests, received, completions, interval_us }
+        Work { requests, received, completions, interval_us }
     }
 
     #[inline(always)]
@@ -144,10 +144,10 @@ impl<M: Moderation> Vector<M> {
             return 0;
         }
         if self.last_completion_us > now_us && self.completions > 0 {
-            let taken = self.completions - 1;
+            let count = self.completions - 1;
             self.first_completion_us = self.last_completion_us;
             self.completions = 1;
-            return taken;
+            return count;
         }
         self.first_completion_us = NEVER_US;
         std::mem::take(&mut self.completions)

@@ -147,7 +147,7 @@ impl Document<'_> {
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         if message.starts_with("unknown field") && !quoted.is_empty() {
             let hint = match closest(quoted[0], &quoted[1..]) {
-                Some(known) => format!("did you mean {known}?"),
+                Some(key) => format!("did you mean {key}?"),
                 None => format!("known keys here: {}", quoted[1..].join(", ")),
             };
             return Error::input(format!("there is no key {}", quoted[0])).value(quoted[0]).at(place).hint(hint);
@@ -163,11 +163,11 @@ impl Document<'_> {
 }
 
 /// The known key that an unknown one probably means: the same words in another unit, or a typo.
-fn closest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+fn closest<'a>(unknown: &str, keys: &[&'a str]) -> Option<&'a str> {
     let stem = |key: &str| key.rsplit_once('_').map_or(key.to_string(), |(stem, _)| stem.to_string());
-    let same_stem = known.iter().find(|k| stem(k) == stem(unknown) || stem(k) == unknown);
+    let same_stem = keys.iter().find(|k| stem(k) == stem(unknown) || stem(k) == unknown);
     same_stem.copied().or_else(|| {
-        let best = known.iter().min_by_key(|k| edit_distance(unknown, k))?;
+        let best = keys.iter().min_by_key(|k| edit_distance(unknown, k))?;
         (edit_distance(unknown, best) <= 1 + unknown.len() / 4).then_some(best)
     })
 }

@@ -147,18 +147,18 @@ impl<M: Moderation, I: Chooser> Core<M, I> {
         tally: &mut Tally,
     ) -> f64 {
         let (packets, poll) = outbox.room();
-        let found = self.vector.poll(fired_us, start_us, packets, poll);
-        if found.received > 0 {
+        let work = self.vector.poll(fired_us, start_us, packets, poll);
+        if work.received > 0 {
             self.chooser.arrival(start_us);
         }
         let took_us = costs.interrupt_us
             + cold_us
-            + costs.packets_us[found.received]
-            + f64::from(found.completions) * costs.tx_clean_us;
-        outbox.send(found.requests, start_us + took_us + shared.steer_us);
+            + costs.packets_us[work.received]
+            + f64::from(work.completions) * costs.tx_clean_us;
+        outbox.send(work.requests, start_us + took_us + shared.steer_us);
         tally.interrupts += 1;
-        tally.interval_us += found.interval_us;
-        tally.packets += found.received as u64;
+        tally.interval_us += work.interval_us;
+        tally.packets += work.received as u64;
         self.tally.busy(took_us);
         took_us
     }

@@ -99,12 +99,12 @@ impl<M: Moderation, I: Chooser> Steered<M, I> {
     /// Whether a core has one is hard to predict, so the list is built without branches.
     #[inline(always)]
     fn find_active(&mut self, end_us: f64) -> usize {
-        let mut found = 0;
+        let mut count = 0;
         for (core, &next_us) in self.next_us.iter().enumerate() {
-            self.active[found] = core;
-            found += usize::from(next_us < end_us);
+            self.active[count] = core;
+            count += usize::from(next_us < end_us);
         }
-        found
+        count
     }
 
     /// The thread with the fewest requests; the first such one from `start` on.
@@ -117,8 +117,8 @@ impl<M: Moderation, I: Chooser> Steered<M, I> {
     #[inline(always)]
     fn deliver(&mut self, end_us: f64) {
         for (packet, ready_us) in self.outbox.requests() {
-            let drawn = usize::from(self.targets[packet.choice as usize % CHOICES]);
-            let target = if self.shared_queue { self.least_busy_from(drawn) } else { drawn };
+            let choice = usize::from(self.targets[packet.choice as usize % CHOICES]);
+            let target = if self.shared_queue { self.least_busy_from(choice) } else { choice };
             let request = Waiting { ready_us: max(ready_us, end_us), arrived_us: packet.arrived_us };
             match self.cores[target].accept(request) {
                 Some(next_us) => self.next_us[target] = min(self.next_us[target], next_us),
