@@ -22,13 +22,13 @@ problem = Problem(space, SLO, Objective.parse("power", SLO), QPS)
 optimizer = make_optimizer("grey-box", problem, seed=1)
 
 for trials_left in range(20, 0, -1):
-    asked = optimizer.ask(trials_left)
-    if isinstance(asked, Finished):
-        print(f"done: {asked.reason}")
+    answer = optimizer.ask(trials_left)
+    if isinstance(answer, Finished):
+        print(f"done: {answer.reason}")
         break
-    workers, batch = (float(asked.setting[knob_id]) for knob_id in space.ids)
+    workers, batch = (float(answer.setting[knob_id]) for knob_id in space.ids)
     window = measure(workers, batch)
-    optimizer.tell(Observation(asked.setting, window, QPS))
+    optimizer.tell(Observation(answer.setting, window, QPS))
     print(f"{workers:2.0f} workers, batch {batch:2.0f}: {window['power_w']:5.1f} W, p99 {window['p99_us']:5.0f} us")
 
 best = optimizer.incumbent()

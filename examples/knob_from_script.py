@@ -19,8 +19,8 @@ with TemporaryDirectory() as folder:
         def measure(self) -> Measurement:
             """The window, and what the service was told before it."""
             self.windows += 1
-            told = configuration.read_text(encoding="utf-8").strip()
-            print(f"window {self.windows}: {told}")
+            text = configuration.read_text(encoding="utf-8").strip()
+            print(f"window {self.windows}: {text}")
             if self.windows == 3:
                 raise BayopError(wrong="the power meter does not answer")
             return super().measure()

@@ -16,8 +16,8 @@ def search(qps: float, history: Sequence[Observation]) -> list[Observation]:
     return [Observation(trial.setting, trial.measurement, qps) for trial in result.trials]
 
 
-seen: list[Observation] = []
+observations: list[Observation] = []
 for load in (200_000, 300_000, 400_000):
-    cold, warm = search(load, ()), search(load, seen)
-    print(f"{load:,} requests/s: {len(cold)} trials from scratch, {len(warm)} with {len(seen)} seen before")
-    seen += warm
+    cold, warm = search(load, ()), search(load, observations)
+    print(f"{load:,} requests/s: {len(cold)} trials from scratch, {len(warm)} with {len(observations)} seen before")
+    observations += warm

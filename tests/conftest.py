@@ -133,7 +133,7 @@ def ill_said() -> Iterator[list[str]]:
     Only what the sources make is judged. Tests, and libraries that unpickle, make what they like: what they called a
     rule is left out, also where the sources copy it.
     """
-    found: list[str] = []
+    messages: list[str] = []
     foreign: set[str | None] = set()
     initialise = BayopError.__init__
 
@@ -147,11 +147,11 @@ def ill_said() -> Iterator[list[str]]:
         if not any(file.is_relative_to(_ROOT / folder) for folder in ("python", "lab", "bench")):
             foreign.add(rule)
         elif rule not in foreign:
-            found.append(f"{file.relative_to(_ROOT)}:{frame.f_lineno}: {error.message}")
+            messages.append(f"{file.relative_to(_ROOT)}:{frame.f_lineno}: {error.message}")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BayopError, "__init__", judged)
-        yield found
+        yield messages
 
 
 def _maker(error: BayopError, frame: FrameType) -> FrameType:

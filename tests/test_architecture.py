@@ -107,24 +107,25 @@ MAY_TOUCH = {
     "crates/knobs": "it is what all others use",
     "crates/probe": "it reads the kernel's own description and the namespaces of the server that it looks at",
     "python/bayop/experiments/rig": "it makes network namespaces of its own to try a search in",
+    "python/bayop/supervisor.py": "it looks for what a user's command has started",
     "python/bayop/testing": "it looks for threads that were left behind",
 }
 
 
 def test_only_knobs_touches_the_kernel() -> None:
     sources = [*(ROOT / "crates").glob("*/src/**/*.rs"), *(ROOT / "python" / "bayop").rglob("*.py")]
-    seen = dict.fromkeys(MAY_TOUCH, 0)
+    uses = dict.fromkeys(MAY_TOUCH, 0)
     for source in sources:
         text = source.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
         lines = [line for line in text.splitlines() if not line.lstrip().startswith(("//", "#"))]
-        found = [line.strip() for line in lines if KERNEL.search(line)]
+        matches = [line.strip() for line in lines if KERNEL.search(line)]
         path = source.relative_to(ROOT).as_posix()
-        exempt = next((part for part in MAY_TOUCH if path.startswith(f"{part}/")), None)
+        exempt = next((part for part in MAY_TOUCH if f"{path}/".startswith(f"{part}/")), None)
         if exempt is None:
-            assert not found, f"{path} touches the kernel; crates/knobs does that: {found}"
+            assert not matches, f"{path} touches the kernel; crates/knobs does that: {matches}"
         else:
-            seen[exempt] += len(found)
-    assert all(seen.values()), f"an exemption is not needed any more: {seen}"
+            uses[exempt] += len(matches)
+    assert all(uses.values()), f"an exemption is not needed any more: {uses}"
 
 
 @pytest.mark.parametrize("crate", ["idle", "twin"])
@@ -141,19 +142,19 @@ def test_only_targets_and_what_stands_above_them_know_the_extension() -> None:
     package = ROOT / "python" / "bayop"
     users = {p.relative_to(package).parts[0] for p in package.rglob("*.py") if "_core" in p.read_text(encoding="utf-8")}
     # errors.py names the type of the errors that it takes over, and imports it for the type checker alone.
-    assert users <= {"errors.py", "twin", "load", "study", "machine", "experiments", "cli"}
+    assert users <= {"errors.py", "twin", "load", "study", "experiments", "cli"}
 
 
 @pytest.mark.alone
 def test_import_is_light() -> None:
-    heavy = ("torch", "ax", "matplotlib", "scipy", "rich", "numpy", "polars", "pint")
+    heavy = ("torch", "ax", "matplotlib", "scipy", "rich", "numpy", "polars", "msgspec")
     code = f"import sys, bayop; sys.exit(any(m in sys.modules for m in {heavy!r}))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
     def seconds() -> float:
-        started = time.perf_counter()
+        start_s = time.perf_counter()
         subprocess.run([sys.executable, "-c", "import bayop"], check=True)
-        return time.perf_counter() - started
+        return time.perf_counter() - start_s
 
     # The best of five: the budget is for the work, not for a busy machine. It includes the interpreter's own start.
     assert min(seconds() for _ in range(5)) < 0.3
@@ -173,14 +174,14 @@ def test_no_circle_of_modules() -> None:
     graph = grimp.build_graph("bayop", cache_dir=None)
     # The face for programs imports nothing: what it names is looked up when it is asked for.
     modules = graph.modules - {"bayop"}
-    ordered = TopologicalSorter({m: graph.find_modules_directly_imported_by(m) for m in modules})
-    ordered.prepare()  # raises CycleError, which names the circle
+    sorter = TopologicalSorter({m: graph.find_modules_directly_imported_by(m) for m in modules})
+    sorter.prepare()  # raises CycleError, which names the circle
 
 
 @pytest.mark.parametrize("crate", sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml")))
 def test_no_circle_of_rust_modules(crate: str) -> None:
-    ordered = TopologicalSorter(rust_uses(ROOT / "crates" / crate / "src"))
-    ordered.prepare()  # raises CycleError, which names the circle
+    sorter = TopologicalSorter(rust_uses(ROOT / "crates" / crate / "src"))
+    sorter.prepare()  # raises CycleError, which names the circle
 
 
 def test_a_circle_of_rust_modules_is_found(tmp_path: Path) -> None:

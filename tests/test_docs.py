@@ -16,8 +16,8 @@ from bayop.cli.parser import build_parser
 
 def commands_in(text: str) -> list[list[str]]:
     """The commands of ours in console blocks and in examples, without the prompt."""
-    joined = re.sub(r"\\\n\s*", "", text)
-    lines = re.findall(r"^ *(?:\$ )?(.*\b(?:bayop|make|bench)\b.*)$", joined, re.MULTILINE)
+    whole = re.sub(r"\\\n\s*", "", text)
+    lines = re.findall(r"^ *(?:\$ )?(.*\b(?:bayop|make|bench)\b.*)$", whole, re.MULTILINE)
     commands = [shlex.split(part, comments=True) for line in lines for part in re.split("&+", line)]
     return [c for c in commands if c and Path(c[0]).name in {"bayop", "make", "python"}]
 

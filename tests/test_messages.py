@@ -49,20 +49,22 @@ def faults(source: str, file: str, names: set[str]) -> Iterator[str]:
         if not isinstance(node, ast.Call) or getattr(node.func, "id", None) not in names:
             continue
         place = f"{file}:{node.lineno}"
-        given = {keyword.arg: keyword.value for keyword in node.keywords}
-        if not {"wrong", "value", None} & given.keys():
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        if not {"wrong", "value", None} & keywords.keys():
             yield f"{place} states a rule alone: it must say what is wrong"
         if node.args and is_literal(node.args[0]) and " must " not in f" {words_of(node.args[0])} ":
             yield f"{place} states a rule as a fact: it must say must"
-        for text in (*node.args, *(given[name] for name in ("wrong", "hint") if name in given)):
+        for text in (*node.args, *(keywords[name] for name in ("wrong", "hint") if name in keywords)):
             if words_of(text).endswith(".") and not words_of(text).endswith("..."):
                 yield f"{place} ends with a full stop"
 
 
 def test_every_message_says_what_is_wrong_and_its_rule_says_must() -> None:
     names = error_names()
-    found = [fault for path in FILES for fault in faults(path.read_text("utf-8"), str(path.relative_to(ROOT)), names)]
-    assert not found, "\n".join(found)
+    messages = [
+        fault for path in FILES for fault in faults(path.read_text("utf-8"), str(path.relative_to(ROOT)), names)
+    ]
+    assert not messages, "\n".join(messages)
 
 
 @pytest.mark.parametrize(

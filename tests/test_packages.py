@@ -35,9 +35,9 @@ def test_root_gets_what_is_missing_and_is_told(machine: Path) -> None:
     run = install(machine, "live", uid=0)
     assert run.returncode == 0
     assert run.stderr.rstrip().endswith(": ethtool iproute2 memcached")
-    asked = (machine / "asked").read_text(encoding="utf-8").splitlines()
-    assert asked[-1].startswith("install ")
-    assert asked[-1].endswith(" ethtool iproute2 memcached")
+    calls = (machine / "asked").read_text(encoding="utf-8").splitlines()
+    assert calls[-1].startswith("install ")
+    assert calls[-1].endswith(" ethtool iproute2 memcached")
 
 
 def test_another_user_is_told_the_command(machine: Path) -> None:

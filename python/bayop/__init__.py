@@ -65,19 +65,19 @@ else:
         if name == "__version__":
             from importlib.metadata import version
 
-            found: object = version("bayop")
+            value: object = version("bayop")
         elif name in _MODULES:
             from importlib import import_module
 
-            found = getattr(import_module(_MODULES[name]), name)
+            value = getattr(import_module(_MODULES[name]), name)
         else:
             import sys
 
             # As the interpreter says it; with the module, it can also guess what was meant.
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message, name=name, obj=sys.modules[__name__])
-        globals()[name] = found
-        return found
+        globals()[name] = value
+        return value
 
     def __dir__() -> list[str]:
         """The public names, and no module that happens to be loaded."""

@@ -81,7 +81,7 @@ def confirm(
     looks: Looks,
     *,
     seed: int,
-    on_round: Callable[[int, Round], None] = lambda _number, _seen: None,
+    on_round: Callable[[int, Round], None] = lambda _number, _pair: None,
 ) -> Comparison:
     """Measures the default and a setting in turns; leaves the setting applied when it is worth it, else the default.
 
@@ -99,9 +99,9 @@ def confirm(
     """
     rounds: list[Round] = []
     try:
-        for seen in take_turns(target, {DEFAULT: None, FOUND: setting}, seed=seed):
-            rounds.append(seen)
-            on_round(len(rounds), seen)
+        for pair in take_turns(target, {DEFAULT: None, FOUND: setting}, seed=seed):
+            rounds.append(pair)
+            on_round(len(rounds), pair)
             if is_enough(rounds, problem, looks):
                 break
         comparison = Comparison.of(rounds, problem, looks)
@@ -120,7 +120,7 @@ def take_turns(
     contenders: Mapping[str, Setting | None],
     *,
     seed: int,
-    on_window: Callable[[str, Measurement], None] = lambda _name, _seen: None,
+    on_window: Callable[[str, Measurement], None] = lambda _name, _window: None,
 ) -> Iterator[Round]:
     """Rounds without end: one window of each contender, in an order that is drawn anew for every round.
 

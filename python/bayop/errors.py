@@ -62,9 +62,11 @@ class BayopError(Exception):
     def message(self) -> str:
         """The error on one line: what is wrong, the rule, and the place, unless what is wrong names it."""
         parts = [self.wrong or ("" if self.value is None else f"cannot use {self.value!r}"), self.rule or ""]
-        said = ("; " if self.wrong else ": ").join(part for part in parts if part)
-        named = self.wrong and self.place and re.search(rf"(?<![\w-]){re.escape(self.place)}(?![\w-])", self.wrong)
-        return f"{said} ({self.place})" if self.place and not named else said
+        text = ("; " if self.wrong else ": ").join(part for part in parts if part)
+        names_place = (
+            self.wrong and self.place and re.search(rf"(?<![\w-]){re.escape(self.place)}(?![\w-])", self.wrong)
+        )
+        return f"{text} ({self.place})" if self.place and not names_place else text
 
     @classmethod
     def of(cls, error: BayopError | _core.Error) -> Self:
@@ -77,8 +79,8 @@ class BayopError(Exception):
 
     def but(self, **parts: Any) -> Self:  # noqa: ANN401 -- the arguments of the constructor
         """The same error with other parts."""
-        known = {name: getattr(self, name) for name in ("rule", "wrong", "value", "place", "hint")}
-        return type(self)(**(known | parts))
+        own = {name: getattr(self, name) for name in ("rule", "wrong", "value", "place", "hint")}
+        return type(self)(**(own | parts))
 
     def to_json(self) -> dict[str, object]:
         """The error as the event that programs get; docs/reference/events.md."""
@@ -108,18 +110,18 @@ class UnsupportedError(BayopError):
     kind = "unsupported"
 
 
-def guess(name: str, known: Iterable[str], *, prefix: str = "", cutoff: float = 0.6) -> str | None:
+def guess(name: str, names: Iterable[str], *, prefix: str = "", cutoff: float = 0.6) -> str | None:
     """What a mistyped name may stand for, as a hint ("did you mean tune?"); None where nothing known is like it.
 
     Args:
         name: What was typed.
-        known: What could have been.
+        names: What could have been.
         prefix: What stands before a known name where people type it.
         cutoff: How alike they must be, from 0 to 1.
     """
     from difflib import get_close_matches
 
-    close = get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    close = get_close_matches(name, list(names), n=1, cutoff=cutoff)
     return f"did you mean {prefix}{close[0]}?" if close else None
 
 

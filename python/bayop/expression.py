@@ -223,11 +223,11 @@ class _Parser:
         return _Node(_DIMENSIONS[dimension_of(unit)], lambda q: q[name] * scale)
 
     def _call(self, name: str, at: int) -> _Node:
-        known = _FUNCTIONS.get(name)
-        if known is None:
+        entry = _FUNCTIONS.get(name)
+        if entry is None:
             hint = "functions: " + ", ".join(_FUNCTIONS)
             raise InputError(wrong=f"there is no function {name!r}", value=name, place=_place(at), hint=hint)
-        arity, function = known
+        arity, function = entry
         arguments = [self._sum()]
         while self._take(","):
             arguments.append(self._sum())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
-import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from pathlib import Path
 from tempfile import TemporaryFile
 from time import monotonic
 from typing import IO, Final
@@ -16,6 +17,9 @@ from bayop.errors import InputError, reason
 
 _POLL_S: Final = 0.02
 _MOST_BYTES: Final = 64 * 1024
+_SUPERVISOR: Final = Path(__file__).with_name("supervisor.py")
+_SUPERVISOR_S: Final = 5.0
+"""How much longer than the program its supervisor may take: to start, and to end what the program has started."""
 
 
 def split_command(command: str) -> list[str]:
@@ -43,8 +47,12 @@ def run_within(
     place: str,
     start_place: str | None = None,
     leaves_children: bool = False,
+    on_print: Callable[[str], None] = lambda _: None,
 ) -> str:
     """What the program prints, by the time it has ended.
+
+    Whatever the program has started ends with it, in a session of its own too, and with this process, also when that is
+    killed: `supervisor.py` sees to it.
 
     Args:
         limit_s: How long it may take, in s.
@@ -55,62 +63,90 @@ def run_within(
         place: What errors call the program.
         start_place: What the error of one that can't be started calls it; None for the same.
         leaves_children: Whether what the program has started goes on when it has ended well, as a service does.
+        on_print: Given all that was printed so far, while the program runs and prints; when it raises, it is ended.
 
     Raises:
-        InputError: it can't be run, takes too long, prints too much or fails.
+        InputError: it can't be run, takes too long, prints too much, fails, or starts what can't be ended.
     """
     with TemporaryFile() as out, TemporaryFile() as err:
-        process = _start(words, environment, out, err, place=start_place or place)
-        ends = monotonic() + limit_s
-        code = None
-        try:
-            while (code := process.poll()) is None:
-                if monotonic() > ends:
-                    raise late
-                _check_length(out, err, place=place)
-                sleep(_POLL_S)
-        finally:
-            if code != 0 or not leaves_children:
-                _end(process)
-        if code != 0:
-            said = _head(err).strip().splitlines()
-            hint = said[-1] if said else "it says nothing on stderr: run it by hand"
-            raise InputError(wrong=f"the command ended with exit code {code}", value=code, place=place, hint=hint)
+        rest = "goes-on" if leaves_children else "ends"
+        printed = 0
+
+        def wait(duration_s: float) -> None:
+            nonlocal printed
+            if (size := os.fstat(out.fileno()).st_size) > printed:
+                printed = size
+                on_print(_head(out))
+            sleep(duration_s)
+
+        report = _supervise(limit_s, words, rest=rest, environment=environment, streams=(out, err), sleep=wait)
+        outcome, _, code = report.partition(" ")
+        if outcome == "start":
+            why = reason(OSError(int(code), ""))
+            raise InputError(wrong=f"cannot run {words[0]}: {why}", place=start_place or place)
+        if outcome == "late":
+            raise late
+        if outcome == "loud":
+            wrong = f"the command printed more than {_MOST_BYTES // 1024} KiB"
+            raise InputError(wrong=wrong, place=place, hint="its result is one line")
+        if outcome == "left":
+            wrong = "what the command has started can't be ended"
+            raise InputError(wrong=wrong, place=place, hint="a command must not start what belongs to another user")
+        if (outcome, code) != ("exit", "0"):
+            lines = _head(err).strip().splitlines()
+            hint = lines[-1] if lines else "it says nothing on stderr: run it by hand"
+            wrong = f"the command ended with exit code {code}" if code else "the command's supervisor was ended"
+            raise InputError(wrong=wrong, value=code, place=place, hint=hint)
         return _head(out)
 
 
-def _start(
-    words: Sequence[str], environment: Mapping[str, str], out: IO[bytes], err: IO[bytes], *, place: str
-) -> subprocess.Popen[bytes]:
+def _supervise(
+    limit_s: float,
+    words: Sequence[str],
+    *,
+    rest: str,
+    environment: Mapping[str, str],
+    streams: tuple[IO[bytes], IO[bytes]],
+    sleep: Callable[[float], None],
+) -> str:
+    """What has become of the program, in its supervisor's words."""
+    reader, writer = os.pipe()
+    flags = (os.getpid(), writer, limit_s, _MOST_BYTES, rest)
+    with os.fdopen(reader, encoding="ascii") as report:
+        try:
+            # A session of its own: Ctrl-C is for us.
+            supervisor = subprocess.Popen(  # noqa: S603 -- running the user's command is the point
+                [sys.executable, "-I", "-S", _SUPERVISOR, *map(str, flags), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=streams[0],
+                stderr=streams[1],
+                env=os.environ | environment,
+                pass_fds=[writer],
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # too long, or with a NUL in it
+            return f"start {error.errno if isinstance(error, OSError) else errno.EINVAL}"
+        finally:
+            os.close(writer)
+        try:
+            ends = monotonic() + limit_s + _SUPERVISOR_S
+            while supervisor.poll() is None and monotonic() < ends:
+                sleep(_POLL_S)
+        finally:
+            _end(supervisor)
+        return report.read()
+
+
+def _end(supervisor: subprocess.Popen[bytes]) -> None:
+    """Ends the program with everything that it has started."""
+    supervisor.terminate()
     try:
-        # A session of its own: Ctrl-C is for us, and whatever the program has started ends with it.
-        return subprocess.Popen(  # noqa: S603 -- running the user's command is the point
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            env=os.environ | environment,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise InputError(wrong=f"cannot run {words[0]}: {reason(error)}", place=place) from error
-
-
-def _check_length(*files: IO[bytes], place: str) -> None:
-    """Refuses a program that would fill the disk."""
-    if any(os.fstat(file.fileno()).st_size > _MOST_BYTES for file in files):
-        raise InputError(
-            wrong=f"the command printed more than {_MOST_BYTES // 1024} KiB", place=place, hint="its result is one line"
-        )
+        supervisor.wait(_SUPERVISOR_S)
+    except subprocess.TimeoutExpired:
+        supervisor.kill()
+        supervisor.wait()
 
 
 def _head(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read(_MOST_BYTES).decode("utf-8", "replace")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends the program with everything that it started in its session's group of processes."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    # Where the program writes next is ours to read, not to move.
+    return os.pread(file.fileno(), _MOST_BYTES, 0).decode("utf-8", "replace")

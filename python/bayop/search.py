@@ -19,7 +19,7 @@ from bayop.optimize import make_optimizer
 from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, StopReason
 from bayop.slo import Slo
 from bayop.space import Setting
-from bayop.target.base import Server, Target
+from bayop.target.base import Target, Tunable, put
 
 Stopped = Literal[StopReason, "budget", "interrupted"]
 
@@ -81,7 +81,7 @@ class SearchSteps:
         self._optimizer = optimizer
         self._max_trials = max_trials
         self._timer = timer
-        self._asked: Setting = {}
+        self._pending: Setting = {}
         self._chosen_in_s = 0.0
 
     def ask(self) -> Setting | None:
@@ -96,7 +96,7 @@ class SearchSteps:
         if isinstance(answer, Finished):
             self.stopped = answer.reason
             return None
-        self._asked = answer.setting
+        self._pending = answer.setting
         return answer.setting
 
     def tell(self, setting: Setting, measurement: Measurement) -> Trial:
@@ -109,7 +109,7 @@ class SearchSteps:
         if not self.trials and not measurement.censored:
             _check_value(problem.objective, measurement)
         began = self._timer()
-        observation = Observation(setting, measurement, problem.qps, asked=self._asked)
+        observation = Observation(setting, measurement, problem.qps, asked=self._pending)
         self._optimizer.tell(observation)
         incumbent = self._optimizer.incumbent()
         chosen_in_s = self._chosen_in_s + self._timer() - began
@@ -167,11 +167,11 @@ def tune(
         >>> server.measure()["power_w"] < 0.6 * server.baseline()["power_w"]
         True
     """
-    wanted = Slo.parse(slo) if isinstance(slo, str) else slo
+    slo = Slo.parse(slo) if isinstance(slo, str) else slo
     problem = Problem(
         target.space.without_auto(),
-        wanted,
-        Objective.parse(objective, wanted),
+        slo,
+        Objective.parse(objective, slo),
         target.qps,
         headroom=headroom,
         small_steps=target.is_live,
@@ -221,12 +221,12 @@ def run_search(
     check_problem(target, problem, max_trials)
     search = SearchSteps(problem, optimizer, max_trials=max_trials, timer=perf_counter)
     try:
-        while (asked := search.ask()) is not None:
-            effective = target.apply(asked)
+        while (proposal := search.ask()) is not None:
+            effective = target.apply(proposal)
             measurement = target.measure()
             if measurement.censored:
                 # Ends the harm at once; the next trial is chosen afterwards.
-                _put(target, search.incumbent)
+                put(target, search.incumbent)
             on_trial(search.tell(effective, measurement))
     except KeyboardInterrupt:
         search.stopped = "interrupted"
@@ -236,19 +236,12 @@ def run_search(
     try:
         setting = search.incumbent
         prediction = None if setting is None else optimizer.predict(setting)
-        _put(target, setting)
+        put(target, setting)
     except BaseException:
         # Also a second Ctrl-C: the last trial must not stay applied.
         target.restore()
         raise
     return Result(setting=setting, trials=tuple(search.trials), stopped=search.stopped, prediction=prediction)
-
-
-def _put(target: Target, setting: Setting | None) -> None:
-    if setting is None:
-        target.restore()
-    else:
-        target.apply(setting)
 
 
 def check_problem(target: Target, problem: Problem, max_trials: int) -> None:
@@ -262,20 +255,20 @@ def check_problem(target: Target, problem: Problem, max_trials: int) -> None:
     check_measured(target, problem.objective)
 
 
-def check_measured(server: Server, objective: Objective) -> None:
+def check_measured(tunable: Tunable, objective: Objective) -> None:
     """Refuses a server that can't show whether an objective is reached.
 
     Raises:
         InputError: it does not measure what the objective or its SLO names.
     """
-    for place, named in (("SLO", {objective.slo.quantity}), ("objective", objective.quantities)):
-        missing = sorted(named - server.quantities)
+    for place, quantities in (("SLO", {objective.slo.quantity}), ("objective", objective.quantities)):
+        missing = sorted(quantities - tunable.quantities)
         if missing:
             raise InputError(
                 wrong=f"the target does not measure {', '.join(missing)}, which the {place} names",
                 value=", ".join(missing),
                 place=place,
-                hint=f"{server.description} measures {', '.join(sorted(server.quantities))}",
+                hint=f"{tunable.description} measures {', '.join(sorted(tunable.quantities))}",
             )
 
 

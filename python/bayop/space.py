@@ -198,11 +198,9 @@ class Knob:
         Raises:
             InputError: the value is outside the domain or between two steps.
         """
-        for known in self.values():
-            if value == known or (
-                not isinstance(value, str) and not isinstance(known, str) and math.isclose(value, known)
-            ):
-                return known
+        for own in self.values():
+            if value == own or (not isinstance(value, str) and not isinstance(own, str) and math.isclose(value, own)):
+                return own
         raise InputError(f"{self.id} must be {self.describe()}", value=value, hint=self._nearest(value))
 
     def describe(self) -> str:

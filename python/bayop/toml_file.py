@@ -54,7 +54,7 @@ class TomlFile:
                 return f"{self._path}:{number}"
         return str(self._path)
 
-    def check_tables(self, known: Mapping[str, object], keys: Mapping[str, Reader]) -> None:
+    def check_tables(self, tables: Mapping[str, object], keys: Mapping[str, Reader]) -> None:
         """Refuses tables, and keys outside of tables, that are unknown.
 
         Raises:
@@ -62,9 +62,9 @@ class TomlFile:
         """
         for name, value in self._data.items():
             is_table = isinstance(value, dict)
-            if name not in (known if is_table else keys):
+            if name not in (tables if is_table else keys):
                 place = self.place(name) if is_table else self.place("", name)
-                raise _unknown(name, [*known, *keys], place)
+                raise _unknown(name, [*tables, *keys], place)
 
     def read(self, table: str, keys: Mapping[str, Reader]) -> dict[str, Any]:
         """The values of a table by their keys; the table "" is the file's own.
@@ -72,12 +72,12 @@ class TomlFile:
         Raises:
             InputError: a key is unknown, or its value is not what it has to be.
         """
-        found = {}
+        values = {}
         for key, value in self.values(table).items():
             if key not in keys:
                 raise _unknown(key, list(keys), self.place(table, key))
-            found[key] = self.at(table, key, lambda key=key, value=value: keys[key](value))  # type: ignore[misc]
-        return found
+            values[key] = self.at(table, key, lambda key=key, value=value: keys[key](value))  # type: ignore[misc]
+        return values
 
     def values(self, table: str) -> dict[str, Any]:
         """The values of a table as they are; those of the table "" stand outside of tables."""
@@ -93,12 +93,12 @@ class TomlFile:
         try:
             return build()
         except InputError as error:
-            known = f", {error.place}" if error.place else ""
-            raise error.but(place=f"{self.place(table, key)}{known}") from error
+            inner = f", {error.place}" if error.place else ""
+            raise error.but(place=f"{self.place(table, key)}{inner}") from error
 
 
-def _unknown(name: str, known: list[str], place: str) -> InputError:
-    hint = guess(name, known) or f"known here: {', '.join(k for k in known if k)}"
+def _unknown(name: str, names: list[str], place: str) -> InputError:
+    hint = guess(name, names) or f"known here: {', '.join(k for k in names if k)}"
     return InputError(wrong=f"there is no key {name!r}", value=name, place=place, hint=hint)
 
 

@@ -149,12 +149,12 @@ def _decimal(value: float, digits: int) -> str:
 
 
 def _lookup(unit: str, *, hint: str | None = None) -> tuple[str, float]:
-    known = _UNITS.get(unit)
-    if known is None:
+    entry = _UNITS.get(unit)
+    if entry is None:
         raise InputError(
             wrong=f"there is no unit {unit!r}", value=unit, hint=hint or "known units: " + ", ".join(_UNITS)
         )
-    return known
+    return entry
 
 
 def _spellings(dimension: str) -> str:

@@ -19,7 +19,7 @@ from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
 from bayop.target.plant import Plant
 from bayop.testing.fakes import QUANTITIES
-from bayop.testing.plants import CuttingPlant, FakeMachine, FakePlant
+from bayop.testing.plants import CuttingPlant, FakeOracle, FakePlant
 from bayop.units import HOUR_S
 
 CURVE = LoadCurve("two", (1e5, 4e5))
@@ -30,7 +30,7 @@ SLOW: Setting = {RX_USECS: 400, FREQ_MHZ: 1300}
 def plant(request: pytest.FixtureRequest) -> Plant:
     if request.param == "a fake":
         return FakePlant(CURVE.at)
-    return CurvePlant(FakeMachine(noise=0.0), CURVE, seed=0, requests=1000)
+    return CurvePlant(FakeOracle(noise=0.0), CURVE, seed=0, requests=1000)
 
 
 def test_it_starts_in_its_default_and_is_put_back_there_more_than_once(plant: Plant) -> None:

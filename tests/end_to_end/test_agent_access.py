@@ -87,7 +87,7 @@ def test_nobody_else_does(
     agent_binary: Path, tmp_path: Path, machine: Machine, certificates: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(agent_binary, tmp_path, machine, certificates) as agent:
-        for more, said in (
+        for more, message in (
             (credentials(certificates, "stranger"), "the agent refuses our certificate"),
             (
                 credentials(certificates, "brain", "theirs"),
@@ -97,7 +97,7 @@ def test_nobody_else_does(
             assert main(["knobs", "--agent", agent.address, *more]) == 4
             captured = capsys.readouterr()
             assert captured.out == ""
-            assert said in captured.err
+            assert message in captured.err
 
 
 def test_an_agent_with_another_hosts_name_is_not_believed(
@@ -127,6 +127,6 @@ def test_one_machines_knobs_are_shown_to_people(
 ) -> None:
     with AgentProcess(agent_binary, tmp_path, machine.root) as agent:
         assert main(["knobs", "--agent", agent.address]) == 0
-    printed = capsys.readouterr().out
+    output = capsys.readouterr().out
     for text in ("power.cap_w", "intel-rapl:0/0", "120W", "60W to 120W"):
-        assert text in printed
+        assert text in output

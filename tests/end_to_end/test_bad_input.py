@@ -29,7 +29,7 @@ def test_the_command_that_all_others_vary_is_good(study: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(
-    ("more", "said", "hint"),
+    ("more", "message", "hint"),
     [
         (["--slo", "fast"], "cannot use 'fast': an SLO must be a latency quantile and a limit (--slo)", "p99<500us"),
         (
@@ -88,13 +88,13 @@ def test_the_command_that_all_others_vary_is_good(study: Path, capsys: pytest.Ca
     ],
 )
 def test_bad_usage(
-    study: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str, hint: str | None
+    study: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str, hint: str | None
 ) -> None:
-    check_refusal(tune(study, *more), capsys, said, hint)
+    check_refusal(tune(study, *more), capsys, message, hint)
 
 
 @pytest.mark.parametrize(
-    ("change", "said", "column"),
+    ("change", "message", "column"),
     [
         ({"p99_us": "nan"}, "cannot use 'nan': p99_us must be a finite number", "p99_us"),
         ({"freq_ghz": "2900"}, "cannot use 2900.0: freq_ghz must be in GHz and lie between 0.1 and 10", "freq_ghz"),
@@ -103,11 +103,11 @@ def test_bad_usage(
     ],
 )
 def test_bad_data(
-    study: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str], said: str, column: str
+    study: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str], message: str, column: str
 ) -> None:
     rows = study_rows()
     write_study(study, [*rows[:3], rows[3] | change, *rows[4:]])
-    check_refusal(tune(study), capsys, f"{said} ({study}, line 5, column {column})\n", None)
+    check_refusal(tune(study), capsys, f"{message} ({study}, line 5, column {column})\n", None)
 
 
 def test_a_missing_column(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +120,7 @@ ADDRESS = "cannot use 'web1': an agent's address must be a Unix socket or an htt
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("tune --target study --load 1k --data nope.csv", "cannot read nope.csv: no such file"),
         ("tune --target study --load 1k", "--data is missing; a study target must have a file"),
@@ -190,10 +190,10 @@ ADDRESS = "cannot use 'web1': an agent's address must be a Unix socket or an htt
     ],
 )
 def test_what_each_verb_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    check_refusal(line.split(), capsys, f"error: {said}\n", None)
+    check_refusal(line.split(), capsys, f"error: {message}\n", None)
     assert not list(tmp_path.iterdir()), "nothing is written"
 
 
@@ -216,7 +216,7 @@ def test_an_slo_that_nothing_meets_is_no_error_but_no_success(
         assert "No setting is trusted to meet p99" in captured.out
 
 
-def check_refusal(argv: list[str], capsys: pytest.CaptureFixture[str], said: str, hint: str | None) -> None:
+def check_refusal(argv: list[str], capsys: pytest.CaptureFixture[str], message: str, hint: str | None) -> None:
     assert main(argv) == 2
     captured = capsys.readouterr()
     lines = captured.err.splitlines()
@@ -227,7 +227,7 @@ def check_refusal(argv: list[str], capsys: pytest.CaptureFixture[str], said: str
     else:
         assert captured.out == ""
     assert lines[0].startswith("error: ")
-    assert said in captured.err
+    assert message in captured.err
     assert "Traceback" not in captured.err
     assert len(lines) <= 2, "an error takes two lines at most"
     if hint is not None:

@@ -33,8 +33,8 @@ def test_measures_and_writes_every_experiment(tmp_path: Path) -> None:
     require(program("clang") is not None, "clang is not installed", "requirements/install-packages probe")
     out = tmp_path / "out"
     briefly = ["--rounds", "1", "--duration", "2", "--shapes", "4x4", "--tries", "1"]
-    done = bench(*briefly, "--out", str(out), "--build", str(tmp_path))
-    assert done.returncode == 0, done.stderr
+    run = bench(*briefly, "--out", str(out), "--build", str(tmp_path))
+    assert run.returncode == 0, run.stderr
     peaks = rows(out / "peak.csv")
     assert {(row["setup"], row["shape"]) for row in peaks} == {
         ("binary, -R 1000", "4x4"),
@@ -50,22 +50,22 @@ def test_measures_and_writes_every_experiment(tmp_path: Path) -> None:
     assert {float(row["offered_qps"]) for row in rows(out / "arrivals.csv")} >= {5000.0, 20000.0}
     (stalled,) = rows(out / "stalled.csv")
     assert float(stalled["reported_us"]) > 20_000.0
-    assert done.stdout == (out / "summary.md").read_text(encoding="utf-8")
+    assert run.stdout == (out / "summary.md").read_text(encoding="utf-8")
     assert json.loads((out / "env.json").read_text(encoding="utf-8"))["cpus"]
 
 
 @pytest.mark.parametrize(
-    ("peers", "said"),
+    ("peers", "message"),
     [
         ("wrk=/bin/true", "there is no peer 'wrk'; there are mutilate, memtier"),
         ("memtier=none", "there is no program none for memtier"),
     ],
 )
-def test_refuses_peers_that_are_not_there(peers: str, said: str) -> None:
-    done = bench("--peers", peers)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+def test_refuses_peers_that_are_not_there(peers: str, message: str) -> None:
+    run = bench("--peers", peers)
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr
 
 
 def test_a_stall_has_the_quantiles_of_its_geometry() -> None:

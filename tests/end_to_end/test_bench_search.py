@@ -22,9 +22,9 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_writes_raw_records_a_summary_and_the_environment(data: Path, tmp_path: Path) -> None:
-    chosen = ["--optimizers", "grey-box,grid", "--seeds", "2", "--trials", "6", "--cells", CELL]
-    done = bench(str(data), *chosen, "--out", str(tmp_path))
-    assert done.returncode == 0, done.stderr
+    choices = ["--optimizers", "grey-box,grid", "--seeds", "2", "--trials", "6", "--cells", CELL]
+    run = bench(str(data), *choices, "--out", str(tmp_path))
+    assert run.returncode == 0, run.stderr
     with (tmp_path / "raw.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {(r["cell"], r["optimizer"], r["seed"]) for r in rows} == {
@@ -33,19 +33,19 @@ def test_writes_raw_records_a_summary_and_the_environment(data: Path, tmp_path: 
     assert all(float(r["regret"]) >= 0.0 for r in rows)
     assert sum(r["stopped"] != "" for r in rows) == 4
     assert "| grey-box | 2 |" in (tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert done.stdout == (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert run.stdout == (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "env.json").read_text(encoding="utf-8"))["cpus"]
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["--optimizers", "magic"], "there is no optimizer 'magic' (--optimizers)"),
         (["--cells", "netpipe"], "no cell's name holds 'netpipe' (--cells)"),
     ],
 )
-def test_refuses_what_is_not_there(data: Path, more: list[str], said: str) -> None:
-    done = bench(str(data), *more)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+def test_refuses_what_is_not_there(data: Path, more: list[str], message: str) -> None:
+    run = bench(str(data), *more)
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr

@@ -42,8 +42,8 @@ def test_the_committed_record_is_what_a_new_run_finds(data: Path, tmp_path: Path
 
 
 def test_the_claims_of_the_help_s_examples_exist() -> None:
-    (asked,) = re.findall(r"--only (\S+)", EXAMPLE)
-    assert set(asked.split(",")) <= {claim.id for claim in CLAIMS}
+    (ids,) = re.findall(r"--only (\S+)", EXAMPLE)
+    assert set(ids.split(",")) <= {claim.id for claim in CLAIMS}
 
 
 def test_one_claim_can_be_asked_for(data: Path) -> None:
@@ -54,7 +54,7 @@ def test_one_claim_can_be_asked_for(data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--only", "no-such"], "there is no claim 'no-such' (--only)"),
         (
@@ -63,9 +63,9 @@ def test_one_claim_can_be_asked_for(data: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_call_is_said(arguments: list[str], said: str) -> None:
+def test_a_wrong_call_is_said(arguments: list[str], message: str) -> None:
     run = claims(*arguments)
     assert run.returncode == 2
-    assert said in run.stderr
+    assert message in run.stderr
     assert "hint:" in run.stderr
     assert "Traceback" not in run.stderr

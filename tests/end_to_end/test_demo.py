@@ -27,7 +27,7 @@ def demo(*flags: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
     out = tmp_path_factory.mktemp("demo") / "out"
     return demo("--with-ebbrt", "--hours", str(HOURS), "--seed", "2", "--out", str(out)), out
 
@@ -47,12 +47,12 @@ class Page(HTMLParser):
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
+        attributes = dict(attrs)
         self.loads += [v for k, v in attrs if k in {"src", "href", "xlink:href", "srcset", "action"} and v]
-        if found.get("id"):
-            self.ids.append(str(found["id"]))
+        if attributes.get("id"):
+            self.ids.append(str(attributes["id"]))
         if tag == "tr":
-            self.run = found.get("data-run")
+            self.run = attributes.get("data-run")
         if tag not in VOID:
             self.open.append(tag)
 
@@ -73,15 +73,15 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def page(shown: tuple[subprocess.CompletedProcess[str], Path]) -> Page:
+def page(outcome: tuple[subprocess.CompletedProcess[str], Path]) -> Page:
     page = Page()
-    page.feed((shown[1] / "report.html").read_text(encoding="utf-8"))
+    page.feed((outcome[1] / "report.html").read_text(encoding="utf-8"))
     page.close()
     return page
 
 
-def test_it_ends_well_and_says_what_was_saved(shown: tuple[subprocess.CompletedProcess[str], Path]) -> None:
-    result, out = shown
+def test_it_ends_well_and_says_what_was_saved(outcome: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    result, out = outcome
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     assert "BayOp on Linux served the same requests with" in result.stdout
@@ -95,15 +95,15 @@ def test_the_page_is_well_formed_and_loads_nothing(page: Page) -> None:
     assert len(page.ids) == len(set(page.ids))
 
 
-def test_the_style_loads_nothing(shown: tuple[subprocess.CompletedProcess[str], Path]) -> None:
-    text = (shown[1] / "report.html").read_text(encoding="utf-8")
+def test_the_style_loads_nothing(outcome: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    text = (outcome[1] / "report.html").read_text(encoding="utf-8")
     assert "@import" not in text
     assert "<script" not in text
     assert "url(http" not in text.replace('"', "").replace("'", "")
 
 
-def test_the_page_has_every_figure(page: Page, shown: tuple[subprocess.CompletedProcess[str], Path]) -> None:
-    files = {p.stem for p in shown[1].glob("*.svg")}
+def test_the_page_has_every_figure(page: Page, outcome: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    files = {p.stem for p in outcome[1].glob("*.svg")}
     assert len(page.titles) == len(files)
     assert all(f"{name}-title" in page.ids for name in files)
     assert {
@@ -113,9 +113,9 @@ def test_the_page_has_every_figure(page: Page, shown: tuple[subprocess.Completed
 
 
 def test_the_table_has_the_numbers_of_the_data(
-    page: Page, shown: tuple[subprocess.CompletedProcess[str], Path]
+    page: Page, outcome: tuple[subprocess.CompletedProcess[str], Path]
 ) -> None:
-    record = read_day(shown[1] / "data.json")
+    record = read_day(outcome[1] / "data.json")
     kinds = {run.id: run.kind for run in record.runs}
     assert len(record.hourly_qps) == HOURS
     assert len(record.runs) == 7
@@ -123,8 +123,8 @@ def test_the_table_has_the_numbers_of_the_data(
         assert page.cells[row.id] == [cell for cell in table_cells(row, kinds[row.id]) if cell]
 
 
-def test_bayop_saves_energy_and_keeps_the_slo(shown: tuple[subprocess.CompletedProcess[str], Path]) -> None:
-    rows = {row.id: row for row in summarize(read_day(shown[1] / "data.json"))}
+def test_bayop_saves_energy_and_keeps_the_slo(outcome: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    rows = {row.id: row for row in summarize(read_day(outcome[1] / "data.json"))}
     assert rows["bayop-linux"].saving > max(rows["itr-only"].saving, rows["frequency-only"].saving) > 0.05
     assert rows["bayop-ebbrt"].saving > rows["bayop-linux"].saving
     assert rows["bayop-linux"].hours_over < 0.1 * HOURS

@@ -50,9 +50,9 @@ def test_the_agent_examines_its_machine(agent_binary: Path, tmp_path: Path, caps
 def test_an_agent_that_only_looks_lets_nothing_live_run(agent_binary: Path, tmp_path: Path, capsys: Capture) -> None:
     with serving(agent_binary, tmp_path, mode="observe", allow={}) as (agent, _):
         assert main(["doctor", "--agent", agent.address]) == 4
-    said = " ".join(capsys.readouterr().out.split())
-    assert "tune can't: the agent is in mode observe" in said
-    assert "the agent allows none of this machine's knobs" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "tune can't: the agent is in mode observe" in output
+    assert "the agent allows none of this machine's knobs" in output
 
 
 def test_this_machine_s_agent_is_asked_where_one_answers(
@@ -72,9 +72,9 @@ def test_a_calibration_finds_what_the_driver_hides_and_the_agent_uses_it(
     agent_binary: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     with serving(agent_binary, tmp_path, packets_per_s=500_000.0) as (agent, machine):
-        found = tomllib.loads(machine.read(NIC))
+        original = tomllib.loads(machine.read(NIC))
         assert calibrate(agent, "--values", "0,10us,50,100", "--window", "1s") == 0
-        assert tomllib.loads(machine.read(NIC)) == found, "the NIC has its own setting back"
+        assert tomllib.loads(machine.read(NIC)) == original, "the NIC has its own setting back"
         rows = {row["requested_us"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
         assert rows[0]["effective_us"] is None, "without a delay it is the traffic that spaces interrupts"
         for requested_us, effective_us in {10: LEAST_DELAY_US, 50: 50, 100: 100}.items():
@@ -91,9 +91,9 @@ def test_thin_traffic_is_told_and_nothing_is_stored(agent_binary: Path, tmp_path
         arguments = ["doctor", "--calibrate", "nic", "--agent", agent.address, "--device", "eth0", "--values", "100"]
         capsys.readouterr()
         assert main([*arguments, "--window", "100ms"]) == 1
-    printed = capsys.readouterr().out
-    assert "traffic too thin" in printed
-    assert "Nothing was stored" in printed
+    output = capsys.readouterr().out
+    assert "traffic too thin" in output
+    assert "Nothing was stored" in output
 
 
 def test_whoever_stops_listening_early_leaves_the_nic_as_it_was(agent_binary: Path, tmp_path: Path) -> None:
@@ -107,21 +107,21 @@ def test_whoever_stops_listening_early_leaves_the_nic_as_it_was(agent_binary: Pa
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["--device", "eth7"], "the machine has no NIC eth7"),
         (["--values", "2000"], "eth0 must be set to 0us to 1ms"),
         (["--send", "nowhere.invalid:9"], "nowhere.invalid has no address (--send)"),
     ],
 )
-def test_bad_usage(agent_binary: Path, tmp_path: Path, capsys: Capture, more: list[str], said: str) -> None:
+def test_bad_usage(agent_binary: Path, tmp_path: Path, capsys: Capture, more: list[str], message: str) -> None:
     with serving(agent_binary, tmp_path) as (agent, machine):
-        found = machine.read(NIC)
+        original = machine.read(NIC)
         assert calibrate(agent, *more) == 2
-        assert machine.read(NIC) == found
+        assert machine.read(NIC) == original
     captured = capsys.readouterr()
     assert [json.loads(line)["event"] for line in captured.out.splitlines()] == ["error"]
-    assert said in captured.err
+    assert message in captured.err
 
 
 @pytest.mark.parametrize(("mode", "allow"), [("observe", None), ("apply", {"power.cap_w": 'places = ["*"]'})])

@@ -36,10 +36,10 @@ def test_every_allowed_knob_takes_two_values_and_has_its_own_back(
     by_knob = {event["knob"]: event for event in events}
     assert set(by_knob) == {CAP_KNOB, NIC_KNOB}
     for event in events:
-        asked = [attempt["asked"] for attempt in event["attempts"]]
-        assert len(set(asked)) == 2
-        assert [attempt["effective"] for attempt in event["attempts"]] == asked
-        assert event["found"] not in asked
+        requests = [attempt["asked"] for attempt in event["attempts"]]
+        assert len(set(requests)) == 2
+        assert [attempt["effective"] for attempt in event["attempts"]] == requests
+        assert event["found"] not in requests
         assert event["restored"]["effective"] == event["found"]
         assert all(0 < attempt["duration_ms"] < 5000 for attempt in event["attempts"])
     assert (machine.read(CAP), rx_usecs(machine)) == (FOUND, 30)
@@ -49,13 +49,13 @@ def test_every_allowed_knob_takes_two_values_and_has_its_own_back(
 def test_a_knob_that_the_kernel_refuses_is_drift(agent: AgentProcess, machine: Machine, capsys: Capture) -> None:
     (machine.root / CAP).chmod(0o444)
     assert main(["doctor", "--exercise", "--yes", "--agent", agent.address]) == 3
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "1 of 2 places did not do as they should." in printed
+    output = " ".join(capsys.readouterr().out.split())
+    assert "1 of 2 places did not do as they should." in output
     assert rx_usecs(machine) == 30
 
 
 def test_a_calibrated_nic_may_read_back_otherwise(agent: AgentProcess, capsys: Capture) -> None:
-    agent.client.store_calibration("eth0", [(10.0, 20.5), (1000.0, 1001.5)])
+    agent.client.store_calibration("eth0", [(10.0, 20.5), (1000.0, 1001.5)], holder="test")
     assert main(["doctor", "--exercise", "--yes", "--agent", agent.address, "--json"]) == 0
     by_knob = {event.get("knob"): event for event in map(json.loads, capsys.readouterr().out.splitlines())}
     assert by_knob[NIC_KNOB]["attempts"][0]["asked"] != by_knob[NIC_KNOB]["attempts"][0]["effective"]
@@ -76,8 +76,8 @@ def test_without_a_terminal_somebody_has_to_say_yes(agent: AgentProcess, capsys:
     assert "lease_granted" not in agent.log()
 
 
-@pytest.mark.parametrize(("answer", "code", "said"), [("y", 0, "All 2 places"), ("", 1, "nothing was changed")])
-def test_a_person_is_asked_first(agent: AgentProcess, answer: str, code: int, said: str) -> None:
+@pytest.mark.parametrize(("answer", "code", "message"), [("y", 0, "All 2 places"), ("", 1, "nothing was changed")])
+def test_a_person_is_asked_first(agent: AgentProcess, answer: str, code: int, message: str) -> None:
     ours, theirs = pty.openpty()
     words = [sys.executable, "-m", "bayop", "doctor", "--exercise", "--agent", agent.address]
     with subprocess.Popen(words, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -87,7 +87,7 @@ def test_a_person_is_asked_first(agent: AgentProcess, answer: str, code: int, sa
     os.close(theirs)
     assert process.returncode == code
     assert "This writes 2 places of knobs" in errors
-    assert said in output + errors
+    assert message in output + errors
     assert ("lease_granted" in agent.log()) == (code == 0)
 
 

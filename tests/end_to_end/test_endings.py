@@ -33,16 +33,16 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize(
-    ("redirection", "said"),
+    ("redirection", "message"),
     [
         (">/dev/full", "error: cannot write to stdout: no space left on device\n"),
         (">&-", "error: cannot write to stdout: it is closed\n"),
         ("| true", ""),
     ],
 )
-def test_stdout_that_can_not_be_written(verb: str, redirection: str, said: str, tmp_path: Path) -> None:
+def test_stdout_that_can_not_be_written(verb: str, redirection: str, message: str, tmp_path: Path) -> None:
     run = shell(f'"$1" -m bayop {" ".join(VERBS[verb])} {redirection}; exit ${{PIPESTATUS[0]}}', tmp_path)
-    assert run.stderr == said
+    assert run.stderr == message
     # What fits into the pipe's buffer is written before anybody knows that it is not read.
     assert run.returncode in ({0, 1} if redirection == "| true" else {1})
 
@@ -100,8 +100,8 @@ def ended(arguments: list[str], folder: Path, number: signal.Signals, delay_s: f
             process.wait(delay_s)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-        _, said = process.communicate(timeout=60)
-    return process.returncode, said
+        _, errors = process.communicate(timeout=60)
+    return process.returncode, errors
 
 
 TIMES = 12
@@ -115,9 +115,9 @@ TERMINATED = {0, 143, -signal.SIGTERM}
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("delay_s", [0.0, 0.03, 0.1, 0.3, 0.6])
 def test_a_search_may_be_ended_at_any_time(number: signal.Signals, delay_s: float, tmp_path: Path) -> None:
-    code, said = ended(["tune", "--load", "400k"], tmp_path, number, delay_s)
-    assert code in (INTERRUPTED if number == signal.SIGINT else TERMINATED), said
-    assert said in {"", "interrupted\n"}
+    code, errors = ended(["tune", "--load", "400k"], tmp_path, number, delay_s)
+    assert code in (INTERRUPTED if number == signal.SIGINT else TERMINATED), errors
+    assert errors in {"", "interrupted\n"}
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_every_verb_may_be_ended_at_any_time(
 ) -> None:
     write_study(tmp_path / "study.csv")
     for delay_s in (longest_s * step / TIMES for step in range(TIMES)):
-        code, said = ended(arguments, tmp_path, number, delay_s)
-        assert "Traceback" not in said, f"after {delay_s:.2f} s: {said}"
-        assert "Exception" not in said, f"after {delay_s:.2f} s: {said}"
-        assert code in (INTERRUPTED if number == signal.SIGINT else TERMINATED), said
+        code, errors = ended(arguments, tmp_path, number, delay_s)
+        assert "Traceback" not in errors, f"after {delay_s:.2f} s: {errors}"
+        assert "Exception" not in errors, f"after {delay_s:.2f} s: {errors}"
+        assert code in (INTERRUPTED if number == signal.SIGINT else TERMINATED), errors

@@ -50,8 +50,8 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     def run(verb: str, *words: str) -> set[str]:
         main([*verb.split(), *words, "--json"])
         validator = Draft202012Validator(closed(schema(verb, [*EVENTS[verb], ERROR])))
-        printed = capsys.readouterr()
-        lines = [json.loads(line) for line in printed.out.splitlines()]
+        output = capsys.readouterr()
+        lines = [json.loads(line) for line in output.out.splitlines()]
         for line in lines:
             named = Draft202012Validator(
                 next(closed(event.schema()) for event in (*EVENTS[verb], ERROR) if event.name == line["event"])
@@ -59,7 +59,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
             named.validate(line)  # says what is wrong better than the whole schema does
             validator.validate(line)
         assert lines
-        sys.stderr.write(printed.err)  # for whoever did not expect the error among them
+        sys.stderr.write(output.err)  # for whoever did not expect the error among them
         return {line["event"] for line in lines}
 
     return run
@@ -72,8 +72,8 @@ def test_offline(verb: str, words: str, check: Check) -> None:
 
 @pytest.mark.parametrize(("verb", "words"), [(verb, words) for verb, many in DATA.items() for words in many])
 def test_published_data(verb: str, words: str, data: Path, check: Check) -> None:
-    given = [str(data / word) if (data / word).exists() else word for word in words.split()]
-    assert "error" not in check(verb, *given)
+    arguments = [str(data / word) if (data / word).exists() else word for word in words.split()]
+    assert "error" not in check(verb, *arguments)
 
 
 @pytest.mark.slow

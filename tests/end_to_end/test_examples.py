@@ -69,9 +69,9 @@ def test_an_example_is_short_explains_itself_and_uses_what_is_public(name: str) 
 def test_a_notebook_runs_and_shows_its_figures(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    shown = [text for code in code_of(name) if (text := run_cell(code, namespace)) is not None]
-    assert len(shown) == len(SHOWN[name])
-    for text, expected in zip(shown, SHOWN[name], strict=True):
+    texts = [text for code in code_of(name) if (text := run_cell(code, namespace)) is not None]
+    assert len(texts) == len(SHOWN[name])
+    for text, expected in zip(texts, SHOWN[name], strict=True):
         assert re.match(expected, text), text
     assert list(tmp_path.iterdir()) == []
 

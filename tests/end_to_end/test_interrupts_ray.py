@@ -42,31 +42,31 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.fixture
 def logs(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> list[Log]:
     monkeypatch.setattr(log_module, "PIECE_BYTES", PIECE_BYTES)
-    drawn = write_lines(tmp_path / "log", drawn_lines(30_000, seed=6))
-    return [open_log(drawn), open_log(data / "interrupts_netpipe_linux_default_64B.csv.gz")]
+    path = write_lines(tmp_path / "log", drawn_lines(30_000, seed=6))
+    return [open_log(path), open_log(data / "interrupts_netpipe_linux_default_64B.csv.gz")]
 
 
 def test_the_result_is_that_of_one_machine(cluster: Any, logs: list[Log]) -> None:
     pieces = [len(log.pieces()) for log in logs]
     assert pieces[0] > 5
-    seen: list[None] = []
-    found = summarise_on_cluster(logs, cluster.address, lambda: seen.append(None))
-    assert len(seen) == sum(pieces)
-    assert [state_of(s) for s in found] == [state_of(summarise(log)) for log in logs]
+    calls: list[None] = []
+    summaries = summarise_on_cluster(logs, cluster.address, lambda: calls.append(None))
+    assert len(calls) == sum(pieces)
+    assert [state_of(s) for s in summaries] == [state_of(summarise(log)) for log in logs]
 
 
 def test_a_node_that_dies_changes_nothing(cluster: Any, logs: list[Log]) -> None:
-    done = 0
+    count = 0
 
     def kill_one() -> None:
-        nonlocal done
-        done += 1
-        if done == 2:
+        nonlocal count
+        count += 1
+        if count == 2:
             cluster.remove_node(cluster.workers[0], allow_graceful=False)
 
-    found = summarise_on_cluster(logs, cluster.address, kill_one)
-    assert done >= sum(len(log.pieces()) for log in logs)
-    assert [state_of(s) for s in found] == [state_of(summarise(log)) for log in logs]
+    summaries = summarise_on_cluster(logs, cluster.address, kill_one)
+    assert count >= sum(len(log.pieces()) for log in logs)
+    assert [state_of(s) for s in summaries] == [state_of(summarise(log)) for log in logs]
 
 
 def test_a_damaged_log_is_refused_with_its_line(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,14 +53,14 @@ def tuning(rig: Rig) -> Iterator[subprocess.Popen[str]]:
 
 def processes(word: str) -> list[int]:
     """Everything that has a word in its command line, but us."""
-    found = []
+    ids = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if word.encode() in (folder / "cmdline").read_bytes() and int(folder.name) != os.getpid():
-                found.append(int(folder.name))
+                ids.append(int(folder.name))
         except OSError:
             continue
-    return found
+    return ids
 
 
 def generator_of(process: subprocess.Popen[str]) -> int:

@@ -81,9 +81,9 @@ class Machine:
     def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         enter = ["nsenter", f"--target={self.systemd()}", "--all", "--root", "--wd"]
         env = {"PATH": "/usr/sbin:/usr/bin", "DEBIAN_FRONTEND": "noninteractive"}
-        done = subprocess.run([*enter, *command], capture_output=True, text=True, env=env, check=False)
-        assert not check or done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-        return done
+        process = subprocess.run([*enter, *command], capture_output=True, text=True, env=env, check=False)
+        assert not check or process.returncode == 0, f"{command}: {process.stdout}{process.stderr}"
+        return process
 
     def apt(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         return self.run("apt-get", "--quiet=2", "--yes", *command, check=check)
@@ -97,8 +97,8 @@ class Machine:
         return self.run("systemctl", "show", "--value", f"--property={name}", "bayop-agent").stdout.strip()
 
     def files(self) -> set[str]:
-        found = self.run("find", "/", "-xdev").stdout.splitlines()
-        return {path for path in found if not path.startswith(OTHERS)}
+        paths = self.run("find", "/", "-xdev").stdout.splitlines()
+        return {path for path in paths if not path.startswith(OTHERS)}
 
     def stop(self) -> None:
         self.unshare.send_signal(signal.SIGKILL)
@@ -170,8 +170,8 @@ def test_it_observes_and_talks_to_root_and_its_group_only(installed: Machine) ->
     installed.run("useradd", "--groups=bayop", "alice")
     installed.run("useradd", "mallory")
     assert json.loads(installed.run("runuser", "--user=alice", "--", *ask).stdout)["version"] == VERSION
-    refused = installed.run("runuser", "--user=mallory", "--", *ask, check=False)
-    assert (refused.returncode, refused.stdout) == (7, "")  # curl: could not connect
+    attempt = installed.run("runuser", "--user=mallory", "--", *ask, check=False)
+    assert (attempt.returncode, attempt.stdout) == (7, "")  # curl: could not connect
 
 
 def test_who_follows_the_page_has_an_agent_and_none_at_its_end(machine: Machine, package: Path) -> None:
@@ -182,9 +182,9 @@ def test_who_follows_the_page_has_an_agent_and_none_at_its_end(machine: Machine,
     shutil.copy(package, machine.path(f"/root/build/{package.name}"))
     steps = [step for block in blocks_of(PAGE) if "run by" in block.clauses for step in block.steps()]
     inside = "PATH=/usr/local/bin:$PATH; cd /root\n"
-    said = {step.command: machine.run("sh", "-c", f"{inside}{step.command}").stdout for step in steps}
-    assert any('"mode":"observe"' in text.replace(" ", "") for command, text in said.items() if "curl" in command)
-    assert any("bayop-agent.service: 2." in text for command, text in said.items() if "security" in command)
+    outputs = {step.command: machine.run("sh", "-c", f"{inside}{step.command}").stdout for step in steps}
+    assert any('"mode":"observe"' in text.replace(" ", "") for command, text in outputs.items() if "curl" in command)
+    assert any("bayop-agent.service: 2." in text for command, text in outputs.items() if "security" in command)
     assert machine.run("which", "bayop-agent", check=False).returncode == 1
     machine.run(
         "rm", "-r", "/root/build", "/etc/systemd/system/bayop-agent.service.d", *(f"/{name}" for name in READERS)
@@ -221,14 +221,14 @@ def test_what_the_hardened_agent_changed_is_put_back_when_it_is_killed(installed
     no_restart.write_text("[Service]\nRestart=no\n", encoding="ascii")
     installed.run("systemctl", "daemon-reload")
     installed.run("systemctl", "start", "bayop-agent")
-    found = installed.run("cat", attribute).stdout
+    original = installed.run("cat", attribute).stdout
 
     lease = installed.post("lease", {"holder": "test", "ttl_s": 60})["lease"]
     installed.post("apply", {"lease": lease, "setting": {f"{knob}@nic0": 50}})
-    assert installed.run("cat", attribute).stdout == "50000\n" != found
+    assert installed.run("cat", attribute).stdout == "50000\n" != original
     installed.run("systemctl", "kill", "--signal=KILL", "bayop-agent")
     installed.wait_until(lambda: installed.unit("ActiveState") == "failed")
-    assert installed.run("cat", attribute).stdout == found
+    assert installed.run("cat", attribute).stdout == original
 
     installed.run("ip", "link", "delete", "nic0")
     installed.run("rm", "-r", "/run/systemd/system/bayop-agent.service.d")
@@ -275,11 +275,26 @@ def test_a_purge_leaves_nothing(machine: Machine) -> None:
     assert machine.run("pidof", "bayop-agent", check=False).stdout == ""
 
 
+def test_a_purge_does_not_forget_what_is_left_to_undo(machine: Machine) -> None:
+    machine.apt("install", DEB)
+    machine.apt("remove", "bayop-agent")
+    journal = machine.path("/var/lib/bayop/journal.damaged")
+    journal.parent.mkdir(exist_ok=True)
+    journal.write_text("torn", encoding="ascii")
+    attempt = machine.apt("purge", "bayop-agent", check=False)
+    assert attempt.returncode != 0
+    assert "journal.damaged says what was changed and not put back" in attempt.stdout + attempt.stderr
+    assert journal.exists()
+    journal.unlink()
+    machine.apt("purge", "bayop-agent")
+    assert not journal.parent.exists()
+
+
 def test_it_is_not_removed_while_something_may_be_left_changed(installed: Machine) -> None:
     installed.path("/var/lib/bayop/journal").write_text("torn", encoding="ascii")
-    refused = installed.apt("remove", "bayop-agent", check=False)
-    assert refused.returncode != 0
-    assert "bayop-agent restore --print" in refused.stdout
+    attempt = installed.apt("remove", "bayop-agent", check=False)
+    assert attempt.returncode != 0
+    assert "bayop-agent restore --print" in attempt.stdout
     assert (
         installed.run("dpkg-query", "--show", "--showformat=${db:Status-Status}", "bayop-agent").stdout == "installed"
     )
@@ -314,7 +329,7 @@ def test_the_manual_has_the_verbs_that_help_has(installed: Machine) -> None:
 def test_the_examples_of_the_configuration_are_good(installed: Machine) -> None:
     config = installed.path("/etc/bayop/agent.toml")
     examples = re.sub(r"^#(?! )", "", config.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert set(tomllib.loads(examples)) == {"mode", "socket", "group", "state_dir", "tls", "allow"}
+    assert set(tomllib.loads(examples)) == {"mode", "socket", "group", "state_dir", "tls", "roles", "allow"}
     config.write_text(examples, encoding="utf-8")
     tls = "/etc/bayop/tls"
     installed.run("mkdir", tls)

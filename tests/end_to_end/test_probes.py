@@ -118,7 +118,7 @@ def probe(binary: Path, *arguments: str, **how: Any) -> subprocess.CompletedProc
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["--port", "0"], 2, "--port"),
         (["--port", "1", "--rx-usecs", "-3"], 2, "rx-usecs"),
@@ -131,9 +131,9 @@ def probe(binary: Path, *arguments: str, **how: Any) -> subprocess.CompletedProc
     ],
 )
 @pytest.mark.usefixtures("veth_pair")
-def test_a_wrong_call_is_said(probe_binary: Path, arguments: list[str], code: int, said: str) -> None:
+def test_a_wrong_call_is_said(probe_binary: Path, arguments: list[str], code: int, message: str) -> None:
     done = probe(probe_binary, *arguments, "--windows", "1", "--window-s", "0.1")
-    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    assert (done.returncode, message in done.stderr) == (code, True), done.stderr
     assert done.stdout == ""
 
 
@@ -169,12 +169,12 @@ class _NextId(ctypes.Structure):
 def loaded_programs() -> set[int]:
     """The ids of all eBPF programs in the kernel; bpf(2)."""
     bpf, get_next_id = {"x86_64": 321, "aarch64": 280}[platform.machine()], 11
-    libc, found = ctypes.CDLL(None, use_errno=True), set[int]()
+    libc, ids = ctypes.CDLL(None, use_errno=True), set[int]()
     attributes = _NextId()
     while libc.syscall(bpf, get_next_id, ctypes.byref(attributes), ctypes.sizeof(attributes)) == 0:
-        found.add(attributes.next_id)
+        ids.add(attributes.next_id)
         attributes.start_id = attributes.next_id
-    return found
+    return ids
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -73,6 +73,6 @@ def test_a_knob_that_somebody_else_turned_is_drift(agent: AgentProcess, machine:
 def test_a_restore_says_whose_lease_it_ends(agent: AgentProcess, capsys: Capture) -> None:
     agent.client.acquire("a test", 60.0)
     assert main(["restore", "--agent", agent.address]) == 0
-    printed = capsys.readouterr().out
-    assert "The lease of a test has ended with it." in printed
-    assert "Nothing was held" in printed
+    output = capsys.readouterr().out
+    assert "The lease of a test has ended with it." in output
+    assert "Nothing was held" in output

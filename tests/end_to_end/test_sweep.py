@@ -94,9 +94,9 @@ def test_a_sweep_that_is_killed_again_and_again_makes_the_table_of_one_that_is_n
     arguments = [*SMALL, "--processes", "2", "--out", str(out)]
     moments = random.Random(os.getpid())
     for _ in range(3):
-        kept = lines_of(journal)
+        count = lines_of(journal)
         process = start(*arguments)
-        wait_for_lines(journal, kept + moments.randrange(1, 10), process)
+        wait_for_lines(journal, count + moments.randrange(1, 10), process)
         time.sleep(moments.uniform(0.0, 0.05))
         children = children_of(process.pid)
         seen = lines_of(journal)
@@ -119,15 +119,15 @@ def test_an_interrupted_sweep_says_what_is_kept_and_goes_on(
     process = start(*SMALL, "--processes", "2", "--out", str(out))
     wait_for_lines(tmp_path / "sweep.csv.journal", 3, process)
     (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
-    _, said = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=30)
     assert process.returncode == code
-    kept = lines_of(tmp_path / "sweep.csv.journal")
-    assert f"what was measured is kept beside {out}; the same command goes on from there\n" in said
-    assert said.count("\n") == (2 if number == signal.SIGINT else 1)
+    count = lines_of(tmp_path / "sweep.csv.journal")
+    assert f"what was measured is kept beside {out}; the same command goes on from there\n" in errors
+    assert errors.count("\n") == (2 if number == signal.SIGINT else 1)
     run = sweep(*SMALL, "--processes", "2", "--out", str(out), "--json")
     first, *trials, _ = events(run)
-    assert first["done"] == kept
-    assert len(trials) == 34 - kept
+    assert first["done"] == count
+    assert len(trials) == 34 - count
     assert out.read_bytes() == whole
 
 
@@ -154,11 +154,11 @@ def test_a_journal_of_another_plan_is_refused_and_kept(tmp_path: Path) -> None:
     assert "one writer" in same_time.stderr
     process.kill()
     process.communicate()
-    kept = lines_of(tmp_path / "sweep.csv.journal")
+    count = lines_of(tmp_path / "sweep.csv.journal")
     other = sweep(*SMALL, "--no-default", "--out", str(out))
     assert other.returncode == 2
     assert "the file has trials of another sweep" in other.stderr
-    assert lines_of(tmp_path / "sweep.csv.journal") == kept
+    assert lines_of(tmp_path / "sweep.csv.journal") == count
 
 
 @pytest.mark.slow

@@ -45,11 +45,11 @@ class TwoNodes:
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Ray's own folder; its sockets allow for no long path."""
-    made = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
-    monkeypatch.setenv("RAY_TMPDIR", str(made))
+    path = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+    monkeypatch.setenv("RAY_TMPDIR", str(path))
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    yield made
-    shutil.rmtree(made, ignore_errors=True)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture
@@ -65,16 +65,16 @@ def processes_of(folder: Path) -> list[str]:
     """Command lines that name the folder: whatever of a cluster still runs, after a moment to end."""
     deadline = time.monotonic() + 30.0
     while True:
-        found = []
+        lines = []
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             except OSError:
                 continue
             if str(folder) in line:
-                found.append(line)
-        if not found or time.monotonic() > deadline:
-            return found
+                lines.append(line)
+        if not lines or time.monotonic() > deadline:
+            return lines
         time.sleep(0.1)
 
 
@@ -103,9 +103,9 @@ def test_a_node_that_dies_loses_nothing_and_doubles_nothing(cluster: TwoNodes, t
     wait_for_lines(out, 5, process)
     assert process.poll() is None
     cluster.kill_one()
-    said, error = process.communicate(timeout=300)
+    output, error = process.communicate(timeout=300)
     assert process.returncode == 0, error
-    first, *trials, last = [json.loads(line) for line in said.splitlines()]
+    first, *trials, last = [json.loads(line) for line in output.splitlines()]
     assert first["trials"] == last["trials"] == 34
     assert sorted(trial["trial"] for trial in trials) == list(range(1, 35))
     assert out.read_bytes() == local
@@ -114,8 +114,8 @@ def test_a_node_that_dies_loses_nothing_and_doubles_nothing(cluster: TwoNodes, t
 def test_a_driver_that_dies_goes_on_from_its_journal(cluster: TwoNodes, tmp_path: Path, local: bytes) -> None:
     out = tmp_path / "sweep.csv"
     for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)):
-        kept = out.with_name("sweep.csv.journal")
-        before = kept.read_bytes().count(b"\n") if kept.exists() else 0
+        journal = out.with_name("sweep.csv.journal")
+        before = journal.read_bytes().count(b"\n") if journal.exists() else 0
         process = start(cluster, out)
         wait_for_lines(out, before + 4, process)
         process.send_signal(number)
@@ -123,9 +123,9 @@ def test_a_driver_that_dies_goes_on_from_its_journal(cluster: TwoNodes, tmp_path
         assert process.returncode == code, error
         assert "Traceback" not in error
     process = start(cluster, out)
-    said, error = process.communicate(timeout=300)
+    output, error = process.communicate(timeout=300)
     assert process.returncode == 0, error
-    assert json.loads(said.splitlines()[0])["done"] >= 12
+    assert json.loads(output.splitlines()[0])["done"] >= 12
     assert out.read_bytes() == local
 
 

@@ -57,6 +57,45 @@ def events(output: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in output.splitlines()]
 
 
+# A cap below 120 W makes the latency 1000 times as long as it may be.
+BREACH = """
+import json, os, sys, time
+breach = json.loads(os.environ["BAYOP_SETTING"]).get("power.cap_w") not in ("auto", 120, None)
+ends = time.monotonic() + float(os.environ["BAYOP_WINDOW_S"])
+while True:
+    time.sleep(max(min(ends - time.monotonic(), PERIOD), 0.0))
+    print(json.dumps({"vantage": "client", "p99_us": 2e5 if breach else 20, "qps": 5000}), flush=True)
+    if time.monotonic() >= ends:
+        break
+"""
+
+
+@pytest.mark.parametrize(("period", "cut_after_s"), [("0.1", 0.7), ("60", 2.0)])
+def test_a_breach_is_cut_short_long_before_its_window_ends(
+    agent: AgentProcess, machine: Machine, period: str, cut_after_s: float
+) -> None:
+    latency = BREACH.replace("PERIOD", period)
+    began, lasted = 0.0, list[float]()
+    with subprocess.Popen(
+        [*command(agent, "--max-trials", "4", latency=latency), "--window", "5s"], stdout=subprocess.PIPE, text=True
+    ) as run:
+        while run.poll() is None:
+            breaks = machine.cap_w < 120
+            if breaks and not began:
+                began = time.monotonic()
+            elif began and machine.cap_w == 120:
+                lasted.append(time.monotonic() - began)
+                began = 0.0
+            time.sleep(0.005)
+        assert run.stdout is not None
+        trials = [event for event in events(run.stdout.read()) if event["event"] == "trial"]
+    breaches = [trial for trial in trials if cap_of(trial) != 120]
+    assert breaches
+    assert {trial["cut_short"] for trial in breaches} == {"p99 200000 us, over 600 us"}
+    assert len(lasted) == len(breaches)
+    assert max(lasted) < cut_after_s + 0.8, "and a busy machine is slow"
+
+
 def cap_of(event: dict[str, object]) -> object:
     setting = event["setting"]
     assert isinstance(setting, dict)
@@ -131,7 +170,7 @@ def test_people_are_told_how_to_take_back_what_stays(agent: AgentProcess) -> Non
 
 
 def test_the_search_is_told_what_is_in_effect_and_can_go_back_to_it(agent: AgentProcess, machine: Machine) -> None:
-    agent.client.store_calibration("eth0", [(10.0, 20.5), (100.0, 101.5)])
+    agent.client.store_calibration("eth0", [(10.0, 20.5), (100.0, 101.5)], holder="test")
     words = [w for w in command(agent) if w not in ("--only", "power.cap_w", "--range", "power.cap_w=60:120:5")]
     more = [
         "--only",
@@ -286,7 +325,7 @@ def test_a_second_brain_is_told_who_holds_the_machine(agent: AgentProcess) -> No
 
 
 @pytest.mark.parametrize(
-    ("latency", "said"),
+    ("latency", "message"),
     [
         ("print('fast')", "one JSON object"),
         ('print(\'{"vantage": "server", "p99_us": 3, "qps": 1}\')', "fed with what clients see"),
@@ -295,11 +334,11 @@ def test_a_second_brain_is_told_who_holds_the_machine(agent: AgentProcess) -> No
     ],
 )
 def test_a_latency_that_is_none_ends_the_search_before_anything_is_applied(
-    agent: AgentProcess, latency: str, said: str
+    agent: AgentProcess, latency: str, message: str
 ) -> None:
     run = tune(agent, latency=latency)
     assert (run.returncode, json.loads(run.stdout)["event"]) == (2, "error")
-    assert said in run.stderr
+    assert message in run.stderr
     assert len(run.stderr.splitlines()) <= 2
     assert "lease_granted" not in agent.log()
 
@@ -314,7 +353,7 @@ def test_a_latency_that_fails_later_restores_the_machine(agent: AgentProcess, ma
 
 
 @pytest.mark.parametrize(
-    ("more", "code", "said"),
+    ("more", "code", "message"),
     [
         (["--range", "nic.rx_usecs=0:10"], 2, "a range must be of a knob that is searched"),
         (
@@ -343,9 +382,9 @@ def test_a_latency_that_fails_later_restores_the_machine(agent: AgentProcess, ma
         (["--window", "2W"], 2, "cannot use '2W': it must be a time (--window)"),
     ],
 )
-def test_bad_usage(agent: AgentProcess, machine: Machine, more: list[str], code: int, said: str) -> None:
+def test_bad_usage(agent: AgentProcess, machine: Machine, more: list[str], code: int, message: str) -> None:
     run = tune(agent, *more, "--max-trials", "1")
     assert run.returncode == code, run.stderr
-    assert said in run.stderr
+    assert message in run.stderr
     assert "Traceback" not in run.stderr
     assert machine.read(CAP) == FOUND

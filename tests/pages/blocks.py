@@ -89,8 +89,8 @@ class Block:
     @property
     def file(self) -> str | None:
         """The name of the file that it is."""
-        named = _FILE.match(self.text)
-        return named[1] if named else None
+        match = _FILE.match(self.text)
+        return match[1] if match else None
 
     @property
     def runs(self) -> bool:
@@ -117,21 +117,21 @@ def blocks_of(page: Path) -> list[Block]:
     return [
         Block(
             name,
-            text.count("\n", 0, found.start("kind")) + 1,
-            found["kind"],
-            textwrap.dedent(found["text"]),
-            _clauses(found["says"] or ""),
+            text.count("\n", 0, match.start("kind")) + 1,
+            match["kind"],
+            textwrap.dedent(match["text"]),
+            _clauses(match["says"] or ""),
         )
-        for found in _BLOCK.finditer(text)
+        for match in _BLOCK.finditer(text)
     ]
 
 
 def _clauses(says: str) -> dict[str, str]:
     clauses = {}
     for clause in filter(None, says.split("; ")):
-        found = _CLAUSE.fullmatch(clause)
-        assert found, f"{clause!r} is no clause; the clauses are those of tests/pages/blocks.py"
-        clauses[found[1]] = found[2]
+        match = _CLAUSE.fullmatch(clause)
+        assert match, f"{clause!r} is no clause; the clauses are those of tests/pages/blocks.py"
+        clauses[match[1]] = match[2]
     return clauses
 
 
@@ -140,5 +140,5 @@ def _step(part: str, more: str) -> Step:
     lines = part.splitlines(keepends=True)
     ends = next(number for number, line in enumerate(lines, 1) if not line.endswith("\\\n"))
     command = "".join(lines[:ends]).rstrip()
-    shown = [line for line in lines[ends:] if not line.lstrip().startswith("# ")]
-    return Step(f"{command} {more}".rstrip(), "".join(shown))
+    output = [line for line in lines[ends:] if not line.lstrip().startswith("# ")]
+    return Step(f"{command} {more}".rstrip(), "".join(output))

@@ -127,8 +127,8 @@ def agent(network: None, agent_binary: Path, server: Path) -> Iterator[None]:  #
     """The real agent on a recorded machine, which has the NIC and the P-states of the papers' server."""
     (server / "root").mkdir()
     with Machine(server / "root") as machine:
-        recorded = (ROOT / "tests" / "machines" / "intel-acpi-cpufreq.tree").read_text(encoding="utf-8")
-        for path, text in re.findall(r"^=== (\S+/policy0/\S+).*\n((?:(?!===).*\n)*)", recorded, re.MULTILINE):
+        tree = (ROOT / "tests" / "machines" / "intel-acpi-cpufreq.tree").read_text(encoding="utf-8")
+        for path, text in re.findall(r"^=== (\S+/policy0/\S+).*\n((?:(?!===).*\n)*)", tree, re.MULTILINE):
             machine.write(path, text.rstrip())
         allow = ALLOWED | {"cpu.freq_mhz": 'places = ["*"]'}
         with AgentProcess(agent_binary, server, machine.root, allow=allow):

@@ -26,8 +26,8 @@ _PROGRAMS: Final = {
 def copy_repository(folder: Path) -> Path:
     """A clone with the .venv and the target folder of the repository, and the published data beside it."""
     clone = folder / "bayop"
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for name in filter(None, listed.stdout.split("\0")):
+    run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, run.stdout.split("\0")):
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, clone / name)
     (clone / ".venv").mkdir()
@@ -72,9 +72,9 @@ class Reader:
         home = self.folder.parent / "home"
         home.mkdir()
         # A new user's: without defaults of BayOp, which are variables and files at home.
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("BAYOP_")}
+        own = {name: value for name, value in os.environ.items() if not name.startswith("BAYOP_")}
         variables = {"HOME": str(home), "PATH": path, "NO_COLOR": "1"}
-        self._shell = Shell(self.folder, inherited | variables, through)
+        self._shell = Shell(self.folder, own | variables, through)
 
     def bring(self, folders: Mapping[str, Path]) -> None:
         """Puts folders that the page speaks of where it says that they are."""

@@ -58,12 +58,12 @@ class Shell:
         assert self._bash.stdin is not None
         self._bash.stdin.write(f"{{ {command}\n}} <{keys}\nprintf '{mark} %s\\n' $?\n".encode())
         self._bash.stdin.flush()
-        seen = b""
-        while not (ended := re.search(rf"{mark} (\d+)\n".encode(), seen)):
-            seen += os.read(self._terminal, 65536)
+        output = b""
+        while not (end := re.search(rf"{mark} (\d+)\n".encode(), output)):
+            output += os.read(self._terminal, 65536)
         if command.partition("#")[0].rstrip().endswith("&"):
             time.sleep(_START_S)
-        return on_screen(seen[: ended.start()].decode()), int(ended[1])
+        return on_screen(output[: end.start()].decode()), int(end[1])
 
     def close(self) -> None:
         """Ends it and everything that it started."""
@@ -74,10 +74,10 @@ class Shell:
         os.close(self._terminal)
 
 
-def on_screen(written: str) -> str:
+def on_screen(text: str) -> str:
     """What a terminal shows in the end: rich goes up and erases lines to write them again; colours don't matter."""
     lines = [""]
-    for part in _CONTROL.split(written):
+    for part in _CONTROL.split(text):
         if part == "\n":
             lines.append("")
         elif part in ("\r", _ERASE_LINE):
@@ -89,11 +89,11 @@ def on_screen(written: str) -> str:
     return "\n".join(lines)
 
 
-def is_as_shown(shown: str, output: str) -> bool:
+def is_as_shown(page: str, output: str) -> bool:
     """Whether a command printed what its page shows, but for empty lines and spaces at the ends of lines."""
     anything = re.escape("...")
     expected = "".join(
-        r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(anything, ".*") + r"\n" for line in _lines(shown)
+        r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(anything, ".*") + r"\n" for line in _lines(page)
     )
     return re.fullmatch(expected, "".join(f"{line}\n" for line in _lines(output))) is not None
 

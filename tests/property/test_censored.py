@@ -29,8 +29,8 @@ def informed() -> GreyBox:
 
 
 def cut_short(setting: Setting, latency_us: float, power_w: float) -> Observation:
-    seen = Measurement({"power_w": power_w, "utilization": 0.01, "p99_us": latency_us}, cut_short="harm")
-    return Observation(setting, seen, PROBLEM.qps)
+    window = Measurement({"power_w": power_w, "utilization": 0.01, "p99_us": latency_us}, cut_short="harm")
+    return Observation(setting, window, PROBLEM.qps)
 
 
 @settings(max_examples=25)

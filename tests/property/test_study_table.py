@@ -91,21 +91,21 @@ def test_a_damaged_study_is_read_or_refused_at_its_place(
     path = tmp_path / f"study{suffix}"
     write_study(frame, path)
     content = path.read_bytes()
-    refused = 0
+    refusals = 0
     for seed in range(part * EACH, (part + 1) * EACH):
         path.write_bytes(damaged(content, random.Random(seed)))
-        refused += read_or_refuse(path, lines=suffix != ".parquet") is None
-    assert refused > EACH / 3
+        refusals += read_or_refuse(path, lines=suffix != ".parquet") is None
+    assert refusals > EACH / 3
 
 
 def test_a_damaged_published_table_is_read_or_refused_at_its_line(tmp_path: Path) -> None:
     path = write_published(tmp_path / "study.csv", study_rows(delays=(2, 50), freqs=(1300, 2900)))
     content = path.read_bytes()
-    refused = 0
+    refusals = 0
     for seed in range(EACH):
         path.write_bytes(damaged(content, random.Random(seed)))
-        refused += read_or_refuse(path, lines=True) is None
-    assert refused > EACH / 3
+        refusals += read_or_refuse(path, lines=True) is None
+    assert refusals > EACH / 3
 
 
 def test_damaged_parquet_is_never_taken_for_sound(tmp_path: Path, frame: pl.DataFrame) -> None:

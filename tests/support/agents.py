@@ -128,8 +128,8 @@ class Machine:
         self.write("proc/stat", "".join(f"{cpu} {half} 0 0 {half} 0 0 0 0 0 0\n" for cpu in ("cpu ", "cpu0")))
 
     def _receive(self, passed_s: float) -> None:
-        shown = re.search(r"^rx_usecs = (\d+)", self.read(NIC), re.MULTILINE)
-        self._asked_us = float(shown[1]) if shown else self._asked_us
+        match = re.search(r"^rx_usecs = (\d+)", self.read(NIC), re.MULTILINE)
+        self._asked_us = float(match[1]) if match else self._asked_us
         delay_us = max(self._asked_us - self._asked_us % 2, LEAST_DELAY_US) if self._asked_us else 0.0
         # The next packet after the delay raises the interrupt; without a delay each one does.
         spacing_s = max(delay_us / 1e6, 1.0 / self._packets_per_s)

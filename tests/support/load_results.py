@@ -29,14 +29,14 @@ def load_report(
     """
     ordered = sorted(latencies_us)
     answered, lost = _BATCHES * len(ordered), _BATCHES * failed
-    seen = {"intended": answered + lost, "answered": answered, "answers_in_time": answered, "lost_timed_out": lost}
+    fates = {"intended": answered + lost, "answered": answered, "answers_in_time": answered, "lost_timed_out": lost}
     return _core.LoadReport.from_json(
         json.dumps(
             {
                 "batches": [{"latency": [[_ns(us), 1] for us in ordered], "failed": failed}] * _BATCHES,
                 "lateness": [[_ns(late_us), answered + lost]],
                 "punctual": [[_ns(us - late_us), _BATCHES] for us in ordered],
-                "counts": dict.fromkeys(_COUNTS.split(), 0) | seen | counts,
+                "counts": dict.fromkeys(_COUNTS.split(), 0) | fates | counts,
                 "duration_s": 1.0,
                 "troubles": {},
                 "ended_early": False,

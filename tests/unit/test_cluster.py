@@ -18,7 +18,7 @@ def test_without_ray_the_error_says_what_it_is_for_and_how_to_get_it(monkeypatch
     assert caught.value.hint == "pip install 'bayop[ray]'; without --ray nothing is needed"
 
 
-def refused(address: str) -> UnsupportedError:
+def refusal(address: str) -> UnsupportedError:
     need("ray")
     with pytest.raises(UnsupportedError, match=r"the Ray cluster .* can't be reached") as caught:
         connect(address, purpose="a test")
@@ -32,16 +32,16 @@ def refused(address: str) -> UnsupportedError:
 def test_a_cluster_that_is_not_there_is_refused_at_once(scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    assert "refused" in str(refused(f"{scheme}127.0.0.1:{port}").hint)
+    assert "refused" in str(refusal(f"{scheme}127.0.0.1:{port}").hint)
 
 
 @pytest.mark.filterwarnings("default")
 def test_a_port_that_can_not_be_is_refused() -> None:
-    assert refused(f"127.0.0.1:{'9' * 30}").hint
+    assert refusal(f"127.0.0.1:{'9' * 30}").hint
 
 
 @pytest.mark.filterwarnings("default")
 def test_what_is_no_address_is_refused_and_the_ways_to_end_stay_ours() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    assert refused("no address").hint
+    assert refusal("no address").hint
     assert signal.getsignal(signal.SIGTERM) is before

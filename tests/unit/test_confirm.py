@@ -21,40 +21,42 @@ LOOKS = Looks(24)
 def test_a_saving_is_kept_and_the_comparison_ends_when_it_is_known() -> None:
     server = FakeServer(SPACE, seed=1)
     rounds: list[object] = []
-    seen = confirm(server, GOOD, make_problem(SPACE), LOOKS, seed=0, on_round=lambda _, seen: rounds.append(seen))
-    assert seen.verdict == "saves"
-    assert seen.is_worth_holding
+    outcome = confirm(
+        server, GOOD, make_problem(SPACE), LOOKS, seed=0, on_round=lambda _, outcome: rounds.append(outcome)
+    )
+    assert outcome.verdict == "saves"
+    assert outcome.is_worth_holding
     assert dict(server.setting or {}) == dict(GOOD)
-    assert len(rounds) == len(seen.rounds) == 8
+    assert len(rounds) == len(outcome.rounds) == 8
     truth = server.truth(default_setting(SPACE))["power_w"] - server.truth(GOOD)["power_w"]
-    assert seen.saving is not None
-    assert seen.saving.low < truth < seen.saving.high
+    assert outcome.saving is not None
+    assert outcome.saving.low < truth < outcome.saving.high
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_nothing_is_kept_where_nothing_is_saved(seed: int) -> None:
     """The setting that the operating system chooses itself."""
     server = FakeServer(SPACE, seed=seed)
-    seen = confirm(server, SAME, make_problem(SPACE), LOOKS, seed=seed)
-    assert (seen.verdict, seen.is_worth_holding, server.setting) == ("not significant", False, None)
+    outcome = confirm(server, SAME, make_problem(SPACE), LOOKS, seed=seed)
+    assert (outcome.verdict, outcome.is_worth_holding, server.setting) == ("not significant", False, None)
 
 
 def test_a_winner_that_breaks_the_slo_is_not_kept_whatever_it_saves() -> None:
     server = FakeServer(SPACE)
-    seen = confirm(server, SLOW, make_problem(SPACE, slo="p99<400us"), LOOKS, seed=0)
-    assert seen.saving is not None
-    assert seen.saving.significant
-    assert (seen.verdict, server.setting) == ("breaks", None)
+    outcome = confirm(server, SLOW, make_problem(SPACE, slo="p99<400us"), LOOKS, seed=0)
+    assert outcome.saving is not None
+    assert outcome.saving.significant
+    assert (outcome.verdict, server.setting) == ("breaks", None)
 
 
 def test_a_winner_that_meets_what_the_default_breaks_is_kept_whatever_it_costs() -> None:
     fast = {RX_USECS: 2, FREQ_MHZ: 2900}
     server = FakeServer(SPACE, noise=0.0)
     limit_us = (server.truth(default_setting(SPACE))["p99_us"] + server.truth(fast)["p99_us"]) / 2
-    seen = confirm(server, fast, make_problem(SPACE, slo=f"p99<{limit_us}us"), LOOKS, seed=0)
-    assert (seen.verdict, seen.is_worth_holding) == ("meets", True)
-    assert seen.saving is not None
-    assert seen.saving.value < 0
+    outcome = confirm(server, fast, make_problem(SPACE, slo=f"p99<{limit_us}us"), LOOKS, seed=0)
+    assert (outcome.verdict, outcome.is_worth_holding) == ("meets", True)
+    assert outcome.saving is not None
+    assert outcome.saving.value < 0
 
 
 def test_turns_are_fair_and_drawn_by_the_seed() -> None:

@@ -19,9 +19,9 @@ SOURCE = ast.parse(Path(bayop.__file__).read_text(encoding="utf-8"))
 
 def documentation_of(name: str) -> str:
     """The docstring of a name; that of an alias stands below its assignment."""
-    found = getattr(bayop, name)
-    if inspect.isclass(found) or inspect.isfunction(found):
-        return inspect.getdoc(found) or ""
+    value = getattr(bayop, name)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        return inspect.getdoc(value) or ""
     module = sys.modules["bayop.space"]
     lines = ast.parse(inspect.getsource(module)).body
     at = next(i for i, line in enumerate(lines) if isinstance(line, ast.AnnAssign) and ast.unparse(line.target) == name)
@@ -91,8 +91,8 @@ def test_the_type_checker_is_told_the_object_that_there_is(name: str) -> None:
 
 def test_what_is_typed_and_what_is_public_are_the_same() -> None:
     typed = next(node for node in SOURCE.body if isinstance(node, ast.If))
-    told = {alias.name for node in typed.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert told == set(NAMES)
+    names = {alias.name for node in typed.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert names == set(NAMES)
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,8 @@ def test_a_saving_that_is_barely_significant_has_to_stand_the_last_look() -> Non
 
 def test_bursts_do_not_hide_a_saving() -> None:
     rng, looks = np.random.default_rng(8), Looks(24)
-    found = [looks.saving(compare(looks, bursts, 6.0, rng)).significant for _ in range(200)]
-    assert np.mean(found) > 0.75
+    hits = [looks.saving(compare(looks, bursts, 6.0, rng)).significant for _ in range(200)]
+    assert np.mean(hits) > 0.75
 
 
 @pytest.mark.parametrize("n", [6, 9, 16, 24])

@@ -28,18 +28,19 @@ class Scripted(Optimizer):
     holds: Setting | None = None
     on_tell: Callable[[], None] = lambda: None
     lefts: list[int] = field(default_factory=list)
-    told: list[Observation] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
 
     def ask(self, trials_left: int) -> Proposal | Finished:
         self.lefts.append(trials_left)
-        return Proposal(self.asks[len(self.told)]) if len(self.told) < len(self.asks) else Finished("converged")
+        number = len(self.observations)
+        return Proposal(self.asks[number]) if number < len(self.asks) else Finished("converged")
 
     def tell(self, observation: Observation) -> None:
-        self.told.append(observation)
+        self.observations.append(observation)
         self.on_tell()
 
     def incumbent(self) -> Setting | None:
-        return self.holds if self.told else None
+        return self.holds if self.observations else None
 
     def predict(self, setting: Setting) -> Prediction | None:
         return PREDICTION if setting == self.holds else None
@@ -72,10 +73,10 @@ def test_ends_at_the_budget_and_says_how_much_is_left() -> None:
 
 
 def test_a_trial_tells_what_happened() -> None:
-    shown: list[Trial] = []
+    trials: list[Trial] = []
     server = FakeServer(PROBLEM.space, noise=0.0)
-    run_search(server, PROBLEM, Scripted([FAST, SLOW], holds=FAST), max_trials=9, on_trial=shown.append)
-    first, second = shown
+    run_search(server, PROBLEM, Scripted([FAST, SLOW], holds=FAST), max_trials=9, on_trial=trials.append)
+    first, second = trials
     assert (first.number, second.number) == (1, 2)
     assert dict(second.setting) == dict(SLOW)
     assert second.measurement["p99_us"] == server.truth(SLOW)["p99_us"]
@@ -95,9 +96,9 @@ class RoundingServer(FakeServer):
 def test_the_optimizer_is_told_what_is_in_effect() -> None:
     optimizer = Scripted([SLOW], holds=None)
     result = run_search(RoundingServer(PROBLEM.space), PROBLEM, optimizer, max_trials=1)
-    assert optimizer.told[0].setting[RX_USECS] == 2
+    assert optimizer.observations[0].setting[RX_USECS] == 2
     assert result.trials[0].setting[RX_USECS] == 2
-    assert optimizer.told[0].qps == PROBLEM.qps
+    assert optimizer.observations[0].qps == PROBLEM.qps
 
 
 def interrupt() -> None:
@@ -196,9 +197,9 @@ class Guarded(FakeServer):
         super().__init__(PROBLEM.space)
 
     def measure(self) -> Measurement:
-        seen = super().measure()
+        window = super().measure()
         slow = self.setting is not None and dict(self.setting) == dict(SLOW)
-        return Measurement(seen.quantities, cut_short="harm") if slow else seen
+        return Measurement(window.quantities, cut_short="harm") if slow else window
 
 
 def test_a_trial_that_was_cut_short_gives_way_to_the_incumbent_before_the_next_is_chosen() -> None:
@@ -207,29 +208,29 @@ def test_a_trial_that_was_cut_short_gives_way_to_the_incumbent_before_the_next_i
     result = run_search(server, make_problem(papers_space(), slo="p99<10s"), optimizer, max_trials=9)
     assert [dict(s) for s in server.applied] == [dict(s) for s in (FAST, SLOW, FAST, FAST, FAST)]
     assert [t.meets_slo for t in result.trials] == [True, False, True]
-    assert [o.measurement.censored for o in optimizer.told] == [False, True, False]
+    assert [o.measurement.censored for o in optimizer.observations] == [False, True, False]
 
 
 def test_without_an_incumbent_the_default_ends_the_harm() -> None:
     server = Guarded()
-    left: list[Setting | None] = []
-    optimizer = Scripted([SLOW], on_tell=lambda: left.append(server.setting))
+    settings: list[Setting | None] = []
+    optimizer = Scripted([SLOW], on_tell=lambda: settings.append(server.setting))
     run_search(server, PROBLEM, optimizer, max_trials=9)
-    assert left == [None]
+    assert settings == [None]
 
 
 def test_tuning_is_a_search_made_of_what_people_type() -> None:
     typed = tune(FakeServer(seed=1), "p99<500us", optimizer="random", max_trials=4, seed=7)
     problem = make_problem(FakeServer().space.without_auto(), slo="p99<500us")
-    made = run_search(FakeServer(seed=1), problem, RandomSearch(problem, seed=7), max_trials=4)
-    assert [trial.setting for trial in typed.trials] == [trial.setting for trial in made.trials]
-    assert (typed.setting, typed.stopped) == (made.setting, made.stopped)
+    result = run_search(FakeServer(seed=1), problem, RandomSearch(problem, seed=7), max_trials=4)
+    assert [trial.setting for trial in typed.trials] == [trial.setting for trial in result.trials]
+    assert (typed.setting, typed.stopped) == (result.setting, result.stopped)
 
 
 def test_tuning_takes_an_optimizer_of_ones_own_and_an_slo_that_is_read_already() -> None:
-    seen: list[Trial] = []
-    result = tune(FakeServer(), Slo(0.99, 500.0), optimizer=RandomSearch, max_trials=2, on_trial=seen.append)
-    assert tuple(seen) == result.trials
+    trials: list[Trial] = []
+    result = tune(FakeServer(), Slo(0.99, 500.0), optimizer=RandomSearch, max_trials=2, on_trial=trials.append)
+    assert tuple(trials) == result.trials
 
 
 def test_tuning_minds_the_headroom_and_the_objective() -> None:

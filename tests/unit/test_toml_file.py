@@ -135,7 +135,7 @@ def test_both_ends_are_whole_numbers(value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reader", "value", "said"),
+    ("reader", "value", "message"),
     [
         (whole(1, 9), 0, "a whole number from 1 to 9"),
         (whole(1, 9), 10, "a whole number from 1 to 9"),
@@ -149,8 +149,8 @@ def test_both_ends_are_whole_numbers(value: int) -> None:
         (text, 3, "a text"),
     ],
 )
-def test_another_kind_of_value_is_refused(reader: Callable[[object], object], value: object, said: str) -> None:
-    with pytest.raises(InputError, match=f"it must be {said}") as caught:
+def test_another_kind_of_value_is_refused(reader: Callable[[object], object], value: object, message: str) -> None:
+    with pytest.raises(InputError, match=f"it must be {message}") as caught:
         reader(value)
     assert caught.value.value == value
 

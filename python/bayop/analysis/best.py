@@ -31,9 +31,9 @@ def best_settings(cells: pl.DataFrame, trade_off: TradeOff, limit_us: float, *, 
         Rows of `cells` with two columns more: `meets`, that probability, and `rivals`, how many other trusted settings
         cost so little more that noise could be the reason. Of many rivals, the winner owes some of its lead to luck.
     """
-    known = cells.drop_nulls(trade_off.quantities)
-    marked = known.with_columns(pl.Series("meets", meets(known, trade_off.latency, limit_us), pl.Float64))
-    trusted = marked.filter(pl.col("meets") >= trust).sort(trade_off.cost)
+    complete = cells.drop_nulls(trade_off.quantities)
+    judged = complete.with_columns(pl.Series("meets", meets(complete, trade_off.latency, limit_us), pl.Float64))
+    trusted = judged.filter(pl.col("meets") >= trust).sort(trade_off.cost)
     return pl.concat([_first(part.rows, trade_off.cost) for part in by_condition(trusted)])
 
 
@@ -46,10 +46,10 @@ def meets(cells: pl.DataFrame, latency: str, limit_us: float) -> np.ndarray:
     if np.isinf(limit_us):
         return np.ones(len(means))
     certain = (means < limit_us).astype(float)
-    known = errors > 0
-    margins = np.log(limit_us / means[known]) / errors[known]
-    dof = cells[DOF + latency].fill_null(1.0).to_numpy()[known]
-    certain[known] = stats.t.cdf(margins, np.maximum(dof, 1.0))
+    has_error = errors > 0
+    margins = np.log(limit_us / means[has_error]) / errors[has_error]
+    dof = cells[DOF + latency].fill_null(1.0).to_numpy()[has_error]
+    certain[has_error] = stats.t.cdf(margins, np.maximum(dof, 1.0))
     return certain
 
 
@@ -58,9 +58,9 @@ def defaults(cells: pl.DataFrame) -> pl.DataFrame:
     return cells.filter(is_default(cells))
 
 
-def _first(ranked: pl.DataFrame, cost: str) -> pl.DataFrame:
+def _first(rows: pl.DataFrame, cost: str) -> pl.DataFrame:
     """The first of a condition's settings in the order of their cost, and how many are as good."""
     error = pl.col(STANDARD_ERROR + cost).fill_null(0.0)
     lead, noise = pl.col(cost) - pl.col(cost).first(), (error.pow(2) + error.first().pow(2)).sqrt()
     rivals = ((lead <= _CLEAR * noise).sum() - 1).cast(pl.Int64)
-    return ranked.with_columns(rivals=rivals).head(1)
+    return rows.with_columns(rivals=rivals).head(1)

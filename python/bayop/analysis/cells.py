@@ -57,9 +57,9 @@ def cells(frame: pl.DataFrame, quantities: Sequence[str], *, centre: Centre = "m
     if _all_distinct(frame, keys):
         return _each_alone(frame, keys, quantities)
     aggregates = [a for name in quantities for a in _aggregates(frame, name, centre)]
-    grouped = frame.lazy().group_by(keys).agg(pl.len().alias("repeats"), *aggregates)
-    gathered = grouped.collect(engine="streaming")
-    return _with_errors(gathered, keys, quantities, centre)
+    groups = frame.lazy().group_by(keys).agg(pl.len().alias("repeats"), *aggregates)
+    table = groups.collect(engine="streaming")
+    return _with_errors(table, keys, quantities, centre)
 
 
 def relative_error(frame: pl.DataFrame, quantity: str) -> np.ndarray:
@@ -105,11 +105,9 @@ def _no_twins(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
     return bool((hashes[1:] != hashes[:-1]).all())
 
 
-def _with_errors(
-    gathered: pl.DataFrame, keys: Sequence[str], quantities: Sequence[str], centre: Centre
-) -> pl.DataFrame:
-    conditions = condition_columns(gathered)
-    default = is_default(gathered)
+def _with_errors(table: pl.DataFrame, keys: Sequence[str], quantities: Sequence[str], centre: Centre) -> pl.DataFrame:
+    conditions = condition_columns(table)
+    default = is_default(table)
     columns = [*keys, "repeats"]
     for name in quantities:
         own, count, stated = (pl.col(f"{what}.{name}") for what in ("own", "count", "stated"))
@@ -124,13 +122,13 @@ def _with_errors(
         dof = pl.when(alone | prior.is_null()).then(extra).otherwise(POOL_DOF + extra)
         factor = (variance / count).sqrt() * (1.0 if centre == "mean" else _MEDIAN_SE)
         error = pl.col(name) * factor
-        gathered = gathered.with_columns(
+        table = table.with_columns(
             error.alias(STANDARD_ERROR + name), pl.when(error.is_not_null()).then(dof).alias(DOF + name)
         )
         columns += [name, STANDARD_ERROR + name, DOF + name]
-    return gathered.select(columns)
+    return table.select(columns)
 
 
 def _measured(frame: pl.DataFrame) -> str:
-    known = {*condition_columns(frame), *asked_columns(frame)}
-    return "its columns: " + ", ".join(name for name in frame.columns if name not in known)
+    others = {*condition_columns(frame), *asked_columns(frame)}
+    return "its columns: " + ", ".join(name for name in frame.columns if name not in others)

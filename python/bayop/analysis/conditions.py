@@ -82,8 +82,8 @@ def delay_and_frequency(frame: pl.DataFrame) -> pl.DataFrame:
     if not {DELAY, FREQUENCY} <= set(frame.columns):
         return frame.clear()
     others = [name for name in asked_columns(frame) if name not in (DELAY, FREQUENCY)]
-    fixed = pl.col(DELAY).is_not_null() & pl.col(FREQUENCY).is_not_null()
-    return frame.filter(fixed, *(pl.col(name).is_null() for name in others))
+    is_set = pl.col(DELAY).is_not_null() & pl.col(FREQUENCY).is_not_null()
+    return frame.filter(is_set, *(pl.col(name).is_null() for name in others))
 
 
 def is_closed_loop(frame: pl.DataFrame) -> bool:

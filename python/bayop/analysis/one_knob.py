@@ -33,14 +33,14 @@ def compare_knobs(cells: pl.DataFrame, trade_off: TradeOff, limit_us: float) -> 
         count, a setting under the limit.
     """
     pairs = _grids(delay_and_frequency(cells))
-    tuned = {
+    by_knob = {
         DELAY_ONLY: _at_end(pairs, FREQUENCY, highest=True),
         FREQUENCY_ONLY: _at_end(pairs, DELAY, highest=False),
         BOTH: pairs,
     }
     return {
         name: savings(cells, trade_off, {name: limit_us}, among=rows)
-        for name, rows in tuned.items()
+        for name, rows in by_knob.items()
         if not rows.is_empty()
     }
 

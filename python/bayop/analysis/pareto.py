@@ -72,8 +72,8 @@ def _likely(cells: pl.DataFrame, trade_off: TradeOff, rng: np.random.Generator, 
         steps, heights = latency[member][stairs], cost[member][stairs]
         open_ = np.flatnonzero(_unbeaten(latency, cost, steps, heights))
         hits[open_[on_front(latency[open_], cost[open_])]] += 1
-    marked = near.with_columns(pl.Series("front", member), pl.Series("on_front", hits / draws))
-    return marked.filter(pl.col("front") | (pl.col("on_front") > 0))
+    rows = near.with_columns(pl.Series("front", member), pl.Series("on_front", hits / draws))
+    return rows.filter(pl.col("front") | (pl.col("on_front") > 0))
 
 
 def on_front(latency: np.ndarray, cost: np.ndarray) -> np.ndarray:

@@ -26,16 +26,16 @@ def per_request(frame: pl.DataFrame) -> pl.DataFrame:
     window = _window_s(frame)
     if window is None:
         return frame
-    entered = [s for s in STATES if f"{s}_entries" in frame.columns]
-    frame = frame.with_columns((pl.col(f"{s}_entries") / window).alias(f"{s}_entries_per_s") for s in entered)
+    states = [s for s in STATES if f"{s}_entries" in frame.columns]
+    frame = frame.with_columns((pl.col(f"{s}_entries") / window).alias(f"{s}_entries_per_s") for s in states)
     requests = _requests(frame, window)
     if requests is None:
         return frame
-    counted = [name for name in COUNTED if name in frame.columns]
-    added = [(pl.col(name) / requests).alias(f"{name}_per_request") for name in counted]
+    counters = [name for name in COUNTED if name in frame.columns]
+    columns = [(pl.col(name) / requests).alias(f"{name}_per_request") for name in counters]
     if "energy_j" in frame.columns:
-        added.append((1e6 * pl.col("energy_j") / requests).alias(ENERGY))
-    return frame.with_columns(added)
+        columns.append((1e6 * pl.col("energy_j") / requests).alias(ENERGY))
+    return frame.with_columns(columns)
 
 
 def derived(frame: pl.DataFrame) -> list[str]:

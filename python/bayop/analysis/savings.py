@@ -71,11 +71,11 @@ def reduction(
     """
     ratio = cell[quantity] / default[quantity]
     parts = [_relative_variance(row, quantity) for row in (cell, default)]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts) or ratio <= 0:
+    present = [part for part in parts if part is not None]
+    if len(present) < len(parts) or ratio <= 0:
         return Reduction(1.0 - ratio, None, None)
-    total = sum(variance for variance, _ in known)
-    spread = sum(variance**2 / dof for variance, dof in known)
+    total = sum(variance for variance, _ in present)
+    spread = sum(variance**2 / dof for variance, dof in present)
     dof = total**2 / spread if spread > 0 else np.inf
     reach = float(stats.t.ppf(0.5 + confidence / 2, dof)) * float(np.sqrt(total))
     return Reduction(1.0 - ratio, 1.0 - ratio * float(np.exp(reach)), 1.0 - ratio * float(np.exp(-reach)))
@@ -101,12 +101,12 @@ def savings(
     Returns:
         Nothing for a condition without a default to compare with, or without a setting that meets the bound.
     """
-    found, default = [], defaults(cells)
+    entries, default = [], defaults(cells)
     for part in by_condition(cells if among is None else among):
         against = reference(default, part.keys)
         if against is not None:
-            found += list(_under_limits(part, against, trade_off, limits_us, trust))
-    return found
+            entries += list(_under_limits(part, against, trade_off, limits_us, trust))
+    return entries
 
 
 def reference(default: pl.DataFrame, condition: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -145,7 +145,7 @@ def _under_limits(
         bound = against[trade_off.latency] if limit_us is None else limit_us
         best = cells.clear() if bound is None else best_settings(cells, trade_off, bound, trust=trust)
         for row in best.iter_rows(named=True):
-            shared = [name for name in quantities if row[name] is not None and against[name]]
+            common = [name for name in quantities if row[name] is not None and against[name]]
             yield Saving(
                 condition=part.keys,
                 under=under,
@@ -153,7 +153,7 @@ def _under_limits(
                 setting=setting_of(row),
                 cell=row,
                 default=against,
-                reductions={name: reduction(row, against, name) for name in shared},
+                reductions={name: reduction(row, against, name) for name in common},
             )
 
 

@@ -92,7 +92,7 @@ def left_out(study: pl.DataFrame) -> dict[str, int]:
 
 
 def _workload(keys: Mapping[str, Any], rows: pl.DataFrame, slo: Slo, seed: int) -> WorkloadSummary:
-    closed = is_closed_loop(rows)
+    is_closed = is_closed_loop(rows)
     trade_off = trade_off_of(rows, slo)
     measured = per_request(rows)
     present = [name for name in _ALWAYS if name in rows.columns and rows[name].null_count() < rows.height]
@@ -101,13 +101,13 @@ def _workload(keys: Mapping[str, Any], rows: pl.DataFrame, slo: Slo, seed: int) 
         [*trade_off.quantities, *present, *quantile_columns(rows), *derived(measured), *residencies]
     )
     means = cells(measured, list(quantities))
-    limit_us = math.inf if closed else slo.limit_us
-    limits = {NO_SLOWER: None, ANY_TIME if closed else str(slo): limit_us}
+    limit_us = math.inf if is_closed else slo.limit_us
+    limits = {NO_SLOWER: None, ANY_TIME if is_closed else str(slo): limit_us}
     return WorkloadSummary(
         keys=keys,
         cells=means,
         trade_off=trade_off,
-        slo=None if closed else slo,
+        slo=None if is_closed else slo,
         front=likely_front(means, trade_off, seed=seed),
         best=best_settings(means, trade_off, limit_us),
         savings=savings(means, trade_off, limits),

@@ -10,7 +10,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from bayop.carbon.units import GRID, Amount, quantity
 from bayop.errors import InputError, unreadable
 
 _COLUMNS: Final = ("hour", "gco2_per_kwh")
@@ -39,11 +38,11 @@ class Grid:
             )
 
     @property
-    def mean(self) -> Amount:
+    def mean_g_per_kwh(self) -> float:
         """Over the whole series."""
-        return quantity(math.fsum(self.hourly_g_per_kwh) / len(self.hourly_g_per_kwh), GRID)
+        return math.fsum(self.hourly_g_per_kwh) / len(self.hourly_g_per_kwh)
 
-    def mean_until(self, hours: float) -> Amount:
+    def mean_g_per_kwh_until(self, hours: float) -> float:
         """Mean over the first so many hours of a load that never changes."""
         sums = [0.0, *accumulate(self.hourly_g_per_kwh)]
         rounds, rest = divmod(hours, len(self.hourly_g_per_kwh))
@@ -51,7 +50,7 @@ class Grid:
         total = rounds * sums[-1] + sums[whole]
         if rest > whole:
             total += (rest - whole) * self.hourly_g_per_kwh[whole]
-        return quantity(total / hours, GRID)
+        return total / hours
 
 
 def read_grid(path: Path) -> Grid:

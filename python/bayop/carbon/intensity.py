@@ -1,7 +1,7 @@
 """The computational carbon intensity of [C]: (embodied + operational + network carbon) / operations of a lifetime.
 
-The terms are those of the paper ("Can OS Specialization give new life to old carbon in the cloud?", SYSTOR 2024);
-the units are kept by `bayop.carbon.units`. Per request, at a constant load:
+The terms are those of the paper ("Can OS Specialization give new life to old carbon in the cloud?", SYSTOR 2024).
+Per request, at a constant load:
 
     embodied      charged carbon / (throughput x lifetime)
     operational   grid x power / throughput
@@ -16,10 +16,13 @@ from typing import Final
 
 from bayop.carbon.grid import Grid
 from bayop.carbon.stack import Stack
-from bayop.carbon.units import INTENSITY, Amount, quantity
 
 DAYS_PER_YEAR: Final = 365.0
 MONTHS_PER_YEAR: Final = 12.0
+_DAYS_PER_S: Final = 1.0 / 86400.0
+_MG_PER_KG: Final = 1e6
+_MG_PER_J: Final = 1e3 / 3.6e6
+"""Of a grid with 1 g/kWh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +46,20 @@ class Intensity:
 
 def intensity(stack: Stack, grid: Grid, lifetime_years: float) -> Intensity:
     """The carbon intensity over a whole lifetime."""
-    return _intensity(stack, grid.mean, lifetime_years)
+    return _intensity(stack, grid.mean_g_per_kwh, lifetime_years)
 
 
 def intensity_by_month(stack: Stack, grid: Grid, months: Sequence[int]) -> list[Intensity]:
     """The carbon intensity of all work until the end of each month (1 is the first): making is paid off as it works."""
     hours_per_month = DAYS_PER_YEAR * 24.0 / MONTHS_PER_YEAR
-    return [_intensity(stack, grid.mean_until(month * hours_per_month), month / MONTHS_PER_YEAR) for month in months]
+    lives = [(month * hours_per_month, month / MONTHS_PER_YEAR) for month in months]
+    return [_intensity(stack, grid.mean_g_per_kwh_until(hours), years) for hours, years in lives]
 
 
-def _intensity(stack: Stack, grid: Amount, years: float) -> Intensity:
-    requests = stack.throughput * quantity(years * DAYS_PER_YEAR, "day")
+def _intensity(stack: Stack, grid_g_per_kwh: float, years: float) -> Intensity:
+    request_days_per_s = stack.qps * (years * DAYS_PER_YEAR)
     return Intensity(
-        embodied_mg=_magnitude(stack.charged / requests),
-        operational_mg=_magnitude(grid * stack.power / stack.throughput),
-        network_mg=_magnitude(grid * stack.network_power / stack.throughput),
+        embodied_mg=stack.charged_kg / request_days_per_s * (_DAYS_PER_S * _MG_PER_KG),
+        operational_mg=grid_g_per_kwh * stack.power_w / stack.qps * _MG_PER_J,
+        network_mg=grid_g_per_kwh * stack.network_w / stack.qps * _MG_PER_J,
     )
-
-
-def _magnitude(carbon: Amount) -> float:
-    return float(carbon.to(INTENSITY).magnitude)

@@ -38,7 +38,7 @@ def notebook_intensity(stack: Stack, *, power_w: float | None = None, month: int
         power_w: The power that the notebook has, where that is another.
         month: A month of the plots, from 0; None for what is printed.
     """
-    embodied = float(stack.charged.to("gCO2e").magnitude)
+    embodied = stack.charged_kg * 1e3
     if month is not None:
         embodied *= _DECAY_PER_MONTH ** (month + 1)
     compute = GRID_MG_PER_J * (stack.power_w if power_w is None else power_w)

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bayop.carbon.units import Amount, quantity
-
 COMPONENTS: Final = ("cpu", "gpu", "dram", "ssd", "hdd", "nic", "mainboard", "power_supply", "chassis", "other")
 """What a server is made of, as models of embodied carbon such as ACT divide it."""
 
@@ -37,28 +35,16 @@ class Stack:
     network_j_per_byte: float = 0.0
 
     @property
-    def made(self) -> Amount:
-        """Embodied carbon of all components, whoever it is charged to."""
-        return quantity(sum(self.embodied_kg.values()), "kgCO2e")
+    def made_kg(self) -> float:
+        """Embodied carbon of all components, kg CO2e, whoever it is charged to."""
+        return sum(self.embodied_kg.values())
 
     @property
-    def charged(self) -> Amount:
-        """Embodied carbon that this work has to answer for."""
-        return quantity(0.0, "kgCO2e") if self.reused else self.made
+    def charged_kg(self) -> float:
+        """Embodied carbon that this work has to answer for, kg CO2e."""
+        return 0.0 if self.reused else self.made_kg
 
     @property
-    def power(self) -> Amount:
-        """Power of the machine."""
-        return quantity(self.power_w, "W")
-
-    @property
-    def network_power(self) -> Amount:
+    def network_w(self) -> float:
         """Power of the network on this work's behalf."""
-        traffic = quantity(self.network_bytes_per_s, "byte/s")
-        power: Amount = (traffic * quantity(self.network_j_per_byte, "J/byte")).to("W")
-        return power
-
-    @property
-    def throughput(self) -> Amount:
-        """Requests/s."""
-        return quantity(self.qps, "request/s")
+        return self.network_bytes_per_s * self.network_j_per_byte

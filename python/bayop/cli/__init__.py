@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for library in ("OPENBLAS", "OMP"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     arguments = list(sys.argv[1:] if argv is None else argv)
-    with streams.guarded():
+    with streams.guard():
         try:
             return _run(arguments)
         except BayopError as error:

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.papers.claims.page import render_page
     from bayop.papers.claims.record import Row, to_lines
 
-    claims = _chosen(CLAIMS, args.only)
+    claims = _selection(CLAIMS, args.only)
     evidence = Evidence(args.data, seed=_SEED, threads=os.cpu_count() or 1)
     rows = []
     with progress("claims", len(claims)) as bar:
@@ -78,17 +78,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(claims: Sequence[Claim], only: str | None) -> list[Claim]:
-    known = {claim.id: claim for claim in claims}
+def _selection(claims: Sequence[Claim], only: str | None) -> list[Claim]:
+    by_id = {claim.id: claim for claim in claims}
     if only is None:
         return list(claims)
-    wanted = [part.strip() for part in only.split(",")]
-    for id_ in wanted:
-        if id_ not in known:
+    ids = [part.strip() for part in only.split(",")]
+    for id_ in ids:
+        if id_ not in by_id:
             raise InputError(
-                wrong=f"there is no claim {id_!r}", value=id_, place="--only", hint=f"claims: {', '.join(known)}"
+                wrong=f"there is no claim {id_!r}", value=id_, place="--only", hint=f"claims: {', '.join(by_id)}"
             )
-    return [known[id_] for id_ in dict.fromkeys(wanted)]
+    return [by_id[id_] for id_ in dict.fromkeys(ids)]
 
 
 def _write(path: Path, text: str) -> None:

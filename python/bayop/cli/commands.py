@@ -33,12 +33,12 @@ class Command:
 
     def below(self) -> list[Command]:
         """Its verbs or actions."""
-        found = []
+        below = []
         for action in self.parser._actions:  # noqa: SLF001
             if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-                said = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
-                found += [Command((*self.words, w), said.get(w, ""), p) for w, p in action.choices.items()]
-        return found
+                helps = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
+                below += [Command((*self.words, w), helps.get(w, ""), p) for w, p in action.choices.items()]
+        return below
 
 
 def commands(parser: argparse.ArgumentParser) -> Iterator[Command]:

@@ -23,9 +23,9 @@ def run(args: argparse.Namespace) -> int:
     """Prints every default that is not BayOp's own."""
     from bayop.cli.parser import build_parser
 
-    found = defaults.apply(build_parser([], every_verb=True))
+    entries = defaults.apply(build_parser([], every_verb=True))
     if args.json:
-        for default in found:
+        for default in entries:
             verb = " ".join(default.words)
             print_json(
                 {
@@ -40,10 +40,10 @@ def run(args: argparse.Namespace) -> int:
     table = new_table()
     for column in ("verb", "flag", "default", "from"):
         table.add_column(column)
-    for default in found:
+    for default in entries:
         table.add_row(*map(literal, (" ".join(default.words), f"--{default.flag}", default.text, default.source)))
     screen = console()
-    if found:
+    if entries:
         screen.print(table)
     else:
         screen.print("Every flag has BayOp's own default.")

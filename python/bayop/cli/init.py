@@ -14,7 +14,7 @@ from bayop.cli.flags import arguments
 from bayop.cli.terminal.new_files import create
 from bayop.cli.terminal.output import console, literal, print_json
 from bayop.errors import unwritable
-from bayop.machine.first_files import Found, Nic, agent_toml, live_toml
+from bayop.machine.first_files import Inventory, Nic, agent_toml, live_toml
 from bayop.machine.verdict import METER
 
 EXAMPLE: Final = """\
@@ -39,23 +39,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Looks at the machine and writes both files, or neither."""
-    with doctor.recorded(args.root) as root:
-        found = _look(root)
-    files = {args.out / "agent.toml": agent_toml(found), args.out / "live.toml": live_toml(found)}
+    with doctor.recording(args.root) as root:
+        inventory = _look(root)
+    files = {args.out / "agent.toml": agent_toml(inventory), args.out / "live.toml": live_toml(inventory)}
     try:
         args.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(args.out, error, place="--out") from error
     create(files, hint="--out DIR for another folder")
-    _tell(args, found, list(files))
+    _tell(args, inventory, list(files))
     return 0
 
 
-def _look(root: Path | None) -> Found:
+def _look(root: Path | None) -> Inventory:
     knobs: defaultdict[str, dict[str, tuple[float, float, float] | None]] = defaultdict(dict)
     for knob in _core.find_knobs(root=root):
         knobs[knob["id"]][knob["at"]] = knob["steps"]
-    return Found(
+    return Inventory(
         host=socket.gethostname() if root is None else "HOST",
         nics=[Nic(**nic) for nic in _core.find_nics(root=root)],
         services=_core.find_services(root=root),
@@ -64,9 +64,9 @@ def _look(root: Path | None) -> Found:
     )
 
 
-def _tell(args: argparse.Namespace, found: Found, paths: list[Path]) -> None:
-    nic = found.nic()
-    meter = found.finding(METER)
+def _tell(args: argparse.Namespace, inventory: Inventory, paths: list[Path]) -> None:
+    nic = inventory.nic()
+    meter = inventory.finding(METER)
     if args.json:
         print_json(
             {
@@ -74,12 +74,12 @@ def _tell(args: argparse.Namespace, found: Found, paths: list[Path]) -> None:
                 "files": [str(path) for path in paths],
                 "nic": None if nic is None else nic.name,
                 "meter": meter.found if meter is not None and meter.status == "ok" else None,
-                "services": [{"name": name, "port": port} for name, port in found.services],
+                "services": [{"name": name, "port": port} for name, port in inventory.services],
             }
         )
         return
     screen = console()
-    services = ", ".join(f"{name} on port {port}" for name, port in found.services)
+    services = ", ".join(f"{name} on port {port}" for name, port in inventory.services)
     screen.print(literal(f"NIC:      {'none with a knob' if nic is None else f'{nic.name} ({nic.driver})'}"))
     screen.print(literal(f"Meter:    {meter.found if meter and meter.status == 'ok' else 'none; estimated'}"))
     screen.print(literal(f"Service:  {services or 'none that is known'}"))

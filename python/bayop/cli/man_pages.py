@@ -51,11 +51,11 @@ def page(command: Command) -> str:
 def write_pages(folder: Path) -> list[Path]:
     """Writes every page and says where."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    paths = []
     for command in all_commands():
-        written.append(folder / f"{name(command)}.{SECTION}")
-        written[-1].write_text(page(command), encoding="utf-8")
-    return written
+        paths.append(folder / f"{name(command)}.{SECTION}")
+        paths[-1].write_text(page(command), encoding="utf-8")
+    return paths
 
 
 def _last(command: Command) -> str:

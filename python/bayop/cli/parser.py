@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final, NoReturn
 
+from bayop.cli.flags.actions import add_command
 from bayop.cli.terminal import exit_codes
 from bayop.errors import InputError, guess
 
@@ -53,19 +54,11 @@ def build_parser(arguments: Sequence[str], *, every_verb: bool = False) -> argpa
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    asked = verb_of(arguments)
+    own_verb = verb_of(arguments)
     for verb, summary in VERBS.items():
-        module = import_module(f"bayop.cli.{verb}") if every_verb or verb == asked else None
-        verb_parser = verbs.add_parser(
-            verb,
-            help=summary,
-            description=summary[0].upper() + summary[1:] + ".",
-            epilog=f"examples:\n{module.EXAMPLE}" if module else None,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
+        module = import_module(f"bayop.cli.{verb}") if every_verb or verb == own_verb else None
+        verb_parser = add_command(verbs, verb, summary, module)
         if module:
-            module.add_arguments(verb_parser)
             verb_parser.set_defaults(run=module.run)
     return parser
 
@@ -90,28 +83,28 @@ class _Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # noqa: ANN401
         """As argparse does, but the parser that meets an unknown argument refuses it, and not its parents."""
-        found, unknown = super().parse_known_args(args, namespace)
+        result, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            meant = guess(unknown[0], self._option_string_actions, cutoff=0.7)
+            suggestion = guess(unknown[0], self._option_string_actions, cutoff=0.7)
             raise InputError(
                 wrong=f"{unknown[0]!r} is no argument of {self.prog}",
                 value=unknown[0],
                 place=self.prog,
-                hint=self._see(meant),
+                hint=self._see(suggestion),
             )
-        return found, unknown
+        return result, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
         if action.choices is None or value in action.choices:
             return
-        known = [str(choice) for choice in action.choices]
+        choices = [str(choice) for choice in action.choices]
         place = action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
-        if meant := guess(str(value), known):
-            raise InputError(wrong=f"there is no {value!r}", value=value, place=place, hint=self._see(meant))
-        raise InputError(f"it must be one of {', '.join(known)}", value=value, place=place, hint=self._see())
+        if suggestion := guess(str(value), choices):
+            raise InputError(wrong=f"there is no {value!r}", value=value, place=place, hint=self._see(suggestion))
+        raise InputError(f"it must be one of {', '.join(choices)}", value=value, place=place, hint=self._see())
 
     def error(self, message: str) -> NoReturn:
         raise InputError(wrong=message, hint=self._see())
 
-    def _see(self, meant: str | None = None) -> str:
-        return " ".join(filter(None, (meant, f"see {self.prog} --help")))
+    def _see(self, suggestion: str | None = None) -> str:
+        return " ".join(filter(None, (suggestion, f"see {self.prog} --help")))

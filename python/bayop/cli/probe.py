@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
             place=args.url,
             hint="; ".join(result.troubles) or None,
         )
-    window = seen(result)
+    window = window_of(result)
     if args.json:
         print_json(window)
     else:
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def seen(result: Result) -> dict[str, object]:
+def window_of(result: Result) -> dict[str, object]:
     """The window for programs: every quantile that ten requests lie beyond, each with its relative sd.
 
     A latency counts from the time when its request was sent, and not from when it should have been: so few requests

@@ -27,26 +27,26 @@ def run(args: argparse.Namespace) -> int:
     """Restores and says what became of each knob; 3 when the kernel refuses an original value."""
     client = agent_flags.client_of(args.agent or SOCKET, args)
     holder = client.status().lease_holder
-    restored = client.restore()
+    result = client.restore()
     if args.json:
         print_json(
             {
                 "event": "restored",
-                "restored": list(restored.restored),
-                "stood_down": list(restored.stood_down),
-                "latched": dict(restored.latched),
+                "restored": list(result.restored),
+                "stood_down": list(result.stood_down),
+                "latched": {latched.knob: latched.reason for latched in result.latched},
                 "lease_ended": holder,
             }
         )
     else:
         screen = console()
-        for knob in restored.restored:
+        for knob in result.restored:
             screen.print(literal(f"restored  {knob}"))
-        for knob in restored.stood_down:
+        for knob in result.stood_down:
             screen.print(literal(f"left      {knob}, which somebody else has changed since"))
         if holder is not None:
             screen.print(literal(f"The lease of {holder} has ended with it."))
-        if not (restored.restored or restored.stood_down or restored.latched):
+        if not (result.restored or result.stood_down or result.latched):
             screen.print("Nothing was held: the machine has its own settings.")
-    check_restored(restored)
+    check_restored(result)
     return 0

@@ -44,7 +44,7 @@ def is_sound(status: Status) -> bool:
 
 
 def _event(address: str, status: Status) -> dict[str, object]:
-    lease = None if status.lease is None else _tenure(status.lease) | {"ends_in_s": status.lease_ends_s}
+    lease = None if status.lease is None else _tenure(status.lease) | {"ends_in_s": status.lease.expires_in_s}
     return {
         "event": "status",
         "agent": address,
@@ -78,7 +78,7 @@ def _show(address: str, status: Status) -> None:
     if status.lease is None:
         screen.print("No lease: nobody may write.")
     else:
-        ends = f"it ends in {status.lease_ends_s:.0f} s unless it is renewed"
+        ends = f"it ends in {status.lease.expires_in_s:.0f} s unless it is renewed"
         screen.print(literal(f"Lease: {status.lease.holder}, for {_ago(status.lease.age_s)}; {ends}."))
     if not status.held:
         screen.print("Nothing is held: the machine has its own settings.")
@@ -92,13 +92,13 @@ def _show(address: str, status: Status) -> None:
 def _show_held(status: Status) -> None:
     screen = console()
     if status.applied_by is not None:
-        applied = f"Applied {_ago(status.applied_by.age_s)} ago by {status.applied_by.holder}"
-        screen.print(literal(f"{applied}; kept until bayop restore." if status.kept else f"{applied}."))
+        text = f"Applied {_ago(status.applied_by.age_s)} ago by {status.applied_by.holder}"
+        screen.print(literal(f"{text}; kept until bayop restore." if status.kept else f"{text}."))
     table = new_table()
     for column in ("knob", "own value", "asked", "in effect", "state"):
         table.add_column(column, justify="left" if column in ("knob", "state") else "right", overflow="fold")
     for held in status.held:
-        values = (_shown(held, value) for value in (held.found, held.requested, held.effective))
+        values = (_format(held, value) for value in (held.found, held.requested, held.effective))
         table.add_row(literal(held.knob), *values, _LOOK[held.state])
     screen.print(table)
     for held in status.held:
@@ -108,7 +108,7 @@ def _show_held(status: Status) -> None:
         screen.print("bayop restore puts back what it can; what somebody else has changed stays as it is.")
 
 
-def _shown(held: Held, value: Value | None) -> str:
+def _format(held: Held, value: Value | None) -> str:
     return "unknown" if value is None else format_value(held.knob.partition("@")[0], value)
 
 

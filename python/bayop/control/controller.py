@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bayop.control.guard import Guard
 from bayop.control.history import History
@@ -89,19 +89,18 @@ class Applied:
     setting: Setting | None
 
 
-Seen = Applied | Measurement
+Answer = Applied | Measurement
 
 
 @dataclass(slots=True)
 class _Running:
-    """The search that is under way, and the setting that its trial has in effect."""
+    """The search that is under way."""
 
     number: int
     reason: str
     start_s: float
     qps: float
     steps: SearchSteps
-    setting: Setting = field(default_factory=dict)
 
 
 class Controller:
@@ -147,24 +146,22 @@ class Controller:
         self._watched_from_s = 0.0
         self._qps = 0.0
         self._running: _Running | None = None
-        self._searched: Search | None = None
-        self._last: Window | None = None
+        self._last_search: Search | None = None
+        self._last_window: Window | None = None
 
-    def poll(self, now_s: float, qps: float, seen: Seen | None = None) -> Action:
+    def poll(self, now_s: float, qps: float, answer: Answer | None = None) -> Action:
         """What to do next.
 
         Args:
             now_s: The time.
             qps: Offered load now, in requests/s, as the server's own counters show it.
-            seen: The answer to the last action; None at the start, when the default is in effect.
+            answer: The answer to the last action; None at the start, when the default is in effect.
         """
         watched_qps, self._qps = self._qps, qps
-        if isinstance(seen, Measurement):
-            return self._watched(now_s, watched_qps, seen)
-        if seen is not None:
-            self._in_effect = seen.setting
-            if self._running is not None and seen.setting is not None:
-                self._running.setting = seen.setting
+        if isinstance(answer, Measurement):
+            return self._end_watch(now_s, watched_qps, answer)
+        if answer is not None:
+            self._in_effect = answer.setting
         then, self._then = self._then, self._decide
         return then(now_s)
 
@@ -202,41 +199,41 @@ class Controller:
         trigger = self._policy.trigger
         if trigger is None:
             return None
-        if self._searched is None:
+        if self._last_search is None:
             return "start"
-        if self._last is None or self._last.end_s <= self._searched.end_s + _INSTANT_S:
+        if self._last_window is None or self._last_window.end_s <= self._last_search.end_s + _INSTANT_S:
             return None  # What a search found is held and watched before anything starts the next one.
-        return trigger.fires(Situation(now_s, self._last, self._searched, self._fallen_back))
+        return trigger.fires(Situation(now_s, self._last_window, self._last_search, self._fallen_back))
 
     def _begin_search(self, now_s: float, reason: str, max_trials: int) -> _Running:
-        policy, number, qps = self._policy, 1 if self._searched is None else self._searched.number + 1, self._qps
+        policy, number, qps = self._policy, 1 if self._last_search is None else self._last_search.number + 1, self._qps
         problem = Problem(policy.space, policy.slo, policy.objective, qps, self._history.near(qps), policy.headroom)
         optimizer = self._make_optimizer(problem, number)
         steps = SearchSteps(problem, optimizer, max_trials=max_trials, timer=self._timer)
         return _Running(number, reason, now_s, qps, steps)
 
     def _next_trial(self, now_s: float, running: _Running) -> Action:
-        asked = running.steps.ask()
-        if asked is None:
+        setting = running.steps.ask()
+        if setting is None:
             return self._end_search(now_s, running)
         self._then = lambda begun_s: self._watch(begun_s, begun_s + self._policy.trial_s)
-        return Apply(asked)
+        return Apply(setting)
 
     def _end_search(self, now_s: float, running: _Running) -> Action:
-        steps, found = running.steps, running.steps.incumbent
+        steps, incumbent = running.steps, running.steps.incumbent
         trials = tuple(steps.trials)
         for trial in trials:
             self._history.add(Observation(trial.setting, trial.measurement, running.qps))
-        self._searched = Search(
-            running.number, running.reason, running.start_s, now_s, running.qps, trials, steps.stopped, found
+        self._last_search = Search(
+            running.number, running.reason, running.start_s, now_s, running.qps, trials, steps.stopped, incumbent
         )
-        self._running, self._fallen_back, self.held = None, False, found
-        self._on_search(self._searched)
-        return Apply(found)
+        self._running, self._fallen_back, self.held = None, False, incumbent
+        self._on_search(self._last_search)
+        return Apply(incumbent)
 
-    def _watched(self, now_s: float, qps: float, measurement: Measurement) -> Action:
+    def _end_watch(self, now_s: float, qps: float, measurement: Measurement) -> Action:
         running = self._running
-        window = Window.measured(
+        window = Window.of(
             measurement,
             self._policy.slo,
             start_s=self._watched_from_s,
@@ -246,16 +243,16 @@ class Controller:
             qps=qps,
             search=None if running is None else running.number,
         )
-        self._last = window
+        self._last_window = window
         self._on_window(window)
-        if running is None:
-            return self._held(now_s, window, measurement, qps)
+        if running is None or self._in_effect is None:
+            return self._judge_hold(now_s, window, measurement, qps)
         relief = running.steps.incumbent
-        running.steps.tell(running.setting, measurement)
+        running.steps.tell(self._in_effect, measurement)
         # The harm of a trial that was cut short ends before the next one is chosen.
         return Apply(relief) if measurement.censored else self._next_trial(now_s, running)
 
-    def _held(self, now_s: float, window: Window, measurement: Measurement, qps: float) -> Action:
+    def _judge_hold(self, now_s: float, window: Window, measurement: Measurement, qps: float) -> Action:
         if self.held is not None:
             self._history.add(Observation(self.held, measurement, qps))
         policy = self._policy

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bayop.control.controller import Applied, Apply, Controller, Done, Seen, Watch
-from bayop.space import Setting
+from bayop.control.controller import Answer, Applied, Apply, Controller, Done, Watch
+from bayop.target.base import put
 from bayop.target.plant import Plant
 
 
@@ -21,14 +21,14 @@ def drive(controller: Controller, plant: Plant, start_s: float) -> bool:
     Returns:
         Whether the end was reached; False after Ctrl-C.
     """
-    now_s, seen = start_s, None
+    now_s, answer = start_s, None
     try:
         try:
-            while not isinstance(action := controller.poll(now_s, plant.load_at(now_s), seen), Done):
-                now_s, seen = _do(plant, action, now_s)
+            while not isinstance(action := controller.poll(now_s, plant.load_at(now_s), answer), Done):
+                now_s, answer = _do(plant, action, now_s)
         except KeyboardInterrupt:
             if isinstance(action := controller.interrupt(now_s), Apply):
-                _put(plant, action.setting)
+                put(plant, action.setting)
             return False
     except BaseException:
         plant.restore()
@@ -36,16 +36,9 @@ def drive(controller: Controller, plant: Plant, start_s: float) -> bool:
     return True
 
 
-def _do(plant: Plant, action: Apply | Watch, now_s: float) -> tuple[float, Seen]:
+def _do(plant: Plant, action: Apply | Watch, now_s: float) -> tuple[float, Answer]:
     """Does it; the time when it is done, and what was seen."""
     if isinstance(action, Apply):
-        return now_s, Applied(_put(plant, action.setting))
+        return now_s, Applied(put(plant, action.setting))
     measurement = plant.measure(now_s, action.until_s - now_s)
     return (now_s + measurement["duration_s"] if measurement.censored else action.until_s), measurement
-
-
-def _put(plant: Plant, setting: Setting | None) -> Setting | None:
-    if setting is None:
-        plant.restore()
-        return None
-    return plant.apply(setting)

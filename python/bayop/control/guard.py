@@ -29,25 +29,25 @@ class Guard:
             raise InputError("a guard's margin must be a share of the SLO's limit, up to 1", value=self.margin)
 
     def fall_back(
-        self, space: Space, slo: Slo, qps: float, held: Setting | None, seen: Sequence[Observation]
+        self, space: Space, slo: Slo, qps: float, setting: Setting | None, observations: Sequence[Observation]
     ) -> Setting | None:
-        """The setting to hold instead of `held`, which has just missed the SLO; None when nothing safer is known.
+        """The setting to hold instead of `setting`, which has just missed the SLO; None when nothing safer is known.
 
         The cheapest setting that was seen to be safe at this load or a higher one, and never seen to miss the SLO at
         this load or a lower one; without one, the fastest setting of the space.
         """
-        missed = [o.setting for o in seen if o.qps <= qps * (1 + _SAME_LOAD) and not _below(o, slo, 1.0)]
-        if held is not None:
-            missed.append(held)
-        proven = [
+        misses = [o.setting for o in observations if o.qps <= qps * (1 + _SAME_LOAD) and not _below(o, slo, 1.0)]
+        if setting is not None:
+            misses.append(setting)
+        safe = [
             o
-            for o in seen
-            if o.qps >= qps * (1 - _SAME_LOAD) and _below(o, slo, self.margin) and not _among(o.setting, missed)
+            for o in observations
+            if o.qps >= qps * (1 - _SAME_LOAD) and _below(o, slo, self.margin) and not _among(o.setting, misses)
         ]
-        if proven:
-            return min(proven, key=lambda o: o.measurement["power_w"]).setting
+        if safe:
+            return min(safe, key=lambda o: o.measurement["power_w"]).setting
         fastest = fastest_setting(space)
-        return None if held is not None and dict(held) == dict(fastest) else fastest
+        return None if setting is not None and dict(setting) == dict(fastest) else fastest
 
 
 def _below(observation: Observation, slo: Slo, share: float) -> bool:

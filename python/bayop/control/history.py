@@ -32,10 +32,10 @@ class History:
     def near(self, qps: float) -> tuple[Observation, ...]:
         """The observations nearest in load, oldest first; of equally near ones the newer are kept."""
         ages = range(len(self._observations))
-        kept = sorted(ages, key=lambda i: (round(abs(math.log(self._observations[i].qps / qps)), 3), -i))[
+        nearest = sorted(ages, key=lambda i: (round(abs(math.log(self._observations[i].qps / qps)), 3), -i))[
             : self._capacity
         ]
-        return tuple(self._observations[i] for i in sorted(kept))
+        return tuple(self._observations[i] for i in sorted(nearest))
 
 
 def _same(left: Observation, right: Observation) -> bool:

@@ -47,7 +47,7 @@ class Window:
     cut_short: str | None = None
 
     @classmethod
-    def measured(
+    def of(
         cls,
         measurement: Measurement,
         slo: Slo,
@@ -161,10 +161,10 @@ class Ledger:
         """
         if window.power_w is not None:
             return window.power_w
-        metered = [(w.power_w * w.duration_s, w.duration_s) for w in self.windows if w.power_w is not None]
-        if not metered:
+        energies = [(w.power_w * w.duration_s, w.duration_s) for w in self.windows if w.power_w is not None]
+        if not energies:
             raise InputError(wrong="no window shows power_w")
-        return sum(energy_j for energy_j, _ in metered) / sum(duration_s for _, duration_s in metered)
+        return sum(energy_j for energy_j, _ in energies) / sum(duration_s for _, duration_s in energies)
 
     @property
     def requests(self) -> float:

@@ -20,13 +20,13 @@ class Situation:
     Attributes:
         now_s: The time.
         last: The window that has just ended.
-        searched: The last search.
+        search: The last search.
         fallen_back: Whether the guard has left that search's setting since.
     """
 
     now_s: float
     last: Window
-    searched: Search
+    search: Search
     fallen_back: bool
 
 
@@ -54,7 +54,7 @@ class Clock:
 
     def fires(self, situation: Situation) -> str | None:
         """Whether a multiple of the period has come since the last search began."""
-        if self._tick(situation.now_s) > self._tick(situation.searched.start_s):
+        if self._tick(situation.now_s) > self._tick(situation.search.start_s):
             return f"clock: every {format_quantity(self.period_s / HOUR_S, 'h')}"
         return None
 
@@ -78,7 +78,7 @@ class LoadChange:
 
     def fires(self, situation: Situation) -> str | None:
         """Whether the last window's load lies outside the band."""
-        change = situation.last.qps / situation.searched.qps - 1.0
+        change = situation.last.qps / situation.search.qps - 1.0
         return f"load {change:+.0%}" if abs(change) > self.band + 1e-9 else None
 
 
@@ -98,9 +98,9 @@ class Breach:
 
     def fires(self, situation: Situation) -> str | None:
         """Whether the SLO was missed since the last search, and no such search has just ended."""
-        last, searched = situation.last, situation.searched
+        last, search = situation.last, situation.search
         missed = last.phase == "fall-back" if situation.fallen_back else not last.meets_slo
-        rested = searched.reason != _SLO_MISSED or situation.now_s >= searched.end_s + self.rest_s
+        rested = search.reason != _SLO_MISSED or situation.now_s >= search.end_s + self.rest_s
         return _SLO_MISSED if missed and rested else None
 
 
@@ -125,12 +125,12 @@ def parse_trigger(text: str) -> Trigger:
     Raises:
         InputError: a name is unknown or missing.
     """
-    chosen = []
+    triggers = []
     for name in text.split(","):
         trigger = TRIGGERS.get(name.strip())
         if trigger is None:
             raise InputError(
                 f"a trigger must be one of {', '.join(TRIGGERS)}", value=name.strip(), hint="several: load,breach"
             )
-        chosen.append(trigger)
-    return chosen[0] if len(chosen) == 1 else AnyOf(tuple(chosen))
+        triggers.append(trigger)
+    return triggers[0] if len(triggers) == 1 else AnyOf(tuple(triggers))

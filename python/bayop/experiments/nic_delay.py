@@ -14,7 +14,7 @@ from typing import Final
 
 from bayop.errors import InputError, UnsupportedError
 from bayop.live.agent.client import AgentClient
-from bayop.live.agent.lease import Lease
+from bayop.live.agent.lease import STEP_S, Lease
 from bayop.live.agent.messages import Reading
 from bayop.live.target import check_applies, check_restored
 from bayop.space import RX_USECS, Knob, Steps
@@ -74,6 +74,7 @@ def measure_delays(
     lease = Lease(client, holder=holder)
     try:
         for value_us in values_us:
+            lease.expect(STEP_S)
             client.apply({knob_id: value_us}, lease=lease.token)
             _wait_for_traffic(client, device, lease, settle_s)
             before = client.sensors()
@@ -96,16 +97,16 @@ def _wait_for_traffic(client: AgentClient, device: str, lease: Lease, settle_s: 
 
 def _check_values(client: AgentClient, device: str, values_us: Sequence[float]) -> None:
     machine = client.knobs()
-    if RX_USECS in machine.missing:
+    if RX_USECS in machine.why_missing:
         raise UnsupportedError(
-            wrong="no NIC here has an interrupt delay", place=RX_USECS, hint=machine.missing[RX_USECS]
+            wrong="no NIC here has an interrupt delay", place=RX_USECS, hint=machine.why_missing[RX_USECS]
         )
     places = [p for knob in machine.knobs if knob.id == RX_USECS for p in knob.places]
     place = next((p for p in places if p.at == device), None)
     if place is None:
-        known = ", ".join(p.at for p in places) or "none"
+        devices = ", ".join(p.at for p in places) or "none"
         raise InputError(
-            wrong=f"the machine has no NIC {device}", value=device, place="--device", hint=f"with {RX_USECS}: {known}"
+            wrong=f"the machine has no NIC {device}", value=device, place="--device", hint=f"with {RX_USECS}: {devices}"
         )
     if place.allowed is None:
         raise UnsupportedError(
@@ -113,7 +114,7 @@ def _check_values(client: AgentClient, device: str, values_us: Sequence[float]) 
             value=device,
             hint=f'add it to [allow."{RX_USECS}"] in /etc/bayop/agent.toml and restart bayop-agent',
         )
-    allowed = place.allowed
+    allowed = place.allowed.values
     for value_us in values_us:
         if not (allowed.holds(value_us) if isinstance(allowed, Steps) else value_us in allowed.options):
             takes = Knob(RX_USECS, allowed).describe()
@@ -138,9 +139,9 @@ def _counters(readings: Sequence[Reading], device: str) -> tuple[dict[str, float
     queues, packets = {}, None
     for reading in readings:
         if reading.name == "interrupts" and reading.at.startswith(f"{device}/") and "/tx-" not in reading.at:
-            queues[reading.at] = _known(reading)
+            queues[reading.at] = _value(reading)
         elif (reading.name, reading.at) == ("nic_rx_packets", device):
-            packets = _known(reading)
+            packets = _value(reading)
     if not queues or packets is None:
         raise UnsupportedError(
             wrong=f"the agent counts no interrupts and packets of {device}",
@@ -150,7 +151,7 @@ def _counters(readings: Sequence[Reading], device: str) -> tuple[dict[str, float
     return queues, packets
 
 
-def _known(reading: Reading) -> float:
+def _value(reading: Reading) -> float:
     if reading.value is None:
-        raise UnsupportedError(wrong="the counter can't be read", place=reading.source, hint=reading.error)
+        raise UnsupportedError(wrong="the counter can't be read", place=reading.source, hint=str(reading.error))
     return reading.value

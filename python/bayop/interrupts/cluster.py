@@ -35,15 +35,15 @@ def summarise_on_cluster(logs: Sequence[Log], address: str, on_piece: Callable[[
     ray = connect(address, purpose="a summary on a cluster")
     try:
         task = ray.remote(max_retries=_RETRIES)(summarise_piece)
-        asked: list[list[tuple[Piece, Any]]] = [[(p, task.remote(log, p)) for p in log.pieces()] for log in logs]
-        waiting = [reference for parts in asked for _, reference in parts]
+        tasks: list[list[tuple[Piece, Any]]] = [[(p, task.remote(log, p)) for p in log.pieces()] for log in logs]
+        waiting = [reference for parts in tasks for _, reference in parts]
         while waiting:
-            done, waiting = ray.wait(waiting)
-            _get(ray, done[0])
+            ready, waiting = ray.wait(waiting)
+            _get(ray, ready[0])
             on_piece()
         return [
             join(log, ((piece, _get(ray, reference)) for piece, reference in parts))
-            for log, parts in zip(logs, asked, strict=True)
+            for log, parts in zip(logs, tasks, strict=True)
         ]
     finally:
         ray.shutdown()
@@ -51,7 +51,7 @@ def summarise_on_cluster(logs: Sequence[Log], address: str, on_piece: Callable[[
 
 def _get(ray: Any, reference: Any) -> Summary | None:  # noqa: ANN401 -- Ray is an extra, and has no types without it
     try:
-        found: Summary | None = ray.get(reference)
+        summary: Summary | None = ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, BayopError):
             raise error.cause from None
@@ -61,4 +61,4 @@ def _get(ray: Any, reference: Any) -> Summary | None:  # noqa: ANN401 -- Ray is 
         raise UnsupportedError(
             wrong="the cluster lost the nodes that read a piece", place="--ray", hint=reason
         ) from error
-    return found
+    return summary

@@ -28,7 +28,7 @@ class Run:
 
 
 @dataclass(slots=True)
-class Closed:
+class Totals:
     """Episodes of one kind that are over."""
 
     count: int = 0
@@ -42,7 +42,7 @@ class Closed:
             self.ticks += int(ticks.sum())
             self.longest_ticks = max(self.longest_ticks, int(ticks.max()))
 
-    def merge(self, other: Closed) -> None:
+    def merge(self, other: Totals) -> None:
         """Adds those of another part."""
         self.count += other.count
         self.ticks += other.ticks
@@ -61,7 +61,7 @@ class Episodes:
 
     shares: Whole = field(default_factory=lambda: np.zeros(SHARES, dtype=np.int64))
     ends: tuple[Run, ...] = ()
-    closed: dict[bool, Closed] = field(default_factory=lambda: {False: Closed(), True: Closed()})
+    closed: dict[bool, Totals] = field(default_factory=lambda: {False: Totals(), True: Totals()})
 
     @classmethod
     def of(cls, layout: Layout, ticks: Whole, ref_cycles: Whole) -> Episodes:
@@ -77,25 +77,25 @@ class Episodes:
         lengths, kinds = np.add.reduceat(ticks, starts), busy[starts]
         ends = {0, len(starts) - 1}
         episodes.ends = tuple(Run(busy=bool(kinds[i]), ticks=int(lengths[i])) for i in sorted(ends))
-        for kind, closed in episodes.closed.items():
-            closed.add(lengths[1:-1][kinds[1:-1] == kind])
+        for kind, totals in episodes.closed.items():
+            totals.add(lengths[1:-1][kinds[1:-1] == kind])
         return episodes
 
     def merge(self, other: Episodes) -> None:
         """Appends the part that follows without an interval between the two."""
         self.shares += other.shares
-        for kind, closed in self.closed.items():
-            closed.merge(other.closed[kind])
+        for kind, totals in self.closed.items():
+            totals.merge(other.closed[kind])
         runs = [*self.ends, *other.ends]
         meeting = len(self.ends)
         if 0 < meeting < len(runs) and runs[meeting - 1].busy == runs[meeting].busy:
-            joined = replace(runs[meeting], ticks=runs[meeting - 1].ticks + runs[meeting].ticks)
-            runs[meeting - 1 : meeting + 1] = [joined]
+            whole = replace(runs[meeting], ticks=runs[meeting - 1].ticks + runs[meeting].ticks)
+            runs[meeting - 1 : meeting + 1] = [whole]
         for run in runs[1:-1]:
             self.closed[run.busy].add(np.array([run.ticks]))
         self.ends = tuple(runs) if len(runs) < 3 else (runs[0], runs[-1])
 
-    def all(self, *, busy: bool) -> Closed:
+    def all(self, *, busy: bool) -> Totals:
         """Every episode of a kind, the ends included."""
         every = replace(self.closed[busy])
         every.add(np.array([run.ticks for run in self.ends if run.busy == busy], dtype=np.int64))

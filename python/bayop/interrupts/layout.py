@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
 from bayop.errors import InputError
+from bayop.json_text import parse_object
 
 INTERRUPT_COLUMNS: Final = ("entry", "time_ticks", "rx_descriptors", "rx_bytes", "tx_descriptors", "tx_bytes")
 """What every record has; a descriptor is a packet's place in the ring of the NIC."""
@@ -69,10 +70,10 @@ class Layout:
             InputError: it is something else.
         """
         try:
-            fields = json.loads(text)
+            fields = parse_object(text)
             layout = cls(**{**fields, "idle_states": tuple(fields["idle_states"])})
             if layout.tick_hz > 0 and layout.tsc_hz > 0 and layout.energy_unit_j > 0.0:
                 return layout
-        except (ValueError, TypeError, KeyError):
+        except (InputError, TypeError, KeyError):
             pass
         raise InputError("the metadata of a converted log must describe its layout", value=text[:200])

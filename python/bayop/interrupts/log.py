@@ -72,8 +72,8 @@ class Log:
                 return [Piece(self.start, None)]
             cuts = []
             size = stream.seek(0, 2)
-            for wanted in range(self.start + PIECE_BYTES, size, PIECE_BYTES):
-                stream.seek(wanted)
+            for offset in range(self.start + PIECE_BYTES, size, PIECE_BYTES):
+                stream.seek(offset)
                 stream.readline()
                 cuts.append(stream.tell())
         starts = [self.start, *(cut for cut in dict.fromkeys(cuts) if self.start < cut < size)]
@@ -115,21 +115,21 @@ class Log:
     def _blocks(self, piece: Piece) -> Iterator[bytes]:
         with _open(self.path) as stream:
             stream.seek(piece.start)
-            left = math.inf if piece.stop is None else piece.stop - piece.start
-            while block := stream.read(int(min(BLOCK_BYTES, left))):
+            rest = math.inf if piece.stop is None else piece.stop - piece.start
+            while block := stream.read(int(min(BLOCK_BYTES, rest))):
                 if not block.endswith(b"\n"):
                     block += stream.readline(_LONGEST_LINE)
-                left -= len(block)
+                rest -= len(block)
                 yield block
 
     def _lines_before(self, piece: Piece) -> int:
         """Lines of the file that stand before a piece; counted only when something is wrong."""
         lines = 0
         with _open(self.path) as stream:
-            left = piece.start
-            while left > 0 and (read := stream.read(min(BLOCK_BYTES, left))):
+            rest = piece.start
+            while rest > 0 and (read := stream.read(min(BLOCK_BYTES, rest))):
                 lines += read.count(b"\n")
-                left -= len(read)
+                rest -= len(read)
         return lines
 
 

@@ -102,11 +102,11 @@ def spacing(gaps: Histogram, layout: Layout) -> Mapping[str, float | None]:
 def _medians(summary: Summary) -> Mapping[str, float | None]:
     """Between what the medians of equal stretches of time lie: how far a policy moves the delay while it runs."""
     medians = summary.bins.median_spacing()
-    known = medians[np.isfinite(medians)] * (1e6 / summary.layout.tick_hz)
+    finite = medians[np.isfinite(medians)] * (1e6 / summary.layout.tick_hz)
     stretch_ms = 2**summary.bins.exponent * 1e3 / summary.layout.tick_hz
-    if not len(known):
+    if not len(finite):
         return {"stretch_ms": stretch_ms, "least_us": None, "greatest_us": None}
-    return {"stretch_ms": stretch_ms, "least_us": float(known.min()), "greatest_us": float(known.max())}
+    return {"stretch_ms": stretch_ms, "least_us": float(finite.min()), "greatest_us": float(finite.max())}
 
 
 def _traffic(histogram: Histogram) -> Mapping[str, float | None]:
@@ -156,16 +156,16 @@ def _idle_states(summary: Summary) -> Mapping[str, Mapping[str, float | int | No
 
 def _episodes(summary: Summary) -> Mapping[str, object]:
     tick_hz = summary.layout.tick_hz
-    found: dict[str, object] = {}
+    numbers: dict[str, object] = {}
     for name, busy in (("busy", True), ("idle", False)):
         every = summary.episodes.all(busy=busy)
-        found[name] = {
+        numbers[name] = {
             "count": every.count,
             "share": _share(every.ticks, summary.sampled_ticks),
             "mean_ms": _share(every.ticks * 1e3, every.count * tick_hz),
             "longest_ms": every.longest_ticks * 1e3 / tick_hz,
         }
-    return found | {"intervals_by_busy_share": summary.episodes.shares.tolist(), "busy_share_step": 1 / SHARES}
+    return numbers | {"intervals_by_busy_share": summary.episodes.shares.tolist(), "busy_share_step": 1 / SHARES}
 
 
 def _times(value: float | None, factor: float) -> float | None:

@@ -93,7 +93,7 @@ def write(batches: Iterable[Batch], layout: Layout, path: Path) -> None:
     from polars.io.plugins import register_io_source
 
     schema: dict[str, pl.DataType] = dict.fromkeys((*INTERRUPT_COLUMNS, *layout.sampled), pl.Int64())
-    failed: list[BaseException] = []
+    errors: list[BaseException] = []
 
     def frames(*_: object) -> Iterator[pl.DataFrame]:
         # What is raised here comes out of polars as another error; `write` raises it as it was.
@@ -101,20 +101,20 @@ def write(batches: Iterable[Batch], layout: Layout, path: Path) -> None:
             for batch in batches:
                 yield batch.frame()
         except Exception as error:
-            failed.append(error)
+            errors.append(error)
             raise
 
-    unfinished = path.with_name(f".{path.name}.unfinished")
+    draft = path.with_name(f".{path.name}.unfinished")
     try:
         source = register_io_source(frames, schema=schema)
-        source.sink_parquet(unfinished, row_group_size=BATCH_ROWS, metadata={METADATA_KEY: layout.to_json()})
-        unfinished.replace(path)
+        source.sink_parquet(draft, row_group_size=BATCH_ROWS, metadata={METADATA_KEY: layout.to_json()})
+        draft.replace(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        if failed:
-            raise failed[0] from None
+        if errors:
+            raise errors[0] from None
         raise unwritable(path, error) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
 
 
 def _batch(frame: pl.DataFrame, layout: Layout, row: int) -> Batch:
@@ -133,8 +133,8 @@ def _batch(frame: pl.DataFrame, layout: Layout, row: int) -> Batch:
     for name in layout.sampled:
         others, own = samples[name], frame[name]
         if others.null_count() or own.count() != samples.height:
-            torn = (own.is_null() != frame["energy_units"].is_null()).arg_true()
-            raise BadRecordError(row + int(torn[0]), name, ALL_OR_NONE, value="an empty cell")
+            rows = (own.is_null() != frame["energy_units"].is_null()).arg_true()
+            raise BadRecordError(row + int(rows[0]), name, ALL_OR_NONE, value="an empty cell")
     return Batch(layout, row, frame.select(INTERRUPT_COLUMNS), samples)
 
 

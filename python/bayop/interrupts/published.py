@@ -99,8 +99,8 @@ def _check_samples(table: pl.DataFrame, sampled: set[str], first_row: int) -> No
     import polars as pl
 
     empty = table.select(pl.sum_horizontal(pl.col(name).is_null() for name in sampled)).to_series()
-    torn = ((empty > 0) & (empty < len(sampled))).arg_true()
-    if len(torn):
-        row = int(torn[0])
+    rows = ((empty > 0) & (empty < len(sampled))).arg_true()
+    if len(rows):
+        row = int(rows[0])
         column = next(name for name in table.columns if name in sampled and table[name][row] is None)
         raise BadRecordError(first_row + row, column, ALL_OR_NONE, value="an empty cell")

@@ -30,11 +30,11 @@ def summarise(log: Log, on_piece: Callable[[], None] = lambda: None, *, window: 
             yield piece
             on_piece()
 
-    found = _last(follow(log, pieces(), window))
-    if found is None and window is not None:
+    summary = _last(follow(log, pieces(), window))
+    if summary is None and window is not None:
         rule = "a log must have records in the window of its run"
         raise InputError(rule, value=f"none from tick {window.first} to {window.last}", place=str(log.path))
-    return _some(log, found)
+    return _some(log, summary)
 
 
 def summarise_piece(log: Log, piece: Piece) -> Summary | None:

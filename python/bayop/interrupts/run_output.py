@@ -78,7 +78,7 @@ def read_mutilate(text: str, place: str) -> OpenLoop:
             "mutilate must have printed Total QPS = N (N / Ns)",
             wrong="mutilate's output has no total",
             place=place,
-            hint=_shown(text),
+            hint=_excerpt(text),
         )
     # Some of the scripts write the bytes as Python shows them: b'#type ...
     rows = list(_cells(text))
@@ -86,9 +86,9 @@ def read_mutilate(text: str, place: str) -> OpenLoop:
     reads = [row for row in rows if row[0] == _ROW]
     if len(headers) != 1 or len(reads) != 1 or len(headers[0]) != len(reads[0]):
         rule = f"mutilate must have printed one table, from {_TABLE} on, with one row {_ROW} and a number a column"
-        raise InputError(rule, wrong="mutilate's output has no such table", place=place, hint=_shown(text))
-    named = zip(headers[0][1:], reads[0][1:], strict=True)
-    cells = {name: cell for column, cell in named if (name := _quantity(column)) is not None}
+        raise InputError(rule, wrong="mutilate's output has no such table", place=place, hint=_excerpt(text))
+    pairs = zip(headers[0][1:], reads[0][1:], strict=True)
+    cells = {name: cell for column, cell in pairs if (name := _quantity(column)) is not None}
     quantities = {name: _positive(cell, f"{name} of mutilate's reads", place) for name, cell in cells.items()}
     quantities["qps"] = _positive(rate[1], "the rate", place)
     return OpenLoop(quantities, _positive(rate[2], "the duration", place))
@@ -103,7 +103,7 @@ def read_netpipe_client(text: str, place: str) -> ClosedLoop:
     cells = _first_line(text)
     if len(cells) < 2:
         rule = "NetPIPE's client must have printed the size of a message and the goodput"
-        raise InputError(rule, wrong="its output has neither", place=place, hint=_shown(text))
+        raise InputError(rule, wrong="its output has neither", place=place, hint=_excerpt(text))
     return ClosedLoop(_size(cells[0], place), _positive(cells[1], "the goodput", place))
 
 
@@ -120,7 +120,7 @@ def read_netpipe_server(text: str, place: str) -> Window:
         f"the server must have printed a line {_WORKLOAD} with two time stamps",
         wrong="the server's output has no time stamps",
         place=place,
-        hint=_shown(text),
+        hint=_excerpt(text),
     )
 
 
@@ -134,9 +134,9 @@ def read_ebbrt_netpipe(text: str, place: str) -> tuple[dict[str, str], ClosedLoo
     if len(cells) != len(_EBBRT_NETPIPE):
         rule = f"EbbRT's NetPIPE must have printed {', '.join(_EBBRT_NETPIPE)}"
         raise InputError(rule, value=f"{len(cells)} fields", place=place)
-    told = dict(zip(_EBBRT_NETPIPE, cells, strict=True))
-    seen = ClosedLoop(_size(told["bytes"], place), _positive(told["goodput"], "the goodput", place))
-    return told, seen, _window(*_stamps([told["start"], told["end"]], place), place)
+    fields = dict(zip(_EBBRT_NETPIPE, cells, strict=True))
+    output = ClosedLoop(_size(fields["bytes"], place), _positive(fields["goodput"], "the goodput", place))
+    return fields, output, _window(*_stamps([fields["start"], fields["end"]], place), place)
 
 
 def read_connections(text: str, place: str) -> Window:
@@ -214,5 +214,5 @@ def _positive(cell: str, what: str, place: str) -> float:
     return float(cell)
 
 
-def _shown(text: str) -> str:
+def _excerpt(text: str) -> str:
     return f"it begins with {text[:60]!r}"

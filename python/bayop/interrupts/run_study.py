@@ -74,8 +74,8 @@ def study_of(
     rows, files = [], []
     for campaign in campaigns:
         for trial, run in enumerate(campaign.runs, 1):
-            told = trial_of(run, campaign.folder, open_log=open_log, on_log=on_log)
-            rows.append({"study": campaign.name, "trial": trial, **told})
+            fields = trial_of(run, campaign.folder, open_log=open_log, on_log=on_log)
+            rows.append({"study": campaign.name, "trial": trial, **fields})
             files.append(campaign.folder / run.client)
 
     def where(row: int | None, column: str | None) -> str:

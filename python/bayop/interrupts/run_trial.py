@@ -48,7 +48,7 @@ def trial_of(run: Run, folder: Path, *, open_log: Callable[[Path], Log], on_log:
     """
     logs = {core: _opened(open_log, folder / name, run.os) for core, name in run.logs.items()}
     tick_hz = logs[min(logs)].layout.tick_hz
-    seen, window = _closed_loop(run, folder) if run.app == "netpipe" else _open_loop(run, folder, tick_hz)
+    quantities, window = _closed_loop(run, folder) if run.app == "netpipe" else _open_loop(run, folder, tick_hz)
     summaries = {}
     for core, log in logs.items():
         summary = summaries[core] = summarise(log, window=window)
@@ -70,7 +70,7 @@ def trial_of(run: Run, folder: Path, *, open_log: Callable[[Path], Log], on_log:
         "asked.cpu.freq_mhz": label.freq_mhz,
         "asked.power.cap_w": label.cap_w,
         "duration_s": window.ticks / tick_hz,
-        **seen,
+        **quantities,
         **_energy([summary for core, summary in summaries.items() if core in _PACKAGE_CORES or len(summaries) == 1]),
         **_counters(list(summaries.values()), _ENTRIES[run.os]),
     }
@@ -88,35 +88,35 @@ def _opened(open_log: Callable[[Path], Log], path: Path, os: str) -> Log:
 def _open_loop(run: Run, folder: Path, tick_hz: int) -> tuple[dict[str, float], Window]:
     """What mutilate saw, and when it was."""
     client, clock = folder / run.client, folder / str(run.clock)
-    seen = read_mutilate(_text(client), str(client))
+    output = read_mutilate(_text(client), str(client))
     if run.os == "linux":
-        return seen.quantities, read_connections(_text(clock), str(clock))
-    load_ticks = round(seen.load_s * tick_hz)
-    return seen.quantities, read_ebbrt_clock(_text(clock), str(clock), load_ticks, with_end=run.app != "silo")
+        return output.quantities, read_connections(_text(clock), str(clock))
+    load_ticks = round(output.load_s * tick_hz)
+    return output.quantities, read_ebbrt_clock(_text(clock), str(clock), load_ticks, with_end=run.app != "silo")
 
 
 def _closed_loop(run: Run, folder: Path) -> tuple[dict[str, float], Window]:
     """What NetPIPE saw, and when it was."""
     client = folder / run.client
     if run.clock is None:
-        told, seen, window = read_ebbrt_netpipe(_text(client), str(client))
-        _check_agree(Label.of(told, str(client)), run.label, client)
+        fields, output, window = read_ebbrt_netpipe(_text(client), str(client))
+        _check_agree(Label.of(fields, str(client)), run.label, client)
     else:
-        seen = read_netpipe_client(_text(client), str(client))
+        output = read_netpipe_client(_text(client), str(client))
         window = read_netpipe_server(_text(folder / run.clock), str(folder / run.clock))
-        _check_agree(seen.message_bytes, run.label.message_bytes, client)
-    quantities = {"roundtrip_us": seen.roundtrip_us, "goodput_mibit_s": seen.goodput_mibit_s}
+        _check_agree(output.message_bytes, run.label.message_bytes, client)
+    quantities = {"roundtrip_us": output.roundtrip_us, "goodput_mibit_s": output.goodput_mibit_s}
     return quantities | {"roundtrips": float(run.label.roundtrips or 0)}, window
 
 
-def _check_agree(told: object, named: object, path: Path) -> None:
-    if told != named:
+def _check_agree(content: object, name: object, path: Path) -> None:
+    if content != name:
         raise InputError(
             "a file must be of the run that its name says",
-            wrong=f"the file is of {told}, and its name says {named}",
-            value=f"{told}",
+            wrong=f"the file is of {content}, and its name says {name}",
+            value=f"{content}",
             place=str(path),
-            hint=f"{named}",
+            hint=f"{name}",
         )
 
 
@@ -136,10 +136,10 @@ def _counters(cores: Sequence[Summary], states: Sequence[str]) -> dict[str, floa
         return sum(core.totals[name] for core in cores)
 
     ref_cycles, sampled_s = total("ref_cycles"), sum(core.sampled_ticks for core in cores) / layout.tick_hz
-    counted = {name: float(total(name)) for name in ("instructions", "cycles", "ref_cycles", "llc_misses")}
-    counted |= {name: float(sum(core.traffic[name].sum for core in cores)) for name in TRAFFIC}
-    counted |= {f"{state}_entries": float(total(state)) for state in states}
-    return counted | {
+    counters = {name: float(total(name)) for name in ("instructions", "cycles", "ref_cycles", "llc_misses")}
+    counters |= {name: float(sum(core.traffic[name].sum for core in cores)) for name in TRAFFIC}
+    counters |= {f"{state}_entries": float(total(state)) for state in states}
+    return counters | {
         "interrupts": float(sum(core.records for core in cores)),
         "interrupts_per_s": sum(core.spacing.count * layout.tick_hz / core.spacing.sum for core in cores),
         # Counters and clock do not agree to the last per cent.

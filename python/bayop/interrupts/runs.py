@@ -56,12 +56,12 @@ class _Name:
     def read(self, name: str) -> Mapping[str, str] | None:
         """The fields of a name that begins like these; None for one that does not have them."""
         pattern = "_".join(f"(?P<{each}>{_FIELDS[each]})" for each in self.fields)
-        found = re.fullmatch(re.escape(self.stem) + pattern + re.escape(self.suffix), name)
-        return found and found.groupdict()
+        match = re.fullmatch(re.escape(self.stem) + pattern + re.escape(self.suffix), name)
+        return match and match.groupdict()
 
-    def write(self, told: Mapping[str, str]) -> str:
+    def write(self, fields: Mapping[str, str]) -> str:
         """The name of a file with these fields; those that are not known yet in capitals."""
-        return self.stem + "_".join(told.get(each, each.upper()) for each in self.fields) + self.suffix
+        return self.stem + "_".join(fields.get(each, each.upper()) for each in self.fields) + self.suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,22 +137,22 @@ class Label:
     roundtrips: int | None = None
 
     @classmethod
-    def of(cls, told: Mapping[str, str], place: str | None = None) -> Label:
+    def of(cls, fields: Mapping[str, str], place: str | None = None) -> Label:
         """The label that the fields of a file name spell, or those that stand in a file.
 
         Raises:
             InputError: one of them is none.
         """
-        for name, text in told.items():
+        for name, text in fields.items():
             if name in _FIELDS and not re.fullmatch(_FIELDS[name], text):
                 rule = f"the {name} of a run must be a number" + (" such as 0x1d00" if name == "dvfs" else "")
                 raise InputError(rule, value=text, place=place)
 
         def number(name: str) -> int | None:
-            return int(told[name]) if name in told else None
+            return int(fields[name]) if name in fields else None
 
-        repeat, itr_us, rapl_w = (int(told[name]) for name in ("repeat", "itr", "rapl"))
-        dvfs = int(told["dvfs"], 16)
+        repeat, itr_us, rapl_w = (int(fields[name]) for name in ("repeat", "itr", "rapl"))
+        dvfs = int(fields["dvfs"], 16)
         return cls(repeat, itr_us, dvfs, rapl_w, number("qps"), number("bytes"), number("loop"))
 
     @property
@@ -193,10 +193,10 @@ class Run:
 
 
 @dataclass(slots=True)
-class _Found:
+class _RunFiles:
     """The files of one run that were seen so far, and its fields as one of them spells them."""
 
-    told: Mapping[str, str]
+    fields: Mapping[str, str]
     logs: dict[int, str] = field(default_factory=dict)
     others: dict[Role, str] = field(default_factory=dict)
 
@@ -206,9 +206,9 @@ class _Found:
         Raises:
             InputError: the run has it already, spelled in another way.
         """
-        known = self.logs.setdefault(core, name) if role == "log" else self.others.setdefault(role, name)
-        if known != name:
-            raise InputError("a run must have each of its files once", value=name, hint=f"{known} says the same")
+        other = self.logs.setdefault(core, name) if role == "log" else self.others.setdefault(role, name)
+        if other != name:
+            raise InputError("a run must have each of its files once", value=name, hint=f"{other} says the same")
 
 
 def find_runs(names: Iterable[str], *, ebbrt_app: EbbrtApp | None = None) -> list[Run]:
@@ -224,8 +224,8 @@ def find_runs(names: Iterable[str], *, ebbrt_app: EbbrtApp | None = None) -> lis
     present = set(names)
     runs = []
     for benchmark in BENCHMARKS:
-        grouped = _grouped(benchmark, present)
-        runs += [_whole(benchmark, label, core, grouped[label, core], ebbrt_app) for label, core in sorted(grouped)]
+        groups = _group(benchmark, present)
+        runs += [_whole(benchmark, label, core, groups[label, core], ebbrt_app) for label, core in sorted(groups)]
     if not runs:
         logs = ", ".join(benchmark.names["log"].write({}) for benchmark in BENCHMARKS)
         raise InputError(
@@ -236,28 +236,28 @@ def find_runs(names: Iterable[str], *, ebbrt_app: EbbrtApp | None = None) -> lis
     return runs
 
 
-def _grouped(benchmark: Benchmark, present: set[str]) -> dict[tuple[Label, int], _Found]:
+def _group(benchmark: Benchmark, present: set[str]) -> dict[tuple[Label, int], _RunFiles]:
     """The files of a benchmark by run: by its label, and where every file of a run names it, by its core."""
     names = benchmark.names
     single = "core" in names["client"].fields
-    grouped: dict[tuple[Label, int], _Found] = {}
+    groups: dict[tuple[Label, int], _RunFiles] = {}
     for role, pattern in names.items():
         for name in sorted(name for name in present if name.startswith(pattern.stem)):
             # EbbRT's memory as it was, of which there is a text as well.
             if pattern.suffix and name + pattern.suffix in present:
                 continue
-            told = pattern.read(name)
-            if told is None:
+            fields = pattern.read(name)
+            if fields is None:
                 raise InputError(
                     f"the name of a run's file must be {pattern.write({})}", value=name, hint=_hint(name, pattern)
                 )
-            if told.get("sleep", _EBBRTS_SLEEP) != _EBBRTS_SLEEP:
+            if fields.get("sleep", _EBBRTS_SLEEP) != _EBBRTS_SLEEP:
                 hint = "a study has no column for another idle state; leave these runs out"
                 raise InputError(f"a run of EbbRT must halt to {_EBBRTS_SLEEP}", value=name, hint=hint)
-            core = int(told.get("core", 0))
-            key = Label.of(told), core if single else 0
-            grouped.setdefault(key, _Found(told)).add(role, core, name)
-    return grouped
+            core = int(fields.get("core", 0))
+            key = Label.of(fields), core if single else 0
+            groups.setdefault(key, _RunFiles(fields)).add(role, core, name)
+    return groups
 
 
 def _hint(name: str, pattern: _Name) -> str | None:
@@ -267,36 +267,36 @@ def _hint(name: str, pattern: _Name) -> str | None:
     return f"print EbbRT's memory with the driver's parser first: parse_ebbrt_mcd {name} > {name}{pattern.suffix}"
 
 
-def _whole(benchmark: Benchmark, label: Label, core: int, found: _Found, ebbrt_app: EbbrtApp | None) -> Run:
+def _whole(benchmark: Benchmark, label: Label, core: int, files: _RunFiles, ebbrt_app: EbbrtApp | None) -> Run:
     """The run, once it is known that it has all of its files.
 
     Raises:
         InputError: it has not, or nobody says what it served.
     """
     app = benchmark.app or ebbrt_app
-    names, logs = benchmark.names, found.logs
+    names, logs = benchmark.names, files.logs
     if app is None:
-        file = next(iter([*found.others.values(), *logs.values()]))
+        file = next(iter([*files.others.values(), *logs.values()]))
         hint = "say it with --ebbrt-app memcached or --ebbrt-app silo"
         raise InputError(wrong=f"it is not known what the run of {file} served", value=file, hint=hint)
     cores = range(SERVER_CORES[app]) if app in SERVER_CORES else (core,)
-    for wanted in cores:
-        if wanted not in logs:
-            raise _missing(names["log"].write({**found.told, "core": str(wanted)}), found)
+    for each in cores:
+        if each not in logs:
+            raise _missing(names["log"].write({**files.fields, "core": str(each)}), files)
     surplus = [name for number, name in logs.items() if number not in cores and number >= _CORES]
     if surplus:
         raise InputError(f"the server of a run must have {_CORES} cores, like the papers'", value=surplus[0])
     for role, pattern in names.items():
-        if role != "log" and role not in found.others:
-            raise _missing(pattern.write(found.told), found)
+        if role != "log" and role not in files.others:
+            raise _missing(pattern.write(files.fields), files)
     return Run(
-        benchmark.os, app, label, {wanted: logs[wanted] for wanted in cores}, found.others["client"],
-        found.others.get("clock"),
+        benchmark.os, app, label, {each: logs[each] for each in cores}, files.others["client"],
+        files.others.get("clock"),
     )  # fmt: skip
 
 
-def _missing(name: str, found: _Found) -> InputError:
-    there = next(iter([*found.others.values(), *found.logs.values()]))
+def _missing(name: str, files: _RunFiles) -> InputError:
+    there = next(iter([*files.others.values(), *files.logs.values()]))
     return InputError(
         "a run must have all of its files",
         wrong=f"there is no {name}",

@@ -147,9 +147,11 @@ class Summary:
             self._add_intervals(
                 Samples(np.array([-1, after.rows[0]]), np.array([before.ticks[1], after.ticks[0]]), bridge)
             )
-            joined = {name: np.array([values[0], after.counters[name][1]]) for name, values in before.counters.items()}
+            counters = {
+                name: np.array([values[0], after.counters[name][1]]) for name, values in before.counters.items()
+            }
             self.sample_ends = Samples(
-                np.array([before.rows[0], after.rows[1]]), np.array([before.ticks[0], after.ticks[1]]), joined
+                np.array([before.rows[0], after.rows[1]]), np.array([before.ticks[0], after.ticks[1]]), counters
             )
         else:
             self.sample_ends = before or after

@@ -85,12 +85,12 @@ def _find_fault(block: bytes, fields: tuple[Field, ...], separator: bytes, first
                 row,
                 None,
                 f"a record of this log must have {len(fields)} fields",
-                value=f"{len(cells)} in {shown(line)!r}",
+                value=f"{len(cells)} in {excerpt(line)!r}",
             )
         for field, cell in zip(fields, cells, strict=True):
             if not _is_good(field, cell):
                 rule = f"{field.name} must be a {'whole ' if field.whole else ''}number, not negative"
-                raise BadRecordError(row, field.name, rule, value=shown(cell))
+                raise BadRecordError(row, field.name, rule, value=excerpt(cell))
 
 
 def _is_good(field: Field, cell: bytes) -> bool:
@@ -101,7 +101,7 @@ def _is_good(field: Field, cell: bytes) -> bool:
     return _REAL.fullmatch(cell) is not None
 
 
-def shown(text: bytes) -> str:
+def excerpt(text: bytes) -> str:
     """A little of some bytes, for an error message."""
     return text[:60].decode("ascii", "backslashreplace")
 
@@ -109,5 +109,5 @@ def shown(text: bytes) -> str:
 def not_a_log(place: str, line: bytes, hint: str) -> InputError:
     """What is said of a file that is no log."""
     return InputError(
-        "an interrupt log must be intlog's text, a CSV file or Parquet", value=shown(line), place=place, hint=hint
+        "an interrupt log must be intlog's text, a CSV file or Parquet", value=excerpt(line), place=place, hint=hint
     )

@@ -59,13 +59,13 @@ class TimeBins:
 
     def merge(self, other: TimeBins) -> None:
         """Adds the bins of another part of the same log."""
-        merged = TimeBins(min(self.first_tick, other.first_tick), max(self.last_tick, other.last_tick))
+        joint = TimeBins(min(self.first_tick, other.first_tick), max(self.last_tick, other.last_tick))
         for bins in (self, other):
-            numbers = np.arange(bins.first, bins.first + len(bins.rows)) >> (merged.exponent - bins.exponent)
+            numbers = np.arange(bins.first, bins.first + len(bins.rows)) >> (joint.exponent - bins.exponent)
             starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-            merged.rows[numbers[starts] - merged.first] += np.add.reduceat(bins.rows, starts)
-        self.first_tick, self.last_tick = merged.first_tick, merged.last_tick
-        self.exponent, self.rows = merged.exponent, merged.rows
+            joint.rows[numbers[starts] - joint.first] += np.add.reduceat(bins.rows, starts)
+        self.first_tick, self.last_tick = joint.first_tick, joint.last_tick
+        self.exponent, self.rows = joint.exponent, joint.rows
 
     def ticks(self) -> Whole:
         """The tick at which each bin begins."""

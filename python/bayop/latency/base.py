@@ -31,6 +31,10 @@ SEARCHABLE: Final = (Vantage.CLIENT, Vantage.PROBE, Vantage.SERVER_AND_WAIT)
 """Vantages that a search may be fed with."""
 
 
+GRACE_S: Final = 5.0
+"""How much later than its window's end a source may answer; a lease that is not renewed meanwhile outlasts it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The window of time that a source is asked about.
@@ -38,10 +42,12 @@ class Window:
     Attributes:
         setting: What is in effect; empty while nothing is applied.
         duration_s: How long the window is.
+        is_look: Whether a guard only looks at it: any quantile that it shows will do.
     """
 
     setting: Setting
     duration_s: float
+    is_look: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ class LatencySource(Protocol):
     """Measures, or looks up, one window's latency."""
 
     def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
-        """Blocks until the window that begins now has been seen.
+        """Blocks until the window that begins now has been seen, and no more than `GRACE_S` longer.
 
         Args:
             window: What is measured.
@@ -90,7 +96,7 @@ class Watched(Protocol):
     """A source that also says, while a window runs, what clients see right now."""
 
     def recent(self) -> Latency | None:
-        """What the last moments showed; None when nothing has been seen since the window began.
+        """What the last moments showed; None when nothing has been seen since the window began, also when it is over.
 
         Raises:
             BayopError: nothing more will be seen.

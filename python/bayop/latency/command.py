@@ -6,16 +6,21 @@ that long and then asks. The setting in effect is in `BAYOP_SETTING`, as JSON::
     #!/bin/sh
     sleep "$BAYOP_WINDOW_S"
     printf '{"vantage": "client", "p99_us": %s}' "$(p99-of-the-last-seconds "$BAYOP_WINDOW_S")"
+
+A command that knows more while its window runs prints a line for it, an object like the last one, which alone is the
+window's. A guard reads them and ends the window of a setting that does harm.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from time import monotonic
 
 from bayop.errors import InputError
-from bayop.latency.base import Latency, Vantage, Window, check_vantage
-from bayop.latency.program import GRACE_S, run_program
+from bayop.json_text import parse_object
+from bayop.latency.base import GRACE_S, Latency, Vantage, Window, check_vantage
+from bayop.latency.program import run_program
 from bayop.program import split_command
 from bayop.slo import quantile_of
 
@@ -35,6 +40,7 @@ class LatencyCommand:
         self._words = split_command(command)
         self._place = f"latency command {self._words[0]}"
         self._grace_s = grace_s
+        self._recent: Latency | None = None
 
     def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
         """What the command prints.
@@ -42,6 +48,14 @@ class LatencyCommand:
         Raises:
             InputError: it can't be run, takes too long, fails, or prints anything but a latency.
         """
+        self._recent = None
+        ends = monotonic() + window.duration_s
+
+        def heed(printed: str) -> None:
+            lines = printed[: printed.rfind("\n") + 1]
+            if monotonic() < ends and _are_objects(lines):
+                self._recent = self.read(_last(lines))
+
         printed = run_program(
             self._words,
             environment={"BAYOP_WINDOW_S": f"{window.duration_s:g}", "BAYOP_SETTING": json.dumps(dict(window.setting))},
@@ -49,21 +63,28 @@ class LatencyCommand:
             grace_s=self._grace_s,
             sleep=sleep,
             place=self._place,
+            on_print=heed,
         )
-        return self._latency(printed)
+        if len(printed.splitlines()) == 1:
+            self._recent = None  # no more than its answer, which came early
+        return self.read(_last(printed))
 
-    def _latency(self, printed: str) -> Latency:
-        try:
-            answer = json.loads(printed)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            raise InputError(
-                "the command must print one JSON object and nothing else",
-                value=printed[:80],
-                place=self._place,
-                hint='such as {"vantage": "client", "p99_us": 310.5, "qps": 400000}',
-            )
+    def recent(self) -> Latency | None:
+        """The last line that the command has printed before its window's end; None when it prints one in all."""
+        return self._recent
+
+    def read(self, printed: str) -> Latency:
+        """The latency that the command has printed.
+
+        Raises:
+            InputError: it is anything else.
+        """
+        answer = parse_object(
+            printed,
+            rule="the command must print one JSON object and nothing else",
+            place=self._place,
+            hint='such as {"vantage": "client", "p99_us": 310.5, "qps": 400000}',
+        )
         vantage = self._vantage(answer.pop("vantage", None))
         quantities = {name: self._number(name, value) for name, value in answer.items()}
         if not any(quantile_of(name) for name in quantities):
@@ -94,7 +115,18 @@ class LatencyCommand:
                 place=self._place,
                 hint="p50_us ... p999_us, mean_us, qps, vantage",
             )
-        # json reads NaN and Infinity, and a truth value is an int.
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < float("inf"):
-            raise InputError("a latency or a load must be a positive number", value=value, place=place)
+        # A truth value is an int.
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            wrong = f"{name} is null" if value is None else None
+            raise InputError("a latency or a load must be a positive number", wrong=wrong, value=value, place=place)
         return float(value)
+
+
+def _last(printed: str) -> str:
+    """The last of several objects, one a line; else all that was printed."""
+    return printed.splitlines()[-1] if _are_objects(printed) else printed
+
+
+def _are_objects(printed: str) -> bool:
+    lines = printed.splitlines()
+    return bool(lines) and all(line.startswith("{") and line.endswith("}") for line in lines)

@@ -5,13 +5,12 @@ Such as `{"vantage": "probe", "requests": 2000, "p99_us": 310.5, "relative_sd": 
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 
 from bayop.errors import InputError
-from bayop.latency.base import Latency, Vantage, check_vantage
-from bayop.latency.program import GRACE_S, run_program
+from bayop.json_text import parse_object
+from bayop.latency.base import GRACE_S, Latency, Vantage, check_vantage
+from bayop.latency.program import run_program
 from bayop.slo import quantile_of
 
 
@@ -32,14 +31,22 @@ def measure_with(
     """
     place = f"{name} {words[0]}"
     printed = run_program(words, environment={}, duration_s=duration_s, grace_s=GRACE_S, sleep=sleep, place=place)
+    return read_probe(printed, place=place, hint=hint)
+
+
+def read_probe(printed: str, *, place: str, hint: str) -> Latency:
+    """The latency that a probe has printed.
+
+    Raises:
+        InputError: it is anything else, can't see what is tuned, or is of too few requests.
+    """
+    rule, by_hand = "a probe must print one JSON object for a window", "run it by hand"
+    seen = parse_object(printed, rule=rule, place=place, hint=by_hand)
     try:
-        seen = json.loads(printed)
         vantage, sd = Vantage(seen["vantage"]), _numbers(seen["relative_sd"])
         quantities = {k: v for k, v in _numbers(seen).items() if quantile_of(k) is not None or k in ("mean_us", "qps")}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(
-            "a probe must print one JSON object for a window", value=printed[:80], place=place, hint="run it by hand"
-        ) from None
+        raise InputError(rule, value=printed[:80], place=place, hint=by_hand) from None
     check_vantage(vantage, place=f"{place}, vantage")
     if not any(quantile_of(k) for k in quantities):
         raise InputError(
@@ -56,5 +63,5 @@ def _numbers(values: Mapping[str, object]) -> dict[str, float]:
     return {
         name: float(value)
         for name, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0.0 < value < math.inf
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0
     }

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from bayop.errors import InputError
 from bayop.program import run_within
-
-GRACE_S: Final = 10.0
-"""How much longer than its window a program may take."""
 
 
 def run_program(
@@ -20,6 +16,7 @@ def run_program(
     grace_s: float,
     sleep: Callable[[float], None],
     place: str,
+    on_print: Callable[[str], None] = lambda _: None,
 ) -> str:
     """What the program prints, by the time it has ended; no process of its outlives its window.
 
@@ -30,6 +27,7 @@ def run_program(
         grace_s: How much longer than the window it may take.
         sleep: How to wait; when it raises, the program is ended.
         place: What errors call the program.
+        on_print: Given all that was printed so far, while the program runs and prints.
 
     Raises:
         InputError: it can't be run, takes too long or fails.
@@ -47,4 +45,5 @@ def run_program(
         late=late,
         place=place,
         start_place="--latency",
+        on_print=on_print,
     )

@@ -13,17 +13,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from time import monotonic
 from typing import Final
 from urllib.parse import unquote
 
+from bayop.deadline import within
 from bayop.errors import InputError
-from bayop.latency.base import Latency, Vantage, Window, check_vantage
+from bayop.latency.base import GRACE_S, Latency, Vantage, Window, check_vantage
 from bayop.latency.prometheus_api import Api
 from bayop.slo import Slo
 from bayop.units import convert
+
+_LOOK_S: Final = 1.0
+"""How often a query is asked while its window runs; nobody scrapes more often."""
 
 PREFIX: Final = "prometheus:"
 """What such a source begins with in `--latency`."""
@@ -67,6 +73,7 @@ class PrometheusQuery:
         self._api = api
         self._asked = asked
         self._slo = slo
+        self._recent: Latency | None = None
 
     @classmethod
     def parse(cls, text: str, *, slo: Slo) -> PrometheusQuery:
@@ -101,24 +108,43 @@ class PrometheusQuery:
         return cls(Api(base, token_file=None if token is None else Path(token)), asked, slo=slo)
 
     def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
-        """Waits until the window is over and asks about it.
+        """Waits until the window is over and asks about it; meanwhile asks about as much of it as is over.
 
         Raises:
-            InputError: Prometheus does not answer, or not with one positive number from this window.
+            InputError: Prometheus does not answer in time, or not with one positive number from this window.
         """
-        sleep(window.duration_s)
-        latency = self._ask(self._asked.query, window)
-        quantities = {self._slo.quantity: convert(latency, self._asked.unit, "us")}
-        if self._asked.qps is not None:
-            quantities["qps"] = self._ask(self._asked.qps, window)
-        return Latency(quantities, self._asked.vantage)
+        self._recent = None
+        began = monotonic()
+        while (left_s := began + window.duration_s - monotonic()) > _LOOK_S:
+            sleep(_LOOK_S)
+            with suppress(InputError):  # not scraped twice yet
+                self._recent = self._seen(Window(window.setting, monotonic() - began), GRACE_S)
+        sleep(max(left_s, 0.0))
+        return self._seen(window, max(began + window.duration_s + GRACE_S - monotonic(), 0.0))
+
+    def recent(self) -> Latency | None:
+        """What the part of the window has shown that is over; None before two scrapes lie in it."""
+        return self._recent
+
+    def _seen(self, window: Window, within_s: float) -> Latency:
+        def ask() -> Latency:
+            latency = self._ask(self._asked.query, window)
+            quantities = {self._slo.quantity: convert(latency, self._asked.unit, "us")}
+            if self._asked.qps is not None:
+                quantities["qps"] = self._ask(self._asked.qps, window)
+            return Latency(quantities, self._asked.vantage)
+
+        try:
+            return within(within_s, ask)
+        except TimeoutError as error:
+            raise InputError(wrong=f"Prometheus has not answered within {GRACE_S:g} s", place=self._api.url) from error
 
     def _ask(self, template: str, window: Window) -> float:
         query = _fill(template, window, self._slo)
         sample = self._api.sample(query)
         # Without a range in it, a query is answered with samples of up to five minutes ago.
         age_s = sample.time_s - self._api.sample(f"timestamp({query})").value
-        if age_s > window.duration_s:
+        if not age_s <= window.duration_s:  # a NaN is no age either
             raise InputError(
                 wrong=f"the newest sample is {age_s:.1f} s old and the window {window.duration_s:g} s long",
                 value=f"{age_s:.1f} s old",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import ipaddress
-import json
+import math
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -14,9 +14,10 @@ from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from bayop.errors import InputError, unreadable
+from bayop.json_text import parse_object
 
-TIMEOUT_S: Final = 10.0
-"""How long an answer may take."""
+TIMEOUT_S: Final = 5.0
+"""How long a server may be silent."""
 
 _MOST_BYTES: Final = 1 << 20
 
@@ -40,7 +41,10 @@ class Api:
     Args:
         url: Where it is: `http://monitor:9090`, with a path where one stands in front of `/api/v1`.
         token_file: Holds a bearer token; read for every query, since tokens are renewed.
-        timeout_s: How long an answer may take.
+        timeout_s: How long it may be silent.
+
+    Attributes:
+        url: Where queries go.
 
     Raises:
         InputError: the address is none, or the token can't be read or would be sent in the clear.
@@ -62,7 +66,7 @@ class Api:
             )
         if token_file is not None and parts.scheme == "http" and not _is_loopback(host):
             raise InputError("a token must not be sent in the clear", value=url, hint="https://")
-        self._url = f"{url.rstrip('/')}/api/v1/query"
+        self.url = f"{url.rstrip('/')}/api/v1/query"
         self._host = parts.netloc
         self._token_file = token_file
         self._timeout_s = timeout_s
@@ -91,10 +95,12 @@ class Api:
             )
         only = self._only(query, series)
         try:
-            time_s, value = only["value"]
-            return Sample(float(time_s), float(value))
+            time_s, value = map(float, only["value"])
         except (KeyError, TypeError, ValueError):
             raise self._garbage(str(only)) from None
+        if not math.isfinite(time_s):
+            raise self._garbage(str(only))
+        return Sample(time_s, value)
 
     def _only(self, query: str, series: list[Any]) -> Any:  # noqa: ANN401 -- JSON that is not checked yet
         if not series:
@@ -117,7 +123,7 @@ class Api:
     def _data(self, query: str) -> Mapping[str, object]:
         # Prometheus gives up too, a little earlier, and then says so.
         form = {"query": query, "timeout": f"{self._timeout_s * 900:.0f}ms"}
-        request = urllib.request.Request(self._url, urlencode(form).encode(), self._headers())  # noqa: S310 -- http(s) only
+        request = urllib.request.Request(self.url, urlencode(form).encode(), self._headers())  # noqa: S310 -- http(s) only
         try:
             with self._opener.open(request, timeout=self._timeout_s) as response:
                 body = response.read(_MOST_BYTES)
@@ -127,7 +133,7 @@ class Api:
         except (OSError, http.client.HTTPException) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
             raise InputError(
-                wrong=f"Prometheus does not answer ({reason or type(error).__name__})", place=self._url
+                wrong=f"Prometheus does not answer ({reason or type(error).__name__})", place=self.url
             ) from error
         answer = _object(body)
         data = answer.get("data") if answer.get("status") == "success" else None
@@ -145,7 +151,7 @@ class Api:
             return InputError(
                 wrong=f"Prometheus does not let us in (HTTP {error.code})",
                 value=error.code,
-                place=self._url,
+                place=self.url,
                 hint="token_file=FILE",
             )
         if 300 <= error.code < 400:
@@ -153,17 +159,17 @@ class Api:
             return InputError(
                 wrong=f"Prometheus sends us elsewhere (HTTP {error.code})",
                 value=error.code,
-                place=self._url,
+                place=self.url,
                 hint=f"it points to {to}",
             )
         if said is None:
             return InputError(
-                wrong=f"Prometheus answers a query with HTTP {error.code}", value=f"HTTP {error.code}", place=self._url
+                wrong=f"Prometheus answers a query with HTTP {error.code}", value=f"HTTP {error.code}", place=self.url
             )
         return InputError(wrong=f"Prometheus refuses the query ({said})", place=self.place(query))
 
     def _garbage(self, value: str) -> InputError:
-        return InputError(wrong=f"what answers is no Prometheus: {value!r}", value=value, place=self._url)
+        return InputError(wrong=f"what answers is no Prometheus: {value!r}", value=value, place=self.url)
 
     def _headers(self) -> dict[str, str]:
         if self._token_file is None:
@@ -182,10 +188,9 @@ class Api:
 def _object(body: bytes) -> Mapping[str, object]:
     """A JSON object, empty when it is none."""
     try:
-        answer = json.loads(body)
-    except ValueError:
+        return parse_object(body)
+    except InputError:
         return {}
-    return answer if isinstance(answer, dict) else {}
 
 
 def _opener() -> urllib.request.OpenerDirector:

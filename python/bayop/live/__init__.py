@@ -1,1 +1,1 @@
-"""A live search as one piece: the file that describes it, and a whole rig on this machine to try it on."""
+"""A machine behind its agent, as a target: its senses and spaces, and the file that describes a live search."""

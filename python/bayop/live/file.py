@@ -193,28 +193,28 @@ def _range(knob_id: str, value: object) -> Range | None:
 
 
 def _load(file: TomlFile) -> Load | None:
-    said = file.read("load", _LOAD)
-    if not said:
+    values = file.read("load", _LOAD)
+    if not values:
         return None
-    if missing := [key for key in ("server", "qps") if key not in said]:
+    if missing := [key for key in ("server", "qps") if key not in values]:
         raise InputError(
             "a load must have a server and qps",
             wrong=f"{', '.join(missing)} is missing",
             place=file.place("load"),
             hint=f"add {', '.join(missing)}",
         )
-    preset = PRESETS.get(said.pop("workload", ""))
+    preset = PRESETS.get(values.pop("workload", ""))
     workload = preset.workload if preset else Workload()
-    gaps = said.pop("gaps", preset.gaps if preset else "exponential")
-    dialect: Dialect = said.pop("protocol", "memcached")
-    through = said.pop("through", "")
-    changed: dict[str, Any] = {key: said.pop(key) for key in _WORKLOAD if key in said}
+    gaps = values.pop("gaps", preset.gaps if preset else "exponential")
+    dialect: Dialect = values.pop("protocol", "memcached")
+    through = values.pop("through", "")
+    changes: dict[str, Any] = {key: values.pop(key) for key in _WORKLOAD if key in values}
     plan = Plan(
-        servers=with_ports([said.pop("server")], dialect),
+        servers=with_ports([values.pop("server")], dialect),
         dialect=dialect,
-        workload=replace(workload, **changed),
-        schedule=OpenLoop.constant(said.pop("qps"), gaps),
-        **said,
+        workload=replace(workload, **changes),
+        schedule=OpenLoop.constant(values.pop("qps"), gaps),
+        **values,
     )
     return Load(plan, tuple(file.at("load", "through", lambda: _words(through))))
 

@@ -55,8 +55,8 @@ def pool(windows: Sequence[Measurement]) -> Measurement:
     names = frozenset.intersection(*(frozenset(w.quantities) for w in windows))
     sums = {"energy_j", "duration_s"}
     quantities = {n: (math.fsum if n in sums else fmean)([w[n] for w in windows]) for n in names}
-    known = [n for n in names if all(n in w.relative_sd for w in windows)]
+    with_sd = [n for n in names if all(n in w.relative_sd for w in windows)]
     relative_sd = {
-        n: math.hypot(*(w[n] * w.relative_sd[n] for w in windows)) / len(windows) / quantities[n] for n in known
+        n: math.hypot(*(w[n] * w.relative_sd[n] for w in windows)) / len(windows) / quantities[n] for n in with_sd
     }
     return Measurement(quantities, relative_sd)

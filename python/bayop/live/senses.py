@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from bayop.latency.base import Latency, LatencySource, Vantage, Watched, Window
+from bayop.errors import InputError
+from bayop.latency.base import GRACE_S, Latency, LatencySource, Vantage, Watched, Window
 from bayop.live.agent.client import AgentClient
 from bayop.live.precision import Precision, pool
 from bayop.live.trial_guard import TrialGuard
@@ -18,8 +20,14 @@ from bayop.space import Setting
 Sleep = Callable[[float], None]
 """How to wait; it raises when the measurement has lost its meaning."""
 
+Expect = Callable[[float], None]
+"""Says how long the step that begins now takes at most."""
+
 _LOOK_S: Final = 0.1
 """How often a guard looks while a window runs."""
+
+_FIRST_S: Final = 1.0
+"""How much of a window is asked for on its own, of a source that says nothing before its end."""
 
 
 class Senses:
@@ -51,18 +59,42 @@ class Senses:
         self._precision, self._guard = precision, guard
         self.meter = meter_of(client.sensors())
         self.vantage: Vantage | None = None
+        self._pushes = isinstance(latency, Watched)
+        """Whether the source says anything while a window runs, as far as was seen."""
 
-    def window(self, setting: Setting, *, sleep: Sleep) -> Measurement:
-        """One window with a setting in effect."""
-        started = time.monotonic()
+    def window(self, setting: Setting, *, sleep: Sleep, expect: Expect = lambda _: None) -> Measurement:
+        """One window with a setting in effect.
+
+        Raises:
+            InputError: the source of latency fails, or waits for longer than it may.
+        """
+        start_s = time.monotonic()
         before = self._client.sensors()
-        latency = self._latency.measure(Window(setting, self._window_s), sleep=sleep)
-        sleep(max(started + self._window_s - time.monotonic(), 0.0))
+        latency = self._measured(Window(setting, self._window_s), sleep, expect)
+        sleep(max(start_s + self._window_s - time.monotonic(), 0.0))
         after = self._client.sensors()
+        self._pushes = isinstance(self._latency, Watched) and self._latency.recent() is not None
         self.vantage = latency.vantage
         return Measurement(window_quantities(before, after) | dict(latency.quantities), latency.relative_sd)
 
-    def trial(self, setting: Setting, *, qps: float, sleep: Sleep) -> Measurement:
+    def _measured(self, window: Window, sleep: Sleep, expect: Expect) -> Latency:
+        """What the source says of a window, if it does so in time."""
+        expect(window.duration_s)
+        # A second more than a source gives itself, which says better what it has waited for.
+        ends = time.monotonic() + window.duration_s + GRACE_S + 1.0
+
+        def wait(duration_s: float) -> None:
+            if time.monotonic() > ends:
+                raise InputError(
+                    "a source of latency must answer when its window is over",
+                    wrong=f"it still waits {GRACE_S + 1.0:g} s after a window of {window.duration_s:g} s",
+                    place="--latency",
+                )
+            sleep(duration_s)
+
+        return self._latency.measure(window, sleep=wait)
+
+    def trial(self, setting: Setting, *, qps: float, sleep: Sleep, expect: Expect = lambda _: None) -> Measurement:
         """One window, and more while they are worth their time; one that the guard cut short ends the trial.
 
         What was cut short shows what clients saw in its last moments, and nothing else.
@@ -71,39 +103,48 @@ class Senses:
             setting: What is in effect.
             qps: The load that the search is for.
             sleep: How to wait.
+            expect: Told of every window before it begins.
         """
         windows: list[Measurement] = []
         while not windows or (self._precision is not None and self._precision.wants_more(windows)):
-            seen = self._guarded(setting, qps, sleep) if self._guard else self.window(setting, sleep=sleep)
-            if seen.censored:
-                return seen
-            windows.append(seen)
+            if self._guard is None:
+                window = self.window(setting, sleep=sleep, expect=expect)
+            else:
+                window = self._guarded_window(self._guard, setting, qps, sleep, expect)
+            if window.censored:
+                return window
+            windows.append(window)
         return pool(windows)
 
-    def _guarded(self, setting: Setting, qps: float, sleep: Sleep) -> Measurement:
-        try:
-            seen = self.window(setting, sleep=lambda duration_s: self._watch(duration_s, qps, sleep))
-        except _CutShortError as cut_short:
-            return Measurement(cut_short.seen.quantities, cut_short=cut_short.reason)
-        reason = self._guard.load_objection(seen.quantities, qps) if self._guard else None
-        return replace(seen, cut_short=reason)
+    def _guarded_window(
+        self, guard: TrialGuard, setting: Setting, qps: float, sleep: Sleep, expect: Expect
+    ) -> Measurement:
+        def check(latency: Latency | None) -> None:
+            if latency is not None and (reason := guard.objection(latency.quantities, qps)) is not None:
+                raise _CutShortError(reason, latency)
 
-    def _watch(self, duration_s: float, qps: float, sleep: Sleep) -> None:
-        """Waits, and looks at what clients see meanwhile where the source says it."""
-        ends = time.monotonic() + duration_s
-        while True:
-            sleep(max(min(ends - time.monotonic(), _LOOK_S), 0.0))
-            seen = self._latency.recent() if isinstance(self._latency, Watched) else None
-            reason = self._guard.objection(seen.quantities, qps) if self._guard and seen else None
-            if seen is not None and reason is not None:
-                raise _CutShortError(reason, seen)
-            if time.monotonic() >= ends:
-                return
+        def watch(duration_s: float) -> None:
+            """Waits, and looks at what clients see meanwhile where the source says it."""
+            ends = time.monotonic() + duration_s
+            while True:
+                sleep(max(min(ends - time.monotonic(), _LOOK_S), 0.0))
+                check(self._latency.recent() if isinstance(self._latency, Watched) else None)
+                if time.monotonic() >= ends:
+                    return
+
+        try:
+            if not self._pushes and self._window_s > _FIRST_S:
+                with suppress(InputError):  # too little is seen in so short a time, or the window says what is wrong
+                    check(self._measured(Window(setting, _FIRST_S, is_look=True), sleep, expect))
+            window = self.window(setting, sleep=watch, expect=expect)
+        except _CutShortError as cut_short:
+            return Measurement(cut_short.latency.quantities, cut_short=cut_short.reason)
+        return replace(window, cut_short=guard.load_objection(window.quantities, qps))
 
 
 class _CutShortError(Exception):
     """The guard ends a window."""
 
-    def __init__(self, reason: str, seen: Latency) -> None:
-        self.reason, self.seen = reason, seen
+    def __init__(self, reason: str, latency: Latency) -> None:
+        self.reason, self.latency = reason, latency
         super().__init__(reason)

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Final
 
 from bayop.errors import BayopError, InputError, UnsupportedError, guess
-from bayop.live.agent.messages import Domain, MachineKnob, MachineKnobs
+from bayop.live.agent.messages import MachineKnob, MachineKnobs
 from bayop.space import RX_USECS, Choices, Knob, Range, Space, Steps, check_ranges
 
 TIMEOUT: Final = "napi.gro_flush_timeout_us"
@@ -41,17 +41,17 @@ def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapp
     if len(set(only)) != len(only):
         raise InputError("a search must have each knob once", value=", ".join(only), place="--only")
     if only:
-        chosen = [_knob(_find(knob_id, by_id, machine)) for knob_id in only]
+        knobs = [_knob(_find(knob_id, by_id, machine)) for knob_id in only]
     else:
         writable = [_knob(knob) for knob in machine.knobs if is_writable(knob)]
-        chosen = [knob if knob.id in ranges else _coarse(knob) for knob in writable]
-        if not chosen:
+        knobs = [knob if knob.id in ranges else _coarse(knob) for knob in writable]
+        if not knobs:
             raise UnsupportedError(
                 wrong="the agent allows none of this machine's knobs",
                 hint=_ALLOW_HINT.format(id=RX_USECS) + "; bayop knobs --agent ADDRESS shows what the machine has",
             )
-    check_ranges(ranges, [knob.id for knob in chosen])
-    return Space(tuple(_searchable(knob, ranges.get(knob.id)) for knob in chosen))
+    check_ranges(ranges, [knob.id for knob in knobs])
+    return Space(tuple(_searchable(knob, ranges.get(knob.id)) for knob in knobs))
 
 
 def doubts(machine: MachineKnobs, space: Space) -> list[str]:
@@ -66,12 +66,12 @@ def doubts(machine: MachineKnobs, space: Space) -> list[str]:
 
 def _find(knob_id: str, by_id: Mapping[str, MachineKnob], machine: MachineKnobs) -> MachineKnob:
     knob = by_id.get(knob_id)
-    if knob is None and knob_id in machine.missing:
+    if knob is None and knob_id in machine.why_missing:
         raise UnsupportedError(
-            wrong=f"the machine has no {knob_id}", value=knob_id, hint=f"missing: {machine.missing[knob_id]}"
+            wrong=f"the machine has no {knob_id}", value=knob_id, hint=f"missing: {machine.why_missing[knob_id]}"
         )
     if knob is None:
-        hint = guess(knob_id, [*by_id, *machine.missing]) or "bayop knobs lists all"
+        hint = guess(knob_id, [*by_id, *machine.why_missing]) or "bayop knobs lists all"
         raise InputError(wrong=f"there is no knob {knob_id!r}", value=knob_id, hint=hint)
     if not is_writable(knob):
         raise UnsupportedError(
@@ -87,7 +87,7 @@ def is_writable(knob: MachineKnob) -> bool:
 
 def _knob(machine_knob: MachineKnob) -> Knob:
     """One knob for all its places: a search sets them alike, so it has the values that every place takes."""
-    domains = [place.allowed for place in machine_knob.places if place.allowed is not None]
+    domains = [place.allowed.values for place in machine_knob.places if place.allowed is not None]
     try:
         return Knob(machine_knob.id, reduce(_common, domains), auto=True, safest=machine_knob.safest)
     except BayopError as error:
@@ -100,7 +100,7 @@ def _knob(machine_knob: MachineKnob) -> Knob:
         ) from error
 
 
-def _common(first: Domain, second: Domain) -> Domain:
+def _common(first: Steps | Choices, second: Steps | Choices) -> Steps | Choices:
     """The values that both have. Two grids have a grid in common only where the finer one contains the coarser."""
     if isinstance(first, Steps) and isinstance(second, Steps):
         coarse, fine = (first, second) if first.step >= second.step else (second, first)
@@ -109,13 +109,13 @@ def _common(first: Domain, second: Domain) -> Domain:
             raise InputError(wrong=f"the ranges {first} and {second} do not overlap", value=(first, second))
         reserved = tuple(sorted({*coarse.reserved, *fine.reserved}))
         return Steps(low, min(coarse.high, fine.high), coarse.step, reserved)
-    listed, other = (first, second) if isinstance(first, Choices) else (second, first)
-    if not isinstance(listed, Choices):
+    choices, other = (first, second) if isinstance(first, Choices) else (second, first)
+    if not isinstance(choices, Choices):
         raise TypeError("one of the two is a list: both being steps was answered above")
-    return Choices(tuple(v for v in listed.options if _has(other, v)))
+    return Choices(tuple(v for v in choices.options if _has(other, v)))
 
 
-def _has(domain: Domain, value: float | str) -> bool:
+def _has(domain: Steps | Choices, value: float | str) -> bool:
     if isinstance(domain, Choices):
         return value in domain.options
     return not isinstance(value, str) and domain.holds(value)
@@ -130,9 +130,9 @@ def _coarse(knob: Knob) -> Knob:
     return replace(knob, domain=replace(domain, step=domain.step * steps)) if steps > 1 else knob
 
 
-def _searchable(knob: Knob, chosen: Range | None) -> Knob:
-    if chosen is not None:
-        knob = knob.within(chosen)
+def _searchable(knob: Knob, bounds: Range | None) -> Knob:
+    if bounds is not None:
+        knob = knob.within(bounds)
     domain = knob.domain
     if isinstance(domain, Steps) and (domain.high - domain.low) / domain.step >= MOST_VALUES:
         raise InputError(

@@ -10,7 +10,7 @@ from bayop.errors import DriftError, InputError, UnsupportedError
 from bayop.latency.base import LatencySource, Sampling
 from bayop.live.agent.address import SOCKET
 from bayop.live.agent.client import AgentClient
-from bayop.live.agent.lease import TTL_S, Lease
+from bayop.live.agent.lease import STEP_S, TTL_S, Lease
 from bayop.live.agent.messages import Applied, Restored
 from bayop.live.agent.transport import ConflictError
 from bayop.live.doubts import foreign_work
@@ -82,13 +82,13 @@ class AgentTarget:
         self.undo: str | None = None
         self._setting = default_setting(space)
         # What was asked when a setting came into effect: a driver may not take what it shows.
-        self._asked: dict[frozenset[tuple[str, Value]], Setting] = {}
+        self._requests: dict[frozenset[tuple[str, Value]], Setting] = {}
         check_applies(client)
         if window_s is None:
             window_s = max(WINDOW_S, latency.least_window_s if isinstance(latency, Sampling) else 0.0)
         self._senses = Senses(client, latency, window_s=window_s, precision=precision, guard=guard)
         self._baseline = self._senses.window({}, sleep=time.sleep)
-        self._qps = self._offered(qps)
+        self._qps = self._offered_qps(qps)
         self.busy_before = busy_before
         self._without_effect = without_effect(client.knobs(), space)
         meter = self._senses.meter
@@ -132,15 +132,16 @@ class AgentTarget:
             InputError: the setting is neither in the space nor was it ever in effect.
             DriftError: the kernel did not take it, or the lease was lost; what was written is taken back.
         """
-        asked = self._asked.get(frozenset(setting.items())) or self._space.check(setting)
+        request = self._requests.get(frozenset(setting.items())) or self._space.check(setting)
         lease = self._held_lease()
+        lease.expect(STEP_S)
         try:
-            applied = self._client.apply(asked, lease=lease.token)
+            applied = self._client.apply(request, lease=lease.token)
         except ConflictError as error:
             # With the lease in our hands, whoever stands against us took a knob or the lease from us.
             raise DriftError.of(error) from error
-        self._setting = MappingProxyType({k: _in_effect(k, v, applied) for k, v in asked.items()})
-        self._asked[frozenset(self._setting.items())] = asked
+        self._setting = MappingProxyType({k: _in_effect(k, v, applied) for k, v in request.items()})
+        self._requests[frozenset(self._setting.items())] = request
         return self._setting
 
     def measure(self) -> Measurement:
@@ -152,8 +153,11 @@ class AgentTarget:
         """
         if self._lease is None:
             return self._senses.window({}, sleep=time.sleep)
-        self._lease.sleep(self._settle_s)
-        measurement = self._senses.trial(self._setting, qps=self._qps, sleep=self._lease.sleep)
+        lease = self._lease
+        lease.expect(self._settle_s)
+        lease.sleep(self._settle_s)
+        measurement = self._senses.trial(self._setting, qps=self._qps, sleep=lease.sleep, expect=lease.expect)
+        lease.expect(STEP_S)
         self._check_held()
         return measurement
 
@@ -205,15 +209,15 @@ class AgentTarget:
         self._setting = default_setting(self._space)
         check_restored(lease.release(keep=keep))
 
-    def _offered(self, qps: float | None) -> float:
-        offered = self._baseline.get("qps") if qps is None else qps
-        if offered is None:
+    def _offered_qps(self, qps: float | None) -> float:
+        offered_qps = self._baseline.get("qps") if qps is None else qps
+        if offered_qps is None:
             raise InputError(
                 wrong="the offered load is not known",
                 place="--load",
                 hint="give --load, or let the latency command print qps",
             )
-        return offered
+        return offered_qps
 
     def _check_held(self) -> None:
         """Refuses a window in which somebody else wrote one of our knobs."""
@@ -227,13 +231,13 @@ class AgentTarget:
                 )
 
 
-def _in_effect(knob_id: str, asked: Value, applied: Applied) -> Value:
+def _in_effect(knob_id: str, request: Value, applied: Applied) -> Value:
     """The one value of a knob in all its places.
 
     Raises:
         DriftError: its places differ; a search needs one number.
     """
-    if asked == AUTO:
+    if request == AUTO:
         # Handed back: at its original value in every place, whatever that is.
         return AUTO
     effective = applied.setting[knob_id]
@@ -242,7 +246,7 @@ def _in_effect(knob_id: str, asked: Value, applied: Applied) -> Value:
         values = ", ".join(f"{c.knob} {c.effective}" for c in places)
         raise DriftError(
             wrong=f"{knob_id} has more than one value: {values}",
-            place=f"asked for {asked}",
+            place=f"asked for {request}",
             hint=f'their drivers round differently: name one of the places in [allow."{knob_id}"]',
         )
     return effective
@@ -275,6 +279,6 @@ def check_restored(restored: Restored) -> None:
     if restored.latched:
         raise DriftError(
             wrong="not every knob has its original value back: "
-            + "; ".join(f"{knob}: {reason}" for knob, reason in restored.latched.items()),
+            + "; ".join(f"{latched.knob}: {latched.reason}" for latched in restored.latched),
             hint="bayop restore tries again; on the server, bayop-agent restore --print shows the commands",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bayop.errors import InputError
-from bayop.slo import Slo
+from bayop.slo import Slo, quantile_of
 
 LATENCY_FACTOR: Final = 3.0
 """A latency of so many times the SLO's limit ends a trial."""
@@ -23,7 +23,7 @@ class TrialGuard:
     Attributes:
         slo: The latency objective that is guarded.
         latency_factor: How many times the SLO's limit is too much.
-        load_band: How far the load may be from what the search is for, as a share of it.
+        load_band: How far the load may be from what the search is for, as a share of it; None for any load.
 
     Raises:
         InputError: a factor below 1, or a band that is none.
@@ -31,29 +31,40 @@ class TrialGuard:
 
     slo: Slo
     latency_factor: float = LATENCY_FACTOR
-    load_band: float = LOAD_BAND
+    load_band: float | None = LOAD_BAND
 
     def __post_init__(self) -> None:
         if not 1.0 <= self.latency_factor < float("inf"):
             raise InputError("a guard's factor must be at least 1", value=self.latency_factor, place="latency_factor")
-        if not 0.0 < self.load_band < 1.0:
+        if self.load_band is not None and not 0.0 < self.load_band < 1.0:
             raise InputError("a guard's band must be a share between 0 and 1", value=self.load_band, place="load_band")
 
-    def objection(self, seen: Mapping[str, float], qps: float) -> str | None:
+    def objection(self, quantities: Mapping[str, float], qps: float) -> str | None:
         """Why a trial has to end, for people; None when it may go on.
 
+        Where a quantile below the SLO's is over a limit, the SLO's is too: few requests show it sooner.
+
         Args:
-            seen: Latency quantiles, and `qps` where the load is known.
+            quantities: Latency quantiles, and `qps` where the load is known.
             qps: The load that the search is for.
         """
-        latency_us, limit_us = seen.get(self.slo.quantity), self.latency_factor * self.slo.limit_us
-        if latency_us is not None and latency_us > limit_us:
-            return f"{self.slo.quantity.removesuffix('_us')} {latency_us:.0f} us, over {limit_us:.0f} us"
-        return self.load_objection(seen, qps)
+        limit_us = self.latency_factor * self.slo.limit_us
+        over = [
+            name for name in quantities if 0.0 <= self._rank(name) <= self.slo.quantile and quantities[name] > limit_us
+        ]
+        if over:
+            name = max(over, key=self._rank)
+            return f"{name.removesuffix('_us')} {quantities[name]:.0f} us, over {limit_us:.0f} us"
+        return self.load_objection(quantities, qps)
 
-    def load_objection(self, seen: Mapping[str, float], qps: float) -> str | None:
+    @staticmethod
+    def _rank(name: str) -> float:
+        quantile = quantile_of(name)
+        return -1.0 if quantile is None else quantile
+
+    def load_objection(self, quantities: Mapping[str, float], qps: float) -> str | None:
         """Why a window is not about the load of the search; None when it is, or nobody knows."""
-        load = seen.get("qps")
-        if load is None or abs(load - qps) <= self.load_band * qps:
+        load = quantities.get("qps")
+        if load is None or self.load_band is None or abs(load - qps) <= self.load_band * qps:
             return None
         return f"load {load:.0f} requests/s, not {qps:.0f}"

@@ -44,8 +44,8 @@ def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> di
     """
     first, last = meter_of(before), meter_of(after)
     duration_s = last.time_s - first.time_s
-    grown = _growth(before, after)
-    energy_j = grown.get("energy_j", {}).get(MACHINE)
+    growth = _growth(before, after)
+    energy_j = growth.get("energy_j", {}).get(MACHINE)
     if energy_j is None or duration_s <= 0:
         raise UnsupportedError(
             wrong=f"the energy meter did not count on through the window: {first.value} J, then {last.value} J",
@@ -54,15 +54,15 @@ def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> di
             hint="the agent was started anew, or its meter chosen anew: search again",
         )
     quantities = {"power_w": energy_j / duration_s, "energy_j": energy_j, "duration_s": duration_s}
-    busy_s, idle_s = (sum(grown.get(name, {}).values()) for name in ("cpu_busy_s", "cpu_idle_s"))
+    busy_s, idle_s = (sum(growth.get(name, {}).values()) for name in ("cpu_busy_s", "cpu_idle_s"))
     if busy_s + idle_s > 0:
         quantities["utilization"] = busy_s / (busy_s + idle_s)
-    if "interrupts" in grown:
-        quantities["interrupts_per_s"] = sum(grown["interrupts"].values()) / duration_s
-    net_rx = [n for at, n in grown.get("softirqs", {}).items() if at.startswith("NET_RX/")]
+    if "interrupts" in growth:
+        quantities["interrupts_per_s"] = sum(growth["interrupts"].values()) / duration_s
+    net_rx = [n for at, n in growth.get("softirqs", {}).items() if at.startswith("NET_RX/")]
     if net_rx:
         quantities["net_rx_per_s"] = sum(net_rx) / duration_s
-    return quantities | _residencies(grown.get("idle_time_s", {}), duration_s)
+    return quantities | _residencies(growth.get("idle_time_s", {}), duration_s)
 
 
 def _growth(before: Sequence[Reading], after: Sequence[Reading]) -> dict[str, dict[str, float]]:
@@ -72,7 +72,7 @@ def _growth(before: Sequence[Reading], after: Sequence[Reading]) -> dict[str, di
     The machine's energy stands for itself, whatever other zones do.
     """
     old = {(r.name, r.at): r.value for r in before}
-    grown: dict[str, dict[str, float]] = defaultdict(dict)
+    growth: dict[str, dict[str, float]] = defaultdict(dict)
     broken: set[str] = set()
     for reading in after:
         then = old.get((reading.name, reading.at))
@@ -81,8 +81,8 @@ def _growth(before: Sequence[Reading], after: Sequence[Reading]) -> dict[str, di
         if reading.value is None or then is None or reading.value < then:
             broken.add(reading.name)
         else:
-            grown[reading.name][reading.at] = reading.value - then
-    return {name: places for name, places in grown.items() if name not in broken}
+            growth[reading.name][reading.at] = reading.value - then
+    return {name: places for name, places in growth.items() if name not in broken}
 
 
 def _residencies(idle_time_s: Mapping[str, float], duration_s: float) -> dict[str, float]:

@@ -62,13 +62,13 @@ class Result:
         self.report.append(later.report)
         self._read()
 
-    def quantiles(self, wanted: Sequence[float] = QUANTILES) -> list[Quantile]:
+    def quantiles(self, shares: Sequence[float] = QUANTILES) -> list[Quantile]:
         """Latency quantiles, counted from the intended send times."""
-        return [Quantile(*row) for row in self.report.quantiles(list(wanted))]
+        return [Quantile(*row) for row in self.report.quantiles(list(shares))]
 
-    def punctual_us(self, wanted: Sequence[float] = QUANTILES) -> dict[float, float | None]:
+    def punctual_us(self, shares: Sequence[float] = QUANTILES) -> dict[float, float | None]:
         """What the quantiles would be, had every request been sent in time: what a kernel sees of these requests."""
-        return dict(zip(wanted, self.report.punctual_quantiles(list(wanted)), strict=True))
+        return dict(zip(shares, self.report.punctual_quantiles(list(shares)), strict=True))
 
     @property
     def achieved_qps(self) -> float:
@@ -90,9 +90,9 @@ class Result:
     @property
     def problems(self) -> list[str]:
         """Why this result is no good, in words; empty when it is."""
-        counts, found = self.counts, []
+        counts, problems = self.counts, []
         if not counts["answered"]:
-            found.append("no request was answered")
+            problems.append("no request was answered")
         if self.lost:
             fates = {
                 "with connections that broke": counts["lost_closed"],
@@ -101,15 +101,15 @@ class Result:
                 "for want of a connection": counts["lost_unconnected"],
             }
             parts = ", ".join(f"{number:,} {fate}" for fate, number in fates.items() if number)
-            found.append(f"{self.lost:,} of {counts['intended']:,} requests were lost: {parts}")
+            problems.append(f"{self.lost:,} of {counts['intended']:,} requests were lost: {parts}")
         if counts["refused"]:
-            found.append(f"{counts['refused']:,} requests were answered with an error")
+            problems.append(f"{counts['refused']:,} requests were answered with an error")
         if not self.lateness["is_on_time"]:
-            found.append(
+            problems.append(
                 f"the generator was late (p50 {_us(self.lateness['p50_us'])}, p99 {_us(self.lateness['p99_us'])}): "
                 "more than a fifth of these latencies is its own; give it more threads, machines or a quieter core"
             )
-        return found
+        return problems
 
     def meets(self, slo: Slo) -> bool:
         """Whether the latency is below the limit, with every failed request counted as too slow."""

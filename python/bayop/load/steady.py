@@ -7,7 +7,6 @@ slices of a window merge exactly. A slice that began before the window does not 
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -22,7 +21,8 @@ from typing import Any, Final, Self
 
 from bayop import _core
 from bayop.errors import BayopError, InputError, UnsupportedError, reason
-from bayop.latency.base import Latency, Vantage, Window
+from bayop.json_text import parse_object
+from bayop.latency.base import GRACE_S, Latency, Vantage, Window
 from bayop.load.generator import QUANTILES, Result, offered_qps
 from bayop.load.plan import OpenLoop, Plan, ServerError
 from bayop.slo import quantile_name
@@ -32,8 +32,10 @@ SLICE_S: Final = 0.25
 
 _WARMUP_S: Final = 0.02
 _RECENT_SLICES: Final = 2
-_PATIENCE_S: Final = 10.0
-"""How long the next slice may be under way, beside the time that lost requests are waited for."""
+_START_S: Final = 10.0
+"""How long the first slice may be under way, beside the time that lost requests are waited for."""
+_LATE_S: Final = 1.0
+"""How much later than it ends a slice is reported at most."""
 _POLL_S: Final = 0.02
 _Z_95: Final = 1.96
 _ERRORS: Final[dict[str, type[BayopError]]] = {e.__name__: e for e in (InputError, ServerError, UnsupportedError)}
@@ -82,6 +84,8 @@ class SteadyLoad:
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
                 text=True,
+                encoding="utf-8",
+                errors="replace",
                 start_new_session=True,
             )
         except OSError as error:
@@ -95,7 +99,7 @@ class SteadyLoad:
             with suppress(BrokenPipeError):
                 self._stdin.write(f"{self._plan.to_json()}\n")
                 self._stdin.flush()
-            self._await(1, threading.Event().wait)
+            self._await(1, threading.Event().wait, within_s=_START_S + self._plan.timeout_s)
         except BaseException:
             self.close()
             raise
@@ -141,8 +145,8 @@ class SteadyLoad:
         with self._lock:
             self._slices, self._begun_before = [], 1
         count = max(round(window.duration_s / SLICE_S), 1)
-        self._await(count, sleep)
-        result = self._merged(self._slices[:count])
+        self._await(count, sleep, within_s=window.duration_s + GRACE_S)
+        result = self._merge(self._slices[:count])
         if not result.counts["answered"]:
             raise ServerError(
                 wrong="the server does not answer" + "".join(f": {trouble}" for trouble in result.troubles),
@@ -157,48 +161,52 @@ class SteadyLoad:
             return None
         if self._recent is None or self._recent[0] is not slices[-1]:
             # A guard asks far more often than a slice ends, and what that costs is measured along with the service.
-            self._recent = slices[-1], _latency(self._merged(slices))
+            self._recent = slices[-1], _latency(self._merge(slices))
         return self._recent[1]
 
-    def _await(self, count: int, sleep: Callable[[float], object]) -> None:
-        """Waits until there are so many slices."""
-        last, ends = len(self._slices), monotonic() + self._patience_s
+    def _await(self, count: int, sleep: Callable[[float], object], *, within_s: float) -> None:
+        """Waits for so many slices; fewer will do where they take longer because requests are lost in them."""
+        seen, heard = 0, monotonic()
+        ends = heard + within_s
         while len(self._slices) < count:
             if self._error is not None:
                 raise self._error
-            sleep(_POLL_S)
-            if len(self._slices) > last:
-                last, ends = len(self._slices), monotonic() + self._patience_s
+            if len(self._slices) > seen:
+                seen, heard = len(self._slices), monotonic()
             if monotonic() > ends:
+                if seen and ends - heard < SLICE_S + self._plan.timeout_s + _LATE_S:
+                    return
                 raise LoadLostError(
                     wrong=f"the load generator is silent, and must report every {SLICE_S:g} s",
                     value="nothing",
                     place="load",
                 )
-
-    @property
-    def _patience_s(self) -> float:
-        return _PATIENCE_S + self._plan.timeout_s
+            sleep(_POLL_S)
 
     @property
     def _stdin(self) -> Any:  # noqa: ANN401 -- IO[str]; there is one once the process was started
         return None if self._process is None else self._process.stdin
 
-    def _merged(self, slices: Sequence[_core.LoadReport]) -> Result:
-        merged = slices[0].copy()
+    def _merge(self, slices: Sequence[_core.LoadReport]) -> Result:
+        total = slices[0].copy()
         for later in slices[1:]:
-            merged.append(later)
-        return Result(merged, self.qps)
+            total.append(later)
+        return Result(total, self.qps)
 
     def _read(self, process: subprocess.Popen[str]) -> None:
         """Takes in what the generator prints, in a thread."""
         for line in process.stdout or ():
             word, _, text = line.partition(" ")
-            if word == "error":
-                said = json.loads(text)
-                self._error = _ERRORS[said.pop("kind")](**said)
+            try:
+                if word == "error":
+                    self._error = _said(text)
+                    return
+                report = _core.LoadReport.from_json(text)
+            except (BayopError, _core.Error, KeyError, TypeError):
+                self._error = LoadLostError(
+                    "what starts the load generator must print nothing else", value=line[:80].strip(), place="load"
+                )
                 return
-            report = _core.LoadReport.from_json(text)
             with self._lock:
                 if self._begun_before:
                     self._begun_before -= 1
@@ -216,10 +224,16 @@ class SteadyLoad:
         return lines[-1] if lines else None
 
 
+def _said(text: str) -> BayopError:
+    """The error that the generator ended with."""
+    said = parse_object(text)
+    return _ERRORS[said.pop("kind")](**said)
+
+
 def _latency(result: Result) -> Latency:
-    known = [q for q in result.quantiles(QUANTILES) if q.value_us is not None]
-    quantities = {quantile_name(q.quantile): q.value_us for q in known if q.value_us is not None}
-    sd = {quantile_name(q.quantile): q.half_width / _Z_95 for q in known if q.half_width}
+    quantiles = [q for q in result.quantiles(QUANTILES) if q.value_us is not None]
+    quantities = {quantile_name(q.quantile): q.value_us for q in quantiles if q.value_us is not None}
+    sd = {quantile_name(q.quantile): q.half_width / _Z_95 for q in quantiles if q.half_width}
     return Latency(quantities | {"qps": result.achieved_qps}, Vantage.CLIENT, sd)
 
 

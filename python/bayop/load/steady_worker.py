@@ -33,7 +33,7 @@ def main() -> None:
             lines.put(f"report {_core.load_run(json.dumps(plan)).to_json()}")
             plan["seed"] += 1
     except _core.Error as error:
-        lines.put(f"error {json.dumps(_described(translate(error)))}")
+        lines.put(f"error {json.dumps(_fields(translate(error)))}")
     finally:
         lines.put(None)
         printer.join()
@@ -50,7 +50,7 @@ def _print_all(lines: queue.SimpleQueue[str | None]) -> None:
         sys.stdout.flush()
 
 
-def _described(error: BayopError) -> dict[str, object]:
+def _fields(error: BayopError) -> dict[str, object]:
     return {
         "kind": type(error).__name__,
         "wrong": error.wrong,

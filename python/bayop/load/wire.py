@@ -1,4 +1,4 @@
-"""Messages between the coordinator and its agents: one JSON object a line over TCP."""
+"""Messages between the coordinator and its peers: one JSON object a line over TCP."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
+from bayop.deadline import within
 from bayop.errors import BayopError, InputError
+from bayop.json_text import parse_object
 
 PORT: Final = 5556
-"""Where an agent listens when nobody says, as mutilate's."""
+"""Where a peer listens when nobody says, as mutilate's."""
 _MOST_BYTES: Final = 1 << 28
 
 
-class AgentError(BayopError):
-    """An agent is gone, or failed: exit code 1."""
+class PeerError(BayopError):
+    """A peer is gone, or failed: exit code 1."""
 
 
 class Channel:
@@ -35,17 +37,17 @@ class Channel:
 
     @classmethod
     def connect(cls, address: str, timeout_s: float = 5.0) -> Channel:
-        """Connects to an agent at `host` or `host:port`.
+        """Connects to a peer at `host` or `host:port`.
 
         Raises:
-            AgentError: nobody answers there.
+            PeerError: nobody answers there.
         """
         host, port = split(address)
         try:
             connection = socket.create_connection((host, port), timeout=timeout_s)
         except OSError as error:
             hint = f"start it there: bayop load --agent --listen {host}:{port}"
-            raise AgentError(
+            raise PeerError(
                 wrong=f"no load agent answers: {error}", value=str(error), place=address, hint=hint
             ) from error
         return cls(connection, address)
@@ -54,39 +56,43 @@ class Channel:
         """Sends one message.
 
         Raises:
-            AgentError: the other side is gone.
+            PeerError: the other side is gone.
         """
         try:
             self._file.write(json.dumps(message).encode() + b"\n")
             self._file.flush()
         except OSError as error:
-            raise AgentError(wrong=f"the other side has gone: {error}", value=str(error), place=self.peer) from error
+            raise PeerError(wrong=f"the other side has gone: {error}", value=str(error), place=self.peer) from error
 
     def receive(self, timeout_s: float | None) -> dict[str, Any]:
         """The next message.
 
         Raises:
-            AgentError: the other side is gone or silent, says something that is no message, or reports an error.
+            PeerError: the other side is gone or silent, says something that is no message, or reports an error.
         """
         self._connection.settimeout(timeout_s)
         try:
-            line = self._file.readline(_MOST_BYTES)
+            line = self._line() if timeout_s is None else within(timeout_s, self._line)
         except OSError as error:
-            raise AgentError(
+            with suppress(OSError):
+                self._connection.shutdown(socket.SHUT_RDWR)  # so that nobody goes on to read
+            raise PeerError(
                 wrong=f"the other side did not answer in time: {error}", value=str(error), place=self.peer
             ) from error
+        if not line:
+            raise PeerError(wrong="the other side has hung up", place=self.peer)
         try:
-            message = json.loads(line)
-        except ValueError as error:
-            got = line[:60].decode(errors="replace") if line else "the end of the connection"
-            raise AgentError("the other side must send messages", value=got, place=self.peer) from error
-        if not isinstance(message, dict):
-            raise AgentError("a message must be an object", value=str(message)[:60], place=self.peer)
+            message = parse_object(line, rule="the other side must send messages", place=self.peer)
+        except InputError as error:
+            raise PeerError.of(error) from error
         if "error" in message:
-            raise AgentError(
+            raise PeerError(
                 wrong=f"the load agent can't run its part: {message['error']}", value=message["error"], place=self.peer
             )
         return message
+
+    def _line(self) -> bytes:
+        return self._file.readline(_MOST_BYTES)
 
     def has_message(self) -> bool:
         """Whether the other side said something, or is gone."""

@@ -12,10 +12,10 @@ from typing import TypeAlias
 from bayop.errors import BayopError, UnsupportedError
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import Lease
-from bayop.live.agent.messages import Domain, MachineKnobs
-from bayop.live.agent.transport import ConflictError, UnreachableError
+from bayop.live.agent.messages import MachineKnobs
+from bayop.live.agent.transport import TIMEOUT_S, ConflictError, UnreachableError
 from bayop.live.target import check_applies, check_restored
-from bayop.space import AUTO, RX_USECS, Steps, Value
+from bayop.space import AUTO, RX_USECS, Choices, Steps, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Exercised:
+class Exercise:
     """One knob in one place.
 
     Attributes:
@@ -67,14 +67,14 @@ class Exercised:
         return None
 
 
-Place: TypeAlias = tuple[str, Domain, Value | None]
+Place: TypeAlias = tuple[str, Steps | Choices, Value | None]
 """A place of a knob: its name (`nic.rx_usecs@eth0`), what may be written there and what is in effect."""
 
 
 def places(machine: MachineKnobs) -> list[Place]:
     """Every place that the agent's allow-list has."""
     return [
-        (f"{knob.id}@{place.at}", place.allowed, place.effective)
+        (f"{knob.id}@{place.at}", place.allowed.values, place.effective)
         for knob in machine.knobs
         for place in knob.places
         if place.allowed is not None
@@ -99,7 +99,7 @@ def allowed_places(client: AgentClient) -> list[Place]:
     return allowed
 
 
-def exercise(client: AgentClient, allowed: Sequence[Place], *, holder: str) -> Generator[Exercised]:
+def exercise(client: AgentClient, allowed: Sequence[Place], *, holder: str) -> Generator[Exercise]:
     """Exercises one place after the other. However it ends, the agent restores what it found.
 
     Args:
@@ -119,12 +119,12 @@ def exercise(client: AgentClient, allowed: Sequence[Place], *, holder: str) -> G
             restored = _attempt(client, lease, knob, AUTO)
             knob_id, _, at = knob.partition("@")
             is_calibrated = knob_id == RX_USECS and at.partition("/")[0] in calibrated
-            yield Exercised(knob, found, attempts, restored, is_calibrated)
+            yield Exercise(knob, found, attempts, restored, is_calibrated)
     finally:
         check_restored(lease.release(keep=False))
 
 
-def two_values(domain: Domain, found: Value | None) -> tuple[Value, ...]:
+def two_values(domain: Steps | Choices, found: Value | None) -> tuple[Value, ...]:
     """Two values other than the one that was found, away from the ends; fewer where the domain has no more."""
     if not isinstance(domain, Steps):
         others = [value for value in domain.options if value != found]
@@ -149,8 +149,8 @@ def _is_same(one: Value | None, other: Value | None) -> bool:
 
 
 def _attempt(client: AgentClient, lease: Lease, knob: str, value: Value) -> Attempt:
-    lease.check()
-    started = perf_counter()
+    lease.expect(TIMEOUT_S)
+    start_s = perf_counter()
     try:
         changes = client.apply({knob: value}, lease=lease.token).changes
     except UnreachableError:
@@ -158,10 +158,10 @@ def _attempt(client: AgentClient, lease: Lease, knob: str, value: Value) -> Atte
     except BayopError as error:
         if isinstance(error, ConflictError):
             lease.check()
-        return Attempt(value, None, _ms_since(started), error.message)
+        return Attempt(value, None, _ms_since(start_s), error.message)
     effective = next((change.effective for change in changes if change.knob == knob), None)
-    return Attempt(value, effective, _ms_since(started))
+    return Attempt(value, effective, _ms_since(start_s))
 
 
-def _ms_since(started: float) -> float:
-    return 1000.0 * (perf_counter() - started)
+def _ms_since(start_s: float) -> float:
+    return 1000.0 * (perf_counter() - start_s)

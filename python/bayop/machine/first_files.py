@@ -39,7 +39,7 @@ class Nic:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Inventory:
     """What was found on a machine.
 
     Attributes:
@@ -66,7 +66,7 @@ class Found:
         return finding_of(self.findings, check)
 
 
-def agent_toml(found: Found) -> str:
+def agent_toml(inventory: Inventory) -> str:
     """What the agent may do: turn the knobs of one NIC and of the processors, for as long as a search lasts."""
     lines = [
         "# What bayop-agent may do on this machine, written by bayop init; docs/agent.md explains every key.",
@@ -80,16 +80,16 @@ def agent_toml(found: Found) -> str:
         ),
         'mode = "apply"',
         "",
-        *_delay(found),
+        *_delay(inventory),
         "",
-        *_frequency(found),
+        *_frequency(inventory),
         "",
-        *_power(found),
+        *_power(inventory),
     ]
     return "\n".join(lines) + "\n"
 
 
-def live_toml(found: Found) -> str:
+def live_toml(inventory: Inventory) -> str:
     """What a first search does: which knobs it turns, and where the clients' latency comes from."""
     lines = [
         "# A live search, written by bayop init; docs/live.md explains every key.",
@@ -98,9 +98,9 @@ def live_toml(found: Found) -> str:
         "# This machine's agent. From another machine: https://HOST:9617, with [tls].",
         f'agent = "{SOCKET}"',
         "",
-        *_latency(found),
+        *_latency(inventory),
         "",
-        *_knobs(found),
+        *_knobs(inventory),
         "",
         "[window]",
         "window_s = 2.0              # one measurement: a p99 needs some thousand requests",
@@ -118,23 +118,28 @@ def _comment(text: str) -> list[str]:
     return wrap(words, 116, initial_indent="# ", subsequent_indent="# ", break_long_words=False, break_on_hyphens=False)
 
 
-def _delay(found: Found) -> list[str]:
-    nic = found.nic()
+def _delay(inventory: Inventory) -> list[str]:
+    nic = inventory.nic()
     if nic is None:
-        names = ", ".join(nic.name for nic in found.nics) or "there is none"
+        names = ", ".join(nic.name for nic in inventory.nics) or "there is none"
         return _comment(
             f"No network device here has an interrupt delay or NAPI deferral to set ({names}); bayop doctor says what "
             "is missing."
         )
-    received = f"it has received {nic.rx_packets} packets" if nic.rx_packets else "the first that can be set"
-    route = "the default route leads through it" if nic.has_default_route else received
-    others = ", ".join(other.name for other in found.nics if other != nic)
-    chosen = f"{nic.name} ({nic.driver or 'no driver'}): {route}. Name another device if clients come in there"
-    lines = _comment(f"{chosen} ({others})." if others else f"{chosen}.")
-    if nic.name in found.knobs.get(RX_USECS, {}):
-        return [*lines, f'[allow."{RX_USECS}"]', f'places = ["{nic.name}"]', *_high(found.knobs[RX_USECS][nic.name])]
+    traffic = f"it has received {nic.rx_packets} packets" if nic.rx_packets else "the first that can be set"
+    route = "the default route leads through it" if nic.has_default_route else traffic
+    others = ", ".join(other.name for other in inventory.nics if other != nic)
+    choice = f"{nic.name} ({nic.driver or 'no driver'}): {route}. Name another device if clients come in there"
+    lines = _comment(f"{choice} ({others})." if others else f"{choice}.")
+    if nic.name in inventory.knobs.get(RX_USECS, {}):
+        return [
+            *lines,
+            f'[allow."{RX_USECS}"]',
+            f'places = ["{nic.name}"]',
+            *_high(inventory.knobs[RX_USECS][nic.name]),
+        ]
     lines += _comment(f"Its driver takes no {RX_USECS}; NAPI deferral makes packets wait instead.")
-    for knob_id in _deferral(found, nic):
+    for knob_id in _deferral(inventory, nic):
         lines += [f'[allow."{knob_id}"]', f'places = ["{nic.name}"]']
     return lines
 
@@ -145,13 +150,13 @@ def _high(steps: tuple[float, float, float] | None) -> list[str]:
     return [f"high = {_GREATEST_US:g}                 # us: no packet waits longer"]
 
 
-def _deferral(found: Found, nic: Nic) -> list[str]:
-    return [knob_id for knob_id in (TIMEOUT, DEFERRAL) if nic.name in found.knobs.get(knob_id, {})]
+def _deferral(inventory: Inventory, nic: Nic) -> list[str]:
+    return [knob_id for knob_id in (TIMEOUT, DEFERRAL) if nic.name in inventory.knobs.get(knob_id, {})]
 
 
-def _frequency(found: Found) -> list[str]:
-    driver = found.finding("frequency driver")
-    if FREQ_MHZ in found.knobs:
+def _frequency(inventory: Inventory) -> list[str]:
+    driver = inventory.finding("frequency driver")
+    if FREQ_MHZ in inventory.knobs:
         which = f" ({driver.found})" if driver else ""
         comment = _comment(f"One frequency for all processors, from those of their driver{which}.")
         return [*comment, f'[allow."{FREQ_MHZ}"]', 'places = ["*"]']
@@ -159,8 +164,8 @@ def _frequency(found: Found) -> list[str]:
     return _comment(f"This machine has no {FREQ_MHZ}: {remedy or 'bayop doctor says why'}.")
 
 
-def _power(found: Found) -> list[str]:
-    meter = found.finding(METER)
+def _power(inventory: Inventory) -> list[str]:
+    meter = inventory.finding(METER)
     measured = ["[power]", 'meter = "auto"']
     if meter is not None and meter.status == "ok":
         return [*_comment(f"Power is measured by {meter.found}."), *measured]
@@ -182,8 +187,8 @@ def _power(found: Found) -> list[str]:
     ]
 
 
-def _latency(found: Found) -> list[str]:
-    if not found.services:
+def _latency(inventory: Inventory) -> list[str]:
+    if not inventory.services:
         return [
             *_comment(
                 "No memcached, Redis, nginx or Apache listens here, so nothing could be chosen. What clients see, as "
@@ -192,31 +197,31 @@ def _latency(found: Found) -> list[str]:
             ),
             'latency = "./p99.sh"',
         ]
-    name, port = found.services[0]
-    others = "".join(f", {name} on port {port}" for name, port in found.services[1:])
+    name, port = inventory.services[0]
+    others = "".join(f", {name} on port {port}" for name, port in inventory.services[1:])
     return [
         *_comment(
             f"{name} listens on port {port}{others}. A probe sends 200 requests/s of its own beside the service's; run "
             "bayop where the clients are, since what this machine sends to itself passes no NIC. Better, where you "
             "have them: the clients' own numbers, by prometheus:URL?query=PROMQL or a command."
         ),
-        f'latency = "probe:{_PROBES[name].format(host=found.host, port=port)}"',
+        f'latency = "probe:{_PROBES[name].format(host=inventory.host, port=port)}"',
         "",
         "# The service's own load in requests/s, which a probe does not see.",
         "# qps = 100000",
     ]
 
 
-def _knobs(found: Found) -> list[str]:
-    nic, ranges = found.nic(), {}
+def _knobs(inventory: Inventory) -> list[str]:
+    nic, ranges = inventory.nic(), {}
     if nic is not None:
-        ids = [RX_USECS] if nic.name in found.knobs.get(RX_USECS, {}) else _deferral(found, nic)
-        ranges = {knob_id: _range(knob_id, found.knobs[knob_id][nic.name]) for knob_id in ids}
-    if FREQ_MHZ in found.knobs:
+        ids = [RX_USECS] if nic.name in inventory.knobs.get(RX_USECS, {}) else _deferral(inventory, nic)
+        ranges = {knob_id: _range(knob_id, inventory.knobs[knob_id][nic.name]) for knob_id in ids}
+    if FREQ_MHZ in inventory.knobs:
         ranges[FREQ_MHZ] = "all"
     if not ranges:
         return _comment("No knob of this machine could be chosen; bayop doctor says what is missing.")
-    lines = [f'"{knob_id}" = "{chosen}"' for knob_id, chosen in ranges.items()]
+    lines = [f'"{knob_id}" = "{text}"' for knob_id, text in ranges.items()]
     return ["[knobs]                     # LOW:HIGH:STEP, or all that the agent allows", *lines]
 
 

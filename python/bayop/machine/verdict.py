@@ -70,7 +70,7 @@ def judge_tune(findings: Sequence[Finding], agent: AgentView | str | None) -> Ab
     remarks = []
     if isinstance(agent, AgentView):
         reasons += _refusals(agent)
-        remarks += _searched(findings, agent)
+        remarks += _search_remarks(findings, agent)
     elif agent is not None:
         reasons.append(agent)
     elif not reasons:
@@ -114,7 +114,7 @@ def _refusals(agent: AgentView) -> list[str]:
     return reasons
 
 
-def _searched(findings: Sequence[Finding], agent: AgentView) -> list[str]:
+def _search_remarks(findings: Sequence[Finding], agent: AgentView) -> list[str]:
     """Which knobs a search turns where nobody says, and why not all of the papers'."""
     allowed = _allowed(agent.knobs)
     if not allowed:

@@ -113,10 +113,10 @@ def select(
     Raises:
         InputError: a column is missing, there are several applications, or no cell is left.
     """
-    needed = ("qps_offered", f"asked.{RX_USECS}", f"asked.{FREQ_MHZ}", slo.quantity, "power_w")
-    missing = [name for name in needed if name not in study.columns]
+    columns = ("qps_offered", f"asked.{RX_USECS}", f"asked.{FREQ_MHZ}", slo.quantity, "power_w")
+    missing = [name for name in columns if name not in study.columns]
     if missing:
-        rule = f"a study to fit must have {', '.join(needed)}"
+        rule = f"a study to fit must have {', '.join(columns)}"
         raise InputError(rule, wrong=f"there is no column {', '.join(missing)}")
     _check_one_app(study)
     systems = _systems(study, os)
@@ -127,11 +127,11 @@ def select(
     if loads:
         _check_loads(loads, frame)
         frame = frame.filter(pl.col("qps_offered").is_in([float(q) for q in loads]))
-    found = [
+    selections = [
         _selection(frame if not name else frame.filter(pl.col("os") == name), name, slo, least_delay_us)
         for name in systems
     ]
-    whole = [selection for selection in found if len(selection.cells)]
+    whole = [selection for selection in selections if len(selection.cells)]
     if not whole:
         rule = f"a study to fit must have trials with a fixed ITR-delay and frequency that meet {slo}"
         raise InputError(rule, value=f"{frame.height} trials, none of which does" if frame.height else "none")
@@ -179,14 +179,14 @@ def _selection(frame: pl.DataFrame, os: str, slo: Slo, least_delay_us: float) ->
         .sort(*_SETTING)
     )
     within = cells.filter(pl.col("latency_us") < slo.limit_us)
-    delayed = within.filter(pl.col("delay_us") > 0.0, pl.col("delay_us") >= least_delay_us)
+    rows = within.filter(pl.col("delay_us") > 0.0, pl.col("delay_us") >= least_delay_us)
     names = ("delay_us", "freq_ghz", "latency_us", "power_w", "utilization", ENERGY_PER_INTERRUPT)
-    columns = {name: delayed[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names}
+    columns = {name: rows[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names}
     return Selection(
         os=os,
-        cells=Cells(slo=slo, qps=delayed["qps_offered"].cast(pl.Float64).to_numpy(), **columns),
+        cells=Cells(slo=slo, qps=rows["qps_offered"].cast(pl.Float64).to_numpy(), **columns),
         beyond_slo=cells.height - within.height,
-        short_delay=within.height - delayed.height,
+        short_delay=within.height - rows.height,
     )
 
 

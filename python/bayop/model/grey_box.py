@@ -140,8 +140,8 @@ def _anchored(prior: AnalyticPrior, cells: Cells, inputs: Inputs, log_measured: 
 
 def _weight(errors: Array) -> float:
     """One over the root mean square of the errors that are there."""
-    known = errors[~np.isnan(errors)]
-    return 1.0 / max(float(np.sqrt(np.mean(known**2))), 1e-6) if len(known) else 1.0
+    finite = errors[~np.isnan(errors)]
+    return 1.0 / max(float(np.sqrt(np.mean(finite**2))), 1e-6) if len(finite) else 1.0
 
 
 def _natural(name: str, value: float, sd: float) -> Parameter:

@@ -22,14 +22,14 @@ def solve(residuals: Callable[[Array], Array], jacobian: Callable[[Array], Array
         jacobian: From parameters (p,) to derivatives (n, p).
         starts: Where to begin.
     """
-    found = [
+    solutions = [
         optimize.least_squares(
             residuals, start, jac=jacobian, method="trf", x_scale="jac", xtol=_TOLERANCE, ftol=_TOLERANCE,
             gtol=_TOLERANCE, max_nfev=_MOST_EVALUATIONS,
         )
         for start in starts
     ]  # fmt: skip
-    return np.asarray(min(found, key=lambda solution: solution.cost).x)
+    return np.asarray(min(solutions, key=lambda solution: solution.cost).x)
 
 
 def covariance(residuals: Array, jacobian: Array) -> Array:

@@ -60,16 +60,16 @@ class Published:
     def parameters(self, load: float | None) -> list[Parameter]:
         """With standard errors; those of gamma and beta are for the phi that was found."""
         cells = self.cells if load is None else self.cells.rows(self.cells.qps == load)
-        found = self.pooled if load is None else self.by_load[load]
-        theta = np.array([np.log(found.zeta), found.alpha, np.log(found.phi)])
+        fit = self.pooled if load is None else self.by_load[load]
+        theta = np.array([np.log(fit.zeta), fit.alpha, np.log(fit.phi)])
         latency = covariance(published.latency_residuals(theta, cells), published.latency_jacobian(theta, cells))
         energy = covariance(
-            published.energy_residuals(np.array([found.gamma, found.beta]), found.phi, cells),
+            published.energy_residuals(np.array([fit.gamma, fit.beta]), fit.phi, cells),
             published.energy_jacobian(cells),
         )
-        sd = np.sqrt(np.concatenate([np.diag(latency), np.diag(energy)])) * [found.zeta, 1.0, found.phi, 1.0, 1.0]
+        sd = np.sqrt(np.concatenate([np.diag(latency), np.diag(energy)])) * [fit.zeta, 1.0, fit.phi, 1.0, 1.0]
         return [
-            Parameter(name, unit, getattr(found, name), float(s))
+            Parameter(name, unit, getattr(fit, name), float(s))
             for (name, unit), s in zip(UNITS.items(), sd, strict=True)
         ]
 

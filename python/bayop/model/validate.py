@@ -122,20 +122,20 @@ def bootstrap(
     members = [np.flatnonzero(settings == setting) for setting in range(int(settings.max()) + 1)]
     values: dict[tuple[float | None, str], list[float]] = {}
     for _ in range(times):
-        drawn = rng.integers(len(members), size=len(members))
+        sample = rng.integers(len(members), size=len(members))
         on_fit()
         try:
-            fit = refit(cells.rows(np.concatenate([members[i] for i in drawn])))
+            fit = refit(cells.rows(np.concatenate([members[i] for i in sample])))
         except InputError:
             continue
         for load in fit.parameter_loads:
             for parameter in fit.parameters(load):
                 values.setdefault((load, parameter.name), []).append(parameter.value)
-    found: dict[float | None, dict[str, Interval]] = {}
+    intervals: dict[float | None, dict[str, Interval]] = {}
     for (load, name), drawn_values in values.items():
         low, high = np.quantile(drawn_values, _INTERVAL)
-        found.setdefault(load, {})[name] = Interval(float(low), float(high))
-    return found
+        intervals.setdefault(load, {})[name] = Interval(float(low), float(high))
+    return intervals
 
 
 def _held_out(
@@ -152,5 +152,5 @@ def _held_out(
 
 def _relative_error(predicted: Array, measured: Array) -> float | None:
     ratios = np.abs(predicted / measured - 1.0)
-    known = ratios[~np.isnan(ratios)]
-    return float(known.mean()) if len(known) else None
+    finite = ratios[~np.isnan(ratios)]
+    return float(finite.mean()) if len(finite) else None

@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from bayop.errors import InputError, guess
 from bayop.optimize.base import Optimizer, Problem
-from bayop.optimize.sealed import Sealed, sealed
+from bayop.optimize.sealed import SealedOptimizer, sealed
 
 # name: (module, class); imported when asked for, because `ax` brings PyTorch.
 OPTIMIZERS: Final[dict[str, tuple[str, str]]] = {
@@ -52,4 +52,4 @@ def make_optimizer(name: str, problem: Problem, *, seed: int) -> Optimizer:
     module, class_name = OPTIMIZERS[name]
     make = cast("Callable[..., Optimizer]", getattr(import_module(module), class_name))
     with sealed(name):
-        return Sealed(name, make(problem, seed=seed))
+        return SealedOptimizer(name, make(problem, seed=seed))

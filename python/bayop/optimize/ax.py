@@ -54,8 +54,8 @@ class _AxSearch(MeasuredSearch):
         super().__init__(problem)
         # A knob with one value has nothing to optimize, and Ax refuses a space without a choice.
         self._codes = {k.id: _Code(f"x{i}", k) for i, k in enumerate(problem.space.knobs) if len(k.values()) > 1}
-        self._fixed = {k.id: k.values()[0] for k in problem.space.knobs if len(k.values()) == 1}
-        self._asked: tuple[int, Setting] | None = None
+        self._constants = {k.id: k.values()[0] for k in problem.space.knobs if len(k.values()) == 1}
+        self._trial: tuple[int, Setting] | None = None
         self._client = (
             _make_client(list(self._codes.values()), self.constraints(), np.random.SeedSequence(seed))
             if self._codes
@@ -73,13 +73,13 @@ class _AxSearch(MeasuredSearch):
     def choose(self, trials_left: int) -> Setting:  # noqa: ARG002 -- Ax plans one trial ahead
         """What Ax proposes; when it has run out of ideas, the first setting that it left out."""
         if self._client is None:
-            return MappingProxyType(dict(self._fixed))
+            return MappingProxyType(dict(self._constants))
         setting = self._propose(self._client)
         return setting or next(s for s in self.problem.space.settings() if not self.was_tried(s))
 
     def tell(self, observation: Observation) -> None:
         """Hands the trial to Ax; one that Ax did not ask for is attached, and what it did ask for abandoned."""
-        asked, self._asked = self._asked, None
+        trial, self._trial = self._trial, None
         super().tell(observation)
         if self._client is None:
             return
@@ -88,11 +88,11 @@ class _AxSearch(MeasuredSearch):
         outcomes = {} if measurement.censored else self.outcomes(measurement)
         usable = bool(outcomes) and all(math.isfinite(value) for value in outcomes.values())
         with _quiet():
-            if asked is not None and usable and dict(asked[1]) == dict(observation.setting):
-                self._client.complete_trial(asked[0], raw_data=dict(outcomes))
+            if trial is not None and usable and dict(trial[1]) == dict(observation.setting):
+                self._client.complete_trial(trial[0], raw_data=dict(outcomes))
                 return
-            if asked is not None:
-                self._client.mark_trial_abandoned(asked[0])
+            if trial is not None:
+                self._client.mark_trial_abandoned(trial[0])
             parameters = self._encode(observation.setting)
             if usable and parameters is not None:
                 index = self._client.attach_trial(parameters)
@@ -108,21 +108,21 @@ class _AxSearch(MeasuredSearch):
             # It says so when a small space holds nothing new (SearchSpaceExhausted), sometimes a little early.
             return None
         values = {knob_id: code.decode(parameters) for knob_id, code in self._codes.items()}
-        setting = self.problem.space.check(self._fixed | values)
+        setting = self.problem.space.check(self._constants | values)
         if self.was_tried(setting):
             # A word has a code with every number; to Ax they are different points.
             client.mark_trial_abandoned(index)
             return None
-        self._asked = (index, setting)
+        self._trial = (index, setting)
         return setting
 
     def _encode(self, setting: Setting) -> dict[str, Any] | None:
         """The setting as Ax knows it, or None when it lies outside the space (a driver may round out of it)."""
         try:
-            known = self.problem.space.check(setting)
+            values = self.problem.space.check(setting)
         except InputError:
             return None
-        return {k: v for knob_id, code in self._codes.items() for k, v in code.encode(known[knob_id]).items()}
+        return {k: v for knob_id, code in self._codes.items() for k, v in code.encode(values[knob_id]).items()}
 
 
 class AxPenalty(_AxSearch):

@@ -28,10 +28,10 @@ class Rounding:
     def learn(self, asked: Setting, effective: Setting) -> None:
         """Takes in one trial."""
         for knob_id, value in effective.items():
-            wanted = asked[knob_id]
-            if not isinstance(wanted, str) and not isinstance(value, str):
-                self._effective.setdefault(knob_id, {})[wanted] = value
-                self.is_exact &= wanted == value
+            request = asked[knob_id]
+            if not isinstance(request, str) and not isinstance(value, str):
+                self._effective.setdefault(knob_id, {})[request] = value
+                self.is_exact &= request == value
 
     def of(self, setting: Setting) -> Setting:
         """What is expected to be in effect when `setting` is asked for."""
@@ -40,12 +40,12 @@ class Rounding:
         return MappingProxyType({knob_id: self._rounded(knob_id, value) for knob_id, value in setting.items()})
 
     def _rounded(self, knob_id: str, value: Value) -> Value:
-        seen = self._effective.get(knob_id, {})
+        effects = self._effective.get(knob_id, {})
         if isinstance(value, str):
             return value
-        if value in seen:
-            return seen[value]
-        steps = [(asked, effective) for asked, effective in seen.items() if asked != effective]
+        if value in effects:
+            return effects[value]
+        steps = [(asked, effective) for asked, effective in effects.items() if asked != effective]
         # What was seen comes before what is only likely.
         for reach in (1.0, 1.0 + _BEYOND):
             for asked, effective in steps:

@@ -10,7 +10,7 @@ from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Pr
 from bayop.space import Setting
 
 
-class Sealed:
+class SealedOptimizer:
     """An optimizer whose every failure is a `BayopError`.
 
     Args:
@@ -54,6 +54,6 @@ def sealed(name: str) -> Iterator[None]:
     except BayopError:
         raise
     except Exception as error:
-        said = str(error).strip().partition("\n")[0]
-        wrong = f"the optimizer {name} failed: {type(error).__name__}" + (f": {said}" if said else "")
+        message = str(error).strip().partition("\n")[0]
+        wrong = f"the optimizer {name} failed: {type(error).__name__}" + (f": {message}" if message else "")
         raise BayopError(wrong=wrong, hint="another --optimizer, or other values in --range, may do") from error

@@ -75,26 +75,26 @@ def open_loop_rows(frame: pl.DataFrame, path: Path) -> list[Row]:
         (name.removeprefix(ASKED) for name in frame.columns if name.startswith(ASKED)),
         key=lambda knob: (knob != RX_USECS, knob != FREQ_MHZ, knob),
     )
-    return [_row(told, quantities, knobs) for told in rows.iter_rows(named=True)]
+    return [_row(fields, quantities, knobs) for fields in rows.iter_rows(named=True)]
 
 
 def _check_one_service(rows: pl.DataFrame, path: Path) -> None:
     for name in ("app", "machine"):
-        told = rows[name].drop_nulls().unique().sort().to_list() if name in rows.columns else []
-        if len(told) > 1:
+        values = rows[name].drop_nulls().unique().sort().to_list() if name in rows.columns else []
+        if len(values) > 1:
             raise InputError(
                 "trials that stand for one server must be of one service on one machine",
-                value=", ".join(told),
+                value=", ".join(values),
                 place=f"{path}, column {name}",
                 hint="put each into a study of its own",
             )
 
 
-def _row(told: dict[str, object], quantities: Sequence[str], knobs: Sequence[str]) -> Row:
+def _row(fields: dict[str, object], quantities: Sequence[str], knobs: Sequence[str]) -> Row:
     def number(name: str) -> float | None:
-        value = told.get(name)
+        value = fields.get(name)
         return float(value) if isinstance(value, int | float) else None
 
     measured = {name: value for name in quantities if (value := number(name)) is not None and value > 0.0}
     setting = {knob: value for knob in knobs if (value := number(ASKED + knob)) is not None}
-    return Row(str(told.get("os") or "unknown"), number("qps_offered") or 0.0, setting, measured)
+    return Row(str(fields.get("os") or "unknown"), number("qps_offered") or 0.0, setting, measured)

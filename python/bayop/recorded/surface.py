@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from itertools import product
@@ -70,11 +70,8 @@ def complete_grid(points: set[Point]) -> Axes:
         inside = [p for p in points if all(value in axis for value, axis in zip(p, axes, strict=True))]
         if len(inside) == whole:
             break
-        gaps = [
-            (1.0 - sum(p[n] == value for p in inside) * len(axis) / whole, n, value)
-            for n, axis in enumerate(axes)
-            for value in axis
-        ]
+        counts = [Counter(point[n] for point in inside) for n in range(len(axes))]
+        gaps = [(1.0 - counts[n][value] * len(axis) / whole, n, value) for n, axis in enumerate(axes) for value in axis]
         _, n, value = max(gaps)
         axes[n].remove(value)
     return tuple(tuple(axis) for axis in axes)

@@ -51,12 +51,12 @@ class StudyTarget(Modelled):
     name = "study"
 
     def __init__(self, rows: Sequence[Row], *, source: str, os: str, qps: float, seed: int) -> None:
-        chosen = _select(rows, source, os, qps)
+        selection = _select(rows, source, os, qps)
         try:
-            self._knobs, self._surface = _surface(chosen)
+            self._knobs, self._surface = _surface(selection)
         except InputError as error:
             raise error.at(f"{source}, {os}, {qps:g} qps") from error
-        self._defaults = [r.quantities for r in chosen if r.is_default]
+        self._defaults = [r.quantities for r in selection if r.is_default]
         self._rng = np.random.default_rng(seed)
         self._setting: Setting | None = None
         self._qps = qps
@@ -138,13 +138,13 @@ def _surface(rows: Sequence[Row]) -> tuple[tuple[str, ...], Surface]:
         InputError: there is no grid.
     """
     settings = Counter(tuple(row.setting) for row in rows if not row.is_default)
-    refused = InputError(wrong="every trial left all knobs to the operating system")
+    refusal = InputError(wrong="every trial left all knobs to the operating system")
     for knobs in sorted(settings, key=lambda knobs: (knobs != (RX_USECS, FREQ_MHZ), -settings[knobs])):
         try:
             return knobs, Surface((tuple(r.setting.values()), r.quantities) for r in rows if tuple(r.setting) == knobs)
         except InputError as error:
-            refused = error
-    raise refused
+            refusal = error
+    raise refusal
 
 
 def _knob(knob_id: str, axis: tuple[float, ...]) -> Knob:
@@ -160,13 +160,13 @@ def _select(rows: Sequence[Row], source: str, os: str, qps: float) -> list[Row]:
             wrong=f"the study has no trials of {os}", value=os, place=source, hint=f"it has {', '.join(systems)}"
         )
     loads = sorted({r.qps for r in rows if r.os == os})
-    chosen = [r for r in rows if r.os == os and r.qps == qps]
-    if not chosen:
-        listed = ", ".join(f"{q:g}" for q in loads)
+    selection = [r for r in rows if r.os == os and r.qps == qps]
+    if not selection:
+        listing = ", ".join(f"{q:g}" for q in loads)
         raise InputError(
             wrong=f"the study has no trials at {qps:g} qps",
             value=f"{qps:g} qps",
             place=source,
-            hint=f"its loads are {listed} qps",
+            hint=f"its loads are {listing} qps",
         )
-    return chosen
+    return selection

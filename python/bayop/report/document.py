@@ -39,3 +39,17 @@ def tiles(numbers: Sequence[tuple[str, str]]) -> str:
     """Numbers that stand out, each with what it is."""
     items = "".join(f"<li><b>{escape(number)}</b> {escape(text)}</li>" for number, text in numbers)
     return f'<ul class="tiles">{items}</ul>'
+
+
+def table(head: Sequence[str], rows: Sequence[str], caption: str | None = None, *, wraps: bool = False) -> str:
+    """A table of rows; where the page is too narrow for it, it scrolls by itself, or its cells wrap."""
+    words = f'<caption class="soft">{escape(caption)}</caption>' if caption else ""
+    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    body = "\n".join(rows)
+    inner = f"<table>{words}<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+    return f'<div class="table{" wrapped" if wraps else ""}">{inner}</div>'
+
+
+def row(first: str, cells: Sequence[str]) -> str:
+    """A row of a table: what it is about, and its cells."""
+    return f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'

@@ -80,16 +80,16 @@ def conform(frame: pl.DataFrame, columns: Sequence[Column], where: Where) -> pl.
     casts = []
     schema = frame.schema
     for column in columns:
-        held = schema[column.name]
-        if not _fits(held, column):
+        dtype = schema[column.name]
+        if not _fits(dtype, column):
             raise InputError(
                 f"{column.name} must hold {NOUNS[column.kind]} in every row",
-                value=str(held),
+                value=str(dtype),
                 place=where(None, column.name),
             )
-        if held == DTYPES[column.kind]:
+        if dtype == DTYPES[column.kind]:
             continue
-        convert = column.kind == "time" and held != pl.Null()
+        convert = column.kind == "time" and dtype != pl.Null()
         casts.append(pl.col(column.name).dt.convert_time_zone("UTC").cast(TIME) if convert else _cast(column))
     return frame.with_columns(casts) if casts else frame
 
@@ -104,13 +104,13 @@ def check_values(frame: pl.DataFrame, columns: Iterable[Column], where: Where) -
     """
     columns = list(columns)
     tests = [test for column in columns for test in _tests(column, frame)]
-    found = frame.lazy().select(test.fails.any().alias(str(i)) for i, test in enumerate(tests)).collect().row(0)
-    broken = [test for test, fails in zip(tests, found, strict=True) if fails]
-    if not broken:
+    failures = frame.lazy().select(test.fails.any().alias(str(i)) for i, test in enumerate(tests)).collect().row(0)
+    breaches = [test for test, fails in zip(tests, failures, strict=True) if fails]
+    if not breaches:
         return
-    rows = [first_row(frame.select(test.wrong).to_series()) for test in broken]
+    rows = [first_row(frame.select(test.wrong).to_series()) for test in breaches]
     row, number = min((row, i) for i, row in enumerate(rows) if row is not None)
-    _explain(broken[number], frame, row, where)
+    _explain(breaches[number], frame, row, where)
 
 
 def check_identity(frame: pl.DataFrame, where: Where) -> None:
@@ -145,13 +145,13 @@ def check_study(frame: pl.DataFrame, where: Where, *, whole: bool = True) -> pl.
         InputError: a column is missing or unknown, or a cell breaks a rule.
     """
     columns = columns_of(frame.columns, where, required=REQUIRED if whole else ())
-    conformed = conform(frame, columns, where)
-    if conformed.is_empty():
+    study = conform(frame, columns, where)
+    if study.is_empty():
         raise InputError("a study must have at least one trial", wrong="the study is empty", place=where(None, None))
-    check_values(conformed, columns, where)
-    if {"study", "trial"} <= set(conformed.columns):
-        check_identity(conformed, where)
-    return conformed
+    check_values(study, columns, where)
+    if {"study", "trial"} <= set(study.columns):
+        check_identity(study, where)
+    return study
 
 
 def columns_of(names: Sequence[str], where: Where, *, required: Sequence[str] = REQUIRED) -> list[Column]:
@@ -190,14 +190,14 @@ def _parsed(column: Column) -> pl.Expr:
     return cell if column.kind == "text" else cell.cast(DTYPES[column.kind], strict=False)
 
 
-def _fits(held: pl.DataType, column: Column) -> bool:
-    if held == pl.Null():
+def _fits(dtype: pl.DataType, column: Column) -> bool:
+    if dtype == pl.Null():
         return True
     if column.kind == "text":
-        return held == pl.String()
+        return dtype == pl.String()
     if column.kind == "time":
-        return isinstance(held, pl.Datetime) and held.time_zone is not None
-    return held.is_integer() or (column.kind == "number" and held.is_float())
+        return isinstance(dtype, pl.Datetime) and dtype.time_zone is not None
+    return dtype.is_integer() or (column.kind == "number" and dtype.is_float())
 
 
 def _cast(column: Column) -> pl.Expr:

@@ -27,8 +27,8 @@ def example_file(name: str) -> Path:
     """
     names = example_names()
     if name not in names:
-        listed = f"the examples are {', '.join(PREFIX + name for name in names)}"
-        hint = " ".join(filter(None, (guess(name, names, prefix=PREFIX), listed)))
+        listing = f"the examples are {', '.join(PREFIX + name for name in names)}"
+        hint = " ".join(filter(None, (guess(name, names, prefix=PREFIX), listing)))
         raise InputError(wrong=f"there is no example {name!r}", hint=hint)
     return _folder() / f"{name}{_SUFFIX}"
 

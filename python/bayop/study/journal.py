@@ -19,6 +19,7 @@ from typing import IO, Final, Self
 import polars as pl
 
 from bayop.errors import InputError, unwritable
+from bayop.json_text import parse_object
 from bayop.study.check import at_lines, at_rows, check_study
 from bayop.study.merge import merge_studies
 from bayop.study.store import open_study, sync_folder, write_study, writer_of
@@ -56,7 +57,7 @@ class Journal:
             if self._rows:
                 where = at_lines(self.path, range(1, len(lines) + 1))
                 check_study(frame_of(self._rows, where), where)
-            self._known = {_identity(row) for row in self._rows}
+            self._identities = {_identity(row) for row in self._rows}
             # What a crash left half-written must not become the beginning of the next line.
             self._file.truncate(whole)
             self._file.seek(whole)
@@ -85,7 +86,7 @@ class Journal:
         """
         where = at_rows(f"trial {row.get('trial')}")
         check_study(frame_of([row], where), where)
-        if _identity(row) in self._known:
+        if _identity(row) in self._identities:
             raise InputError("a study must have each trial once", value=row["trial"], place=str(self.path))
         plain = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
         try:
@@ -98,7 +99,7 @@ class Journal:
                 self._file.close()
             raise unwritable(self.path, error) from error
         self._rows.append(dict(row))
-        self._known.add(_identity(row))
+        self._identities.add(_identity(row))
 
     def frame(self) -> pl.DataFrame | None:
         """All trials of the study, those of the file that is there already among them; None when there are none.
@@ -106,10 +107,10 @@ class Journal:
         Raises:
             InputError: the file is no study, or tells something else of the same trials.
         """
-        known = [open_study(self._study)] if self._study.exists() else []
+        frames = [open_study(self._study)] if self._study.exists() else []
         if self._rows:
-            known.append(frame_of(self._rows, at_rows(self.path)))
-        return merge_studies(known) if known else None
+            frames.append(frame_of(self._rows, at_rows(self.path)))
+        return merge_studies(frames) if frames else None
 
     def finish(self) -> None:
         """Writes the study with all trials, then removes the journal.
@@ -152,12 +153,10 @@ def _identity(row: Mapping[str, object]) -> tuple[object, object]:
 
 def _parsed(line: bytes, path: Path, number: int) -> dict[str, object]:
     try:
-        row = json.loads(line)
-        if not isinstance(row, dict):
-            raise TypeError("no JSON object")
+        row = parse_object(line)
         if row.get(_TIME) is not None:
             row[_TIME] = datetime.fromisoformat(row[_TIME])
-    except (ValueError, TypeError, RecursionError) as error:
+    except (InputError, ValueError, TypeError) as error:
         place = f"{path}, line {number}"
         raise InputError(
             "a journal must have one JSON object a line",

@@ -25,10 +25,10 @@ def merge_studies(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     rows = pl.concat(frames, how="diagonal")
     rows = rows.select(in_order(rows.columns))
     twice = pl.struct(_IDENTITY).is_duplicated()
-    told = rows.filter(twice).group_by(_IDENTITY, maintain_order=True)
+    groups = rows.filter(twice).group_by(_IDENTITY, maintain_order=True)
     others = [name for name in rows.columns if name not in _IDENTITY]
     if others:
-        kinds = told.agg(pl.col(others).drop_nulls().n_unique())
+        kinds = groups.agg(pl.col(others).drop_nulls().n_unique())
         for name in others:
             differing = kinds.filter(pl.col(name) > 1)
             if not differing.is_empty():
@@ -38,5 +38,5 @@ def merge_studies(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
                     value=f"different {name} in trial {trial} of {study}",
                     hint="give one of the campaigns another name in its column study",
                 )
-    agreed = told.agg(pl.col(others).drop_nulls().first())
-    return pl.concat([rows.filter(~twice), agreed.select(rows.columns)]).sort(_IDENTITY, maintain_order=True)
+    joint = groups.agg(pl.col(others).drop_nulls().first())
+    return pl.concat([rows.filter(~twice), joint.select(rows.columns)]).sort(_IDENTITY, maintain_order=True)

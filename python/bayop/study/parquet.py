@@ -69,8 +69,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> tuple[list[str], 
 def _check_seal(path: Path) -> None:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         at = _seal_at(content)
-        sealed = at > 0 and content[at : at + _DIGITS] == _checksum(content, at)
-    if not sealed:
+        is_sealed = at > 0 and content[at : at + _DIGITS] == _checksum(content, at)
+    if not is_sealed:
         raise InputError(
             "a Parquet study must be whole, and written by BayOp",
             wrong="the file is damaged, or of another program",

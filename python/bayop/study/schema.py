@@ -136,10 +136,10 @@ def column_of(name: str) -> Column:
     Raises:
         InputError: a study has no such column; the hint names the one that may be meant.
     """
-    known = _BY_NAME.get(name) or _quantity(name) or _knob(name) or _relative_sd(name)
-    if known is None:
-        raise InputError("a study's columns must be those of its schema", value=name, hint=_meant(name))
-    return known
+    column = _BY_NAME.get(name) or _quantity(name) or _knob(name) or _relative_sd(name)
+    if column is None:
+        raise InputError("a study's columns must be those of its schema", value=name, hint=_suggestion(name))
+    return column
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -148,19 +148,19 @@ def in_order(names: Iterable[str]) -> list[str]:
     Raises:
         InputError: one of them is no column.
     """
-    fixed = list(_BY_NAME)
+    order = list(_BY_NAME)
 
     def place(name: str) -> tuple[int, float, str]:
         column = column_of(name)
         if column in _PROVENANCE:
-            return 0, fixed.index(name), ""
+            return 0, order.index(name), ""
         if name.startswith((ASKED, EFFECTIVE)):
             return (1 if name.startswith(ASKED) else 2), 0, name
         if name.startswith(RELATIVE_SD):
             return 5, 0, name
         if column in _REMARKS:
-            return 6, fixed.index(name), ""
-        return (3, quantile_of(name) or 0.0, name) if name not in fixed else (4, fixed.index(name), "")
+            return 6, order.index(name), ""
+        return (3, quantile_of(name) or 0.0, name) if name not in order else (4, order.index(name), "")
 
     return sorted(names, key=place)
 
@@ -204,7 +204,7 @@ def _relative_sd(name: str) -> Column | None:
     return Column(name, "number", "share", f"relative standard deviation of {of}", 0.0, 1000.0)
 
 
-def _meant(name: str) -> str:
+def _suggestion(name: str) -> str:
     if match := _QUANTILE_IN_ANOTHER_UNIT.fullmatch(name):
         stem = "mean" if match[1] == "avg" else match[1]
         return f"convert it to us and name it {stem}_us"

@@ -15,7 +15,7 @@ from bayop.study.cells import read_cells
 from bayop.study.check import at_lines, at_rows, check_study, columns_of
 from bayop.study.example import study_file
 from bayop.study.parquet import MAGIC, read_parquet, write_parquet
-from bayop.study.published.known import import_published, layout_of
+from bayop.study.published.importer import import_published, layout_of
 from bayop.study.schema import in_order
 from bayop.study.text import CsvText, read_bytes
 
@@ -63,8 +63,8 @@ def write_study(frame: pl.DataFrame, path: Path) -> None:
         InputError: the table is no study, the suffix is another, or the file can't be written.
     """
     write = writer_of(path)
-    checked = check_study(frame, at_rows(path))
-    _write_atomically(path, lambda file: write(checked.select(in_order(checked.columns)), file))
+    study = check_study(frame, at_rows(path))
+    _write_atomically(path, lambda file: write(study.select(in_order(study.columns)), file))
 
 
 def trusted(frame: pl.DataFrame) -> pl.DataFrame:
@@ -100,11 +100,11 @@ def _open_csv(text: CsvText) -> pl.DataFrame:
     return check_study(frame, at_lines(text.path, lines))
 
 
-def _open_parquet(path: Path, wanted: Sequence[str] | None) -> pl.DataFrame:
+def _open_parquet(path: Path, columns: Sequence[str] | None) -> pl.DataFrame:
     where = at_rows(path)
-    names, frame = read_parquet(path, wanted)
+    names, frame = read_parquet(path, columns)
     columns_of(names, where)
-    return check_study(frame, where, whole=wanted is None)
+    return check_study(frame, where, whole=columns is None)
 
 
 def _write_csv(frame: pl.DataFrame, file: IO[bytes]) -> None:
@@ -113,8 +113,8 @@ def _write_csv(frame: pl.DataFrame, file: IO[bytes]) -> None:
 
 def _write_csv_gz(frame: pl.DataFrame, file: IO[bytes]) -> None:
     # No name and no time inside: the same study gives the same bytes.
-    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-        _write_csv(frame, cast("IO[bytes]", packed))
+    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
+        _write_csv(frame, cast("IO[bytes]", stream))
 
 
 def _write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:

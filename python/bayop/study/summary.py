@@ -62,34 +62,36 @@ def campaigns(frame: pl.DataFrame) -> list[Campaign]:
     """Every campaign of a study, by name."""
     who = [name for name in _WHO if name in frame.columns]
     parts = frame.partition_by(who, maintain_order=True)
-    found = [_campaign(part, who) for part in parts]
-    return sorted(found, key=lambda c: [str(value or "") for value in c.who.values()])
+    entries = [_campaign(part, who) for part in parts]
+    return sorted(entries, key=lambda c: [str(value or "") for value in c.who.values()])
 
 
 def spreads(frame: pl.DataFrame) -> list[Spread]:
     """Every quantity that a trusted trial measured, in the schema's order."""
     measured = [name for name in frame.columns if column_of(name).measured]
     rows = trusted(frame)
-    kept = []
+    entries = []
     for name in measured:
         cells = pl.col(name)
-        told = rows.select(n=cells.count(), low=cells.min(), median=cells.median(), high=cells.max()).row(0, named=True)
-        if told["n"]:
-            kept.append(Spread(name, told["n"], told["low"], told["median"], told["high"]))
-    return kept
+        numbers = rows.select(n=cells.count(), low=cells.min(), median=cells.median(), high=cells.max()).row(
+            0, named=True
+        )
+        if numbers["n"]:
+            entries.append(Spread(name, numbers["n"], numbers["low"], numbers["median"], numbers["high"]))
+    return entries
 
 
 def _campaign(rows: pl.DataFrame, who: list[str]) -> Campaign:
     loads = [name for name in _LOADS if name in rows.columns and rows[name].count()]
     knobs = [name for name in rows.columns if name.startswith(ASKED)]
     cells = rows.group_by([*loads, *knobs]).len()
-    fixed = pl.any_horizontal(pl.col(knobs).is_not_null()) if knobs else pl.lit(value=False)
+    is_set = pl.any_horizontal(pl.col(knobs).is_not_null()) if knobs else pl.lit(value=False)
     return Campaign(
         who={name: rows[name][0] for name in who},
         trials=rows.height,
         loads={name: rows[name].drop_nulls().unique().sort().to_list() for name in loads},
-        settings=cells.filter(fixed).select(pl.struct(knobs).n_unique()).item() if knobs else 0,
-        default_trials=rows.filter(~fixed).height,
+        settings=cells.filter(is_set).select(pl.struct(knobs).n_unique()).item() if knobs else 0,
+        default_trials=rows.filter(~is_set).height,
         repeats=tuple(cells.select(low=pl.col("len").min(), high=pl.col("len").max()).row(0)),
         knobs={name.removeprefix(ASKED): _values(rows[name].drop_nulls()) for name in knobs if rows[name].count()},
         doubts=_doubts(rows),

@@ -69,8 +69,8 @@ class CsvText:
         while some := list(islice(rows, _BATCH_ROWS)):
             cells, lines = zip(*some, strict=True)
             columns = zip(*cells, strict=True)
-            named = {name: pl.Series(c, dtype=pl.String) for name, c in zip(self.header, columns, strict=True)}
-            yield Batch(pl.DataFrame(named), list(lines))
+            series = {name: pl.Series(c, dtype=pl.String) for name, c in zip(self.header, columns, strict=True)}
+            yield Batch(pl.DataFrame(series), list(lines))
 
     def _rows(self) -> Iterator[tuple[list[str], int]]:
         while (record := self._record()) is not None:

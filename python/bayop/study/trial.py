@@ -57,14 +57,14 @@ class Origin:
             profile: Text of the profile.
             source: The profile's file, whose name the machine gets.
         """
-        told = tomllib.loads(profile)
+        tables = tomllib.loads(profile)
         return cls(
             study=study,
             target="twin",
             machine=PurePath(source).name.removesuffix(".toml").replace("_", "-"),
             machine_fingerprint=fingerprint(profile),
-            os=str(told["os"]["name"]).split()[0].lower(),
-            app=str(told["app"]["name"]),
+            os=str(tables["os"]["name"]).split()[0].lower(),
+            app=str(tables["app"]["name"]),
             vantage="model",
         )
 
@@ -101,7 +101,7 @@ def trial_row(
         seed: Seed of everything random in it.
         started_at: When it began, with its time zone.
     """
-    said: dict[str, object | None] = {
+    fields: dict[str, object | None] = {
         "study": origin.study,
         "trial": trial,
         "repeat": repeat,
@@ -118,7 +118,7 @@ def trial_row(
         "started_at": started_at,
         "cut_short": measurement.cut_short,
     }
-    row: dict[str, object] = {name: value for name, value in said.items() if value is not None}
+    row: dict[str, object] = {name: value for name, value in fields.items() if value is not None}
     for prefix, setting in ((ASKED, asked), (EFFECTIVE, effective)):
         row |= {prefix + knob_id: None if value == AUTO else value for knob_id, value in setting.items()}
     row |= measurement.quantities
@@ -131,13 +131,13 @@ def frame_of(rows: Iterable[Row], where: Where) -> pl.DataFrame:
     Raises:
         InputError: a name is no column of a study, or a value is of another kind than its column's.
     """
-    listed = list(rows)
+    table = list(rows)
     try:
-        names = in_order({name for row in listed for name in row})
+        names = in_order({name for row in table for name in row})
     except InputError as error:
-        row = next(i for i, row in enumerate(listed) if error.value in row)
+        row = next(i for i, row in enumerate(table) if error.value in row)
         raise error.at(where(row, str(error.value))) from error
-    return pl.DataFrame([_series(column_of(name), [row.get(name) for row in listed], where) for name in names])
+    return pl.DataFrame([_series(column_of(name), [row.get(name) for row in table], where) for name in names])
 
 
 def _series(column: Column, values: Sequence[object], where: Where) -> pl.Series:

@@ -9,7 +9,7 @@ from bayop.measurement import Measurement
 from bayop.space import Setting, Space
 
 
-class Server(Protocol):
+class Tunable(Protocol):
     """What a machine with one service, real or modelled, says about itself."""
 
     @property
@@ -28,7 +28,34 @@ class Server(Protocol):
         ...
 
 
-class Target(Server, Protocol):
+class Settable(Tunable, Protocol):
+    """A server that one setting at a time is applied to."""
+
+    def apply(self, setting: Setting) -> Setting:
+        """Applies a setting and returns what is in effect, which rounding may have changed.
+
+        What is in effect need not be in the space: a driver that is asked for 64 us may wait 50. It can be applied
+        again all the same, and is then in effect again.
+
+        Raises:
+            InputError: the setting is neither in the space nor was it ever in effect; nothing is changed then.
+        """
+        ...
+
+    def restore(self) -> None:
+        """Puts the default back. May be called at any time and more than once."""
+        ...
+
+
+def put(target: Settable, setting: Setting | None) -> Setting | None:
+    """Applies a setting, or puts the default back for None; what is in effect then, None for the default."""
+    if setting is None:
+        target.restore()
+        return None
+    return target.apply(setting)
+
+
+class Target(Settable, Protocol):
     """A server that one setting at a time is applied to and measured with.
 
     A target starts and ends in its default (every knob on `auto`): whoever applies settings calls `restore` in the
@@ -89,27 +116,12 @@ class Target(Server, Protocol):
         """What makes its numbers doubtful whatever is measured, for people."""
         ...
 
-    def apply(self, setting: Setting) -> Setting:
-        """Applies a setting and returns what is in effect, which rounding may have changed.
-
-        What is in effect need not be in the space: a driver that is asked for 64 us may wait 50. It can be applied
-        again all the same, and is then in effect again.
-
-        Raises:
-            InputError: the setting is neither in the space nor was it ever in effect; nothing is changed then.
-        """
-        ...
-
     def measure(self) -> Measurement:
         """One window of time with the setting in effect; censored when it was cut short because of its harm."""
         ...
 
     def baseline(self) -> Measurement | None:
         """One window of the default, or None when this target can't show it. Applies nothing."""
-        ...
-
-    def restore(self) -> None:
-        """Puts the default back. May be called at any time and more than once."""
         ...
 
     def keep(self) -> str | None:

@@ -96,12 +96,12 @@ class OwnKnobTarget:
         """
         from importlib.metadata import entry_points
 
-        found = entry_points(group=GROUP)
-        if name not in found.names:
-            known = f"installed are {', '.join(sorted(found.names))}" if found.names else "no package brings any"
-            hint = guess(name, found.names) or known
+        entries = entry_points(group=GROUP)
+        if name not in entries.names:
+            listing = f"installed are {', '.join(sorted(entries.names))}" if entries.names else "no package brings any"
+            hint = guess(name, entries.names) or listing
             raise InputError(wrong=f"there is no entry point {name!r} in {GROUP}", value=name, hint=hint)
-        with_knob: Target = found[name].load()(target)
+        with_knob: Target = entries[name].load()(target)
         return with_knob
 
     @property
@@ -208,9 +208,9 @@ class OwnKnobTarget:
 
     def _drift(self, error: BaseException, *, before_that: BaseException | None) -> DriftError:
         value = format_value(self._knob.id, self._before)
-        wrong = f"{self._knob.id} could not be put back to {value}: {_said(error)}"
+        wrong = f"{self._knob.id} could not be put back to {value}: {_message(error)}"
         if before_that is not None:
-            wrong += f"; before that, {self._target.name} failed: {_said(before_that)}"
+            wrong += f"; before that, {self._target.name} failed: {_message(before_that)}"
         by_hand = f"run it by hand: {self._undo}" if self._undo else "put it back by hand"
         return DriftError(wrong=wrong, place=self._knob.id, hint=by_hand)
 
@@ -253,7 +253,7 @@ def _spelled(value: Value) -> str:
     return value if isinstance(value, str) else format_quantity(value, "", digits=15)
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     if isinstance(error, BayopError):
         return error.message
     if not isinstance(error, Exception):

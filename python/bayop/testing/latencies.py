@@ -104,9 +104,9 @@ class LatencySourceContract(ABC):
 
 def _children() -> set[int]:
     """This process's children; proc(5), /proc/PID/task/TID/children."""
-    found: set[int] = set()
+    children: set[int] = set()
     for task in Path("/proc/self/task").iterdir():
         # A thread may end between the listing and the look.
         with suppress(FileNotFoundError):
-            found.update(map(int, (task / "children").read_text().split()))
-    return found
+            children.update(map(int, (task / "children").read_text().split()))
+    return children

@@ -56,8 +56,8 @@ class OptimizerContract(ABC):
     def test_one_point_is_tried_and_the_search_ends(self) -> None:
         """There is nothing to search in a space with one setting, and no reason to try it for ever."""
         problem = make_problem(awkward_spaces()["one point"])
-        told, finished = run(self.make(problem, seed=1), problem, FakeServer(problem.space), 40)
-        assert 1 <= len(told) < 40
+        observations, finished = run(self.make(problem, seed=1), problem, FakeServer(problem.space), 40)
+        assert 1 <= len(observations) < 40
         assert finished is not None
 
     # Determinism
@@ -70,17 +70,17 @@ class OptimizerContract(ABC):
         for state in (1, 2):
             np.random.seed(state)  # noqa: NPY002 -- the global generator is what must not matter
             undisturbed = np.random.RandomState(state)
-            told, _ = run(self.make(problem, seed=7), problem, FakeServer(problem.space, seed=5), self.trials)
+            observations, _ = run(self.make(problem, seed=7), problem, FakeServer(problem.space, seed=5), self.trials)
             assert np.random.random() == undisturbed.random_sample(), "a global generator was used"  # noqa: NPY002
-            searches.append([dict(o.setting) for o in told])
+            searches.append([dict(o.setting) for o in observations])
         assert searches[0] == searches[1]
 
     def test_asking_again_gives_the_same_answer(self) -> None:
         """A question changes nothing: a caller whose trial failed may ask again."""
         problem = make_problem(papers_space())
         server, optimizer = FakeServer(problem.space), self.make(problem, seed=3)
-        for left in range(self.trials, 0, -1):
-            first, second = optimizer.ask(left), optimizer.ask(left)
+        for trials_left in range(self.trials, 0, -1):
+            first, second = optimizer.ask(trials_left), optimizer.ask(trials_left)
             assert first == second
             if isinstance(first, Finished):
                 break
@@ -91,8 +91,8 @@ class OptimizerContract(ABC):
     def test_nothing_is_held_when_nothing_meets_the_slo(self) -> None:
         """An SLO out of reach: it may go on or end, but it never has an incumbent."""
         problem = make_problem(papers_space(), slo="p99<1us")
-        told, finished = run(self.make(problem, seed=1), problem, FakeServer(problem.space), self.trials)
-        assert told, "it takes at least one trial to know"
+        observations, finished = run(self.make(problem, seed=1), problem, FakeServer(problem.space), self.trials)
+        assert observations, "it takes at least one trial to know"
         assert finished is None or finished.reason in {"infeasible", "exhausted"}
 
     def test_what_is_held_truly_meets_the_slo(self) -> None:
@@ -101,16 +101,16 @@ class OptimizerContract(ABC):
         server = FakeServer(problem.space)
         optimizer = self.make(problem, seed=2)
         run(optimizer, problem, server, 2 * self.trials)
-        held = optimizer.incumbent()
-        assert held is None or server.truth(held)["p99_us"] < 1.1 * 250
+        incumbent = optimizer.incumbent()
+        assert incumbent is None or server.truth(incumbent)["p99_us"] < 1.1 * 250
 
     @pytest.mark.parametrize("objective", _OBJECTIVES)
     def test_minimises_any_objective(self, objective: str) -> None:
         """Built-in objectives and the user's own; one without a constraint has an incumbent from the first trial on."""
         problem = make_problem(papers_space(), slo="p99<400us", objective=objective)
         optimizer = self.make(problem, seed=1)
-        told, _ = run(optimizer, problem, FakeServer(problem.space), self.trials)
-        assert told
+        observations, _ = run(optimizer, problem, FakeServer(problem.space), self.trials)
+        assert observations
         if not problem.objective.constrained:
             assert optimizer.incumbent() is not None
 
@@ -127,33 +127,33 @@ class OptimizerContract(ABC):
         """Not every target measures it, and published studies often lack it."""
         problem = make_problem(papers_space())
         server = FakeServer(problem.space, without=frozenset({"utilization", "p50_us", "p90_us"}))
-        told, _ = run(self.make(problem, seed=1), problem, server, self.trials)
-        assert told
+        observations, _ = run(self.make(problem, seed=1), problem, server, self.trials)
+        assert observations
 
     def test_works_with_a_quantity_that_comes_and_goes(self) -> None:
         """A sensor may miss a window."""
         problem = make_problem(papers_space())
         whole, partial = FakeServer(problem.space), FakeServer(problem.space, without=frozenset({"utilization"}))
         optimizer = self.make(problem, seed=1)
-        for left in range(self.trials, 0, -1):
-            answer = optimizer.ask(left)
+        for trials_left in range(self.trials, 0, -1):
+            answer = optimizer.ask(trials_left)
             if isinstance(answer, Finished):
                 break
-            optimizer.tell((partial if left % 2 else whole).observe(answer.setting))
+            optimizer.tell((partial if trials_left % 2 else whole).observe(answer.setting))
 
     def test_works_without_noise(self) -> None:
         """Measurements that are exact, and don't say how uncertain they are."""
         problem = make_problem(papers_space())
-        told, _ = run(self.make(problem, seed=1), problem, FakeServer(problem.space, noise=0.0), self.trials)
-        assert told
+        observations, _ = run(self.make(problem, seed=1), problem, FakeServer(problem.space, noise=0.0), self.trials)
+        assert observations
 
     def test_works_when_nothing_responds(self) -> None:
         """A server that measures the same whatever is applied."""
         problem = make_problem(papers_space())
         constant = Measurement({"power_w": 100.0, "energy_j": 2000.0, "p99_us": 120.0, "utilization": 0.3})
         optimizer = self.make(problem, seed=1)
-        for left in range(self.trials, 0, -1):
-            answer = optimizer.ask(left)
+        for trials_left in range(self.trials, 0, -1):
+            answer = optimizer.ask(trials_left)
             if isinstance(answer, Finished):
                 break
             optimizer.tell(Observation(answer.setting, constant, problem.qps))
@@ -164,33 +164,33 @@ class OptimizerContract(ABC):
         problem = make_problem(papers_space(), slo="p99<400us")
         server, optimizer = FakeServer(problem.space), self.make(problem, seed=1)
         fast: Setting = {RX_USECS: 2, FREQ_MHZ: 2900}
-        told = [server.observe(fast)]
-        optimizer.tell(told[0])
+        observations = [server.observe(fast)]
+        optimizer.tell(observations[0])
         assert dict(optimizer.incumbent() or {}) == dict(fast)
-        for left in range(self.trials, 0, -1):
-            answer = optimizer.ask(left)
+        for trials_left in range(self.trials, 0, -1):
+            answer = optimizer.ask(trials_left)
             if isinstance(answer, Finished):
                 break
-            settings = [fast] if left % 2 else [{RX_USECS: 100, FREQ_MHZ: 2000}, answer.setting]
+            settings = [fast] if trials_left % 2 else [{RX_USECS: 100, FREQ_MHZ: 2000}, answer.setting]
             for setting in settings:
-                told.append(server.observe(setting))
-                optimizer.tell(told[-1])
-            check_incumbent(optimizer, told)
+                observations.append(server.observe(setting))
+                optimizer.tell(observations[-1])
+            check_incumbent(optimizer, observations)
 
     def test_survives_a_driver_that_rounds(self) -> None:
         """What is in effect is not what was asked: this driver knows three delays."""
         problem = make_problem(papers_space(), slo="p99<400us")
         server, optimizer = FakeServer(problem.space), self.make(problem, seed=1)
-        told: list[Observation] = []
-        for left in range(self.trials, 0, -1):
-            answer = optimizer.ask(left)
+        observations: list[Observation] = []
+        for trials_left in range(self.trials, 0, -1):
+            answer = optimizer.ask(trials_left)
             if isinstance(answer, Finished):
                 break
-            asked = float(answer.setting[RX_USECS])
-            rounded = min((2, 50, 100), key=lambda known: abs(known - asked))
-            told.append(server.observe({**answer.setting, RX_USECS: rounded}))
-            optimizer.tell(told[-1])
-            check_incumbent(optimizer, told)
+            request = float(answer.setting[RX_USECS])
+            nearest = min((2, 50, 100), key=lambda delay: abs(delay - request))
+            observations.append(server.observe({**answer.setting, RX_USECS: nearest}))
+            optimizer.tell(observations[-1])
+            check_incumbent(optimizer, observations)
 
     def test_takes_a_history_of_other_loads(self) -> None:
         """What was seen before may help; it is no trial of this search, so it can't be the incumbent."""
@@ -209,30 +209,30 @@ class OptimizerContract(ABC):
         """A window that was cut short shows a little power and a lower bound of the latency: neither is a promise."""
         problem = make_problem(papers_space(), slo="p99<400us")
         server, optimizer = FakeServer(problem.space), self.make(problem, seed=1)
-        told: list[Observation] = []
-        for left in range(2 * self.trials, 0, -1):
-            answer = optimizer.ask(left)
+        observations: list[Observation] = []
+        for trials_left in range(2 * self.trials, 0, -1):
+            answer = optimizer.ask(trials_left)
             if isinstance(answer, Finished):
                 break
-            told.append(server.observe(answer.setting))
+            observations.append(server.observe(answer.setting))
             if float(answer.setting[RX_USECS]) > 100:
                 cut_short = Measurement({"power_w": 0.1, "energy_j": 0.1, "p99_us": 10.0}, cut_short="harm")
-                told[-1] = replace(told[-1], measurement=cut_short)
-            optimizer.tell(told[-1])
-            held = optimizer.incumbent()
-            assert held is None or float(held[RX_USECS]) <= 100
+                observations[-1] = replace(observations[-1], measurement=cut_short)
+            optimizer.tell(observations[-1])
+            incumbent = optimizer.incumbent()
+            assert incumbent is None or float(incumbent[RX_USECS]) <= 100
             check_prediction(optimizer, answer.setting)
 
     def test_takes_a_search_of_which_every_trial_is_censored(self) -> None:
         """Nothing is known but that nothing works."""
         problem = make_problem(papers_space())
         optimizer = self.make(problem, seed=1)
-        for left in range(self.trials, 0, -1):
-            answer = optimizer.ask(left)
+        for trials_left in range(self.trials, 0, -1):
+            answer = optimizer.ask(trials_left)
             if isinstance(answer, Finished):
                 break
-            seen = Measurement({"power_w": 9.0, "p99_us": 3000.0}, cut_short="harm")
-            optimizer.tell(Observation(answer.setting, seen, problem.qps))
+            window = Measurement({"power_w": 9.0, "p99_us": 3000.0}, cut_short="harm")
+            optimizer.tell(Observation(answer.setting, window, problem.qps))
             assert optimizer.incumbent() is None
 
     def test_accepts_a_budget_of_one_trial(self) -> None:
@@ -245,27 +245,27 @@ def run(
     optimizer: Optimizer, problem: Problem, server: FakeServer, trials: int
 ) -> tuple[Sequence[Observation], Finished | None]:
     """One search of at most `trials` trials, checked at every step; what was told, and how it ended."""
-    told: list[Observation] = []
-    for left in range(trials, 0, -1):
-        answer = optimizer.ask(left)
+    observations: list[Observation] = []
+    for trials_left in range(trials, 0, -1):
+        answer = optimizer.ask(trials_left)
         if isinstance(answer, Finished):
             assert answer.reason in _REASONS
-            return told, answer
+            return observations, answer
         assert dict(problem.space.check(answer.setting)) == dict(answer.setting)
-        told.append(server.observe(answer.setting))
-        optimizer.tell(told[-1])
-        check_incumbent(optimizer, told)
+        observations.append(server.observe(answer.setting))
+        optimizer.tell(observations[-1])
+        check_incumbent(optimizer, observations)
         if problem.objective.constrained and problem.slo.limit_us <= 1.0:
             assert optimizer.incumbent() is None, "nothing meets this SLO"
         check_prediction(optimizer, answer.setting)
-    return told, None
+    return observations, None
 
 
-def check_incumbent(optimizer: Optimizer, told: Sequence[Observation]) -> None:
+def check_incumbent(optimizer: Optimizer, observations: Sequence[Observation]) -> None:
     """The incumbent is one of the settings that were told, and asking for it has no effect on it."""
-    held = optimizer.incumbent()
-    assert held is None or any(dict(held) == dict(o.setting) for o in told)
-    assert held == optimizer.incumbent()
+    incumbent = optimizer.incumbent()
+    assert incumbent is None or any(dict(incumbent) == dict(o.setting) for o in observations)
+    assert incumbent == optimizer.incumbent()
 
 
 def check_prediction(optimizer: Optimizer, setting: Setting) -> None:

@@ -1,4 +1,4 @@
-"""Plants and machines in a few formulas, for tests of controllers and experiments that need an answer at once."""
+"""Plants and oracles in a few formulas, for tests of controllers and experiments that need an answer at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bayop.measurement import Measurement
 from bayop.space import Setting, Space
-from bayop.target.machine import Question
+from bayop.target.oracle import Question
 from bayop.target.plant import Plant
 from bayop.testing.fakes import QUANTITIES, FakeServer, Shape, papers_space
 
@@ -94,13 +94,13 @@ class CuttingPlant:
         """The plant's window, or the beginning of it."""
         if not self._cuts(start_s):
             return self._plant.measure(start_s, duration_s)
-        begun = self._plant.measure(start_s, self._after_share * duration_s)
-        shown = {name: value for name, value in begun.quantities.items() if name in self._shows | {"duration_s"}}
-        return Measurement(shown, cut_short="its latency was twice the SLO's limit")
+        window = self._plant.measure(start_s, self._after_share * duration_s)
+        quantities = {name: value for name, value in window.quantities.items() if name in self._shows | {"duration_s"}}
+        return Measurement(quantities, cut_short="its latency was twice the SLO's limit")
 
 
-class FakeMachine:
-    """A machine in formulas, with seeded log-normal noise.
+class FakeOracle:
+    """A server in formulas, with seeded log-normal noise.
 
     Args:
         shape: The server.

@@ -103,16 +103,16 @@ class TargetContract(ABC):
 
     def test_showing_the_baseline_applies_nothing(self) -> None:
         """The default is looked up beside what is applied; what is measured next is as if nobody had asked."""
-        looked = self.make(seed=1)
-        setting = _corners(looked)[0]
-        looked.apply(setting)
-        baseline = looked.baseline()
+        target = self.make(seed=1)
+        setting = _corners(target)[0]
+        target.apply(setting)
+        baseline = target.baseline()
         if baseline is not None:
             _check(baseline)
             assert baseline["power_w"] > 0
         if self.repeatable:
-            assert looked.measure().quantities == _applied(self.make(seed=1), setting).quantities
-        looked.restore()
+            assert target.measure().quantities == _applied(self.make(seed=1), setting).quantities
+        target.restore()
 
     def test_restores_more_than_once_and_at_any_time(self) -> None:
         """Before anything was applied, after, and again."""
@@ -139,7 +139,7 @@ class TargetContract(ABC):
 
     def test_a_search_leaves_the_incumbent_or_the_default(self) -> None:
         """Every target can be searched: three trials, an SLO that everything meets and one that nothing meets."""
-        for limit, held in (("p99<10s", True), ("p99<1ns", False)):
+        for limit, is_held in (("p99<10s", True), ("p99<1ns", False)):
             target = self.make(seed=0)
             slo = Slo.parse(limit)
             if slo.quantity not in target.quantities:
@@ -147,7 +147,7 @@ class TargetContract(ABC):
             problem = Problem(target.space, slo, Objective.parse("power", slo), target.qps)
             result = run_search(target, problem, RandomSearch(problem, seed=0), max_trials=3)
             assert len(result.trials) == 3
-            assert (result.setting is not None) == held
+            assert (result.setting is not None) == is_held
             target.restore()
 
     def _refuses(self, bad: Setting) -> None:

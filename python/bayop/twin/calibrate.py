@@ -152,7 +152,7 @@ class Calibration:
         upper = np.where([key.endswith("_share") for key in self._parameters], 0.0, self._start + _BOUND)
         start = np.minimum(self._start, upper - 1e-6)
         rounds = max(sweeps // (len(self._parameters) + 1), 1)
-        found = least_squares(
+        solution = least_squares(
             self.residuals,
             start,
             jac=self._jacobian,
@@ -164,11 +164,11 @@ class Calibration:
             ftol=1e-3,
         )
         return Fit(
-            profile=self._with(found.x),
+            profile=self._with(solution.x),
             before=self._before,
-            after=dict(zip(self._parameters, map(float, np.exp(found.x)), strict=True)),
+            after=dict(zip(self._parameters, map(float, np.exp(solution.x)), strict=True)),
             cost_before=self._cost(self._start),
-            cost_after=self._cost(found.x),
+            cost_after=self._cost(solution.x),
         )
 
     def residuals(self, x: Vector) -> Vector:
@@ -192,9 +192,9 @@ class Calibration:
         columns = []
         for index in range(len(x)):
             step = _STEP if x[index] + _STEP <= upper[index] else -_STEP
-            moved = x.copy()
-            moved[index] += step
-            columns.append((self._residuals(moved) - here) / step)
+            neighbour = x.copy()
+            neighbour[index] += step
+            columns.append((self._residuals(neighbour) - here) / step)
         return np.stack(columns, axis=1)
 
     def _with(self, x: Vector) -> _core.Profile:
@@ -260,11 +260,11 @@ def scattered(profile: _core.Profile, parameters: Sequence[str], *, relative_sd:
     """The profile with every parameter multiplied by a random factor, for a fit that must not know the answer."""
     before = checked_parameters(profile, parameters)
     factors = np.exp(relative_sd * np.random.default_rng(seed).standard_normal(len(before)))
-    moved = {
+    values = {
         key: min(value * float(factor), 1.0) if key.endswith("_share") else value * float(factor)
         for (key, value), factor in zip(before.items(), factors, strict=True)
     }
-    return profile.with_values(moved)
+    return profile.with_values(values)
 
 
 def _weighted_errors(cell: Cell, simulated: Mapping[str, float]) -> Vector:

@@ -97,11 +97,11 @@ def _complete(name: str) -> tuple[str, str]:
         text, base_source = _text_of(base, _profiles(), "profile")
         layers.append(_parsed(text, base_source))
         base = _base_of(text, base_source)
-    merged: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     for layer in reversed(layers):
-        merged = _merged(merged, layer)
-    del merged[BASE]
-    return _spelled(merged), f"{source} with its base"
+        table = _merged(table, layer)
+    del table[BASE]
+    return _spelled(table), f"{source} with its base"
 
 
 def _base_of(text: str, source: str) -> str | None:
@@ -124,11 +124,11 @@ def _parsed(text: str, source: str) -> dict[str, Any]:
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Tables key by key; everything else, lists too, is the upper one's."""
-    merged = dict(below)
+    table = dict(below)
     for key, value in above.items():
         both_tables = isinstance(value, dict) and isinstance(below.get(key), dict)
-        merged[key] = _merged(below[key], value) if both_tables else value
-    return merged
+        table[key] = _merged(below[key], value) if both_tables else value
+    return table
 
 
 def _on_machine(profile: Mapping[str, Any], part: Mapping[str, Any], source: str) -> dict[str, Any]:

@@ -43,12 +43,12 @@ def with_numbers(text: str, values: Mapping[str, float]) -> str:
 
 def _numbered(text: str) -> Iterator[tuple[str, str, re.Match[str] | None]]:
     """Every line, with its dotted key and its parts when it sets a number."""
-    table, seen = "", Counter[str]()
+    table, counts = "", Counter[str]()
     for line in text.splitlines():
         if array := _ARRAY_OF_TABLES.fullmatch(line):
             name = array["key"].strip()
-            table = f"{name}.{seen[name]}."
-            seen[name] += 1
+            table = f"{name}.{counts[name]}."
+            counts[name] += 1
         elif header := _TABLE.fullmatch(line):
             table = f"{header['key'].strip()}."
         match = _NUMBER.fullmatch(line)

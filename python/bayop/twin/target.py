@@ -160,8 +160,8 @@ class TwinTarget(Modelled):
             InputError: the setting is not in the space.
         """
         seed = int(np.random.SeedSequence([self._seed, _TRUTH]).generate_state(1, np.uint64)[0])
-        asked = self._space.check(setting)
-        run = simulation_run(self._profile, asked, load=self._load, requests=self._requests, seed=seed)
+        setting = self._space.check(setting)
+        run = simulation_run(self._profile, setting, load=self._load, requests=self._requests, seed=seed)
         window = simulate(self._profile, [run], threads=1)[0]
         return dict((for_round_trips(window, self._requests) if self._profile.closed_loop else window).quantities)
 
@@ -241,8 +241,8 @@ def simulation_run(profile: _core.Profile, setting: Setting, *, load: float, req
 
     The load is in requests/s or, of a closed loop, in bytes a message.
     """
-    fixed = {knob: float(value) for knob, value in setting.items() if value != AUTO}
-    run: _core.Run = {"requests": requests, "seed": seed, "setting": fixed}
+    values = {knob: float(value) for knob, value in setting.items() if value != AUTO}
+    run: _core.Run = {"requests": requests, "seed": seed, "setting": values}
     if profile.closed_loop:
         return {**run, "message_bytes": load}
     return {**run, "qps": load, "warmup_s": max(_LEAST_WARMUP_S, _WARMUP_SHARE * requests / load)}
@@ -269,9 +269,9 @@ def for_round_trips(window: Measurement, count: int) -> Measurement:
     two settings can be compared only when they are of the same work.
     """
     scale = count / window["roundtrips"]
-    scaled = {name: value * scale if name in _TOTALS else value for name, value in window.quantities.items()}
+    quantities = {name: value * scale if name in _TOTALS else value for name, value in window.quantities.items()}
     # The product may miss the count by a rounding error.
-    return replace(window, quantities={**scaled, "roundtrips": float(count)})
+    return replace(window, quantities={**quantities, "roundtrips": float(count)})
 
 
 def combine_batches(batches: Sequence[Measurement]) -> Measurement:

@@ -159,7 +159,7 @@ def _cell(repeats: Sequence[Cell]) -> Cell:
     for trial in repeats:
         for name, value in trial.measured.items():
             values[name].append(value)
-    medians = {name: statistics.median(seen) for name, seen in values.items()}
+    medians = {name: statistics.median(numbers) for name, numbers in values.items()}
     return replace(repeats[0], repeats=len(repeats), measured=medians)
 
 
@@ -169,10 +169,10 @@ def select_loads(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
     Raises:
         InputError: nothing was measured at one of the loads.
     """
-    known = sorted({cell.load for cell in cells})
+    data_loads = sorted({cell.load for cell in cells})
     for load in loads:
-        if load not in known:
-            hint = f"loads in the data: {', '.join(f'{one:g}' for one in known)}"
+        if load not in data_loads:
+            hint = f"loads in the data: {', '.join(f'{one:g}' for one in data_loads)}"
             raise InputError("a load must be one that was measured", value=f"{load:g}", hint=hint)
     return [cell for cell in cells if not loads or cell.load in loads]
 
@@ -196,14 +196,14 @@ def compare(
         threads: Threads to use; the result does not depend on it.
         on_done: Told after each batch how many cells it had.
     """
-    compared: list[Comparison] = []
+    comparisons: list[Comparison] = []
     batch = 8 * threads
     for start in range(0, len(cells), batch):
         some = cells[start : start + batch]
         simulated = simulate_cells(profile, some, requests=requests, seed=seed, threads=threads)
-        compared += [Comparison(c, s) for c, s in zip(some, simulated, strict=True)]
+        comparisons += [Comparison(c, s) for c, s in zip(some, simulated, strict=True)]
         on_done(len(some))
-    return compared
+    return comparisons
 
 
 def simulate_cells(
@@ -242,19 +242,19 @@ def errors_by_load(comparisons: Iterable[Comparison]) -> list[Errors]:
 
 
 def _errors(os: str, load: float, group: Sequence[Comparison]) -> Errors:
-    closed = group[0].cell.is_closed_loop
-    names = CLOSED_LOOP_QUANTITIES if closed else QUANTITIES
-    latencies = () if closed else LATENCIES
+    is_closed_loop = group[0].cell.is_closed_loop
+    names = CLOSED_LOOP_QUANTITIES if is_closed_loop else QUANTITIES
+    latencies = () if is_closed_loop else LATENCIES
     static = [c for c in group if not c.cell.is_default]
     default = next((c for c in group if c.cell.is_default), None)
     unsaturated = [c for c in static if not c.cell.is_saturated]
-    counted = {name: unsaturated if name in latencies else static for name in names}
+    comparisons = {name: unsaturated if name in latencies else static for name in names}
     return Errors(
         os=os,
         load=load,
-        is_closed_loop=closed,
+        is_closed_loop=is_closed_loop,
         cells=len(static),
-        mape={name: e for name, some in counted.items() if (e := _mape(some, name)) is not None},
+        mape={name: e for name, some in comparisons.items() if (e := _mape(some, name)) is not None},
         mape_all={name: e for name in latencies if (e := _mape(static, name)) is not None},
         default={n: e for n in names if default is not None and (e := default.error(n)) is not None},
     )

@@ -67,7 +67,7 @@ def test_true_arrival_times_are_replayed(memcached: str, tmp_path: Path) -> None
 
 
 @contextmanager
-def agent(*flags: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def peer(*flags: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     address = f"127.0.0.1:{free_port()}"
     command = [*LOAD, "--agent", "--listen", address, *flags]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
@@ -80,7 +80,7 @@ def agent(*flags: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 
 def test_several_machines_share_the_load_and_one_measures(memcached: str) -> None:
-    with agent() as (first, _), agent("-l", "3") as (second, _):
+    with peer() as (first, _), peer("-l", "3") as (second, _):
         flags = ["-q", "2kqps", "-Q", "200", "-t", "1s", "-B", "-a", first, "-a", second]
         result = result_of(load("-s", memcached, *flags, *BRIEF))
     assert result["counts"]["intended"] == pytest.approx(200, rel=0.4)
@@ -89,8 +89,8 @@ def test_several_machines_share_the_load_and_one_measures(memcached: str) -> Non
     assert result["offered_qps"] == together["offered_qps"] == 2000
 
 
-def test_an_agent_that_dies_ends_the_run_with_a_message(memcached: str) -> None:
-    with agent() as (address, process):
+def test_a_peer_that_dies_ends_the_run_with_a_message(memcached: str) -> None:
+    with peer() as (address, process):
         arguments = [*LOAD, "-s", memcached, "-q", "1kqps", "-t", "3s", "-a", address, *BRIEF]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
             assert process.stderr is not None
@@ -102,8 +102,8 @@ def test_an_agent_that_dies_ends_the_run_with_a_message(memcached: str) -> None:
     assert "Traceback" not in errors
 
 
-def test_ctrl_c_of_the_coordinator_ends_the_agents_load(memcached: str) -> None:
-    with agent() as (address, process):
+def test_ctrl_c_of_the_coordinator_ends_the_peers_load(memcached: str) -> None:
+    with peer() as (address, process):
         arguments = [*LOAD, "-s", memcached, "-q", "1kqps", "-t", "100s", "-a", address, *BRIEF]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
             assert process.stderr is not None

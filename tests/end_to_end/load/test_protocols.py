@@ -113,6 +113,7 @@ def test_the_same_seed_intends_the_same(memcached: str, tmp_path: Path) -> None:
     assert times("7") == times("7") != times("8")
 
 
+@pytest.mark.slow
 def test_a_narrow_interval_ends_the_run(memcached: str) -> None:
     flags = ["-q", "2kqps", "-t", "30s", "-w", "0s", "-r", "100", "--quantile", "p50", "--until-ci", "90%", "--json"]
     result = result_of(load("-s", memcached, *flags))

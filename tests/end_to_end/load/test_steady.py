@@ -36,11 +36,11 @@ def test_windows_see_the_load_one_after_the_other(plan: Plan) -> None:
         assert isinstance(load, Watched)
         assert load.qps == QPS
         for _ in range(2):
-            seen = load.measure(Window({}, 1.0), sleep=time.sleep)
-            assert seen.vantage is Vantage.CLIENT
-            assert seen.quantities["qps"] == pytest.approx(QPS, rel=0.2)
-            assert 0 < seen.quantities["p50_us"] <= seen.quantities["p99_us"]
-            assert 0 < seen.relative_sd["p50_us"] < 1
+            latency = load.measure(Window({}, 1.0), sleep=time.sleep)
+            assert latency.vantage is Vantage.CLIENT
+            assert latency.quantities["qps"] == pytest.approx(QPS, rel=0.2)
+            assert 0 < latency.quantities["p50_us"] <= latency.quantities["p99_us"]
+            assert 0 < latency.relative_sd["p50_us"] < 1
 
 
 def test_while_a_window_runs_it_says_what_clients_see_in_it(plan: Plan) -> None:
@@ -95,14 +95,14 @@ def test_a_server_that_dies_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("through", "kind", "said"),
+    ("through", "kind", "message"),
     [
         (["/nowhere/ssh"], InputError, "cannot start the load generator /nowhere/ssh: no such file"),
         ([sys.executable, "-c", "raise SystemExit('no such host')"], LoadLostError, "exit code 1"),
         ([], ServerError, "cannot connect to 127.0.0.1"),
     ],
 )
-def test_a_load_that_can_not_begin_says_why(through: list[str], kind: type[BayopError], said: str) -> None:
+def test_a_load_that_can_not_begin_says_why(through: list[str], kind: type[BayopError], message: str) -> None:
     plan = Plan(servers=(f"127.0.0.1:{free_port()}",), schedule=OpenLoop.constant(QPS))
-    with pytest.raises(kind, match=said), SteadyLoad(plan, through=through):
+    with pytest.raises(kind, match=message), SteadyLoad(plan, through=through):
         pass

@@ -16,28 +16,28 @@ QUANTITIES = ["power_w", "p99_us"]
 
 
 def test_the_best_is_the_cheapest_that_meets_the_limit() -> None:
-    made = cells(study_frame(), QUANTITIES)
-    limit_us = made["p99_us"].median()
+    table = cells(study_frame(), QUANTITIES)
+    limit_us = table["p99_us"].median()
     assert isinstance(limit_us, float)
-    best = best_settings(made, POWER, limit_us).row(0, named=True)
-    under = made.filter(pl.col("p99_us") < limit_us)
+    best = best_settings(table, POWER, limit_us).row(0, named=True)
+    under = table.filter(pl.col("p99_us") < limit_us)
     assert best["power_w"] == under["power_w"].min()
     assert best["meets"] == 1.0
 
 
 def test_a_setting_on_the_edge_is_not_trusted(repeated: Repeated) -> None:
-    made = cells(repeated(repeats=3, sd=0.05), QUANTITIES)
-    cheapest = best_settings(made, POWER, math.inf).row(0, named=True)
+    table = cells(repeated(repeats=3, sd=0.05), QUANTITIES)
+    cheapest = best_settings(table, POWER, math.inf).row(0, named=True)
     limit_us = cheapest["p99_us"]
-    assert limit_us not in best_settings(made, POWER, limit_us * 1.0001)["p99_us"].to_list()
-    assert meets(made.filter(pl.col("p99_us") == limit_us), "p99_us", limit_us) == pytest.approx(0.5)
+    assert limit_us not in best_settings(table, POWER, limit_us * 1.0001)["p99_us"].to_list()
+    assert meets(table.filter(pl.col("p99_us") == limit_us), "p99_us", limit_us) == pytest.approx(0.5)
 
 
 def test_more_room_is_more_trust(repeated: Repeated) -> None:
-    made = cells(repeated(), QUANTITIES)
-    shares = [meets(made, "p99_us", limit).sum() for limit in (100.0, 300.0, 1000.0, math.inf)]
+    table = cells(repeated(), QUANTITIES)
+    shares = [meets(table, "p99_us", limit).sum() for limit in (100.0, 300.0, 1000.0, math.inf)]
     assert shares == sorted(shares)
-    assert shares[-1] == made.height
+    assert shares[-1] == table.height
 
 
 def test_rivals_are_as_cheap_within_noise(repeated: Repeated) -> None:

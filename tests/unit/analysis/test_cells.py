@@ -17,12 +17,12 @@ DELAY, FREQUENCY = "asked.nic.rx_usecs", "asked.cpu.freq_mhz"
 def test_means_and_pooled_errors(repeated: Repeated) -> None:
     """A setting's error is what its own repeats and those of all settings show together."""
     frame = repeated(repeats=3)
-    made = cells(frame, ["power_w"])
-    assert made.height == 10
-    assert made["repeats"].to_list() == [3] * 10
+    table = cells(frame, ["power_w"])
+    assert table.height == 10
+    assert table["repeats"].to_list() == [3] * 10
     groups = frame.group_by(DELAY, FREQUENCY).agg(m=pl.col("power_w").mean(), s=pl.col("power_w").std())
     pooled = groups.filter(pl.col(DELAY).is_not_null()).select(((pl.col("s") / pl.col("m")) ** 2).mean()).item()
-    both = made.join(groups, on=[DELAY, FREQUENCY])
+    both = table.join(groups, on=[DELAY, FREQUENCY])
     for row in both.iter_rows(named=True):
         own = (row["s"] / row["m"]) ** 2
         variance = (POOL_DOF * pooled + 2 * own) / (POOL_DOF + 2)
@@ -42,10 +42,10 @@ def test_the_default_with_three_repeats_stands_alone(repeated: Repeated) -> None
 def test_a_single_repeat_has_its_neighbours_noise(repeated: Repeated) -> None:
     frame = repeated(repeats=3)
     once = frame.filter((pl.col("repeat") == 0) | (pl.col(DELAY) != 2.0))
-    made = cells(once, ["power_w"]).filter(pl.col(DELAY) == 2.0)
-    assert made["repeats"].to_list() == [1, 1, 1]
-    assert made["dof.power_w"].to_list() == [POOL_DOF] * 3
-    assert relative_error(made, "power_w") == pytest.approx(relative_error(made, "power_w")[0])
+    table = cells(once, ["power_w"]).filter(pl.col(DELAY) == 2.0)
+    assert table["repeats"].to_list() == [1, 1, 1]
+    assert table["dof.power_w"].to_list() == [POOL_DOF] * 3
+    assert relative_error(table, "power_w") == pytest.approx(relative_error(table, "power_w")[0])
 
 
 def test_without_repeats_the_rows_own_deviations_count() -> None:
@@ -66,15 +66,15 @@ def test_distinct_settings_give_the_same_cells_as_grouping() -> None:
 def test_nulls_are_no_repeats(repeated: Repeated) -> None:
     frame = repeated(repeats=3)
     frame = frame.with_columns(p99_us=pl.when(pl.col("repeat") > 0).then(pl.col("p99_us")))
-    made = cells(frame, ["p99_us"])
-    assert set(made["dof.p99_us"]) == {POOL_DOF + 1}
+    table = cells(frame, ["p99_us"])
+    assert set(table["dof.p99_us"]) == {POOL_DOF + 1}
 
 
 def test_a_quantity_of_zeros_has_no_error() -> None:
     frame = pl.concat([study_frame()] * 2).with_columns(c6_entries=pl.lit(0.0))
-    made = cells(frame, ["c6_entries"])
-    assert made["c6_entries"].to_list() == [0.0] * 10
-    assert not made["se.c6_entries"].is_nan().any()
+    table = cells(frame, ["c6_entries"])
+    assert table["c6_entries"].to_list() == [0.0] * 10
+    assert not table["se.c6_entries"].is_nan().any()
 
 
 def test_medians_ignore_an_outlier(repeated: Repeated) -> None:
@@ -82,8 +82,8 @@ def test_medians_ignore_an_outlier(repeated: Repeated) -> None:
         power_w=pl.when(pl.col("repeat") == 0).then(pl.col("power_w") * 10).otherwise(pl.col("power_w"))
     )
     truth = study_frame().sort(DELAY, FREQUENCY)["power_w"].to_list()
-    made = cells(frame, ["power_w"], centre="median").sort(DELAY, FREQUENCY)
-    assert made["power_w"].to_list() == pytest.approx(truth)
+    table = cells(frame, ["power_w"], centre="median").sort(DELAY, FREQUENCY)
+    assert table["power_w"].to_list() == pytest.approx(truth)
 
 
 def test_an_unknown_quantity_is_refused() -> None:

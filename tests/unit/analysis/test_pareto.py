@@ -30,9 +30,9 @@ def dominated(pair: tuple[float, float], pairs: list[tuple[int, int]]) -> bool:
 @given(pairs=points)
 def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]]) -> None:
     edge = front(as_frame(pairs), POWER)
-    found = list(zip(edge["p99_us"], edge["power_w"], strict=True))
-    assert sorted(found) == sorted({pair for pair in pairs if not dominated(pair, pairs)})
-    assert found == sorted(found)
+    members = list(zip(edge["p99_us"], edge["power_w"], strict=True))
+    assert sorted(members) == sorted({pair for pair in pairs if not dominated(pair, pairs)})
+    assert members == sorted(members)
 
 
 @given(pairs=points)
@@ -60,13 +60,13 @@ def test_without_noise_the_front_is_certain() -> None:
 
 
 def test_the_share_of_draws_says_how_sure_a_place_is(repeated: Repeated) -> None:
-    made = cells(repeated(repeats=3, sd=0.02), ["power_w", "p99_us"])
-    likely = likely_front(made, POWER, seed=0)
+    table = cells(repeated(repeats=3, sd=0.02), ["power_w", "p99_us"])
+    likely = likely_front(table, POWER, seed=0)
     sure = likely.filter(pl.col("front"))
-    assert front(made, POWER).height == sure.height
+    assert front(table, POWER).height == sure.height
     assert likely.filter(~pl.col("front"))["on_front"].max() < 1.0  # type: ignore[operator]
     assert likely["on_front"].max() > 0.9  # type: ignore[operator]
-    assert likely_front(made, POWER, seed=0).equals(likely)
+    assert likely_front(table, POWER, seed=0).equals(likely)
     assert likely["p99_us"].is_sorted()
 
 

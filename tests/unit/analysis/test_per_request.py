@@ -12,11 +12,11 @@ def test_counters_are_divided_by_the_requests_of_their_window() -> None:
         qps=pl.lit(1000.0), duration_s=pl.lit(20.0), energy_window_s=pl.lit(10.0), energy_j=pl.lit(500.0),
         instructions=pl.lit(2e8), c1_entries=pl.lit(100.0),
     )  # fmt: skip
-    made = per_request(frame)
-    assert made["energy_uj_per_request"][0] == pytest.approx(50_000.0)
-    assert made["instructions_per_request"][0] == pytest.approx(20_000.0)
-    assert made["c1_entries_per_s"][0] == pytest.approx(10.0)
-    assert derived(made) == ["energy_uj_per_request", "instructions_per_request", "c1_entries_per_s"]
+    table = per_request(frame)
+    assert table["energy_uj_per_request"][0] == pytest.approx(50_000.0)
+    assert table["instructions_per_request"][0] == pytest.approx(20_000.0)
+    assert table["c1_entries_per_s"][0] == pytest.approx(10.0)
+    assert derived(table) == ["energy_uj_per_request", "instructions_per_request", "c1_entries_per_s"]
 
 
 def test_the_whole_window_counts_where_nothing_else_is_said() -> None:

@@ -64,10 +64,10 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(repeated: Repeated) -
 
 
 def test_both_bounds_are_kept() -> None:
-    made = cells(study_frame(), QUANTITIES)
-    found = savings(made, POWER, {"no slower": None, "under": 1e5, "never": 1e-3})
-    assert [saving.under for saving in found] == ["no slower", "under"]
-    no_slower, under = found
+    table = cells(study_frame(), QUANTITIES)
+    results = savings(table, POWER, {"no slower": None, "under": 1e5, "never": 1e-3})
+    assert [saving.under for saving in results] == ["no slower", "under"]
+    no_slower, under = results
     assert no_slower.cell["p99_us"] <= no_slower.default["p99_us"]
     assert under.reductions["power_w"].value >= no_slower.reductions["power_w"].value
     assert under.setting.keys() == {"nic.rx_usecs", "cpu.freq_mhz"}
@@ -75,18 +75,18 @@ def test_both_bounds_are_kept() -> None:
 
 def test_a_system_without_a_default_is_compared_with_the_only_one() -> None:
     other = study_frame(study="other").with_columns(os=pl.lit("ebbrt")).filter(pl.col("trial") > 1)
-    made = cells(pl.concat([study_frame(), other]), QUANTITIES)
-    found = savings(made, POWER, {"any": math.inf})
-    assert [(s.condition["os"], s.against["os"]) for s in found] == [("ebbrt", "linux"), ("linux", "linux")]
+    table = cells(pl.concat([study_frame(), other]), QUANTITIES)
+    results = savings(table, POWER, {"any": math.inf})
+    assert [(s.condition["os"], s.against["os"]) for s in results] == [("ebbrt", "linux"), ("linux", "linux")]
 
 
 def test_no_default_no_saving() -> None:
-    made = cells(study_frame().filter(pl.col("trial") > 1), QUANTITIES)
-    assert savings(made, POWER, {"any": math.inf}) == []
+    table = cells(study_frame().filter(pl.col("trial") > 1), QUANTITIES)
+    assert savings(table, POWER, {"any": math.inf}) == []
 
 
 def test_a_default_of_zero_is_no_reference() -> None:
     frame = study_frame().with_columns(qps=pl.lit(0.0))
-    found = savings(cells(frame, [*QUANTITIES, "qps"]), POWER, {"any": math.inf})
-    assert "qps" not in found[0].reductions
-    assert np.isfinite(found[0].reductions["power_w"].value)
+    results = savings(cells(frame, [*QUANTITIES, "qps"]), POWER, {"any": math.inf})
+    assert "qps" not in results[0].reductions
+    assert np.isfinite(results[0].reductions["power_w"].value)

@@ -39,9 +39,9 @@ def test_open_and_closed_loops_are_analysed_side_by_side() -> None:
         app=pl.lit("netpipe"), qps_offered=pl.lit(None, pl.Float64), message_bytes=pl.lit(64),
         roundtrip_us=pl.col("p50_us"), energy_j=pl.col("power_w"), p99_us=pl.lit(None, pl.Float64),
     )  # fmt: skip
-    found = summarize(pl.concat([study_frame(), closed], how="diagonal"), SLO, seed=0)
-    assert [(s.keys["app"], s.slo is None) for s in found] == [("memcached", False), ("netpipe", True)]
-    assert found[1].savings[-1].under == ANY_TIME
+    summaries = summarize(pl.concat([study_frame(), closed], how="diagonal"), SLO, seed=0)
+    assert [(s.keys["app"], s.slo is None) for s in summaries] == [("memcached", False), ("netpipe", True)]
+    assert summaries[1].savings[-1].under == ANY_TIME
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_open_and_closed_loops_are_analysed_side_by_side() -> None:
 )
 def test_published_open_loops(data: Path, app: str, load: float, saving: float, setting: dict[str, float]) -> None:
     """What the raw data say of Linux at the higher load under p99 < 500 us."""
-    found = summarize(open_study(data / f"study_{app}.csv"), SLO, seed=0)
-    summary = next(s for s in found if s.keys["qps_offered"] == load)
+    summaries = summarize(open_study(data / f"study_{app}.csv"), SLO, seed=0)
+    summary = next(s for s in summaries if s.keys["qps_offered"] == load)
     linux = [s for s in summary.savings if s.condition["os"] == "linux"]
     assert [s.under for s in linux] == [NO_SLOWER, "p99<500us"]
     assert linux[1].setting == setting
@@ -68,8 +68,8 @@ def test_published_open_loops(data: Path, app: str, load: float, saving: float, 
 
 def test_published_closed_loop(data: Path) -> None:
     """64 KB messages: EbbRT takes 58 % less energy than Linux's default, whose repeats differ by a factor of two."""
-    found = summarize(open_study(data / "study_netpipe.csv"), SLO, seed=0)
-    summary = next(s for s in found if s.keys["message_bytes"] == 65536)
+    summaries = summarize(open_study(data / "study_netpipe.csv"), SLO, seed=0)
+    summary = next(s for s in summaries if s.keys["message_bytes"] == 65536)
     saved = {s.condition["os"]: s.reductions["energy_j"] for s in summary.savings if s.under == ANY_TIME}
     assert saved["ebbrt"].value == pytest.approx(0.576, abs=0.001)
     assert saved["linux"].value == pytest.approx(0.337, abs=0.001)

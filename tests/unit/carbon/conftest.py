@@ -4,13 +4,6 @@ import pytest
 
 from bayop.carbon.grid import Grid
 from bayop.carbon.stack import Stack
-from bayop.carbon.units import registry
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _units() -> None:
-    """Makes the registry of units, which takes longer than one example of a property may."""
-    registry()
 
 
 @pytest.fixture(scope="session")

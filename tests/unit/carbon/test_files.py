@@ -45,7 +45,7 @@ def test_reads_a_description(tmp_path: Path) -> None:
 def test_a_reused_machine_needs_no_embodied_carbon(tmp_path: Path) -> None:
     text = 'name = "old"\napp = "silo"\nreused = true\n[work]\nqps = "200kqps"\npower = "81W"\n'
     (entry,) = read_stacks(described(tmp_path, text))
-    assert entry.stack.charged.magnitude == 0.0
+    assert entry.stack.charged_kg == 0.0
     assert entry.stack.network_bytes_per_s == 0.0
 
 

@@ -13,24 +13,24 @@ from bayop.errors import InputError
 
 def test_a_series_repeats() -> None:
     grid = Grid((100.0, 300.0))
-    assert grid.mean.magnitude == pytest.approx(200.0)
-    assert [grid.mean_until(h).magnitude for h in (1.0, 2.0, 3.0, 2.5)] == pytest.approx([100, 200, 500 / 3, 180])
+    assert grid.mean_g_per_kwh == pytest.approx(200.0)
+    assert [grid.mean_g_per_kwh_until(h) for h in (1.0, 2.0, 3.0, 2.5)] == pytest.approx([100, 200, 500 / 3, 180])
 
 
 def test_an_hour_may_be_free_of_carbon() -> None:
-    assert Grid((0.0, 300.0)).mean.magnitude == pytest.approx(150.0)
+    assert Grid((0.0, 300.0)).mean_g_per_kwh == pytest.approx(150.0)
 
 
 @given(st.lists(st.floats(0.1, 5000.0), min_size=1, max_size=48), st.floats(0.1, 1000.0))
 def test_a_mean_lies_within_the_series(hourly: list[float], hours: float) -> None:
-    found = Grid(tuple(hourly)).mean_until(hours).magnitude
+    found = Grid(tuple(hourly)).mean_g_per_kwh_until(hours)
     assert min(hourly) - 1e-6 <= found <= max(hourly) + 1e-6
 
 
 @given(st.lists(st.floats(0.1, 5000.0), min_size=1, max_size=48), st.integers(1, 20))
 def test_whole_rounds_have_the_mean_of_the_series(hourly: list[float], rounds: int) -> None:
     grid = Grid(tuple(hourly))
-    assert grid.mean_until(rounds * len(hourly)).magnitude == pytest.approx(grid.mean.magnitude)
+    assert grid.mean_g_per_kwh_until(rounds * len(hourly)) == pytest.approx(grid.mean_g_per_kwh)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bayop.carbon.grid import Grid
 from bayop.carbon.intensity import intensity, intensity_by_month
+from bayop.carbon.notebook import notebook_intensity
 from bayop.carbon.stack import Stack
 
 positive = st.floats(1e-3, 1e6)
@@ -41,3 +42,14 @@ def test_the_last_month_is_the_lifetime(stack: Stack, grid: Grid) -> None:
     assert curve[-1].total_mg == pytest.approx(intensity(stack, grid, 5.0).total_mg)
     totals = [i.total_mg for i in curve]
     assert totals == sorted(totals, reverse=True)
+
+
+def test_it_is_the_same_by_any_unit_of_time_and_the_published_sum_is_not(stack: Stack, grid: Grid) -> None:
+    """Counted by the minute, every rate is sixty times as much, and a life has as many units fewer."""
+    by_minute = replace(
+        stack, power_w=60 * stack.power_w, qps=60 * stack.qps, network_bytes_per_s=60 * stack.network_bytes_per_s
+    )
+    found, again = intensity(stack, grid, 5.0), intensity(by_minute, grid, 5.0 / 60)
+    for name in ("embodied_mg", "operational_mg", "network_mg"):
+        assert getattr(again, name) == pytest.approx(getattr(found, name))
+    assert notebook_intensity(by_minute) < 0.99 * notebook_intensity(stack)

@@ -60,18 +60,18 @@ class Kept:
 
 
 @pytest.mark.parametrize(
-    ("undo", "said"),
+    ("undo", "message"),
     [
         (None, "the machine's own settings are back\n"),
         ("bayop restore", "the result stays applied: bayop restore takes it back\n"),
     ],
 )
 def test_who_ends_in_an_error_says_what_is_in_effect(
-    undo: str | None, said: str, capsys: pytest.CaptureFixture[str]
+    undo: str | None, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (
         pytest.raises(OSError, match="full"),
-        agent_flags.told(nullcontext(cast("AgentTarget", Kept(undo)))),
+        agent_flags.reporting(nullcontext(cast("AgentTarget", Kept(undo)))),
     ):
         raise OSError("the disk is full")
-    assert capsys.readouterr().err == said
+    assert capsys.readouterr().err == message

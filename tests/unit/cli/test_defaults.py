@@ -80,7 +80,7 @@ def test_a_switch_has_the_name_of_what_it_switches_on(user: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ('slos = "p99<1ms"', 1, "did you mean slo?"),
         ("[tune]\n\nmax-trails = 3", 3, "did you mean max-trials?"),
@@ -93,12 +93,12 @@ def test_a_switch_has_the_name_of_what_it_switches_on(user: Path, monkeypatch: p
         ("slo = ", 1, "TOML"),
     ],
 )
-def test_what_is_no_default_is_refused_at_its_line(user: Path, text: str, line: int, said: str) -> None:
+def test_what_is_no_default_is_refused_at_its_line(user: Path, text: str, line: int, message: str) -> None:
     user.write_text(text)
     with pytest.raises(InputError) as caught:
         defaults.apply(build_parser(["tune"]))
     assert f"{user}:{line}" in caught.value.message
-    assert said in f"{caught.value.message} {caught.value.hint}"
+    assert message in f"{caught.value.message} {caught.value.hint}"
 
 
 def test_a_variable_is_named_in_its_error(

@@ -37,11 +37,11 @@ def test_a_machine_where_nothing_live_can_run_says_why_and_exits_with_4(
     monkeypatch.setattr(veth, "missing", lambda _: "network namespaces need root")
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["doctor"]) == 4
-    printed = capsys.readouterr().out
-    assert re.search(rf"tune can't: .*{tmp_path}/agent.sock", printed)
-    assert "live can't: network namespaces need root." in printed
-    assert f"{', '.join(OFFLINE)} can: on models and recorded measurements." in printed
-    assert "Nothing can run here yet that needs a real machine." in printed
+    output = capsys.readouterr().out
+    assert re.search(rf"tune can't: .*{tmp_path}/agent.sock", output)
+    assert "live can't: network namespaces need root." in output
+    assert f"{', '.join(OFFLINE)} can: on models and recorded measurements." in output
+    assert "Nothing can run here yet that needs a real machine." in output
 
 
 def test_a_recorded_machine_is_judged_by_itself(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -54,16 +54,18 @@ def test_a_recorded_machine_is_judged_by_itself(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["--root", "nowhere.tree"], "cannot read nowhere.tree: no such file"),
         (["--root", __file__], f"({__file__}, line 1)"),
         (["--root", ".", "--agent", "unix:/a"], "both --agent and --root"),
     ],
 )
-def test_what_is_no_recorded_machine_is_refused(capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
+def test_what_is_no_recorded_machine_is_refused(
+    capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
     assert main(["doctor", *more]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_people_get_every_check_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,12 +77,12 @@ def test_people_get_every_check_with_what_to_do(capsys: pytest.CaptureFixture[st
     ]
     tune = Ability(("tune",), ("no agent [answers]",))
     doctor._show(findings, [tune, Ability(("live",), (), ("a remark",))])
-    printed = " ".join(capsys.readouterr().out.split())
+    output = " ".join(capsys.readouterr().out.split())
     for text in ("6.18", "stop it", "give [power.model]", "there is nothing to tune"):
-        assert text in printed
-    assert "reason of kernel" not in printed
-    assert "tune can't: no agent [answers]. live can: a remark." in printed
-    assert "Nothing can run here" not in printed
+        assert text in output
+    assert "reason of kernel" not in output
+    assert "tune can't: no agent [answers]. live can: a remark." in output
+    assert "Nothing can run here" not in output
 
 
 def test_a_narrow_terminal_loses_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +102,7 @@ def test_a_recorded_machine_can_be_examined(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["--device", "eth0"], "--device is for a calibration, and none is asked for"),
         (["--packets-per-s", "5"], "--packets-per-s is for a calibration, and none is asked for"),
@@ -117,8 +119,8 @@ def test_a_recorded_machine_can_be_examined(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_bad_usage(capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
+def test_bad_usage(capsys: pytest.CaptureFixture[str], more: list[str], message: str) -> None:
     assert main(["doctor", *more]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert said in captured.err
+    assert message in captured.err

@@ -43,7 +43,7 @@ def test_what_could_not_be_read_is_counted(tmp_path: Path, capsys: Capture) -> N
 
 
 @pytest.mark.parametrize(
-    ("file", "more", "said"),
+    ("file", "more", "message"),
     [
         ("there.tree", [], "there.tree is there already"),
         ("nowhere/bundle.tree", [], "nowhere/bundle.tree: no such file"),
@@ -51,9 +51,9 @@ def test_what_could_not_be_read_is_counted(tmp_path: Path, capsys: Capture) -> N
         ("new.tree", ["--exercise"], "both --exercise and --bundle"),
     ],
 )
-def test_bad_usage(tmp_path: Path, capsys: Capture, file: str, more: list[str], said: str) -> None:
+def test_bad_usage(tmp_path: Path, capsys: Capture, file: str, more: list[str], message: str) -> None:
     (tmp_path / "there.tree").write_text("mine", encoding="utf-8")
     assert main(["doctor", "--bundle", str(tmp_path / file), *more]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["there.tree"]
     assert (tmp_path / "there.tree").read_text(encoding="utf-8") == "mine"

@@ -27,23 +27,23 @@ def events(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 def test_json_has_the_parameters_with_their_uncertainty(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", str(study), "--slo", "p99<1s", "--model", "published", "--json"]) == 0
-    found = events(capsys)
-    assert found[0]["event"] == "cells"
-    assert found[0]["cells"] == 90
-    parameters = {e["load_qps"]: e["parameters"] for e in found if e["event"] == "parameters"}
+    lines = events(capsys)
+    assert lines[0]["event"] == "cells"
+    assert lines[0]["cells"] == 90
+    parameters = {e["load_qps"]: e["parameters"] for e in lines if e["event"] == "parameters"}
     for load, truth in TRUTH.items():
         zeta = parameters[load]["zeta"]
         assert zeta["low"] < zeta["value"] < zeta["high"]
         assert abs(zeta["value"] - truth.zeta) < 5.0 * zeta["standard_error"]
-    assert {e["quantity"] for e in found if e["event"] == "errors"} == {"p99_us", "energy_per_interrupt_j"}
+    assert {e["quantity"] for e in lines if e["event"] == "errors"} == {"p99_us", "energy_per_interrupt_j"}
 
 
 def test_prints_tables_and_writes_figures(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--os", "linux", "--load", "200kqps", "--out", str(tmp_path / "fits")]
     assert main(["fit", str(data / "study_memcached.csv"), *flags]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for part in ("linux: 98 settings", "published model", "grey-box model", "95 % of bootstrap", "new setting"):
-        assert part in said
+        assert part in output
     assert {path.name for path in (tmp_path / "fits").iterdir()} == {
         f"model_linux_{model}.{ending}" for model in ("published", "grey_box") for ending in ("svg", "png")
     }
@@ -61,7 +61,7 @@ def test_adam_and_least_squares_print_the_same(study: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (["--method", "adam", "--model", "grey-box"], "--method"),
         (["--os", "plan9"], "the study has no trials of plan9 (--os)"),
@@ -71,10 +71,12 @@ def test_adam_and_least_squares_print_the_same(study: Path, capsys: pytest.Captu
         (["--slo", "p50<1ms"], "p50_us"),
     ],
 )
-def test_refuses_with_one_error(study: Path, flags: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refuses_with_one_error(
+    study: Path, flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["fit", str(study), *flags]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("error: ")
-    assert said in captured.err
+    assert message in captured.err
     assert "Traceback" not in captured.err

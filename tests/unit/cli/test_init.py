@@ -26,10 +26,10 @@ def test_both_files_are_written_for_this_machine(tmp_path: Path, capsys: pytest.
 def test_people_are_told_what_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = MACHINES / "intel-acpi-cpufreq.tree"
     assert main(["init", "--root", str(tree), "--out", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert "NIC:      eth0 (ixgbe)" in printed
-    assert "Meter:    powercap: package-0 + package-1" in printed
-    assert "Service:  none that is known" in printed
+    output = capsys.readouterr().out
+    assert "NIC:      eth0 (ixgbe)" in output
+    assert "Meter:    powercap: package-0 + package-1" in output
+    assert "Service:  none that is known" in output
 
 
 @pytest.mark.parametrize("there", ["agent.toml", "live.toml"])

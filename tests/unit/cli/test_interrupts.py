@@ -21,12 +21,12 @@ def json_lines(argv: list[str], capsys: pytest.CaptureFixture[str]) -> list[dict
     return [json.loads(line) for line in captured.out.splitlines()]
 
 
-def refused(argv: list[str], capsys: pytest.CaptureFixture[str], said: str, code: int = 2) -> None:
+def check_refusal(argv: list[str], capsys: pytest.CaptureFixture[str], message: str, code: int = 2) -> None:
     assert main(["interrupts", *argv]) == code
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("error: ")
-    assert said in captured.err
+    assert message in captured.err
     assert len(captured.err.splitlines()) <= 2
 
 
@@ -67,9 +67,9 @@ def test_a_machine_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_convert_says_what_it_did(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "log.parquet"
-    (done,) = json_lines(["convert", str(data / DEFAULT), "--out", str(out)], capsys)
-    assert done["records"] == 10_030
-    assert done["bytes"] == out.stat().st_size
+    (event,) = json_lines(["convert", str(data / DEFAULT), "--out", str(out)], capsys)
+    assert event["records"] == 10_030
+    assert event["bytes"] == out.stat().st_size
     before, after, _ = json_lines(["show", str(data / DEFAULT), str(out)], capsys)
     assert {**before, "file": None} == {**after, "file": None}
     assert main(["interrupts", "convert", str(data / DEFAULT), "--out", str(out)]) == 0
@@ -79,22 +79,22 @@ def test_convert_says_what_it_did(data: Path, tmp_path: Path, capsys: pytest.Cap
 def test_bad_usage_and_bad_logs(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = str(data / DEFAULT)
     bad = write_lines(tmp_path / "bad", [*LINES[:3], "1 2"])
-    refused(
+    check_refusal(
         ["show", str(bad)],
         capsys,
         f"cannot use \"2 in '1 2'\": a record of this log must have 16 fields ({bad}, line 4)",
     )
-    refused(["show", good, "nowhere"], capsys, "cannot read nowhere: no such file")
-    refused(["show", good, "--tsc-mhz", "2900"], capsys, "rates of a machine must go with intlog's text")
-    refused(["show", good, "--tsc-mhz", "0"], capsys, "it must lie between 1 and 100000 MHz (--tsc-mhz)")
-    refused(["show", good, "--energy-unit-uj", "nan"], capsys, "cannot use 'nan': it must lie between")
-    refused(["show", good, "--energy-unit-uj", "x"], capsys, "it must be a number of uJ (--energy-unit-uj)")
-    refused(["show", good, "--out", str(bad / "x")], capsys, "cannot write")
-    refused(["convert", good, "--out", "x.csv"], capsys, "the result must be a .parquet file (--out)")
+    check_refusal(["show", good, "nowhere"], capsys, "cannot read nowhere: no such file")
+    check_refusal(["show", good, "--tsc-mhz", "2900"], capsys, "rates of a machine must go with intlog's text")
+    check_refusal(["show", good, "--tsc-mhz", "0"], capsys, "it must lie between 1 and 100000 MHz (--tsc-mhz)")
+    check_refusal(["show", good, "--energy-unit-uj", "nan"], capsys, "cannot use 'nan': it must lie between")
+    check_refusal(["show", good, "--energy-unit-uj", "x"], capsys, "it must be a number of uJ (--energy-unit-uj)")
+    check_refusal(["show", good, "--out", str(bad / "x")], capsys, "cannot write")
+    check_refusal(["convert", good, "--out", "x.csv"], capsys, "the result must be a .parquet file (--out)")
 
 
 def test_without_ray_the_way_to_get_it_is_named(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    refused(["show", str(data / DEFAULT), "--ray", "auto"], capsys, "pip install 'bayop[ray]'", code=4)
+    check_refusal(["show", str(data / DEFAULT), "--ray", "auto"], capsys, "pip install 'bayop[ray]'", code=4)

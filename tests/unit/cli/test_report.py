@@ -34,11 +34,11 @@ def test_json_has_fronts_best_settings_and_savings(
 
 
 def _runs(events: list[dict[str, object]]) -> list[tuple[object, int]]:
-    found: list[tuple[object, int]] = []
+    runs: list[tuple[object, int]] = []
     for event in events:
-        if not found or found[-1][0] != event["event"]:
-            found.append((event["event"], 1))
-    return found
+        if not runs or runs[-1][0] != event["event"]:
+            runs.append((event["event"], 1))
+    return runs
 
 
 def _default_power() -> float:

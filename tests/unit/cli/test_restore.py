@@ -9,9 +9,9 @@ import pytest
 from bayop.cli import main
 from bayop.cli.flags import agent as agent_flags
 from bayop.live.agent.client import AgentClient
-from bayop.live.agent.messages import Restored, Status
+from bayop.live.agent.messages import Latched, Restored, Status
 
-STATUS = Status("0.1.0", "apply", None, None, kept=False, applied_by=None, held=(), damage=None)
+STATUS = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), damage=None)
 
 
 class Stub:
@@ -36,7 +36,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, restored: Restored, *more: str) ->
 def test_what_could_not_be_restored_is_drift(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert answered(monkeypatch, Restored(("a@x",), {"b@y": "device gone"}, ("c@z",))) == 3
+    assert answered(monkeypatch, Restored(("a@x",), (Latched("b@y", "device gone"),), ("c@z",))) == 3
     captured = capsys.readouterr()
     assert "restored  a@x" in captured.out
     assert "left      c@z" in captured.out
@@ -44,12 +44,12 @@ def test_what_could_not_be_restored_is_drift(
 
 
 def test_nothing_held_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answered(monkeypatch, Restored((), {}, ())) == 0
+    assert answered(monkeypatch, Restored((), (), ())) == 0
     assert "Nothing was held" in capsys.readouterr().out
 
 
 def test_programs_get_one_event(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answered(monkeypatch, Restored(("a@x",), {}, ()), "--json") == 0
+    assert answered(monkeypatch, Restored(("a@x",), (), ()), "--json") == 0
     (event,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert event == {"event": "restored", "restored": ["a@x"], "stood_down": [], "latched": {}, "lease_ended": None}
 

@@ -2,65 +2,64 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from bayop.cli import main, status
-from bayop.live.agent.messages import Held, Status, Tenure
+from bayop.live.agent.messages import Held, LeaseInForce, Status, Tenure
 
-IDLE = Status("0.1.0", "apply", None, None, kept=False, applied_by=None, held=(), damage=None)
+IDLE = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), damage=None)
 CAP = Held("power.cap_w@intel-rapl:0/0", 120, 90, 90, "held", None)
-HELD = dataclasses.replace(IDLE, kept=True, applied_by=Tenure("bayop tune by alice", 7500.0), held=(CAP,))
+HELD = replace(IDLE, kept=True, applied_by=Tenure("bayop tune by alice", 7500.0), held=(CAP,))
 
 
-def shown(capsys: pytest.CaptureFixture[str], seen: Status) -> str:
-    status._show("unix:/a.sock", seen)
+def output_of(capsys: pytest.CaptureFixture[str], state: Status) -> str:
+    status._show("unix:/a.sock", state)
     return capsys.readouterr().out
 
 
 def test_nothing_held_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = shown(capsys, IDLE)
-    assert "mode apply" in printed
-    assert "No lease: nobody may write." in printed
-    assert "Nothing is held: the machine has its own settings." in printed
+    output = output_of(capsys, IDLE)
+    assert "mode apply" in output
+    assert "No lease: nobody may write." in output
+    assert "Nothing is held: the machine has its own settings." in output
     assert status.is_sound(IDLE)
 
 
 def test_what_is_kept_is_shown_with_who_and_since_when(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = shown(capsys, HELD)
-    assert "Applied 2 h ago by bayop tune by alice; kept until bayop restore." in printed
-    row = next(line for line in printed.splitlines() if CAP.knob in line)
+    output = output_of(capsys, HELD)
+    assert "Applied 2 h ago by bayop tune by alice; kept until bayop restore." in output
+    row = next(line for line in output.splitlines() if CAP.knob in line)
     assert row.split() == [CAP.knob, "120W", "90W", "90W", "held"]
     assert status.is_sound(HELD)
 
 
 def test_a_lease_is_shown_with_its_end(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = shown(capsys, dataclasses.replace(IDLE, lease=Tenure("bob", 30.0), lease_ends_s=7.2))
-    assert "Lease: bob, for 30 s; it ends in 7 s unless it is renewed." in printed
+    output = output_of(capsys, replace(IDLE, lease=LeaseInForce("bob", 30.0, 7.2)))
+    assert "Lease: bob, for 30 s; it ends in 7 s unless it is renewed." in output
 
 
 @pytest.mark.parametrize("state", ["stood_down", "latched"])
 def test_what_is_not_as_it_was_left_is_no_sound_state(capsys: pytest.CaptureFixture[str], state: str) -> None:
-    lost = dataclasses.replace(CAP, state=state, effective=None, reason="the kernel says no")  # type: ignore[arg-type]
-    seen = dataclasses.replace(HELD, held=(lost,))
-    printed = shown(capsys, seen)
-    assert not status.is_sound(seen)
+    lost = replace(CAP, state=state, effective=None, reason="the kernel says no")
+    unsound = replace(HELD, held=(lost,))
+    output = output_of(capsys, unsound)
+    assert not status.is_sound(unsound)
     for text in (state.replace("_", " "), "unknown", f"{CAP.knob}: the kernel says no", "bayop restore puts back"):
-        assert text in printed
+        assert text in output
 
 
 def test_a_damaged_journal_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    seen = dataclasses.replace(IDLE, damage="the journal was damaged")
-    assert "Nothing is applied any more: the journal was damaged." in shown(capsys, seen)
-    assert not status.is_sound(seen)
+    unsound = replace(IDLE, damage="the journal was damaged")
+    assert "Nothing is applied any more: the journal was damaged." in output_of(capsys, unsound)
+    assert not status.is_sound(unsound)
 
 
 @pytest.mark.parametrize(
-    ("age_s", "said"), [(0.4, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (1e6, "12 d")]
+    ("age_s", "text"), [(0.4, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (1e6, "12 d")]
 )
-def test_ages_are_for_people(age_s: float, said: str) -> None:
-    assert status._ago(age_s) == said
+def test_ages_are_for_people(age_s: float, text: str) -> None:
+    assert status._ago(age_s) == text
 
 
 @pytest.mark.parametrize("verb", ["status", "restore"])

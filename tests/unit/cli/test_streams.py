@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from bayop.cli.terminal.streams import ReaderLeftError, StdoutError, guarded
+from bayop.cli.terminal.streams import ReaderLeftError, StdoutError, guard
 
 
 class Broken(io.StringIO):
@@ -24,7 +24,7 @@ class Broken(io.StringIO):
 
 def test_a_full_disk_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", Broken(errno.ENOSPC))
-    with guarded(), pytest.raises(StdoutError) as caught:
+    with guard(), pytest.raises(StdoutError) as caught:
         print("x")
     assert caught.value.message == "cannot write to stdout: no space left on device"
     assert caught.value.exit_code == 1
@@ -32,14 +32,14 @@ def test_a_full_disk_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_reader_who_left_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", Broken(errno.EPIPE))
-    with guarded(), pytest.raises(ReaderLeftError):
+    with guard(), pytest.raises(ReaderLeftError):
         print("x")
 
 
 def test_streams_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "stderr", None)
-    with guarded():
+    with guard():
         sys.stderr.write("nobody reads this")
         sys.stdout.flush()
         assert not sys.stdout.isatty()
@@ -49,7 +49,7 @@ def test_streams_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_stream_is_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
     before = sys.stdout
-    with guarded():
+    with guard():
         print("x")
         assert sys.stdout.encoding == before.encoding
     assert sys.stdout is before
@@ -59,7 +59,7 @@ def test_the_stream_is_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_letter_that_the_terminal_does_not_know_is_a_question_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
-    with guarded():
+    with guard():
         print("50 µs")
         sys.stdout.flush()
     assert raw.getvalue() == b"50 ?s\n"

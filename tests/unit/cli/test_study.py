@@ -33,7 +33,7 @@ def json_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in captured.out.splitlines()]
 
 
-def refused(capsys: pytest.CaptureFixture[str]) -> str:
+def refusal(capsys: pytest.CaptureFixture[str]) -> str:
     captured = capsys.readouterr()
     assert not captured.out or json.loads(captured.out)["event"] == "error"
     assert captured.err.startswith("error: ")
@@ -66,8 +66,8 @@ def test_show_says_what_a_study_holds(sweep: Path, capsys: pytest.CaptureFixture
 def test_show_speaks_to_people(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", sweep) == 0
     out = capsys.readouterr().out
-    for said in ("1,000 requests/s", "2us to 200us", "10, 1 of the default", "1 trials: itr_mislabelled", "p99_us"):
-        assert said in out
+    for text in ("1,000 requests/s", "2us to 200us", "10, 1 of the default", "1 trials: itr_mislabelled", "p99_us"):
+        assert text in out
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_show_reads_published_tables(
     data: Path, name: str, loads: dict[str, list[float]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("show", data / name, "--json") == 0
-    held = [line for line in json_lines(capsys) if line["event"] == "campaign"]
-    assert [campaign["os"] for campaign in held] == ["ebbrt", "linux"]
-    for campaign in held:
+    campaigns = [line for line in json_lines(capsys) if line["event"] == "campaign"]
+    assert [campaign["os"] for campaign in campaigns] == ["ebbrt", "linux"]
+    for campaign in campaigns:
         assert {key: campaign[key] for key in loads} == loads
 
 
@@ -114,14 +114,14 @@ def test_merge_refuses_a_conflict_and_names_the_files(
     other = tmp_path / "other.csv"
     write_study(study_frame().with_columns(pl.col("power_w") + 1), other)
     assert run("merge", sweep, other, "--out", tmp_path / "all.csv") == 2
-    error = refused(capsys)
+    error = refusal(capsys)
     assert str(sweep) in error
     assert "different power_w in trial 1 of sweep" in error
     assert not (tmp_path / "all.csv").exists()
 
 
 @pytest.mark.parametrize(
-    ("argv", "said"),
+    ("argv", "message"),
     [
         (["show", "no.csv"], "cannot read no.csv: no such file"),
         (["show", ""], "cannot use '': a path must not be empty (the study)"),
@@ -132,10 +132,10 @@ def test_merge_refuses_a_conflict_and_names_the_files(
     ],
 )
 def test_bad_usage_is_one_clear_error(
-    sweep: Path, argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    sweep: Path, argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*(arg.format(sweep=sweep, folder=sweep.parent) for arg in argv)) == 2
-    assert said in refused(capsys)
+    assert message in refusal(capsys)
 
 
 def test_columns_lists_the_schema(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ def imported(*argv: object) -> int:
     return main(["study", "import", *map(str, argv)])
 
 
-def refused(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
+def refusal(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
     assert imported(*argv) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -66,7 +66,7 @@ def test_a_machine_of_its_own(folder: Path, tmp_path: Path) -> None:
 
 def test_what_served_on_ebbrt_is_a_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = write_files(tmp_path / "ebbrt", ebbrt_run()), tmp_path / "study.csv"
-    assert "say it with --ebbrt-app memcached or --ebbrt-app silo" in refused(capsys, folder, "--out", out)
+    assert "say it with --ebbrt-app memcached or --ebbrt-app silo" in refusal(capsys, folder, "--out", out)
     assert imported(folder, "--ebbrt-app", "silo", "--out", out) == 0
     assert open_study(out)["app"].to_list() == ["silo"]
 
@@ -77,18 +77,18 @@ def test_bad_input_is_one_clear_error_and_nothing_is_written(
     out = tmp_path / "study.csv"
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert "the folder holds no run; a folder of raw logs must hold a run of a benchmark" in refused(
+    assert "the folder holds no run; a folder of raw logs must hold a run of a benchmark" in refusal(
         capsys, empty, "--out", out
     )
-    assert "linux.mcd.dmesg.REPEAT_CORE_ITR_DVFS_RAPL_QPS" in refused(capsys, empty, "--out", out)
-    assert "cannot read nowhere: no such file" in refused(capsys, "nowhere", "--out", out)
-    assert "a study must be written as .parquet, .csv or .csv.gz" in refused(capsys, "nowhere", "--out", "x.txt")
-    assert "it must lie between" in refused(capsys, folder, "--out", out, "--tsc-mhz", "0")
+    assert "linux.mcd.dmesg.REPEAT_CORE_ITR_DVFS_RAPL_QPS" in refusal(capsys, empty, "--out", out)
+    assert "cannot read nowhere: no such file" in refusal(capsys, "nowhere", "--out", out)
+    assert "a study must be written as .parquet, .csv or .csv.gz" in refusal(capsys, "nowhere", "--out", "x.txt")
+    assert "it must lie between" in refusal(capsys, folder, "--out", out, "--tsc-mhz", "0")
     log = folder / "linux.mcd.dmesg.0_9_50_0x1d00_135_200000"
     log.write_text("\n".join(LINES[:3]) + "\n1 2\n", encoding="utf-8")
-    assert f"a record of this log must have 16 fields ({log}, line 4)" in refused(capsys, folder, "--out", out)
+    assert f"a record of this log must have 16 fields ({log}, line 4)" in refusal(capsys, folder, "--out", out)
     log.unlink()
-    assert f"there is no {log.name}; a run must have all of its files ({folder})" in refused(
+    assert f"there is no {log.name}; a run must have all of its files ({folder})" in refusal(
         capsys, folder, "--out", out
     )
     assert not out.exists()

@@ -19,8 +19,8 @@ NETPIPE = ["--profile", "linux-netpipe"]
 
 def settings(*flags: str, space: Space = SPACE) -> list[tuple[float | str, ...]]:
     arguments = [*TWIN, *flags]
-    found = settings_of(space, build_parser(arguments).parse_args(arguments), seed=0)
-    return [tuple(setting.values()) for setting in found]
+    design = settings_of(space, build_parser(arguments).parse_args(arguments), seed=0)
+    return [tuple(setting.values()) for setting in design]
 
 
 def repeats(*flags: str) -> Repeats:
@@ -39,14 +39,14 @@ def test_one_knob_alone_leaves_the_other_to_the_system() -> None:
 
 
 def test_auto_is_among_the_values_where_that_is_asked_for() -> None:
-    found = settings("--with-auto", "--range", "nic.rx_usecs=50,100us", "--range", "cpu.freq_mhz=1.3GHz")
-    assert found == [(AUTO, AUTO), (50, 1300), (50, AUTO), (100, 1300), (100, AUTO), (AUTO, 1300)]
+    design = settings("--with-auto", "--range", "nic.rx_usecs=50,100us", "--range", "cpu.freq_mhz=1.3GHz")
+    assert design == [(AUTO, AUTO), (50, 1300), (50, AUTO), (100, 1300), (100, AUTO), (AUTO, 1300)]
 
 
 def test_a_filling_design_has_as_many_settings_as_were_asked_for() -> None:
-    found = settings("--design", "sobol", "--settings", "20")
-    assert len(set(found)) == 21
-    assert found[0] == (AUTO, AUTO)
+    design = settings("--design", "sobol", "--settings", "20")
+    assert len(set(design)) == 21
+    assert design[0] == (AUTO, AUTO)
 
 
 def test_repeats() -> None:
@@ -59,7 +59,7 @@ def test_repeats() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (
             ["--load", "600kqps", "--design", "sobol"],
@@ -175,7 +175,7 @@ def test_repeats() -> None:
 )
 def test_flags_that_make_no_sense_are_refused_before_anything_is_measured(
     flags: list[str],
-    said: str,
+    message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -184,7 +184,7 @@ def test_flags_that_make_no_sense_are_refused_before_anything_is_measured(
     assert main(["sweep", *flags]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert said in captured.err
+    assert message in captured.err
     assert len(captured.err.splitlines()) <= 2
     assert not list(tmp_path.iterdir())
 

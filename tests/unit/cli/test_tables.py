@@ -23,7 +23,7 @@ def trials() -> FittingTable:
     return table
 
 
-def shown(table: FittingTable, width: int) -> str:
+def text_of(table: FittingTable, width: int) -> str:
     console = Console(file=io.StringIO(), width=width, highlight=False)
     console.print(table)
     assert isinstance(console.file, io.StringIO)
@@ -32,20 +32,20 @@ def shown(table: FittingTable, width: int) -> str:
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_no_width_breaks_an_id_or_goes_beyond_the_screen(width: int) -> None:
-    text = shown(trials(), width)
+    text = text_of(trials(), width)
     assert all(knob_id in text for knob_id in IDS)
     assert "2900MHz" in text
     assert max(map(len, text.splitlines())) <= width
 
 
 def test_what_matters_least_is_left_out_first() -> None:
-    headers = [shown(trials(), width) for width in (110, 74, 64)]
+    headers = [text_of(trials(), width) for width in (110, 74, 64)]
     assert ["util." in text for text in headers] == [True, False, False]
     assert ["would hold" in text for text in headers] == [True, True, False]
 
 
 def test_rows_are_stacked_at_last() -> None:
-    lines = [line.rstrip() for line in shown(trials(), 40).splitlines()]
+    lines = [line.rstrip() for line in text_of(trials(), 40).splitlines()]
     assert lines[:4] == ["1", "  napi.gro_flush_timeout_us 20us", "  cpu.freq_mhz              2900MHz", lines[3]]
     assert lines[-1] == "what it means"
 
@@ -55,13 +55,13 @@ def test_a_mark_and_the_name_that_it_marks_head_a_block() -> None:
     for column in ("", "check", "found"):
         table.add_column(column)
     table.add_row("[green]ok[/green]", literal("[kernel]"), literal("a-very-long-word-without-any-space"))
-    assert shown(table, 30).splitlines()[0] == "ok [kernel]"
+    assert text_of(table, 30).splitlines()[0] == "ok [kernel]"
 
 
 def test_a_table_is_whole_again_on_a_wider_screen() -> None:
     table = trials()
-    narrow = shown(table, 40)
-    assert shown(table, 120) == shown(trials(), 120) != narrow
+    narrow = text_of(table, 40)
+    assert text_of(table, 120) == text_of(trials(), 120) != narrow
 
 
 def test_a_row_on_one_line() -> None:

@@ -28,8 +28,8 @@ def result(setting: Setting | None, stopped: Stopped = "converged") -> Result:
 
 def comparison(problem: Problem, found_w: float, found_us: float = 300.0, default_us: float = 100.0) -> Comparison:
     def window(power_w: float, latency_us: float) -> Measurement:
-        seen = {"power_w": power_w, "energy_j": power_w, "p99_us": latency_us, "qps": 5000.0, "utilization": 0.5}
-        return Measurement(seen)
+        quantities = {"power_w": power_w, "energy_j": power_w, "p99_us": latency_us, "qps": 5000.0, "utilization": 0.5}
+        return Measurement(quantities)
 
     rounds = [{"default": window(40.0, default_us), "found": window(found_w, found_us)}] * 6
     return Comparison.of(rounds, problem, LOOKS)
@@ -78,7 +78,7 @@ def test_live_machines_are_compared_unless_somebody_says_no(words: list[str], is
 
 
 @pytest.mark.parametrize(
-    ("found_w", "found_us", "default_us", "said"),
+    ("found_w", "found_us", "default_us", "message"),
     [
         (30.0, 300.0, 100.0, "It saves 10.0 W (95 % CI 10.0 to 10.0), 25.0%: 88 kWh per server and year at this load."),
         (41.0, 300.0, 100.0, "No significant saving: it costs 1.0 W (95 % CI 1.0 to 1.0), 2.5%, over 6 pairs."),
@@ -91,9 +91,9 @@ def test_live_machines_are_compared_unless_somebody_says_no(words: list[str], is
         ),
     ],
 )
-def test_the_summary_says_what_was_found(found_w: float, found_us: float, default_us: float, said: str) -> None:
+def test_the_summary_says_what_was_found(found_w: float, found_us: float, default_us: float, message: str) -> None:
     problem = make_problem(SPACE, slo=SLO)
-    assert sentence(comparison(problem, found_w, found_us, default_us), problem, "W").startswith(said)
+    assert sentence(comparison(problem, found_w, found_us, default_us), problem, "W").startswith(message)
 
 
 def test_the_saving_is_one_of_the_objective() -> None:
@@ -110,6 +110,6 @@ def test_the_saving_is_one_of_the_objective() -> None:
 
 
 def test_another_load_than_the_stated_one_is_doubtful() -> None:
-    seen = comparison(make_problem(SPACE, slo=SLO), 30.0)
-    assert doubts(seen, 5000.0) == []
-    assert "5,000 requests/s, not the stated 8,000" in doubts(seen, 8000.0)[0]
+    outcome = comparison(make_problem(SPACE, slo=SLO), 30.0)
+    assert doubts(outcome, 5000.0) == []
+    assert "5,000 requests/s, not the stated 8,000" in doubts(outcome, 8000.0)[0]

@@ -28,12 +28,12 @@ def json_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in captured.out.splitlines()]
 
 
-def refused(argv: list[str], capsys: pytest.CaptureFixture[str], said: str, hint: str | None = None) -> None:
+def check_refusal(argv: list[str], capsys: pytest.CaptureFixture[str], message: str, hint: str | None = None) -> None:
     assert main(argv) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("error: ")
-    assert said in captured.err
+    assert message in captured.err
     assert "Traceback" not in captured.err
     assert len(captured.err.splitlines()) <= 2
     assert hint is None or hint in captured.err.splitlines()[1]
@@ -79,17 +79,17 @@ class TestRun:
 
     def test_the_load_fits_the_profile(self, capsys: pytest.CaptureFixture[str]) -> None:
         netpipe = ["twin", "run", "--profile", "linux-netpipe"]
-        refused(
+        check_refusal(
             [*netpipe, "--load", "1kqps"],
             capsys,
             "cannot use 1000.0: the load of netpipe on Linux must be a message size in bytes (--message)",
         )
-        refused([*netpipe, "--message", "17MiB"], capsys, "from 1B to 16MiB")
-        refused([*netpipe, "--message", "1us"], capsys, "it must be a size")
-        refused(
+        check_refusal([*netpipe, "--message", "17MiB"], capsys, "from 1B to 16MiB")
+        check_refusal([*netpipe, "--message", "1us"], capsys, "it must be a size")
+        check_refusal(
             ["twin", "run", "--message", "64B"], capsys, "the load of memcached on Linux must be a number of requests/s"
         )
-        refused(["twin", "run"], capsys, "the load of memcached on Linux must be a number of requests/s")
+        check_refusal(["twin", "run"], capsys, "the load of memcached on Linux must be a number of requests/s")
 
     def test_polling_has_no_delay(self, capsys: pytest.CaptureFixture[str]) -> None:
         argv = ["twin", "run", "--polling", "--load", "200kqps", *SMALL]
@@ -97,7 +97,9 @@ class TestRun:
         (line,) = json_lines(capsys)
         assert line["setting"] == {"cpu.freq_mhz": "auto"}
         assert line["measured"]["interrupts_per_s"] == 0
-        refused([*argv, "--setting", "nic.rx_usecs=10us"], capsys, "there is no knob 'nic.rx_usecs' here (--setting)")
+        check_refusal(
+            [*argv, "--setting", "nic.rx_usecs=10us"], capsys, "there is no knob 'nic.rx_usecs' here (--setting)"
+        )
 
     def test_people_get_a_table(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["twin", "run", "--load", "200000", "--slo", "p99<500us", *SMALL]) == 0
@@ -106,7 +108,7 @@ class TestRun:
         assert "met" in out
 
     @pytest.mark.parametrize(
-        ("more", "said", "hint"),
+        ("more", "message", "hint"),
         [
             (
                 ["--setting", "fast"],
@@ -142,11 +144,13 @@ class TestRun:
             (["--threads", "0"], "cannot use '0': it must be a whole number from 1 to 1024 (--threads)", None),
         ],
     )
-    def test_bad_usage(self, capsys: pytest.CaptureFixture[str], more: list[str], said: str, hint: str | None) -> None:
-        refused(["twin", "run", "--load", "200000", *more], capsys, said, hint)
+    def test_bad_usage(
+        self, capsys: pytest.CaptureFixture[str], more: list[str], message: str, hint: str | None
+    ) -> None:
+        check_refusal(["twin", "run", "--load", "200000", *more], capsys, message, hint)
 
     @pytest.mark.parametrize(
-        ("old", "new", "said", "hint"),
+        ("old", "new", "message", "hint"),
         [
             ("steer_us = ", "steer_ms = ", "there is no key steer_ms", "did you mean steer_us?"),
             ("steer_us = ", "sterr_us = ", "there is no key sterr_us", "did you mean steer_us?"),
@@ -156,13 +160,13 @@ class TestRun:
         ],
     )
     def test_bad_profiles(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, old: str, new: str, said: str, hint: str | None
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, old: str, new: str, message: str, hint: str | None
     ) -> None:
         text, _ = read_profile("linux-memcached")
         assert old in text
         path = tmp_path / "server.toml"
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
-        refused(["twin", "run", "--load", "200000", "--profile", str(path)], capsys, said, hint)
+        check_refusal(["twin", "run", "--load", "200000", "--profile", str(path)], capsys, message, hint)
 
 
 class TestValidate:
@@ -179,8 +183,8 @@ class TestValidate:
             assert set(line["default_error_pct"]) == set(line["mape_pct"])
 
     def test_loads_and_profile_can_be_chosen(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        chosen = ["--loads", "500kqps", "--os", "ebbrt", "--profile", "linux-memcached", "--app", "cache"]
-        assert main(["twin", "validate", "--data", str(study), *chosen, *SMALL, "--json"]) == 0
+        choices = ["--loads", "500kqps", "--os", "ebbrt", "--profile", "linux-memcached", "--app", "cache"]
+        assert main(["twin", "validate", "--data", str(study), *choices, *SMALL, "--json"]) == 0
         (line,) = json_lines(capsys)
         assert (line["app"], line["load"]) == ("cache", 500_000.0)
         assert line["mape_pct"]["utilization"] > 10.0, "another system is another server"
@@ -201,7 +205,7 @@ class TestValidate:
         assert "below 0.85 utilization" in captured.out
 
     @pytest.mark.parametrize(
-        ("more", "said", "hint"),
+        ("more", "message", "hint"),
         [
             (
                 ["--loads", "300000"],
@@ -220,14 +224,14 @@ class TestValidate:
         ],
     )
     def test_bad_usage(
-        self, study: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str, hint: str | None
+        self, study: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str, hint: str | None
     ) -> None:
-        refused(["twin", "validate", "--data", str(study), *more], capsys, said, hint)
+        check_refusal(["twin", "validate", "--data", str(study), *more], capsys, message, hint)
 
     def test_a_file_name_that_says_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = write_twin_study(tmp_path / "sweep.csv", load_profile("ebbrt-memcached"), os="ebbrt", requests=500)
-        said = "neither the study nor its file's name says which application was measured: sweep.csv"
-        refused(["twin", "validate", "--data", str(path)], capsys, said, "say --app (img-dnn, memcached, ")
+        message = "neither the study nor its file's name says which application was measured: sweep.csv"
+        check_refusal(["twin", "validate", "--data", str(path)], capsys, message, "say --app (img-dnn, memcached, ")
         assert main(["twin", "validate", "--data", str(path), "--app", "memcached", *SMALL]) == 0
 
     def test_a_profile_is_of_one_system(self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +239,7 @@ class TestValidate:
         both = tmp_path / "study_memcached.csv"
         both.write_text(text + text.partition("\n")[2].replace("ebbrt", "linux"), encoding="utf-8")
         argv = ["twin", "validate", "--data", str(both), "--profile", "linux-memcached"]
-        refused(
+        check_refusal(
             argv,
             capsys,
             "cannot use 'linux-memcached': a profile must be of one operating system (--profile)",
@@ -292,7 +296,7 @@ class TestFit:
         assert "Written:" in out
 
     @pytest.mark.parametrize(
-        ("more", "said", "hint"),
+        ("more", "message", "hint"),
         [
             (
                 ["--parameters", "app.request_kcycle"],
@@ -317,18 +321,18 @@ class TestFit:
         capsys: pytest.CaptureFixture[str],
         *,
         more: list[str],
-        said: str,
+        message: str,
         hint: str | None,
     ) -> None:
         argv = ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--out", str(tmp_path / "x.toml")]
-        refused([*argv, *more], capsys, said, hint)
+        check_refusal([*argv, *more], capsys, message, hint)
 
     @pytest.mark.parametrize(("out", "why"), [("missing/p.toml", "there is no folder"), (".", "it is a folder")])
     def test_a_file_that_can_not_be_written_is_found_before_the_work(
         self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str, why: str
     ) -> None:
         argv = ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--out", str(tmp_path / out)]
-        refused(argv, capsys, f"cannot write {tmp_path / out}: {why}")
+        check_refusal(argv, capsys, f"cannot write {tmp_path / out}: {why}")
 
 
 class TestCrossvalidate:
@@ -344,18 +348,18 @@ class TestCrossvalidate:
         profile = load_profile("ebbrt-memcached")
         path = write_twin_study(tmp_path / "s.csv", profile, os="ebbrt", loads=(200_000.0,), requests=500)
         argv = ["twin", "crossvalidate", "--data", str(path), "--profile", "ebbrt-memcached"]
-        refused(argv, capsys, "the cells are of 1 load; a cross-validation must have cells at two loads or more")
-        refused([*argv, "--scatter", "2"], capsys, "it must be a number between 0 and 1 (--scatter)")
+        check_refusal(argv, capsys, "the cells are of 1 load; a cross-validation must have cells at two loads or more")
+        check_refusal([*argv, "--scatter", "2"], capsys, "it must be a number between 0 and 1 (--scatter)")
 
 
 @pytest.mark.parametrize("argv", [["twin"], ["twin", "fly"], ["twin", "fit", "--data", "x.csv"]])
 def test_incomplete_commands(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    refused(argv, capsys, "error: ", "--help")
+    check_refusal(argv, capsys, "error: ", "--help")
 
 
 def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     for action in ("run", "validate", "fit", "crossvalidate"):
-        with pytest.raises(SystemExit) as done:
+        with pytest.raises(SystemExit) as end:
             main(["twin", action, "--help"])
-        assert done.value.code == 0
+        assert end.value.code == 0
         assert f"bayop twin {action}" in capsys.readouterr().out.partition("examples:")[2]

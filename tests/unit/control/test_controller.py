@@ -34,17 +34,18 @@ class Scripted(Optimizer):
 
     problem: Problem
     asks: tuple[Setting, ...]
-    told: list[Observation] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
 
     def ask(self, trials_left: int) -> Proposal | Finished:
         del trials_left
-        return Proposal(self.asks[len(self.told)]) if len(self.told) < len(self.asks) else Finished("converged")
+        number = len(self.observations)
+        return Proposal(self.asks[number]) if number < len(self.asks) else Finished("converged")
 
     def tell(self, observation: Observation) -> None:
-        self.told.append(observation)
+        self.observations.append(observation)
 
     def incumbent(self) -> Setting | None:
-        return self.told[-1].setting if self.told else None
+        return self.observations[-1].setting if self.observations else None
 
     def predict(self, setting: Setting) -> Prediction | None:
         del setting
@@ -207,21 +208,21 @@ def test_windows_and_searches_are_told_as_they_happen() -> None:
 
 def test_it_says_what_to_do_and_until_when_and_does_nothing_itself() -> None:
     controller = Controller(policy(LoadChange()), scripted(GOOD), end_s=100.0)
-    shown = Measurement({"power_w": 80.0, "p99_us": 100.0, "p50_us": 50.0})
+    measurement = Measurement({"power_w": 80.0, "p99_us": 100.0, "p50_us": 50.0})
     assert controller.poll(0.0, 4e5) == Apply(GOOD)
     assert controller.poll(0.0, 4e5, Applied(GOOD)) == Watch(20.0)
-    assert controller.poll(20.0, 4e5, shown) == Apply(GOOD)
+    assert controller.poll(20.0, 4e5, measurement) == Apply(GOOD)
     assert controller.poll(20.0, 4e5, Applied(GOOD)) == Watch(60.0)
-    assert controller.poll(60.0, 4e5, shown) == Watch(100.0)
-    assert controller.poll(100.0, 4e5, shown) == Done()
+    assert controller.poll(60.0, 4e5, measurement) == Watch(100.0)
+    assert controller.poll(100.0, 4e5, measurement) == Done()
 
 
 def test_what_is_in_effect_is_what_the_books_and_the_optimizer_are_told() -> None:
-    told: list[Scripted] = []
+    optimizers: list[Scripted] = []
 
     def make(problem: Problem, _: int) -> Optimizer:
-        told.append(Scripted(problem, (GOOD,)))
-        return told[-1]
+        optimizers.append(Scripted(problem, (GOOD,)))
+        return optimizers[-1]
 
     rounded: Setting = {**GOOD, RX_USECS: 98}
     windows: list[Window] = []
@@ -230,7 +231,7 @@ def test_what_is_in_effect_is_what_the_books_and_the_optimizer_are_told() -> Non
     controller.poll(0.0, 4e5, Applied(rounded))
     controller.poll(20.0, 4e5, Measurement({"power_w": 80.0, "p99_us": 100.0}))
     assert windows[0].setting == rounded
-    assert (told[0].told[0].setting, told[0].told[0].asked) == (rounded, GOOD)
+    assert (optimizers[0].observations[0].setting, optimizers[0].observations[0].asked) == (rounded, GOOD)
 
 
 def test_a_trial_that_is_cut_short_is_a_miss_whose_harm_ends_at_once() -> None:
@@ -283,7 +284,7 @@ def test_a_last_trial_that_missed_the_slo_starts_no_second_search() -> None:
 
     class HoldsTheFirst(Scripted):
         def incumbent(self) -> Setting | None:
-            return self.told[0].setting if self.told else None
+            return self.observations[0].setting if self.observations else None
 
     plant = FakePlant(lambda _: 4e5)
     run = Run(plant, policy(Breach()), lambda problem, _: HoldsTheFirst(problem, (GOOD, slow)), 0.0, 1200.0)

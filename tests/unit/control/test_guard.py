@@ -15,7 +15,7 @@ HELD: Setting = {RX_USECS: 300, FREQ_MHZ: 1500}
 FASTEST: Setting = {RX_USECS: 2, FREQ_MHZ: 2900}
 
 
-def seen(setting: Setting, latency_us: float, power_w: float, qps: float = 1000.0) -> Observation:
+def observe(setting: Setting, latency_us: float, power_w: float, qps: float = 1000.0) -> Observation:
     return Observation(setting, Measurement({"p99_us": latency_us, "power_w": power_w}), qps)
 
 
@@ -24,14 +24,14 @@ def fall_back(*observations: Observation, held: Setting | None = HELD) -> Settin
 
 
 def test_with_nothing_known_it_is_the_fastest_setting() -> None:
-    chosen = fall_back()
-    assert chosen is not None
-    assert dict(chosen) == FASTEST
+    safer = fall_back()
+    assert safer is not None
+    assert dict(safer) == FASTEST
 
 
 def test_the_cheapest_setting_known_to_be_safe_is_better() -> None:
     dear, cheap = {RX_USECS: 2, FREQ_MHZ: 2500}, {RX_USECS: 100, FREQ_MHZ: 1800}
-    assert fall_back(seen(dear, 100, 120), seen(cheap, 300, 80)) == cheap
+    assert fall_back(observe(dear, 100, 120), observe(cheap, 300, 80)) == cheap
 
 
 @pytest.mark.parametrize(
@@ -40,27 +40,27 @@ def test_the_cheapest_setting_known_to_be_safe_is_better() -> None:
     ids=["too near the limit", "seen at a lower load only"],
 )
 def test_what_is_not_known_to_be_safe_is_not_chosen(latency_us: float, qps: float) -> None:
-    chosen = fall_back(seen({RX_USECS: 100, FREQ_MHZ: 1800}, latency_us, 80, qps))
-    assert chosen is not None
-    assert dict(chosen) == FASTEST
+    safer = fall_back(observe({RX_USECS: 100, FREQ_MHZ: 1800}, latency_us, 80, qps))
+    assert safer is not None
+    assert dict(safer) == FASTEST
 
 
 def test_a_setting_seen_safe_at_a_higher_load_is_safe_here() -> None:
     setting = {RX_USECS: 100, FREQ_MHZ: 1800}
-    assert fall_back(seen(setting, 300, 80, qps=2000.0)) == setting
+    assert fall_back(observe(setting, 300, 80, qps=2000.0)) == setting
 
 
 def test_a_setting_that_also_missed_the_slo_at_a_lower_load_is_not_trusted() -> None:
     setting = {RX_USECS: 100, FREQ_MHZ: 1800}
-    chosen = fall_back(seen(setting, 300, 80), seen(setting, 600, 80, qps=500.0))
-    assert chosen is not None
-    assert dict(chosen) == FASTEST
+    safer = fall_back(observe(setting, 300, 80), observe(setting, 600, 80, qps=500.0))
+    assert safer is not None
+    assert dict(safer) == FASTEST
 
 
 def test_the_setting_that_just_missed_the_slo_is_never_the_answer() -> None:
-    chosen = fall_back(seen(HELD, 300, 60))
-    assert chosen is not None
-    assert dict(chosen) == FASTEST
+    safer = fall_back(observe(HELD, 300, 60))
+    assert safer is not None
+    assert dict(safer) == FASTEST
 
 
 def test_when_the_fastest_setting_misses_there_is_nothing_safer() -> None:

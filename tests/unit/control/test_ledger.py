@@ -70,8 +70,8 @@ def test_a_window_has_a_duration() -> None:
 
 def test_a_measured_window_takes_the_served_load_or_else_the_offered() -> None:
     def window(**extra: float) -> Window:
-        shown = Measurement({"power_w": 80.0, "p99_us": 600.0, "p50_us": 100.0, **extra})
-        return Window.measured(shown, SLO, start_s=0, duration_s=10, phase="hold", setting=None, qps=500.0)
+        measurement = Measurement({"power_w": 80.0, "p99_us": 600.0, "p50_us": 100.0, **extra})
+        return Window.of(measurement, SLO, start_s=0, duration_s=10, phase="hold", setting=None, qps=500.0)
 
     assert window().qps == 500.0
     assert window(qps=490.0).qps == 490.0
@@ -90,10 +90,10 @@ def test_a_window_that_showed_no_power_counts_at_the_mean_of_the_others() -> Non
 
 
 def test_a_window_that_was_cut_short_is_a_miss_that_shows_what_it_can() -> None:
-    shown = Measurement({"p50_us": 100.0, "p99_us": 400.0}, cut_short="the load was another")
-    window = Window.measured(shown, SLO, start_s=0, duration_s=3, phase="hold", setting=None, qps=500.0)
+    measurement = Measurement({"p50_us": 100.0, "p99_us": 400.0}, cut_short="the load was another")
+    window = Window.of(measurement, SLO, start_s=0, duration_s=3, phase="hold", setting=None, qps=500.0)
     assert (window.meets_slo, window.power_w, window.latency_us) == (False, None, 400.0)
     assert window.cut_short == "the load was another"
     whole = Measurement({"p50_us": 100.0, "p99_us": 400.0})
     with pytest.raises(InputError, match="the target does not measure power_w"):
-        Window.measured(whole, SLO, start_s=0, duration_s=3, phase="hold", setting=None, qps=500.0)
+        Window.of(whole, SLO, start_s=0, duration_s=3, phase="hold", setting=None, qps=500.0)

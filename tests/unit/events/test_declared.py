@@ -27,11 +27,11 @@ def test_every_verb_that_has_json_declares_its_events() -> None:
 @pytest.mark.parametrize("verb", EVENTS)
 def test_the_published_schema_is_that_of_the_declaration(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", *verb.split(), "--events"]) == 0
-    shown = capsys.readouterr().out
-    Draft202012Validator.check_schema(json.loads(shown))
+    output = capsys.readouterr().out
+    Draft202012Validator.check_schema(json.loads(output))
     published = FOLDER / file_name(verb)
     assert published.exists(), f"bayop help {verb} --events > {published}"
-    assert published.read_text(encoding="utf-8") == shown, f"bayop help {verb} --events > {published}"
+    assert published.read_text(encoding="utf-8") == output, f"bayop help {verb} --events > {published}"
 
 
 def test_nothing_else_is_published() -> None:

@@ -57,10 +57,10 @@ def test_a_search_saves_power_and_holds_the_slo_whatever_the_threads(monkeypatch
         monkeypatch.setattr(generality, name, smaller)
     todo = cases(["img-dnn"], ["xeon-e5-2690", "epyc-ena"])
     searches: list[None] = []
-    found = list(generality.play(todo, [0], threads=2, on_search=lambda: searches.append(None)))
-    assert [[o.machine for o in outcomes] for outcomes in found] == [["xeon-e5-2690"] * 2, ["epyc-ena"] * 2]
+    batches = list(generality.play(todo, [0], threads=2, on_search=lambda: searches.append(None)))
+    assert [[o.machine for o in outcomes] for outcomes in batches] == [["xeon-e5-2690"] * 2, ["epyc-ena"] * 2]
     assert len(searches) == 4
-    low = found[0][0]
+    low = batches[0][0]
     assert low.load_share == 0.4
     assert low.qps == pytest.approx(0.4 * low.peak_qps)
     assert low.setting is not None
@@ -68,4 +68,4 @@ def test_a_search_saves_power_and_holds_the_slo_whatever_the_threads(monkeypatch
     assert low.latency_us <= TOLERANCE * Slo.parse(low.slo).limit_us
     assert 0.1 < low.saving < 0.5
     assert low.saving == pytest.approx(1.0 - low.power_w / low.default_power_w, abs=1e-3)
-    assert list(generality.play(todo[:1], [0], threads=1)) == found[:1]
+    assert list(generality.play(todo[:1], [0], threads=1)) == batches[:1]

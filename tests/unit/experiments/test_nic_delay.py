@@ -6,12 +6,12 @@ import pytest
 
 from bayop.errors import UnsupportedError
 from bayop.experiments.nic_delay import DENSE, Delay, _delay
-from bayop.live.agent.messages import Reading
+from bayop.live.agent.messages import Cause, Reading
 
 
 def sample(time_s: float, packets: float | None, **interrupts: float) -> list[Reading]:
     def counter(name: str, at: str, value: float | None) -> Reading:
-        error = None if value is not None else "it failed"
+        error = None if value is not None else Cause("it failed", None, None, None, None)
         return Reading(name, at, value, "counter", "/sys/x", estimated=False, time_s=time_s, error=error)
 
     queues = [counter("interrupts", f"eth0/{queue.replace('_', '-')}", count) for queue, count in interrupts.items()]

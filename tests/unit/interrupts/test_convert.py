@@ -13,8 +13,8 @@ from bayop.interrupts.query import summarise
 
 @pytest.mark.parametrize("kind", ["intlog", "published"])
 def test_a_converted_log_says_the_same(tmp_path: Path, data: Path, kind: str) -> None:
-    drawn = write_lines(tmp_path / "log", drawn_lines(400, seed=3))
-    path = drawn if kind == "intlog" else data / "interrupts_netpipe_linux_default_64B.csv.gz"
+    random_log = write_lines(tmp_path / "log", drawn_lines(400, seed=3))
+    path = random_log if kind == "intlog" else data / "interrupts_netpipe_linux_default_64B.csv.gz"
     out = tmp_path / "log.parquet"
     before = summarise(open_log(path))
     assert convert(open_log(path), out) == before.records

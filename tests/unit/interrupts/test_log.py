@@ -16,7 +16,7 @@ from bayop.interrupts.query import summarise
 
 
 @pytest.mark.parametrize(
-    ("row", "cell", "value", "said"),
+    ("row", "cell", "value", "message"),
     [
         (2, 2, "nan", "line 3, column rx_bytes: cannot use 'nan': rx_bytes must be a whole number, not negative"),
         (2, 2, "", "line 3, column rx_bytes: rx_bytes must be a whole number"),
@@ -37,9 +37,9 @@ from bayop.interrupts.query import summarise
         (4, 9, "6", "line 5, column c1: c1 must not run backwards"),
     ],
 )
-def test_a_wrong_cell_is_named(tmp_path: Path, row: int, cell: int, value: str, said: str) -> None:
+def test_a_wrong_cell_is_named(tmp_path: Path, row: int, cell: int, value: str, message: str) -> None:
     path = write_lines(tmp_path / "log", changed(LINES, row, cell, value, " "))
-    assert says(refusal(path), f"{path}, {said}")
+    assert says(refusal(path), f"{path}, {message}")
 
 
 @pytest.mark.parametrize("line", ["1 2 3", "", LINES[2] + " 1", "x" * 9000])
@@ -85,15 +85,15 @@ def test_there_is_no_file(tmp_path: Path) -> None:
     assert refusal(tmp_path).message == f"cannot read {tmp_path}: is a directory"
 
 
-@pytest.mark.parametrize("kept", [0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_compressed_log_names_the_line_where_it_ends(tmp_path: Path, data: Path, kept: float) -> None:
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_compressed_log_names_the_line_where_it_ends(tmp_path: Path, data: Path, share: float) -> None:
     content = (data / "interrupts_netpipe_linux_default_64B.csv.gz").read_bytes()
     path = tmp_path / "log.csv.gz"
-    path.write_bytes(content[: int(kept * len(content))])
+    path.write_bytes(content[: int(share * len(content))])
     error = refusal(path)
     assert error.message.startswith("the compressed log is cut short or damaged")
     line = int(str(error.place).removeprefix(f"{path}, line "))
-    assert line == pytest.approx(kept * 10_194, abs=0.1 * 10_194)
+    assert line == pytest.approx(share * 10_194, abs=0.1 * 10_194)
 
 
 def test_a_damaged_compressed_log(tmp_path: Path) -> None:

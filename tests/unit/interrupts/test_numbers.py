@@ -38,12 +38,12 @@ def test_logs_are_added_up_when_their_clocks_agree(tmp_path: Path, data: Path) -
 
 def test_spacing_is_in_microseconds(numbers: Any) -> None:
     # 2900, 29, 29, 2842 and 29 us.
-    found = numbers["spacing"]
-    assert found["mean_us"] == pytest.approx(5829 / 5)
-    assert (found["least_us"], found["greatest_us"]) == pytest.approx((29, 2900))
-    assert (found["p50_us"], found["p75_us"]) == pytest.approx((29, 2842), rel=0.004)
-    assert found["p99_to_p1"] == pytest.approx(100, rel=0.004)
-    assert found["variation"] == pytest.approx(np.std([2900, 29, 29, 2842, 29]) / (5829 / 5))
+    spacing = numbers["spacing"]
+    assert spacing["mean_us"] == pytest.approx(5829 / 5)
+    assert (spacing["least_us"], spacing["greatest_us"]) == pytest.approx((29, 2900))
+    assert (spacing["p50_us"], spacing["p75_us"]) == pytest.approx((29, 2842), rel=0.004)
+    assert spacing["p99_to_p1"] == pytest.approx(100, rel=0.004)
+    assert spacing["variation"] == pytest.approx(np.std([2900, 29, 29, 2842, 29]) / (5829 / 5))
 
 
 def test_traffic_is_what_an_interrupt_brings(numbers: Any) -> None:
@@ -58,16 +58,16 @@ def test_traffic_is_what_an_interrupt_brings(numbers: Any) -> None:
 
 def test_counters_are_over_the_time_between_the_samples(numbers: Any) -> None:
     # 2.9 ms, 300 units of 1 mJ, 2 million cycles of 2.9 million reference cycles, 700 000 instructions.
-    found = numbers["counters"]
-    assert (found["samples"], found["sampled_s"]) == (2, pytest.approx(0.0029))
-    assert found["power_w"] == pytest.approx(0.3 / 0.0029)
-    assert found["utilization"] == pytest.approx(1.0)
-    assert found["mean_freq_mhz"] == pytest.approx(2000 / 2.9)
-    assert found["instructions_per_cycle"] == pytest.approx(0.35)
-    assert found["interrupts_per_s"] == pytest.approx(5 / 0.005829)
+    counters = numbers["counters"]
+    assert (counters["samples"], counters["sampled_s"]) == (2, pytest.approx(0.0029))
+    assert counters["power_w"] == pytest.approx(0.3 / 0.0029)
+    assert counters["utilization"] == pytest.approx(1.0)
+    assert counters["mean_freq_mhz"] == pytest.approx(2000 / 2.9)
+    assert counters["instructions_per_cycle"] == pytest.approx(0.35)
+    assert counters["interrupts_per_s"] == pytest.approx(5 / 0.005829)
     interrupts = 5 / 0.005829 * 0.0029
-    assert found["instructions_per_interrupt"] == pytest.approx(700_000 / interrupts)
-    assert found["energy_per_interrupt_uj"] == pytest.approx(300_000 / interrupts)
+    assert counters["instructions_per_interrupt"] == pytest.approx(700_000 / interrupts)
+    assert counters["energy_per_interrupt_uj"] == pytest.approx(300_000 / interrupts)
 
 
 def test_entries_into_idle_states_are_counted_by_the_second(numbers: Any) -> None:
@@ -85,31 +85,31 @@ def test_episodes_share_the_sampled_time(numbers: Any) -> None:
 def test_residencies_are_shares_of_the_sampled_time(tmp_path: Path) -> None:
     rows = [f"{row},{ticks}" for row, ticks in zip(PUBLISHED_ROWS, (0, "", 1_000_000), strict=True)]
     log = open_log(write_lines(tmp_path / "log.csv", [f"{PUBLISHED_HEADER},c7_residency_tsc_ticks_cum", *rows]))
-    found: Any = describe(summarise(log))
+    numbers: Any = describe(summarise(log))
     # 1 million ticks of 2.899999 GHz in the 1125.251 us between the samples.
-    assert found["idle_states"]["c7"]["residency"] == pytest.approx(1e6 / 2.899999e9 / 1.125251e-3)
+    assert numbers["idle_states"]["c7"]["residency"] == pytest.approx(1e6 / 2.899999e9 / 1.125251e-3)
 
 
 def test_without_samples_there_are_no_rates_and_no_zeros_in_their_place(tmp_path: Path) -> None:
-    found: Any = describe(summarise(open_log(write_lines(tmp_path / "log", LINES[2:4]))))
+    numbers: Any = describe(summarise(open_log(write_lines(tmp_path / "log", LINES[2:4]))))
     for name in ("power_w", "utilization", "mean_freq_mhz", "instructions_per_cycle", "energy_per_interrupt_uj"):
-        assert found["counters"][name] is None
-    assert found["counters"]["interrupts_per_s"] is not None
-    assert found["idle_states"]["c7"]["entries_per_s"] is None
+        assert numbers["counters"][name] is None
+    assert numbers["counters"]["interrupts_per_s"] is not None
+    assert numbers["idle_states"]["c7"]["entries_per_s"] is None
 
 
 def test_one_record_has_no_spacing(tmp_path: Path) -> None:
-    found: Any = describe(summarise(open_log(write_lines(tmp_path / "log", LINES[:1]))))
-    assert set(found["spacing"].values()) == {None}
-    assert found["median_spacing_over_time"]["least_us"] is None
-    assert found["counters"]["interrupts_per_s"] is None
+    numbers: Any = describe(summarise(open_log(write_lines(tmp_path / "log", LINES[:1]))))
+    assert set(numbers["spacing"].values()) == {None}
+    assert numbers["median_spacing_over_time"]["least_us"] is None
+    assert numbers["counters"]["interrupts_per_s"] is None
 
 
 def test_medians_over_time_lie_between_the_least_and_the_greatest(numbers: Any) -> None:
-    found = numbers["median_spacing_over_time"]
+    medians = numbers["median_spacing_over_time"]
     # 5.829 ms in at most 256 bins of a power of two of nanoseconds.
-    assert found["stretch_ms"] == pytest.approx(2**15 / 1e6)
-    assert (found["least_us"], found["greatest_us"]) == pytest.approx((29, 2900), rel=1 / 16)
+    assert medians["stretch_ms"] == pytest.approx(2**15 / 1e6)
+    assert (medians["least_us"], medians["greatest_us"]) == pytest.approx((29, 2900), rel=1 / 16)
 
 
 def test_pooled_histograms_count_everything() -> None:

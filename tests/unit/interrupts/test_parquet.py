@@ -29,14 +29,14 @@ def test_a_converted_log_that_somebody_edited_is_refused(tmp_path: Path) -> None
     metadata = {"bayop.interrupts": open_log(path).layout.to_json()}
     frame = pl.read_parquet(path)
     bad = pl.int_range(pl.len()) == 4
-    for column, value, said in (
+    for column, value, message in (
         ("rx_bytes", None, "row 5, column rx_bytes: every record must have a value"),
         ("cycles", None, "row 5, column cycles: a record must have all sampled counters or none"),
         ("time_ticks", 0, "row 5, column time_ticks: a record must follow the one before it"),
     ):
         edited = frame.with_columns(pl.when(bad).then(pl.lit(value, pl.Int64)).otherwise(column).alias(column))
         edited.write_parquet(path, metadata=metadata)
-        assert says(refusal(path), f"{path}, {said}")
+        assert says(refusal(path), f"{path}, {message}")
     frame.drop("cycles").write_parquet(path, metadata=metadata)
     assert "cannot use 'cycles: none'" in refusal(path).message
     frame.write_parquet(path, metadata={"bayop.interrupts": "{}"})

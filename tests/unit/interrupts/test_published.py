@@ -23,7 +23,7 @@ def test_a_published_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "cell", "value", "said"),
+    ("row", "cell", "value", "message"),
     [
         (1, 1, "NaN", "line 3, column time_us: cannot use 'NaN': time_us must be a number, not negative"),
         (1, 1, "1e300", "line 3, column time_us: time_us must be a number"),
@@ -32,13 +32,15 @@ def test_a_published_log(tmp_path: Path) -> None:
         (2, 8, "900000000000", "line 4, column cycles_cum: cycles must not run backwards, nor faster"),
     ],
 )
-def test_a_wrong_cell_of_a_published_log_is_named(tmp_path: Path, row: int, cell: int, value: str, said: str) -> None:
+def test_a_wrong_cell_of_a_published_log_is_named(
+    tmp_path: Path, row: int, cell: int, value: str, message: str
+) -> None:
     path = write_lines(tmp_path / "log.csv", [PUBLISHED_HEADER, *changed(PUBLISHED_ROWS, row, cell, value, ",")])
-    assert says(refusal(path), f"{path}, {said}")
+    assert says(refusal(path), f"{path}, {message}")
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "message"),
     [
         (PUBLISHED_HEADER.replace("rx_bytes", "rx_byts"), "there is no column rx_bytes"),
         (
@@ -51,11 +53,11 @@ def test_a_wrong_cell_of_a_published_log_is_named(tmp_path: Path, row: int, cell
         ),
     ],
 )
-def test_the_header_of_a_published_log_is_checked(tmp_path: Path, header: str, said: str) -> None:
+def test_the_header_of_a_published_log_is_checked(tmp_path: Path, header: str, message: str) -> None:
     path = write_lines(tmp_path / "log.csv", [header, *PUBLISHED_ROWS])
     error = refusal(path)
     assert error.place == f"{path}, line 1"
-    assert said in error.message
+    assert message in error.message
 
 
 def test_times_are_whole_nanoseconds_and_energies_whole_tens_of_microjoules() -> None:

@@ -29,9 +29,9 @@ def test_the_summary_does_not_depend_on_how_the_log_is_cut(
 def test_every_piece_is_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = open_log(write_lines(tmp_path / "log", drawn_lines(120, seed=1)))
     monkeypatch.setattr(log_module, "PIECE_BYTES", 1000)
-    told: list[None] = []
-    summarise(log, on_piece=lambda: told.append(None))
-    assert len(told) == len(log.pieces()) > 5
+    calls: list[None] = []
+    summarise(log, on_piece=lambda: calls.append(None))
+    assert len(calls) == len(log.pieces()) > 5
 
 
 def test_each_batch_comes_with_the_summary_of_all_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

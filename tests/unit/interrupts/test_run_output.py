@@ -37,16 +37,16 @@ def refusal(read: Callable[[str, str], object], text: str) -> InputError:
 
 
 def test_mutilates_table_and_rate() -> None:
-    seen = read_mutilate(MUTILATE, "")
-    assert seen == OpenLoop(LATENCIES | {"qps": 200_003.4}, 20.0)
+    output = read_mutilate(MUTILATE, "")
+    assert output == OpenLoop(LATENCIES | {"qps": 200_003.4}, 20.0)
 
 
 def test_mutilates_columns_are_told_by_their_names() -> None:
     # The original has no median.
     rows = [line.split() for line in MUTILATE.splitlines()]
     without = "\n".join(" ".join(row[:6] + row[7:]) if len(row) == 10 else " ".join(row) for row in rows)
-    seen = read_mutilate(without, "").quantities
-    assert seen == {name: value for name, value in LATENCIES.items() if name != "p50_us"} | {"qps": 200_003.4}
+    output = read_mutilate(without, "").quantities
+    assert output == {name: value for name, value in LATENCIES.items() if name != "p50_us"} | {"qps": 200_003.4}
 
 
 def test_mutilates_bytes_as_python_shows_them() -> None:
@@ -54,7 +54,7 @@ def test_mutilates_bytes_as_python_shows_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         (
             "Total QPS",
@@ -88,15 +88,15 @@ def test_mutilates_bytes_as_python_shows_them() -> None:
         ("20.0s", "0.0s", "the duration must be a positive number"),
     ],
 )
-def test_what_is_no_output_of_mutilate(old: str, new: str, said: str) -> None:
-    assert said in refusal(read_mutilate, MUTILATE.replace(old, new, 1)).message
+def test_what_is_no_output_of_mutilate(old: str, new: str, message: str) -> None:
+    assert message in refusal(read_mutilate, MUTILATE.replace(old, new, 1)).message
 
 
 def test_netpipes_client() -> None:
-    seen = read_netpipe_client(CLIENT, "")
-    assert seen == ClosedLoop(8192, 2216.084841)
+    output = read_netpipe_client(CLIENT, "")
+    assert output == ClosedLoop(8192, 2216.084841)
     # There and back, what it prints as 28.20 us.
-    assert seen.roundtrip_us == pytest.approx(2 * 28.20, abs=0.01)
+    assert output.roundtrip_us == pytest.approx(2 * 28.20, abs=0.01)
 
 
 @pytest.mark.parametrize("text", ["", "8192", "8192.5 22.1", "0 22.1", "8192 0", "8192 inf", "8192 1e3", "٨ 1"])
@@ -110,7 +110,7 @@ def test_netpipes_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "a line WORKLOAD with two time stamps"),
         ("the WORKLOAD 5 9", "a line WORKLOAD with two time stamps"),
@@ -119,17 +119,17 @@ def test_netpipes_server() -> None:
         ("WORKLOAD 9 9", "cannot use 'from tick 9 to 9': a run must end after it began (the.file)"),
     ],
 )
-def test_what_is_no_output_of_netpipes_server(text: str, said: str) -> None:
-    assert said in refusal(read_netpipe_server, text).message
+def test_what_is_no_output_of_netpipes_server(text: str, message: str) -> None:
+    assert message in refusal(read_netpipe_server, text).message
 
 
 def test_netpipe_on_ebbrt() -> None:
-    label, seen, window = read_ebbrt_netpipe(EBBRT, "")
+    label, output, window = read_ebbrt_netpipe(EBBRT, "")
     assert {name: label[name] for name in ("repeat", "bytes", "loop", "dvfs", "rapl", "itr")} == {
         "repeat": "0", "bytes": "8192", "loop": "5000", "dvfs": "0x1600", "rapl": "135", "itr": "6"
     }  # fmt: skip
-    assert seen == ClosedLoop(8192, 2835.3799)
-    assert seen.roundtrip_us == pytest.approx(2 * 22.0429, rel=1e-5)
+    assert output == ClosedLoop(8192, 2835.3799)
+    assert output.roundtrip_us == pytest.approx(2 * 22.0429, rel=1e-5)
     assert window == Window(1_081_548_102_639, 1_082_180_885_966)
     assert "EbbRT's NetPIPE must have printed" in refusal(read_ebbrt_netpipe, EBBRT.rpartition(" ")[0]).message
 

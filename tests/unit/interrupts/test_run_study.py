@@ -27,7 +27,7 @@ def imported(*folders: Path) -> pl.DataFrame:
 
 def raw(log: Path, out: Path, idle: str) -> None:
     """Writes a published log as the driver had printed it, with a record before and one after the workload."""
-    told = pl.read_csv(log)
+    table = pl.read_csv(log)
     ticks = (pl.col("time_us") * (TSC_HZ / 1e6)).round().cast(pl.Int64) + START
 
     def counter(name: str, first: int, scale: float = 1.0) -> pl.Expr:
@@ -41,7 +41,7 @@ def raw(log: Path, out: Path, idle: str) -> None:
         counter("energy_pkg1_j_cum", 2**31, 1 / ENERGY_UNIT_J),
         ticks,
     ]
-    lines = told.select(pl.concat_str(cells, separator=" ")).to_series().to_list()
+    lines = table.select(pl.concat_str(cells, separator=" ")).to_series().to_list()
     outside = [
         f"{entry} 9 9999 9 9999 0 0 0 0 {idle} 0 {time}" for entry, time in ((0, START - 10), (10**6, START * 2))
     ]
@@ -110,8 +110,8 @@ def test_what_is_wrong_with_the_names_is_said_of_their_folder(tmp_path: Path) ->
 
 def test_the_current_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(write_files(tmp_path / "today", linux_run()))
-    (found,) = find_campaigns([Path()])
-    assert found == Campaign("today", Path(), found.runs)
+    (campaign,) = find_campaigns([Path()])
+    assert campaign == Campaign("today", Path(), campaign.runs)
 
 
 def test_a_number_that_no_study_has_is_said_of_the_runs_file(tmp_path: Path) -> None:

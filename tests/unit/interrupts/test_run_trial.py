@@ -91,9 +91,9 @@ def test_memcached_on_linux(tmp_path: Path) -> None:
 def test_the_default_policy_and_a_cap(tmp_path: Path) -> None:
     default = row_of(tmp_path / "default", linux_run("0_1_0xffff_135_200000"))
     capped = row_of(tmp_path / "capped", linux_run("0_8_0xc00_55_200000"))
-    asked = ["asked.nic.rx_usecs", "asked.cpu.freq_mhz", "asked.power.cap_w"]
-    assert [default[name] for name in asked] == [None, None, None]
-    assert [capped[name] for name in asked] == [8, 1200, 55]
+    columns = ["asked.nic.rx_usecs", "asked.cpu.freq_mhz", "asked.power.cap_w"]
+    assert [default[name] for name in columns] == [None, None, None]
+    assert [capped[name] for name in columns] == [8, 1200, 55]
 
 
 def test_silo_is_served_by_fifteen_cores(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ LOG = "linux.mcd.dmesg.0_7_50_0x1d00_135_200000"
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         (LOG, "", "the log is empty"),
         (LOG, "\x00\x01\x02", "an interrupt log must be intlog's text, a CSV file or Parquet"),
@@ -182,10 +182,10 @@ LOG = "linux.mcd.dmesg.0_7_50_0x1d00_135_200000"
         ("linux.mcd.rdtsc.0_50_0x1d00_135_200000", "0 1 2\n", "two time stamps"),
     ],
 )
-def test_a_bad_file_is_named(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_a_bad_file_is_named(tmp_path: Path, name: str, content: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         row_of(tmp_path, linux_run() | {name: content})
-    assert said in caught.value.message
+    assert message in caught.value.message
     assert str(caught.value.place).startswith(f"{tmp_path / name}")
 
 

@@ -51,12 +51,12 @@ def test_what_served_on_ebbrt_is_told(app: EbbrtApp, cores: int) -> None:
 def test_runs_come_in_the_order_of_their_numbers() -> None:
     labels = ["10_2_0x1d00_135_200000", "2_10_0x1d00_135_200000", "2_2_0x1d00_135_200000", "2_2_0xd00_135_200000"]
     runs = find_runs(name for label in labels for name in linux_run(label))
-    asked = [(run.label.repeat, run.label.itr_us, run.label.dvfs) for run in runs]
-    assert asked == [(2, 2, 0xD00), (2, 2, 0x1D00), (2, 10, 0x1D00), (10, 2, 0x1D00)]
+    order = [(run.label.repeat, run.label.itr_us, run.label.dvfs) for run in runs]
+    assert order == [(2, 2, 0xD00), (2, 2, 0x1D00), (2, 10, 0x1D00), (10, 2, 0x1D00)]
 
 
 @pytest.mark.parametrize(
-    ("dvfs", "rapl_w", "asked"),
+    ("dvfs", "rapl_w", "setting"),
     [
         (0x1D00, 55, (50, 2900, 55)),
         (0xC00, 135, (50, 1200, None)),
@@ -64,9 +64,9 @@ def test_runs_come_in_the_order_of_their_numbers() -> None:
         (0xFFFF, 95, (None, None, 95)),
     ],
 )
-def test_what_was_asked(dvfs: int, rapl_w: int, asked: tuple[int | None, ...]) -> None:
+def test_what_was_asked(dvfs: int, rapl_w: int, setting: tuple[int | None, ...]) -> None:
     label = Label(0, 50, dvfs, rapl_w)
-    assert (label.rx_usecs, label.freq_mhz, label.cap_w) == asked
+    assert (label.rx_usecs, label.freq_mhz, label.cap_w) == setting
 
 
 def test_one_number_may_be_spelled_in_two_ways_but_not_in_two_files_of_a_role() -> None:
@@ -90,7 +90,7 @@ def test_a_missing_file_of_netpipe_is_named(missing: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("linux.mcd.dmesg.0_0_50_0x1d00_135", "linux.mcd.dmesg.REPEAT_CORE_ITR_DVFS_RAPL_QPS"),
         ("linux.mcd.out.0_50_1d00_135_200000", "linux.mcd.out.REPEAT_ITR_DVFS_RAPL_QPS"),
@@ -102,9 +102,9 @@ def test_a_missing_file_of_netpipe_is_named(missing: str) -> None:
         ),
     ],
 )
-def test_a_name_that_only_begins_like_a_runs(name: str, said: str) -> None:
+def test_a_name_that_only_begins_like_a_runs(name: str, message: str) -> None:
     error = refusal([*linux_run(), name])
-    assert said in error.message
+    assert message in error.message
     assert error.value == name
 
 
@@ -142,7 +142,7 @@ def test_every_label_comes_back(repeat: int, itr_us: int, dvfs: int, rapl_w: int
 def test_a_damaged_name_is_refused_unless_it_says_the_same(name: str, at: int, put: str) -> None:
     whole = {*linux_run(), *NETPIPE.values()}
     try:
-        found = find_runs(whole - {name} | {name[:at] + put + name[at + 1 :]})
+        runs = find_runs(whole - {name} | {name[:at] + put + name[at + 1 :]})
     except InputError:
         return
-    assert [run.label for run in found] == [run.label for run in find_runs(whole)]
+    assert [run.label for run in runs] == [run.label for run in find_runs(whole)]

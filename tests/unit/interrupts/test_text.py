@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayop.interrupts.batch import BadRecordError
-from bayop.interrupts.text import Field, not_a_log, parse, shown
+from bayop.interrupts.text import Field, excerpt, not_a_log, parse
 
 FIELDS = (Field("count"), Field("time_us", whole=False), Field("seen", whole=False, optional=True))
 wholes = st.integers(0, 2**63 - 1)
@@ -13,7 +13,7 @@ wholes = st.integers(0, 2**63 - 1)
 reals = st.integers(0, 10**12).map(lambda n: n / 1000)
 
 
-def refused(text: str, *, first_row: int = 0) -> BadRecordError:
+def refusal(text: str, *, first_row: int = 0) -> BadRecordError:
     with pytest.raises(BadRecordError) as caught:
         parse(text.encode(), FIELDS, ",", first_row)
     return caught.value
@@ -49,30 +49,30 @@ def test_other_spellings_of_the_same_lines(text: str) -> None:
 )
 def test_a_cell_that_is_no_number_is_named(cell: str, column: str, kind: str) -> None:
     cells = {"count": "1", "time_us": "2.5", "seen": "3.5"} | {column: cell}
-    error = refused("1,2.5,3.5\n" + ",".join(cells.values()) + "\n", first_row=100)
+    error = refusal("1,2.5,3.5\n" + ",".join(cells.values()) + "\n", first_row=100)
     assert (error.row, error.column, error.value) == (101, column, cell)
     assert error.rule == f"{column} must be a {kind}, not negative"
 
 
 @pytest.mark.parametrize(("line", "fields"), [("1,2.5", 2), ("1,2.5,3.5,4", 4), ("", 1)])
 def test_a_line_with_other_fields_is_named(line: str, fields: int) -> None:
-    error = refused(f"1,2.5,3.5\n{line}\n1,2.5,3.5\n")
+    error = refusal(f"1,2.5,3.5\n{line}\n1,2.5,3.5\n")
     assert (error.row, error.column) == (1, None)
     assert error.rule == "a record of this log must have 3 fields"
     assert error.value == f"{fields} in {line!r}"
 
 
 def test_the_first_fault_is_the_one_that_is_named() -> None:
-    assert refused("1,2.5,\nx,2.5,\n1,y,\n").value == "x"
+    assert refusal("1,2.5,\nx,2.5,\n1,y,\n").value == "x"
 
 
 def test_a_quote_is_no_part_of_a_number() -> None:
-    assert refused('"1",2.5,\n').value == '"1"'
+    assert refusal('"1",2.5,\n').value == '"1"'
 
 
 def test_little_is_shown_of_much_and_nothing_that_is_no_text() -> None:
-    assert shown(b"x" * 100) == "x" * 60
-    assert shown(b"a\xff\x00") == "a\\xff\x00"
+    assert excerpt(b"x" * 100) == "x" * 60
+    assert excerpt(b"a\xff\x00") == "a\\xff\x00"
 
 
 def test_no_log_is_said_with_its_first_line() -> None:

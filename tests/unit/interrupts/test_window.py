@@ -41,17 +41,19 @@ def test_it_says_what_a_log_of_these_records_alone_says(
 
 
 @pytest.mark.parametrize(
-    ("row", "cell", "value", "said"),
+    ("row", "cell", "value", "message"),
     [
         (3, 0, "2", "line 4, column i: a record must"),
         (4, 5, "999999", "line 5, column instructions: instructions must not"),
     ],
 )
-def test_what_breaks_a_rule_is_named_with_its_line(tmp_path: Path, row: int, cell: int, value: str, said: str) -> None:
+def test_what_breaks_a_rule_is_named_with_its_line(
+    tmp_path: Path, row: int, cell: int, value: str, message: str
+) -> None:
     path = write_lines(tmp_path / "log", changed(LINES, row, cell, value, " "))
     with pytest.raises(InputError) as caught:
         summarise(open_log(path), window=Window(10_002_900_000, 10_005_800_000))
-    assert says(caught.value, said)
+    assert says(caught.value, message)
 
 
 def test_what_breaks_a_rule_outside_counts_for_nothing(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ def build_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_same_inputs_are_built_once(tmp_path: Path) -> None:
-    source, made = tmp_path / "source", []
+    source, folders = tmp_path / "source", []
 
     def make(folder: Path) -> None:
-        made.append(folder)
+        folders.append(folder)
         (folder / "result").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
 
     def result() -> str:
@@ -25,10 +25,10 @@ def test_the_same_inputs_are_built_once(tmp_path: Path) -> None:
 
     source.write_text("one", encoding="utf-8")
     assert [result(), result()] == ["one", "one"]
-    assert len(made) == 1
+    assert len(folders) == 1
     source.write_text("two", encoding="utf-8")
     assert result() == "two"
-    assert len(made) == 2
+    assert len(folders) == 2
 
 
 def test_where_one_input_ends_and_the_next_begins_counts() -> None:

@@ -61,11 +61,15 @@ def test_the_command_knows_the_window_and_the_setting() -> None:
         ('{"vantage": "client", "p99_ms": 3}', "'p99_ms' is no quantity of a window (latency command printf)"),
         (
             '{"vantage": "client", "p99_us": NaN}',
-            "cannot use nan: a latency or a load must be a positive number (latency command printf, p99_us)",
+            "NaN}': a number is not finite; the command must print one JSON object and nothing else",
         ),
         (
             '{"vantage": "client", "p99_us": 1e999}',
-            "cannot use inf: a latency or a load must be a positive number (latency command printf, p99_us)",
+            "1e999}': a number is not finite; the command must print one JSON object and nothing else",
+        ),
+        (
+            '{"vantage": "client", "p99_us": null}',
+            "p99_us is null; a latency or a load must be a positive number (latency command printf, p99_us)",
         ),
         (
             '{"vantage": "client", "p99_us": 0}',
@@ -127,6 +131,33 @@ def test_a_command_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None
     with pytest.raises(InputError, match=r"the command was still running 0\.3 s after its window"):
         LatencyCommand(command, grace_s=0.3).measure(WINDOW, sleep=time.sleep)
     assert not lives(int(file.read_text()))
+
+
+LINE = '{"vantage": "client", "p99_us": %d}'
+
+
+def test_what_it_prints_meanwhile_is_recent_and_the_last_line_is_the_window() -> None:
+    script = f"echo '{LINE % 300}'; sleep 0.4; echo '{LINE % 400}'"
+    source, recent = LatencyCommand(shlex.join(["sh", "-c", script])), list[float]()
+
+    def sleep(duration_s: float) -> None:
+        time.sleep(duration_s)
+        seen = source.recent()
+        recent.extend([] if seen is None else [seen.quantities["p99_us"]])
+
+    assert source.measure(Window({}, 0.4), sleep=sleep).quantities == {"p99_us": 400.0}
+    assert recent[0] == 300.0
+    assert source.recent() is not None
+
+
+@pytest.mark.parametrize(
+    "script",
+    [f"echo '{LINE % 300}'", f"echo '{LINE % 300}'; sleep 0.2", 'printf \'{\n"vantage": "client",\n"p99_us": 300}\n\''],
+)
+def test_a_single_answer_is_nothing_recent(script: str) -> None:
+    source = LatencyCommand(shlex.join(["sh", "-c", script]))
+    assert source.measure(WINDOW, sleep=time.sleep).quantities == {"p99_us": 300.0}
+    assert source.recent() is None
 
 
 def test_a_measurement_that_lost_its_meaning_ends_the_command(tmp_path: Path) -> None:

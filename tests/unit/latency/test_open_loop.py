@@ -50,6 +50,12 @@ def test_a_window_without_requests_says_what_helps() -> None:
     assert caught.value.hint == "--window 6s or longer, or more requests with --qps of bayop probe"
 
 
+def test_a_look_shows_what_it_can() -> None:
+    p90 = shlex.join(["printf", '{"vantage": "probe", "requests": 100, "p90_us": 9, "relative_sd": {}}'])
+    seen = OpenLoopProbe(p90, slo=SLO).measure(Window({}, 0.25, is_look=True), sleep=time.sleep)
+    assert seen.quantities == {"p90_us": 9.0}
+
+
 def test_a_window_that_is_too_short_for_the_slo_s_quantile_says_which_is_not() -> None:
     p90 = shlex.join(["printf", '{"vantage": "probe", "requests": 100, "p90_us": 9, "relative_sd": {}}'])
     with pytest.raises(InputError, match=r"a window of 0\.25 s had too few requests for p99_us") as caught:

@@ -53,7 +53,16 @@ def test_it_waits_for_the_window_that_begins_now(prometheus: Prometheus) -> None
         time.sleep(duration_s)
 
     source(f"{prometheus.url}?query={QUERY}").measure(WINDOW, sleep=sleep)
-    assert sum(waited) >= WINDOW.duration_s
+    assert sum(waited) == pytest.approx(WINDOW.duration_s, abs=0.2)
+
+
+def test_it_is_asked_meanwhile_too(prometheus: Prometheus) -> None:
+    asked = source(f"{prometheus.url}?query=vector(0.0005)")
+    assert asked.recent() is None
+    asked.measure(Window({}, 1.5), sleep=time.sleep)
+    recent = asked.recent()
+    assert recent is not None
+    assert recent.quantities == pytest.approx({"p99_us": 500.0})
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ def test_windows_of_one_setting_are_alike_or_doubtful() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "doubtful"), [(None, False), (104e3, False), (96e3, False), (106e3, True), (8e3, True)]
+    ("qps", "doubtful"), [(None, False), (104e3, False), (96e3, False), (106e3, True), (8e3, True)]
 )
-def test_another_load_than_the_stated_one_is_said(seen: float | None, doubtful: bool) -> None:  # noqa: FBT001
-    assert bool(other_load(seen, 100e3)) == doubtful
+def test_another_load_than_the_stated_one_is_said(qps: float | None, doubtful: bool) -> None:  # noqa: FBT001
+    assert bool(other_load(qps, 100e3)) == doubtful
 
 
 def test_both_loads_are_named() -> None:

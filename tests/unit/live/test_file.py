@@ -75,7 +75,7 @@ def test_what_is_left_out_has_the_defaults_of_a_search(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         (LEAST + "lattency = 1\n", 3, "there is no key 'lattency'"),
         (LEAST + "[windows]\n", 3, "there is no key 'windows'"),
@@ -108,22 +108,22 @@ def test_what_is_left_out_has_the_defaults_of_a_search(tmp_path: Path) -> None:
         ("agent = 'unix:/a'\nlatency = \n", 2, "the file is not TOML"),
     ],
 )
-def test_a_mistake_has_a_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+def test_a_mistake_has_a_line(tmp_path: Path, text: str, line: int, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path, text)
     assert f"live.toml:{line}" in caught.value.message
-    assert said in caught.value.message
+    assert message in caught.value.message
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "the file names no agent"),
         ('agent = "unix:/a"\n', "the file names no source of latency"),
     ],
 )
-def test_a_file_that_says_too_little_says_what_is_missing(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said) as caught:
+def test_a_file_that_says_too_little_says_what_is_missing(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
         read(tmp_path, text)
     assert caught.value.hint
 

@@ -44,9 +44,9 @@ def test_the_machine_has_its_own_settings_back_when_the_block_ends(
         assert target.qps == 5000.0, "the source of latency counts the load"
         assert dict(target.apply({"power.cap_w": 80})) == {"power.cap_w": 80}
         assert agent.client.status().lease_holder == "a test"
-        seen = target.measure()
-        assert seen["p99_us"] == pytest.approx(225.0)
-        assert seen["duration_s"] < 1.0, "the file's window, and not the usual one"
+        window = target.measure()
+        assert window["p99_us"] == pytest.approx(225.0)
+        assert window["duration_s"] < 1.0, "the file's window, and not the usual one"
         assert machine.cap_w == 80.0
     assert (machine.cap_w, agent.client.status().lease_holder) == (120.0, None)
 

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from bayop.errors import InputError
 from bayop.latency.base import Latency, Vantage, Window
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Reading
@@ -45,7 +46,7 @@ class WatchedClients(Clients):
         return self.windows[0] if self.windows else None
 
 
-def seen(p99_us: float, *, qps: float = 1000.0, sd: float = 0.01) -> Latency:
+def latency_of(p99_us: float, *, qps: float = 1000.0, sd: float = 0.01) -> Latency:
     return Latency({"p99_us": p99_us, "qps": qps}, Vantage.CLIENT, {"p99_us": sd})
 
 
@@ -59,19 +60,19 @@ def nap(_duration_s: float) -> None:
 
 
 def test_a_window_joins_sensors_and_clients() -> None:
-    measurement = senses(Clients([seen(80.0)])).window({}, sleep=nap)
+    measurement = senses(Clients([latency_of(80.0)])).window({}, sleep=nap)
     assert measurement.quantities == {"power_w": 1.0, "energy_j": 1.0, "duration_s": 1.0, "p99_us": 80.0, "qps": 1000.0}
     assert measurement.relative_sd == {"p99_us": 0.01}
 
 
 def test_a_trial_has_more_windows_while_its_latency_is_not_known_well() -> None:
-    clients = Clients([seen(80.0, sd=0.2), seen(100.0, sd=0.01), seen(1.0)])
+    clients = Clients([latency_of(80.0, sd=0.2), latency_of(100.0, sd=0.01), latency_of(1.0)])
     trial = senses(clients, precision=Precision("p99_us", 0.3)).trial({}, qps=1000.0, sleep=nap)
     assert (trial["p99_us"], trial["energy_j"], len(clients.windows)) == (90.0, 2.0, 1)
 
 
 def test_harm_that_is_seen_ends_the_window_and_is_a_lower_bound() -> None:
-    clients = WatchedClients([seen(301.0), seen(1.0)])
+    clients = WatchedClients([latency_of(301.0), latency_of(1.0)])
     trial = senses(clients, guard=GUARD).trial({}, qps=1000.0, sleep=nap)
     assert trial.censored
     assert trial.cut_short == "p99 301 us, over 300 us"
@@ -80,18 +81,64 @@ def test_harm_that_is_seen_ends_the_window_and_is_a_lower_bound() -> None:
 
 
 def test_a_load_that_leaves_its_band_ends_the_trial() -> None:
-    clients = WatchedClients([seen(50.0, qps=700.0)])
+    clients = WatchedClients([latency_of(50.0, qps=700.0)])
     assert senses(clients, guard=GUARD).trial({}, qps=1000.0, sleep=nap).cut_short == "load 700 requests/s, not 1000"
 
 
 def test_of_a_source_that_can_not_be_watched_the_guard_sees_whole_windows() -> None:
-    slow, other = Clients([seen(900.0)]), Clients([seen(50.0, qps=1500.0)])
+    slow, other = Clients([latency_of(900.0)]), Clients([latency_of(50.0, qps=1500.0)])
     assert not senses(slow, guard=GUARD).trial({}, qps=1000.0, sleep=nap).censored
     assert senses(other, guard=GUARD).trial({}, qps=1000.0, sleep=nap).cut_short == "load 1500 requests/s, not 1000"
 
 
+class LookedAt:
+    """Clients that are asked for windows of 2 s, and say what a look and a window have shown."""
+
+    def __init__(self, look: Latency | InputError, window: Latency) -> None:
+        self.asked: list[Window] = []
+        self._look, self._window = look, window
+
+    def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
+        sleep(0.0)
+        self.asked.append(window)
+        if not window.is_look:
+            return self._window
+        if isinstance(self._look, InputError):
+            raise self._look
+        return self._look
+
+
+class Mute(LookedAt):
+    """Clients that could say something while a window runs, and do not."""
+
+    def recent(self) -> Latency | None:
+        return None
+
+
+@pytest.mark.parametrize("kind", [LookedAt, Mute])
+@pytest.mark.parametrize(
+    ("look", "asked_s", "cut_short"),
+    [
+        (latency_of(301.0), [2.0, 1.0], "p99 301 us, over 300 us"),
+        (latency_of(300.0), [2.0, 1.0, 2.0], None),
+        (InputError(wrong="too few requests"), [2.0, 1.0, 2.0], None),
+    ],
+)
+def test_of_a_source_that_only_answers_the_first_second_is_asked_on_its_own(
+    kind: type[LookedAt], look: Latency | InputError, asked_s: list[float], cut_short: str | None
+) -> None:
+    clients = kind(look, latency_of(50.0))
+    measured = Senses(cast("AgentClient", Sensors()), clients, window_s=2.0, guard=GUARD)
+    measured.window({}, sleep=nap)
+    expected: list[float] = []
+    trial = measured.trial({}, qps=1000.0, sleep=nap, expect=expected.append)
+    assert [window.duration_s for window in clients.asked] == asked_s
+    assert expected == asked_s[1:], "each is a step of its own to the lease"
+    assert trial.cut_short == cut_short
+
+
 def test_nothing_is_guarded_without_a_guard() -> None:
-    assert not senses(WatchedClients([seen(9e6)])).trial({}, qps=1000.0, sleep=nap).censored
+    assert not senses(WatchedClients([latency_of(9e6)])).trial({}, qps=1000.0, sleep=nap).censored
 
 
 def test_a_sleep_that_raises_is_passed_on() -> None:
@@ -99,4 +146,4 @@ def test_a_sleep_that_raises_is_passed_on() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        senses(WatchedClients([seen(50.0)]), guard=GUARD).trial({}, qps=1000.0, sleep=lost)
+        senses(WatchedClients([latency_of(50.0)]), guard=GUARD).trial({}, qps=1000.0, sleep=lost)

@@ -3,21 +3,31 @@ from __future__ import annotations
 import pytest
 
 from bayop.errors import InputError, UnsupportedError
-from bayop.live.agent.messages import Domain, MachineKnob, MachineKnobs, Place
+from bayop.live.agent.messages import Cause, Domain, MachineKnob, MachineKnobs, MissingKnob, Numbers, Place, Reserved
 from bayop.live.space import DEFERRAL, TIMEOUT, agent_space, doubts
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Range, Steps
 
 WIDE = Steps(0, 8191, 1)
+NO_CPUIDLE = Cause("the kernel has no cpuidle", None, None, "/sys/devices/system/cpu/cpuidle", None)
 
 
-def knob(knob_id: str, *allowed: Domain | None) -> MachineKnob:
+def message_of(domain: Steps | Choices) -> Domain:
+    """The domain as an agent says it."""
+    if isinstance(domain, Choices):
+        return Domain(choices=domain.options)
+    reserved = tuple(Reserved(int(low), int(high)) for low, high in domain.reserved)
+    return Domain(Numbers(domain.low, domain.high, domain.step, reserved))
+
+
+def knob(knob_id: str, *allowed: Steps | Choices | None) -> MachineKnob:
     """A knob in as many places as there are domains; None where the allow-list has nothing."""
-    places = tuple(Place(f"place{i}", domain or WIDE, domain, 1, None) for i, domain in enumerate(allowed))
+    domains = [None if domain is None else message_of(domain) for domain in allowed]
+    places = tuple(Place(f"place{i}", domain or message_of(WIDE), domain, 1, None) for i, domain in enumerate(domains))
     return MachineKnob(knob_id, "", None, None, places)
 
 
 def machine(*knobs: MachineKnob) -> MachineKnobs:
-    return MachineKnobs(knobs, {"idle.governor": "the kernel has no cpuidle (/sys/devices/system/cpu/cpuidle)"})
+    return MachineKnobs(knobs, (MissingKnob("idle.governor", NO_CPUIDLE),))
 
 
 LAPTOP = machine(
@@ -50,11 +60,11 @@ def test_without_any_of_them_the_allow_list_is_named() -> None:
 
 @pytest.mark.parametrize(("polls", "doubtful"), [(0, True), (None, True), (2, False)])
 def test_a_timeout_without_deferral_is_doubtful(polls: int | None, doubtful: bool) -> None:  # noqa: FBT001
-    deferral = MachineKnob(DEFERRAL, "", None, "low", (Place("eth0", WIDE, WIDE, polls, None),))
-    found = machine(knob(TIMEOUT, WIDE), deferral)
-    assert bool(doubts(found, agent_space(found, only=[TIMEOUT]))) == doubtful
-    assert doubts(found, agent_space(found)) == []
-    assert doubts(found, agent_space(found, only=[DEFERRAL])) == []
+    deferral = MachineKnob(DEFERRAL, "", None, "low", (Place("eth0", message_of(WIDE), message_of(WIDE), polls, None),))
+    server = machine(knob(TIMEOUT, WIDE), deferral)
+    assert bool(doubts(server, agent_space(server, only=[TIMEOUT]))) == doubtful
+    assert doubts(server, agent_space(server)) == []
+    assert doubts(server, agent_space(server, only=[DEFERRAL])) == []
 
 
 def test_other_knobs_are_searched_when_they_are_named() -> None:
@@ -74,7 +84,9 @@ def test_other_knobs_are_searched_when_they_are_named() -> None:
         (Choices(("off", "on")), Choices(("on",)), Choices(("on",))),
     ],
 )
-def test_all_places_of_a_knob_are_set_alike(first: Domain, second: Domain, common: Domain) -> None:
+def test_all_places_of_a_knob_are_set_alike(
+    first: Steps | Choices, second: Steps | Choices, common: Steps | Choices
+) -> None:
     for places in ((first, second), (second, first), (first, second, None)):
         assert agent_space(machine(knob(RX_USECS, *places)))[RX_USECS].domain == common
 
@@ -88,14 +100,14 @@ def test_all_places_of_a_knob_are_set_alike(first: Domain, second: Domain, commo
         (Choices(("off",)), Choices(("on",))),
     ],
 )
-def test_places_that_have_nothing_in_common_can_not_be(first: Domain, second: Domain) -> None:
+def test_places_that_have_nothing_in_common_can_not_be(first: Steps | Choices, second: Steps | Choices) -> None:
     with pytest.raises(UnsupportedError, match="must have values in common") as caught:
         agent_space(machine(knob(RX_USECS, first, second)))
     assert "name fewer places" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
-    ("only", "error", "said", "hint"),
+    ("only", "error", "message", "hint"),
     [
         ("nic.rx_usec", InputError, "there is no knob 'nic.rx_usec'", "did you mean nic.rx_usecs?"),
         ("idle.governor", UnsupportedError, "the machine has no idle.governor", "no cpuidle"),
@@ -103,10 +115,10 @@ def test_places_that_have_nothing_in_common_can_not_be(first: Domain, second: Do
         ("power.cap_w", InputError, "at most 10000 values", "--range 'power.cap_w=LOW:HIGH:STEP'"),
     ],
 )
-def test_a_knob_that_can_not_be_searched_says_why(only: str, error: type[InputError], said: str, hint: str) -> None:
+def test_a_knob_that_can_not_be_searched_says_why(only: str, error: type[InputError], message: str, hint: str) -> None:
     with pytest.raises(error) as caught:
         agent_space(LAPTOP, only=[only])
-    assert said in caught.value.message
+    assert message in caught.value.message
     assert hint in str(caught.value.hint)
 
 

@@ -12,7 +12,7 @@ from tests.support.patience import eventually
 
 from bayop.errors import DriftError, InputError, UnsupportedError
 from bayop.latency.base import Latency, Vantage, Window
-from bayop.live.agent.messages import Restored
+from bayop.live.agent.messages import Latched, Restored
 from bayop.live.agent.transport import ConflictError
 from bayop.live.space import agent_space
 from bayop.live.target import AgentTarget, check_applies, check_restored
@@ -25,14 +25,14 @@ RANGES = {CAP_W: Range(60, 120, 5), RX_USECS: Range(10, 100, 90)}
 class Clients:
     """Clients to whom every setting is the same; `meanwhile` happens while they look."""
 
-    def __init__(self, seen: Mapping[str, float] | None = None) -> None:
-        self.seen = {"p99_us": 200.0, "qps": 1000.0} if seen is None else seen
+    def __init__(self, quantities: Mapping[str, float] | None = None) -> None:
+        self.quantities = {"p99_us": 200.0, "qps": 1000.0} if quantities is None else quantities
         self.meanwhile: Callable[[], object] = lambda: None
 
     def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
         sleep(window.duration_s)
         self.meanwhile()
-        return Latency(self.seen, Vantage.CLIENT)
+        return Latency(self.quantities, Vantage.CLIENT)
 
 
 def target_of(
@@ -106,7 +106,7 @@ def test_what_is_kept_stays_applied_without_a_lease(agent: AgentProcess, machine
 
 
 def test_what_is_in_effect_can_be_applied_again(agent: AgentProcess, machine: Machine) -> None:
-    agent.client.store_calibration("eth0", [(10.0, 20.5), (100.0, 101.5)])
+    agent.client.store_calibration("eth0", [(10.0, 20.5), (100.0, 101.5)], holder="test")
     with target_of(agent, knob=RX_USECS) as target:
         assert dict(target.apply({RX_USECS: 10})) == {RX_USECS: 20.5}
         assert dict(target.apply({RX_USECS: 100})) == {RX_USECS: 101.5}
@@ -137,9 +137,9 @@ def test_the_load_is_what_is_said_else_what_clients_see(agent: AgentProcess) -> 
 
 
 def test_what_the_first_window_shows_is_what_it_measures(agent: AgentProcess) -> None:
-    shown = target_of(agent, Clients({"p50_us": 90.0, "qps": 5.0})).quantities
-    assert {"power_w", "energy_j", "duration_s", "p50_us", "qps"} <= shown
-    assert "p99_us" not in shown
+    quantities = target_of(agent, Clients({"p50_us": 90.0, "qps": 5.0})).quantities
+    assert {"power_w", "energy_j", "duration_s", "p50_us", "qps"} <= quantities
+    assert "p99_us" not in quantities
 
 
 def test_a_knob_that_somebody_else_changes_ends_the_search(agent: AgentProcess, machine: Machine) -> None:
@@ -198,7 +198,7 @@ def test_an_agent_that_only_looks_is_refused(agent_binary: Path, tmp_path: Path,
 
 
 def test_a_machine_whose_values_are_latched_is_not_restored() -> None:
-    check_restored(Restored((CAP_W,), {}, ()))
+    check_restored(Restored((CAP_W,), (), ()))
     with pytest.raises(DriftError, match="not every knob has its original value back: a@x: busy; b@y: gone") as caught:
-        check_restored(Restored((), {"a@x": "busy", "b@y": "gone"}, ()))
+        check_restored(Restored((), (Latched("a@x", "busy"), Latched("b@y", "gone")), ()))
     assert "bayop-agent restore" in str(caught.value.hint)

@@ -10,11 +10,13 @@ GUARD = TrialGuard(Slo.parse("p99<500us"), latency_factor=3.0, load_band=0.2)
 
 
 @pytest.mark.parametrize(
-    ("seen", "objection"),
+    ("quantities", "objection"),
     [
         ({"p99_us": 1500.0, "qps": 1000.0}, None),
         ({"p99_us": 1501.0, "qps": 1000.0}, "p99 1501 us, over 1500 us"),
-        ({"p50_us": 9000.0, "qps": 1000.0}, None),
+        ({"p50_us": 9000.0, "qps": 1000.0}, "p50 9000 us, over 1500 us"),
+        ({"p50_us": 9000.0, "p90_us": 9500.0, "p99_us": 100.0}, "p90 9500 us, over 1500 us"),
+        ({"p999_us": 9000.0, "mean_us": 9000.0}, None),
         ({"p99_us": 100.0, "qps": 1200.0}, None),
         ({"p99_us": 100.0, "qps": 1201.0}, "load 1201 requests/s, not 1000"),
         ({"qps": 0.0}, "load 0 requests/s, not 1000"),
@@ -22,8 +24,14 @@ GUARD = TrialGuard(Slo.parse("p99<500us"), latency_factor=3.0, load_band=0.2)
         ({}, None),
     ],
 )
-def test_a_trial_ends_when_clients_suffer_or_the_load_is_another(seen: dict[str, float], objection: str | None) -> None:
-    assert GUARD.objection(seen, 1000.0) == objection
+def test_a_trial_ends_when_clients_suffer_or_the_load_is_another(
+    quantities: dict[str, float], objection: str | None
+) -> None:
+    assert GUARD.objection(quantities, 1000.0) == objection
+
+
+def test_the_load_may_be_any() -> None:
+    assert TrialGuard(GUARD.slo, load_band=None).objection({"p99_us": 100.0, "qps": 1.0}, 1000.0) is None
 
 
 def test_a_slow_window_is_still_about_its_load() -> None:

@@ -1,19 +1,19 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from bayop.errors import UnsupportedError
-from bayop.live.agent.messages import Reading
+from bayop.live.agent.messages import Cause, Reading
 from bayop.live.window import window_quantities
 
 
 def reading(
     name: str, at: str, value: float | None, time_s: float, kind: Literal["counter", "gauge"] = "counter"
 ) -> Reading:
-    error = None if value is not None else "it failed"
+    error = None if value is not None else Cause("it failed", None, None, None, None)
     return Reading(name, at, value, kind, source="/sys/x", estimated=False, time_s=time_s, error=error)
 
 

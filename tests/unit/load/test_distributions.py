@@ -76,8 +76,8 @@ def test_discrete_and_fixed() -> None:
     ],
 )
 def test_gaps_keep_their_shape_and_follow_the_load(gaps: str, reference: Any) -> None:
-    found = np.diff(arrivals_s(plan_at(Piece(1e6, 1000.0), gaps=gaps), count=COUNT + 1))
-    assert stats.kstest(found, reference.cdf).statistic < CRITICAL
+    gaps_s = np.diff(arrivals_s(plan_at(Piece(1e6, 1000.0), gaps=gaps), count=COUNT + 1))
+    assert stats.kstest(gaps_s, reference.cdf).statistic < CRITICAL
 
 
 def test_threads_with_fixed_gaps_take_turns() -> None:
@@ -88,16 +88,16 @@ def test_threads_with_fixed_gaps_take_turns() -> None:
 
 def test_a_changing_load_is_met_exactly_and_ends_with_the_curve() -> None:
     plan = plan_at(Piece(2.0, 1000.0), Piece(1.0, 10.0), Piece(2.0, 500.0), gaps="fixed")
-    found = arrivals_s(plan)
-    assert found[-1] < 5.0
-    requests, _ = np.histogram(found, bins=[0.0, 2.0, 3.0, 5.0])
+    times_s = arrivals_s(plan)
+    assert times_s[-1] < 5.0
+    requests, _ = np.histogram(times_s, bins=[0.0, 2.0, 3.0, 5.0])
     assert requests == pytest.approx([2000, 10, 1000], abs=1)
 
 
 def test_a_changing_poisson_load_is_poisson_in_its_own_time() -> None:
     plan = plan_at(Piece(2.0, 5000.0), Piece(5.0, 2000.0))
-    found = arrivals_s(plan)
-    operational = np.where(found < 2.0, 5000.0 * found, 10_000 + 2000.0 * (found - 2.0))
+    times_s = arrivals_s(plan)
+    operational = np.where(times_s < 2.0, 5000.0 * times_s, 10_000 + 2000.0 * (times_s - 2.0))
     assert stats.kstest(np.diff(operational), stats.expon.cdf).statistic < CRITICAL
 
 
@@ -122,15 +122,15 @@ def test_threads_share_a_replay() -> None:
 
 
 def test_zipf_falls_with_the_rank() -> None:
-    chosen = np.bincount(_core.load_choose("zipf:0.99", 1000, 1_000_000, 1), minlength=1000) / 1_000_000
+    shares = np.bincount(_core.load_choose("zipf:0.99", 1000, 1_000_000, 1), minlength=1000) / 1_000_000
     expected = np.arange(1, 1001) ** -0.99
-    assert chosen[:20] == pytest.approx((expected / expected.sum())[:20], rel=0.1)
-    assert len(chosen) == 1000
+    assert shares[:20] == pytest.approx((expected / expected.sum())[:20], rel=0.1)
+    assert len(shares) == 1000
 
 
 def test_uniform_popularity_reaches_every_record_alike() -> None:
-    chosen = np.bincount(_core.load_choose("uniform", 50, 50_000, 1), minlength=50)
-    assert stats.chisquare(chosen).pvalue > 1e-6
+    counts = np.bincount(_core.load_choose("uniform", 50, 50_000, 1), minlength=50)
+    assert stats.chisquare(counts).pvalue > 1e-6
 
 
 @given(st.text(max_size=30))

@@ -38,19 +38,19 @@ def test_later_windows_add_up() -> None:
 
 
 def test_lost_requests_are_the_slowest() -> None:
-    seen = load_result([100.0] * 90, failed=10)
-    p50, p99 = seen.quantiles([0.5, 0.99])
+    result = load_result([100.0] * 90, failed=10)
+    p50, p99 = result.quantiles([0.5, 0.99])
     assert p50.value_us == pytest.approx(100.0, rel=1e-3)
     assert p99.value_us is None
-    assert not seen.meets(SLO)
-    assert "100 without an answer in time" in seen.problems[0]
+    assert not result.meets(SLO)
+    assert "100 without an answer in time" in result.problems[0]
 
 
 @pytest.mark.parametrize(("slowest_us", "meets"), [(499.0, True), (501.0, False)])
 def test_an_slo_is_met_below_its_limit_at_its_quantile(slowest_us: float, *, meets: bool) -> None:
-    seen = load_result([100.0] * 97 + [slowest_us] * 3)
-    assert seen.meets(SLO) is meets
-    assert seen.meets(Slo.parse("p95<101us"))
+    result = load_result([100.0] * 97 + [slowest_us] * 3)
+    assert result.meets(SLO) is meets
+    assert result.meets(Slo.parse("p95<101us"))
 
 
 def test_a_late_generator_spoils_its_result() -> None:
@@ -59,15 +59,15 @@ def test_a_late_generator_spoils_its_result() -> None:
 
 
 def test_a_punctual_generator_would_have_seen_less() -> None:
-    seen = load_result([100.0] * 10, late_us=20.0)
-    assert seen.punctual_us([0.5, 0.9]) == pytest.approx({0.5: 80.0, 0.9: 80.0}, rel=1e-3)
+    result = load_result([100.0] * 10, late_us=20.0)
+    assert result.punctual_us([0.5, 0.9]) == pytest.approx({0.5: 80.0, 0.9: 80.0}, rel=1e-3)
 
 
 def test_every_fate_of_a_lost_request_is_named() -> None:
     fates = {"lost_closed": 1, "lost_timed_out": 20, "lost_garbage": 300, "lost_unconnected": 4000}
-    seen = load_result([100.0] * 500, **fates)
-    assert seen.lost == 4321
-    (problem,) = seen.problems
+    result = load_result([100.0] * 500, **fates)
+    assert result.lost == 4321
+    (problem,) = result.problems
     assert problem == (
         "4,321 of 5,000 requests were lost: 1 with connections that broke, 20 without an answer in time, "
         "300 to garbage, 4,000 for want of a connection"

@@ -31,7 +31,7 @@ from bayop.load.plan import (
 PLAN = Plan(servers=("h:1",), schedule=OpenLoop((Piece(1.0, 100.0), Piece(2.0, 200.0)), "fixed"), seed=7)
 
 
-def refused(plan: Plan) -> _core.Error:
+def refusal(plan: Plan) -> _core.Error:
     with pytest.raises(_core.Error) as caught:
         _core.load_run(plan.to_json())
     return caught.value
@@ -82,18 +82,18 @@ def test_only_an_open_loop_has_a_load_to_set(schedule: Schedule, kind: str) -> N
     ],
 )
 def test_a_plan_that_makes_no_sense_is_told_by_its_flag(change: dict[str, object], place: str) -> None:
-    error = refused(replace(PLAN, **change))  # type: ignore[arg-type]
-    said = translate(error)
-    assert isinstance(said, InputError)
-    assert (said.place, said.rule, said.value) == (place, error.rule, error.value)
+    error = refusal(replace(PLAN, **change))  # type: ignore[arg-type]
+    ours = translate(error)
+    assert isinstance(ours, InputError)
+    assert (ours.place, ours.rule, ours.value) == (place, error.rule, error.value)
 
 
 def test_a_server_that_refuses_is_no_bad_usage() -> None:
     server = f"127.0.0.1:{free_port()}"
-    said = translate(refused(replace(PLAN, servers=(server,))))
-    assert isinstance(said, ServerError)
-    assert said.message == f"cannot connect to {server}: connection refused"
-    assert (said.exit_code, said.place, said.hint) == (1, None, None)
+    ours = translate(refusal(replace(PLAN, servers=(server,))))
+    assert isinstance(ours, ServerError)
+    assert ours.message == f"cannot connect to {server}: connection refused"
+    assert (ours.exit_code, ours.place, ours.hint) == (1, None, None)
 
 
 def test_a_distribution_is_checked_before_it_is_used() -> None:

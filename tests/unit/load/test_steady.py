@@ -45,18 +45,18 @@ def slices(count: int) -> list[str]:
 
 def test_a_window_is_made_of_the_slices_that_begin_in_it(tmp_path: Path) -> None:
     """The first slice was awaited before the search began, and each window leaves out the one that is under way."""
-    seen = []
+    windows = []
     with played(tmp_path, slices(200)) as load:
         for late_s in (0.0, 0.2):
             latency = load.measure(Window({}, 2 * SLICE_S), sleep=lambda s, late_s=late_s: time.sleep(s + late_s))  # type: ignore[misc]
             assert latency.vantage is Vantage.CLIENT
             # A batch of each slice has 100 requests, ten batches a slice, in a second each.
             assert latency.quantities["qps"] == pytest.approx(1000.0)
-            seen.append((latency.quantities["p50_us"] / 1000.0, latency.quantities["p99_us"] / 1001.0))
-    for earlier, later in seen:
+            windows.append((latency.quantities["p50_us"] / 1000.0, latency.quantities["p99_us"] / 1001.0))
+    for earlier, later in windows:
         assert round(later) - round(earlier) == 1, "two slices, one after the other"
-    assert round(seen[0][0]) >= 3
-    assert round(seen[1][0]) >= round(seen[0][1]) + 2
+    assert round(windows[0][0]) >= 3
+    assert round(windows[1][0]) >= round(windows[0][1]) + 2
 
 
 def test_what_was_last_seen_is_worked_out_once_a_slice(tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ def test_what_was_last_seen_is_worked_out_once_a_slice(tmp_path: Path) -> None:
     with played(tmp_path, slices(200)) as load:
         load.measure(Window({}, 4 * SLICE_S), sleep=look)
     assert answers[0] is None, "no slice of the window has ended"
-    seen = [answer for answer in answers if answer is not None]
-    distinct = {id(answer): answer.quantities["p50_us"] for answer in seen}
-    assert len(seen) > len(distinct) == len(set(distinct.values())) >= 3
+    latencies = [answer for answer in answers if answer is not None]
+    distinct = {id(answer): answer.quantities["p50_us"] for answer in latencies}
+    assert len(latencies) > len(distinct) == len(set(distinct.values())) >= 3
     assert list(distinct.values()) == sorted(distinct.values())
 
 
@@ -117,11 +117,22 @@ def test_a_server_that_answers_nothing_ends_the_window(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [InputError, ServerError])
 def test_the_generators_error_is_ours(tmp_path: Path, kind: type[BayopError]) -> None:
-    said = {"kind": kind.__name__, "wrong": "W", "rule": "it must", "value": "V", "place": "P", "hint": "H"}
-    load = played(tmp_path, [*slices(2), f"error {json.dumps(said)}"])
+    fields = {"kind": kind.__name__, "wrong": "W", "rule": "it must", "value": "V", "place": "P", "hint": "H"}
+    load = played(tmp_path, [*slices(2), f"error {json.dumps(fields)}"])
     with load, pytest.raises(kind) as caught:
         load.measure(Window({}, 5.0), sleep=time.sleep)
     assert (caught.value.message, caught.value.hint) == ("W; it must (P)", "H")
+
+
+@pytest.mark.parametrize(
+    "line", ["Welcome to web1!", "report {}", "report " + "[" * 5000, "error [", 'error {"kind": []}', 'error {"a": 1}']
+)
+def test_what_the_generator_does_not_say_ends_the_load(tmp_path: Path, line: str) -> None:
+    with (
+        played(tmp_path, [*slices(2), line]) as load,
+        pytest.raises(LoadLostError, match="what starts the load generator must print nothing else"),
+    ):
+        load.measure(Window({}, 5.0), sleep=time.sleep)
 
 
 def test_a_generator_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
@@ -141,10 +152,10 @@ def test_a_generator_that_is_killed_is_told_with_the_signal(tmp_path: Path) -> N
 def test_the_load_is_the_plans_in_slices(tmp_path: Path) -> None:
     with played(tmp_path, slices(3)) as load:
         assert load.qps == 50.0
-        asked = json.loads((tmp_path / "lines.plan").read_text())
-    assert asked["duration_s"] == SLICE_S
-    assert asked["warmup_s"] < 0.1
-    assert asked["schedule"] == json.loads(PLAN.to_json())["schedule"]
+        plan = json.loads((tmp_path / "lines.plan").read_text())
+    assert plan["duration_s"] == SLICE_S
+    assert plan["warmup_s"] < 0.1
+    assert plan["schedule"] == json.loads(PLAN.to_json())["schedule"]
 
 
 @pytest.mark.parametrize("schedule", [ClosedLoop(), Replay((0.0,))])

@@ -42,7 +42,7 @@ def worker(plan: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def said(process: subprocess.Popen[str]) -> tuple[str, Any]:
+def event_of(process: subprocess.Popen[str]) -> tuple[str, Any]:
     assert process.stdout is not None
     word, _, text = process.stdout.readline().partition(" ")
     return word, json.loads(text)
@@ -53,7 +53,7 @@ def test_slice_after_slice_has_arrivals_of_its_own_until_nobody_listens() -> Non
         plan = replace(PLAN, servers=(f"127.0.0.1:{port}",))
         with worker(plan.to_json()) as process:
             for seed in (3, 4):
-                word, text = said(process)
+                word, text = event_of(process)
                 assert word == "report"
                 report = _core.LoadReport.from_json(json.dumps(text))
                 assert report.counts()["misses"] == 0, "the records were stored before"
@@ -76,7 +76,7 @@ def test_an_error_is_told_with_all_its_parts(
     change: dict[str, Any], kind: str, wrong: str | None, rule: str | None, place: str | None
 ) -> None:
     with worker(replace(PLAN, **change).to_json()) as process:
-        word, error = said(process)
+        word, error = event_of(process)
         assert process.wait(timeout=20.0) == 0
     assert word == "error"
     assert set(error) == {"kind", "wrong", "rule", "value", "place", "hint"}

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from tests.support.servers import free_port
 
 from bayop.errors import InputError
-from bayop.load.wire import PORT, AgentError, Channel, split
+from bayop.load.wire import PORT, Channel, PeerError, split
 
-SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9)
+NUMBER = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+SCALAR = st.none() | st.booleans() | NUMBER | st.text(max_size=9)
 MESSAGE = st.dictionaries(
     st.text(max_size=5).filter(lambda key: key != "error"), SCALAR | st.lists(SCALAR, max_size=3), max_size=3
 )
@@ -49,37 +51,56 @@ def test_messages_arrive_as_they_were_sent_one_by_one(messages: list[dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "message"),
     [
-        (b"GET / HTTP/1.1\r\n", "cannot use 'GET / HTTP/1.1\\r\\n': the other side must send messages"),
+        (b"GET / HTTP/1.1\r\n", "cannot read 'GET / HTTP/1.1\\r\\n': expecting value: line 1"),
         (b"\xff\xfe\n", "the other side must send messages"),
-        (b"[1]\n", "cannot use '[1]': a message must be an object (web1)"),
+        (b"[1]\n", "cannot read '[1]\\n': that is a list; the other side must send messages (web1)"),
         (b'{"error": "no core is free"}\n', "the load agent can't run its part: no core is free (web1)"),
-        (b"", "cannot use 'the end of the connection': the other side must send messages (web1)"),
-        (b'{"half": ', "cannot use '{\"half\": ': the other side must send messages"),
+        (b"", "the other side has hung up (web1)"),
+        (b'{"half": ', "cannot read '{\"half\": ': expecting value"),
     ],
 )
-def test_anything_else_is_refused(sent: bytes, said: str) -> None:
+def test_anything_else_is_refused(sent: bytes, message: str) -> None:
     with channel() as (here, there):
         there.sendall(sent)
         there.shutdown(socket.SHUT_WR)
-        with pytest.raises(AgentError) as caught:
+        with pytest.raises(PeerError) as caught:
             here.receive(1.0)
-    assert said in caught.value.message
+    assert message in caught.value.message
     assert (caught.value.place, caught.value.exit_code) == ("web1", 1)
 
 
 def test_silence_ends() -> None:
     started = time.monotonic()
-    with channel() as (here, _), pytest.raises(AgentError, match="the other side did not answer in time: timed out"):
+    with channel() as (here, _), pytest.raises(PeerError, match="the other side did not answer in time: timed out"):
         here.receive(0.05)
+    assert time.monotonic() - started < 5.0
+
+
+def test_a_side_that_drips_is_not_waited_for() -> None:
+    started = time.monotonic()
+    with channel() as (here, there):
+        over = threading.Event()
+
+        def drip() -> None:
+            with suppress(OSError):
+                while not over.wait(0.02):
+                    there.sendall(b" ")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        with pytest.raises(PeerError, match=r"timed out after 0\.2 s"):
+            here.receive(0.2)
+        over.set()
+        thread.join()
     assert time.monotonic() - started < 5.0
 
 
 def test_nobody_is_there_to_read() -> None:
     with channel() as (here, there):
         there.close()
-        with pytest.raises(AgentError, match=r"the other side has gone: \[Errno 32\] Broken pipe"):
+        with pytest.raises(PeerError, match=r"the other side has gone: \[Errno 32\] Broken pipe"):
             here.send({"go": True})
 
 
@@ -94,7 +115,7 @@ def test_a_word_or_an_end_is_something_to_look_at() -> None:
         assert here.has_message()
 
 
-def test_an_agent_is_called_at_its_address() -> None:
+def test_a_peer_is_called_at_its_address() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         with Channel.connect(address) as here:
@@ -105,9 +126,9 @@ def test_an_agent_is_called_at_its_address() -> None:
                 assert connection.recv(100) == b'{"hello": true}\n'
 
 
-def test_where_no_agent_is_it_says_how_to_start_one() -> None:
+def test_where_no_peer_is_it_says_how_to_start_one() -> None:
     address = f"127.0.0.1:{free_port()}"
-    with pytest.raises(AgentError, match=f"no load agent answers: .*{address}") as caught:
+    with pytest.raises(PeerError, match=f"no load agent answers: .*{address}") as caught:
         Channel.connect(address)
     assert caught.value.hint == f"start it there: bayop load --agent --listen {address}"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.live.agent.messages import Domain, MachineKnob, MachineKnobs, Place
-from bayop.machine.exercise import Attempt, Exercised, places, two_values
+from bayop.live.agent.messages import Domain, MachineKnob, MachineKnobs, Numbers, Place
+from bayop.machine.exercise import Attempt, Exercise, places, two_values
 from bayop.space import AUTO, Choices, Steps, Value
 
 
@@ -25,26 +25,28 @@ from bayop.space import AUTO, Choices, Steps, Value
         (Choices(("menu",)), "menu", ("menu",)),
     ],
 )
-def test_two_values_are_tried_away_from_the_ends(domain: Domain, found: Value, values: tuple[Value, ...]) -> None:
+def test_two_values_are_tried_away_from_the_ends(
+    domain: Steps | Choices, found: Value, values: tuple[Value, ...]
+) -> None:
     assert two_values(domain, found) == values
 
 
 def test_only_what_is_allowed_is_exercised() -> None:
-    domain = Steps(0, 10, 1)
+    domain = Domain(Numbers(0, 10, 1, ()))
     allowed, other = Place("eth0", domain, domain, 3, None), Place("eth1", domain, None, 3, None)
-    machine = MachineKnobs((MachineKnob("nic.rx_usecs", "", "us", "low", (allowed, other)),), {})
-    assert places(machine) == [("nic.rx_usecs@eth0", domain, 3)]
+    machine = MachineKnobs((MachineKnob("nic.rx_usecs", "", "us", "low", (allowed, other)),), ())
+    assert places(machine) == [("nic.rx_usecs@eth0", Steps(0, 10, 1), 3)]
 
 
-def exercised(*attempts: Attempt, restored: Attempt | None = None, calibrated: bool = False) -> Exercised:
-    return Exercised("a@b", 3, attempts, restored or Attempt(AUTO, 3, 1.0), calibrated)
+def exercise(*attempts: Attempt, restored: Attempt | None = None, calibrated: bool = False) -> Exercise:
+    return Exercise("a@b", 3, attempts, restored or Attempt(AUTO, 3, 1.0), calibrated)
 
 
 def test_failures_are_what_was_not_taken_read_or_restored() -> None:
-    assert exercised(Attempt(10, 10, 1.0), Attempt(20, 20, 1.0)).failure is None
-    assert exercised(Attempt(1e-6 * 45666666, 45.666666, 1.0)).failure is None, "W of a limit in uW"
-    assert exercised(Attempt("on", "off", 1.0)).failure == "asked for on, reads off"
-    assert exercised(Attempt(10, 12, 1.0)).failure == "asked for 10, reads 12"
-    assert exercised(Attempt(10, 12, 1.0), calibrated=True).failure is None
-    assert exercised(Attempt(10, None, 1.0, "the kernel says no")).failure == "the kernel says no"
-    assert exercised(Attempt(10, 10, 1.0), restored=Attempt(AUTO, 4, 1.0)).failure == "was 3, is 4"
+    assert exercise(Attempt(10, 10, 1.0), Attempt(20, 20, 1.0)).failure is None
+    assert exercise(Attempt(1e-6 * 45666666, 45.666666, 1.0)).failure is None, "W of a limit in uW"
+    assert exercise(Attempt("on", "off", 1.0)).failure == "asked for on, reads off"
+    assert exercise(Attempt(10, 12, 1.0)).failure == "asked for 10, reads 12"
+    assert exercise(Attempt(10, 12, 1.0), calibrated=True).failure is None
+    assert exercise(Attempt(10, None, 1.0, "the kernel says no")).failure == "the kernel says no"
+    assert exercise(Attempt(10, 10, 1.0), restored=Attempt(AUTO, 4, 1.0)).failure == "was 3, is 4"

@@ -11,14 +11,14 @@ import pytest
 from bayop.live.agent.messages import Finding
 from bayop.live.file import LiveFile
 from bayop.live.space import DEFERRAL, TIMEOUT
-from bayop.machine.first_files import Found, Nic, agent_toml, live_toml
+from bayop.machine.first_files import Inventory, Nic, agent_toml, live_toml
 from bayop.space import FREQ_MHZ, RX_USECS
 
 METER = Finding("power meter", "ok", "powercap: package-0", "", None)
 NO_METER = Finding("power meter", "missing", "power", "", "modprobe intel_rapl_msr; or give idle_w")
 FOR_ROOT = Finding("power meter", "missing", "/sys/energy_uj", "", "run as root, as the agent does")
 GUEST = Finding("frequency driver", "missing", "no frequency policy", "", "pin the frequency\non the host")
-SERVER = Found(
+SERVER = Inventory(
     host="web1",
     nics=[Nic("eth1", "ixgbe", has_default_route=True, rx_packets=5), Nic("eth0", "ixgbe", False, 9)],  # noqa: FBT003
     services=[("memcached", 11211)],
@@ -33,9 +33,9 @@ GUEST_ONLY = dataclasses.replace(
 )
 
 
-def live(found: Found, folder: Path) -> LiveFile:
+def live(inventory: Inventory, folder: Path) -> LiveFile:
     path = folder / "live.toml"
-    path.write_text(live_toml(found), encoding="utf-8")
+    path.write_text(live_toml(inventory), encoding="utf-8")
     return LiveFile.read(path)
 
 
@@ -76,7 +76,7 @@ def test_a_meter_that_only_root_may_read_is_the_agent_s() -> None:
 
 
 def test_a_machine_with_nothing_gets_files_that_say_so(tmp_path: Path) -> None:
-    bare = Found("web1", [], [], {}, [])
+    bare = Inventory("web1", [], [], {}, [])
     config = tomllib.loads(agent_toml(bare))
     assert "allow" not in config
     assert "there is none" in agent_toml(bare)
@@ -93,12 +93,12 @@ def test_a_machine_with_nothing_gets_files_that_say_so(tmp_path: Path) -> None:
     ],
 )
 def test_every_known_service_is_probed_by_its_protocol(tmp_path: Path, service: str, port: int, url: str) -> None:
-    found = dataclasses.replace(SERVER, services=[(service, port), ("memcached", 11211)])
-    assert live(found, tmp_path).latency == f"probe:{url}"
-    assert f"{service} listens on port {port}, memcached on port 11211." in live_toml(found)
+    inventory = dataclasses.replace(SERVER, services=[(service, port), ("memcached", 11211)])
+    assert live(inventory, tmp_path).latency == f"probe:{url}"
+    assert f"{service} listens on port {port}, memcached on port 11211." in live_toml(inventory)
 
 
 def test_a_range_keeps_to_the_driver_s_grid(tmp_path: Path) -> None:
     coarse = dataclasses.replace(SERVER, knobs={RX_USECS: {"eth1": (0, 300, 64)}})
-    chosen = live(coarse, tmp_path).ranges[RX_USECS]
-    assert (chosen.low, chosen.high, chosen.step) == (0, 256, 64)
+    delays = live(coarse, tmp_path).ranges[RX_USECS]
+    assert (delays.low, delays.high, delays.step) == (0, 256, 64)

@@ -34,8 +34,8 @@ def test_what_tells_nothing_stays_and_telling_devices_are_renamed() -> None:
     text = anonymous(MACHINE, host="web1")
     assert "525400123456" not in text
     assert "acme" not in text
-    for kept in ("6.1.0-18-amd64", "0000:3b:00.0", "ACPI000D:00", "intel-rapl:0:0", "eno1np0/type", "net0-TxRx-0"):
-        assert kept in text, kept
+    for name in ("6.1.0-18-amd64", "0000:3b:00.0", "ACPI000D:00", "intel-rapl:0:0", "eno1np0/type", "net0-TxRx-0"):
+        assert name in text, name
     assert {"sys/class/net/net0/type", "ethtool/net0.toml", "sys/class/net/net1/type"} <= set(
         re.findall(r"^=== (\S+)", text, re.MULTILINE)
     )

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+import msgspec
 import pytest
 
-from bayop.live.agent.messages import Finding, Held, MachineKnob, MachineKnobs, Place, Status, Tenure
+from bayop.live.agent.messages import (
+    Domain,
+    Finding,
+    Held,
+    LeaseInForce,
+    MachineKnob,
+    MachineKnobs,
+    Numbers,
+    Place,
+    Status,
+)
 from bayop.machine.verdict import AgentView, judge_live, judge_offline, judge_tune
-from bayop.space import Steps
 
-STATUS = Status("0.1.0", "apply", None, None, kept=False, applied_by=None, held=(), damage=None)
+STATUS = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), damage=None)
 METER = Finding("power meter", "ok", "powercap: package-0", "power is what BayOp minimises", None)
 NO_METER = Finding("power meter", "missing", "power", "", None)
 MODEL = Finding("power meter", "note", "model, an estimate from utilization", "", None)
 NO_FREQUENCY = Finding("knob cpu.freq_mhz", "missing", "/sys", "", None)
-DOMAIN = Steps(0, 100, 1)
+DOMAIN = Domain(Numbers(0, 100, 1, ()))
 
 
 def knobs(*allowed: str, other: str = "idle.governor") -> MachineKnobs:
-    def knob(knob_id: str, domain: Steps | None) -> MachineKnob:
+    def knob(knob_id: str, domain: Domain | None) -> MachineKnob:
         return MachineKnob(knob_id, "", None, "low", (Place("eth0", DOMAIN, domain, 1, None),))
 
-    return MachineKnobs((*(knob(i, DOMAIN) for i in allowed), knob(other, None)), {})
+    return MachineKnobs((*(knob(i, DOMAIN) for i in allowed), knob(other, None)), ())
 
 
 BOTH = AgentView(STATUS, knobs("nic.rx_usecs", "cpu.freq_mhz"))
@@ -37,8 +45,10 @@ def test_an_agent_that_allows_the_papers_knobs_and_a_meter_are_all_it_takes() ->
 def test_without_an_agent_nothing_is_tuned_and_a_missing_meter_is_no_blocker() -> None:
     ability = judge_tune([NO_METER], "no agent answers at /run/bayop/agent.sock")
     assert ability.reasons == ("no agent answers at /run/bayop/agent.sock",)
-    said = "can't: no agent answers at /run/bayop/agent.sock. No power meter: it would be an estimate from utilization"
-    assert ability.sentence().startswith(said)
+    sentence = (
+        "can't: no agent answers at /run/bayop/agent.sock. No power meter: it would be an estimate from utilization"
+    )
+    assert ability.sentence().startswith(sentence)
 
 
 def test_an_agent_with_neither_meter_nor_model_can_t_and_one_with_a_model_estimates() -> None:
@@ -59,18 +69,18 @@ def test_what_is_searched_and_what_is_not_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"mode": "observe"}, "mode observe"),
-        ({"lease": Tenure("bob", 3.0)}, "bob holds the lease"),
+        ({"lease": LeaseInForce("bob", 3.0, 7.0)}, "bob holds the lease"),
         ({"damage": "the journal was damaged"}, "the journal was damaged"),
         ({"held": (Held("a@b", 1, 2, None, "latched", "gone"),)}, "a@b could not be restored"),
     ],
 )
-def test_an_agent_that_would_refuse_says_why(change: dict[str, object], said: str) -> None:
-    status = dataclasses.replace(STATUS, **change)  # type: ignore[arg-type]
+def test_an_agent_that_would_refuse_says_why(change: dict[str, object], message: str) -> None:
+    status = msgspec.structs.replace(STATUS, **change)
     (reason,) = judge_tune([METER], AgentView(status, BOTH.knobs)).reasons
-    assert said in reason
+    assert message in reason
 
 
 def test_an_empty_allow_list_is_a_reason() -> None:

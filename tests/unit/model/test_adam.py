@@ -29,8 +29,8 @@ def bowl(theta: Any, middle: Any) -> Any:
 @pytest.mark.slow
 def test_finds_the_least_of_a_bowl_about_its_data() -> None:
     need("torch")
-    found = adam.minimise(bowl, (np.array([2.0, 4.0]),), np.array([[0.0, 0.0], [9.0, 5.0]]), steps=300)
-    np.testing.assert_allclose(found, [3.0, -1.0], atol=1e-3)
+    minima = adam.minimise(bowl, (np.array([2.0, 4.0]),), np.array([[0.0, 0.0], [9.0, 5.0]]), steps=300)
+    np.testing.assert_allclose(minima, [3.0, -1.0], atol=1e-3)
 
 
 @pytest.mark.slow
@@ -46,6 +46,7 @@ def test_the_lowest_of_several_minima_is_taken() -> None:
     assert adam.minimise(two_wells, (), np.array([[2.0]]), steps=300)[0] == pytest.approx(0.96, abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_best_that_it_passed_through_is_kept() -> None:
     need("torch")
 
@@ -59,6 +60,7 @@ def test_the_best_that_it_passed_through_is_kept() -> None:
     assert start[0, 0] == 0.05
 
 
+@pytest.mark.slow
 def test_it_ends_when_nothing_gets_better() -> None:
     need("torch")
     calls = 0

@@ -76,7 +76,7 @@ def test_can_be_narrowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "arguments", "said"),
+    ("frame", "arguments", "message"),
     [
         (study().drop("p99_us"), {}, "p99_us"),
         (study(), {"os": "ebbrt"}, "the study has no trials of ebbrt"),
@@ -85,13 +85,13 @@ def test_can_be_narrowed() -> None:
         (study(app=pl.Series(["memcached", "silo"] * 45)), {}, "one application"),
     ],
 )
-def test_refuses_what_it_can_not_fit(frame: pl.DataFrame, arguments: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_refuses_what_it_can_not_fit(frame: pl.DataFrame, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         select(frame, SLO, **arguments)  # type: ignore[arg-type]
 
 
 def test_the_published_study_has_its_cells(data: Path) -> None:
-    found = {s.os: s for s in select(open_study(data / "study_memcached.csv"), SLO)}
-    assert (len(found["linux"].cells), found["linux"].beyond_slo) == (158, 40)
-    assert len(found["ebbrt"].cells) == 160
-    assert not np.isnan(found["linux"].cells.utilization).any()
+    selections = {s.os: s for s in select(open_study(data / "study_memcached.csv"), SLO)}
+    assert (len(selections["linux"].cells), selections["linux"].beyond_slo) == (158, 40)
+    assert len(selections["ebbrt"].cells) == 160
+    assert not np.isnan(selections["linux"].cells.utilization).any()

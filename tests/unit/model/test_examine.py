@@ -14,12 +14,12 @@ from bayop.model.validate import BOOTSTRAPS, FOLDS
 @pytest.mark.parametrize("model", ["published", "grey-box"])
 def test_an_examination_has_everything_and_takes_the_fits_it_said(model: str) -> None:
     cells = published_cells(noise=0.01) if model == "published" else grey_box_cells(noise=0.01)
-    done: list[int] = []
-    found = examine(cells, model, on_fit=lambda: done.append(1))  # type: ignore[arg-type]
-    assert len(done) == fits_needed(cells)
-    for load in found.fit.parameter_loads:
-        assert set(found.intervals[load]) == {p.name for p in found.fit.parameters(load)}
-    assert {e.quantity for e in found.errors} == set(found.fit.quantities)
+    calls: list[int] = []
+    examination = examine(cells, model, on_fit=lambda: calls.append(1))  # type: ignore[arg-type]
+    assert len(calls) == fits_needed(cells)
+    for load in examination.fit.parameter_loads:
+        assert set(examination.intervals[load]) == {p.name for p in examination.fit.parameters(load)}
+    assert {e.quantity for e in examination.errors} == set(examination.fit.quantities)
 
 
 def nothing() -> None:

@@ -39,13 +39,13 @@ def nothing() -> None:
 
 
 def test_whatever_keeps_the_contract_can_be_validated() -> None:
-    found = predictions(MeanFit, MeanFit(CELLS), CELLS, on_fit=nothing)
+    validation = predictions(MeanFit, MeanFit(CELLS), CELLS, on_fit=nothing)
     mean = CELLS.latency_us.mean()
-    (error,) = errors(found, CELLS)
+    (error,) = errors(validation, CELLS)
     assert error.fitted == np.mean(np.abs(mean / CELLS.latency_us - 1.0))
     # A fifth of the cells says little about the mean of the others.
-    np.testing.assert_allclose(found.settings_out["p99_us"], mean, rtol=0.2)
-    assert len(set(found.settings_out["p99_us"])) == 5
+    np.testing.assert_allclose(validation.settings_out["p99_us"], mean, rtol=0.2)
+    assert len(set(validation.settings_out["p99_us"])) == 5
 
 
 def test_its_interval_is_about_two_standard_errors_to_each_side() -> None:

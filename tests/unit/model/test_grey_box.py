@@ -12,15 +12,15 @@ from bayop.model import grey_box
 
 def test_recovers_the_parameters_of_exact_data() -> None:
     cells = grey_box_cells()
-    found = grey_box.fit(cells)
-    np.testing.assert_allclose(found.theta, grey_box_theta(), atol=0.02)
-    for quantity, values in found.predict(cells).items():
+    fit = grey_box.fit(cells)
+    np.testing.assert_allclose(fit.theta, grey_box_theta(), atol=0.02)
+    for quantity, values in fit.predict(cells).items():
         np.testing.assert_allclose(values, cells.measured(quantity), rtol=1e-3)
 
 
 def test_noise_moves_them_by_their_standard_errors() -> None:
     fits = [grey_box.fit(grey_box_cells(noise=0.02, seed=seed)) for seed in range(10)]
-    scores = np.array([(found.theta - grey_box_theta()) / found.sd for found in fits])
+    scores = np.array([(fit.theta - grey_box_theta()) / fit.sd for fit in fits])
     # The prior pulls towards its mean, so the scores are a little smaller than standard normal.
     assert 0.5 < float(np.sqrt(np.mean(scores**2))) < 1.4
 
@@ -28,8 +28,8 @@ def test_noise_moves_them_by_their_standard_errors() -> None:
 def test_does_without_utilization() -> None:
     cells = grey_box_cells()
     blind = replace(cells, utilization=np.full(len(cells), np.nan))
-    found = grey_box.fit(blind)
-    np.testing.assert_allclose(found.predict(cells)["power_w"], cells.power_w, rtol=0.01)
+    fit = grey_box.fit(blind)
+    np.testing.assert_allclose(fit.predict(cells)["power_w"], cells.power_w, rtol=0.01)
 
 
 def test_a_fit_to_a_part_keeps_the_reference_of_the_whole() -> None:
@@ -41,12 +41,12 @@ def test_a_fit_to_a_part_keeps_the_reference_of_the_whole() -> None:
 
 
 def test_prints_parameters_on_the_scale_of_the_equations() -> None:
-    found = {p.name: p for p in grey_box.fit(grey_box_cells()).parameters(None)}
+    parameters = {p.name: p for p in grey_box.fit(grey_box_cells()).parameters(None)}
     theta = dict(zip(("log v0", "e"), grey_box_theta()[:2], strict=True))
-    assert found["v0"].value == pytest.approx(np.exp(theta["log v0"]), rel=0.02)
-    assert found["e"].value == pytest.approx(theta["e"], abs=0.02)
-    assert 0.0 < found["b"].value < 1.0
-    assert {found[name].unit for name in ("t", "d0")} == {"us"}
+    assert parameters["v0"].value == pytest.approx(np.exp(theta["log v0"]), rel=0.02)
+    assert parameters["e"].value == pytest.approx(theta["e"], abs=0.02)
+    assert 0.0 < parameters["b"].value < 1.0
+    assert {parameters[name].unit for name in ("t", "d0")} == {"us"}
 
 
 def test_needs_as_many_cells_as_parameters() -> None:

@@ -12,9 +12,9 @@ def test_the_covariance_of_a_line_is_the_textbooks() -> None:
     noise: Array = np.random.default_rng(1).normal(0.0, 0.1, 50)
     design = np.column_stack([np.ones(50), x])
     residuals = noise - design @ np.linalg.lstsq(design, noise, rcond=None)[0]
-    found = covariance(residuals, design)
+    matrix = covariance(residuals, design)
     slope = residuals @ residuals / 48.0 / np.sum((x - x.mean()) ** 2)
-    assert found[1, 1] == pytest.approx(slope)
+    assert matrix[1, 1] == pytest.approx(slope)
 
 
 def test_a_line_is_found_from_anywhere() -> None:
@@ -22,8 +22,8 @@ def test_a_line_is_found_from_anywhere() -> None:
     design = np.column_stack([np.ones(20), x])
     target = 3.0 - 2.0 * x
     for start in ([0.0, 0.0], [100.0, -50.0]):
-        found = solve(lambda theta: design @ theta - target, lambda _: design, [np.array(start)])
-        np.testing.assert_allclose(found, [3.0, -2.0], atol=1e-8)
+        estimate = solve(lambda theta: design @ theta - target, lambda _: design, [np.array(start)])
+        np.testing.assert_allclose(estimate, [3.0, -2.0], atol=1e-8)
 
 
 def test_the_deepest_of_the_minima_that_the_starts_lead_to_is_taken() -> None:
@@ -45,5 +45,5 @@ def test_as_many_numbers_as_parameters_leave_no_degree_of_freedom() -> None:
 
 def test_a_parameter_that_nothing_depends_on_does_not_spoil_the_others() -> None:
     jacobian = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
-    found = covariance(np.array([1.0, -1.0, 0.0]), jacobian)
-    np.testing.assert_allclose(found, [[2.0 / 3.0, 0.0], [0.0, 0.0]], atol=1e-12)
+    matrix = covariance(np.array([1.0, -1.0, 0.0]), jacobian)
+    np.testing.assert_allclose(matrix, [[2.0 / 3.0, 0.0], [0.0, 0.0]], atol=1e-12)

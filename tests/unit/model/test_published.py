@@ -20,9 +20,9 @@ parameters = st.builds(
 
 class TestEquations:
     @given(parameters)
-    def test_everything_is_positive_and_grows_with_the_delay(self, found: Parameters) -> None:
+    def test_everything_is_positive_and_grows_with_the_delay(self, model: Parameters) -> None:
         at = settings()
-        latency, energy = found.latency_us(at), found.energy_per_interrupt_j(at)
+        latency, energy = model.latency_us(at), model.energy_per_interrupt_j(at)
         assert (latency > 0.0).all()
         assert (energy > 0.0).all()
         by_delay = np.lexsort((at.delay_us, at.freq_ghz, at.qps))
@@ -31,12 +31,12 @@ class TestEquations:
         assert (np.diff(energy[by_delay])[longer] > 0.0).all()
 
     @given(parameters)
-    def test_a_faster_core_is_no_slower_and_draws_no_less(self, found: Parameters) -> None:
+    def test_a_faster_core_is_no_slower_and_draws_no_less(self, model: Parameters) -> None:
         at = settings()
         by_frequency = np.lexsort((at.freq_ghz, at.delay_us, at.qps))
         faster = np.diff(at.freq_ghz[by_frequency]) > 0.0
-        assert (np.diff(found.latency_us(at)[by_frequency])[faster] <= 0.0).all()
-        assert (np.diff(found.energy_per_interrupt_j(at)[by_frequency])[faster] >= 0.0).all()
+        assert (np.diff(model.latency_us(at)[by_frequency])[faster] <= 0.0).all()
+        assert (np.diff(model.energy_per_interrupt_j(at)[by_frequency])[faster] >= 0.0).all()
 
     @given(st.floats(2.0, 7.0), st.floats(-1.0, 2.0), st.floats(-1.0, 1.0))
     def test_the_gradients_are_those_of_finite_differences(self, log_zeta: float, alpha: float, log_phi: float) -> None:

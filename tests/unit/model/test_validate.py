@@ -29,15 +29,15 @@ def test_every_setting_is_left_out_once_with_all_its_loads() -> None:
 def test_one_load_can_not_be_left_out() -> None:
     cells = published_cells({200e3: TRUTH[200e3]})
     assert load_folds(cells) == []
-    found = errors(predictions(FITTER, FITTER(cells), cells, on_fit=nothing), cells)
-    assert {e.load_out for e in found} == {None}
+    rows = errors(predictions(FITTER, FITTER(cells), cells, on_fit=nothing), cells)
+    assert {e.load_out for e in rows} == {None}
 
 
 def test_a_model_that_is_true_predicts_new_settings_and_knows_no_new_load() -> None:
     cells = published_cells()
-    found = errors(predictions(FITTER, FITTER(cells), cells, on_fit=nothing), cells)
-    assert len(found) == 6
-    for error in found:
+    rows = errors(predictions(FITTER, FITTER(cells), cells, on_fit=nothing), cells)
+    assert len(rows) == 6
+    for error in rows:
         assert error.cells == 30
         assert error.fitted is not None
         assert error.fitted < 1e-6
@@ -49,8 +49,8 @@ def test_a_model_that_is_true_predicts_new_settings_and_knows_no_new_load() -> N
 
 def test_noise_makes_new_settings_no_easier_than_old_ones() -> None:
     cells = published_cells(noise=0.05)
-    found = errors(predictions(FITTER, FITTER(cells), cells, on_fit=nothing), cells)
-    assert np.mean([e.settings_out or 0.0 for e in found]) > np.mean([e.fitted or 0.0 for e in found])
+    rows = errors(predictions(FITTER, FITTER(cells), cells, on_fit=nothing), cells)
+    assert np.mean([e.settings_out or 0.0 for e in rows]) > np.mean([e.fitted or 0.0 for e in rows])
 
 
 def test_the_bootstrap_is_as_wide_as_the_noise() -> None:

@@ -43,6 +43,7 @@ def test_the_command_line_exits_with_4_where_ax_is_missing(data: object, capsys:
     assert "hint: pip install 'bayop[ax]'" in captured.err
 
 
+@pytest.mark.slow
 @pytest.mark.needs("ax")
 def test_the_penalty_is_that_of_the_papers() -> None:
     problem = make_problem(papers_space(), slo="p99<200us", objective="rp")
@@ -56,6 +57,7 @@ def test_the_penalty_is_that_of_the_papers() -> None:
         assert power * measured["duration_s"] == pytest.approx(rp)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("ax")
 def test_the_slo_is_a_constraint_only_where_the_objective_has_one() -> None:
     assert AxConstrained(PROBLEM, seed=0).constraints() == ["log_latency <= 5.298317366548"]
@@ -63,6 +65,7 @@ def test_the_slo_is_a_constraint_only_where_the_objective_has_one() -> None:
     assert AxConstrained(free, seed=0).constraints() == []
 
 
+@pytest.mark.slow
 @pytest.mark.needs("ax")
 def test_starts_with_sobol_points_that_depend_on_the_seed() -> None:
     firsts = [AxPenalty(PROBLEM, seed=seed).ask(30) for seed in (0, 0, 1)]
@@ -70,30 +73,33 @@ def test_starts_with_sobol_points_that_depend_on_the_seed() -> None:
     assert firsts[0] != firsts[2]
 
 
+@pytest.mark.slow
 @pytest.mark.needs("ax")
 def test_tries_a_small_space_to_its_end() -> None:
     space = Space((Knob(RX_USECS, Steps(2, 4, 2), auto=True), Knob("idle.governor", Choices(("menu", "teo")))))
     server, search = FakeServer(space), AxConstrained(make_problem(space), seed=0)
-    tried = []
+    settings = []
     while isinstance(answer := search.ask(9), Proposal):
-        tried.append(tuple(answer.setting.items()))
+        settings.append(tuple(answer.setting.items()))
         search.tell(server.observe(answer.setting))
-    assert len(tried) == len(set(tried)) == 6
-    assert (RX_USECS, AUTO) in {pair for setting in tried for pair in setting}
+    assert len(settings) == len(set(settings)) == 6
+    assert (RX_USECS, AUTO) in {pair for setting in settings for pair in setting}
 
 
+@pytest.mark.slow
 @pytest.mark.needs("ax")
 @pytest.mark.parametrize("kind", [AxPenalty, AxConstrained])
 def test_says_nothing_on_the_terminal(kind: type[AxPenalty | AxConstrained], capfd: pytest.CaptureFixture[str]) -> None:
     server, search = FakeServer(PROBLEM.space), kind(PROBLEM, seed=0)
-    for left in range(7, 0, -1):
-        answer = search.ask(left)
+    for trials_left in range(7, 0, -1):
+        answer = search.ask(trials_left)
         assert isinstance(answer, Proposal)
         search.tell(server.observe(answer.setting))
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.needs("ax")
 @pytest.mark.parametrize("kind", [AxPenalty, AxConstrained])
@@ -104,10 +110,10 @@ def test_a_knob_may_have_more_values_than_ax_takes_choices(
     knob = Knob(RX_USECS, Steps(0, 5000, 1), auto=auto)
     space = Space((knob, Knob(FREQ_MHZ, Steps(1300, 2900, 100))))
     server, search = FakeServer(space), kind(make_problem(space), seed=0)
-    tried = set()
-    for left in range(8, 0, -1):
-        answer = search.ask(left)
+    settings = set()
+    for trials_left in range(8, 0, -1):
+        answer = search.ask(trials_left)
         assert isinstance(answer, Proposal)
-        tried.add(tuple(space.check(answer.setting).items()))
+        settings.add(tuple(space.check(answer.setting).items()))
         search.tell(server.observe(answer.setting))
-    assert len(tried) == 8
+    assert len(settings) == 8

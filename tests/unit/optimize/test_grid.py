@@ -12,54 +12,54 @@ GOVERNOR = Knob("idle.governor", Choices(("menu", "teo", "haltpoll")))
 
 def search(space: Space, budget: int, trials: int | None = None) -> tuple[list[Setting], Finished | None]:
     server, grid = FakeServer(space), GridSearch(make_problem(space), seed=0)
-    tried: list[Setting] = []
-    for left in range(budget, budget - (trials or budget), -1):
-        answer = grid.ask(max(left, 1))
+    settings: list[Setting] = []
+    for trials_left in range(budget, budget - (trials or budget), -1):
+        answer = grid.ask(max(trials_left, 1))
         if isinstance(answer, Finished):
-            return tried, answer
-        tried.append(answer.setting)
+            return settings, answer
+        settings.append(answer.setting)
         grid.tell(server.observe(answer.setting))
-    return tried, None
+    return settings, None
 
 
-def axis(tried: list[Setting], knob_id: str) -> list[float | str]:
-    return sorted({s[knob_id] for s in tried}, key=str)
+def axis(settings: list[Setting], knob_id: str) -> list[float | str]:
+    return sorted({s[knob_id] for s in settings}, key=str)
 
 
 @pytest.mark.parametrize(
     ("budget", "delays", "freqs"), [(1, 1, 1), (2, 2, 1), (4, 2, 2), (15, 5, 3), (25, 5, 5), (30, 6, 5)]
 )
 def test_is_sized_to_the_budget(budget: int, delays: int, freqs: int) -> None:
-    tried, _ = search(papers_space(), budget)
-    assert len(tried) == budget
-    assert (len(axis(tried, RX_USECS)), len(axis(tried, FREQ_MHZ))) == (delays, freqs)
+    settings, _ = search(papers_space(), budget)
+    assert len(settings) == budget
+    assert (len(axis(settings, RX_USECS)), len(axis(settings, FREQ_MHZ))) == (delays, freqs)
 
 
 def test_is_even_and_has_both_ends_of_every_knob() -> None:
-    tried, _ = search(papers_space(), 15)
-    assert {s[RX_USECS] for s in tried} == {2, 102, 202, 300, 400}
-    assert {s[FREQ_MHZ] for s in tried} == {1300, 2100, 2900}
+    settings, _ = search(papers_space(), 15)
+    assert {s[RX_USECS] for s in settings} == {2, 102, 202, 300, 400}
+    assert {s[FREQ_MHZ] for s in settings} == {1300, 2100, 2900}
 
 
 def test_goes_from_the_safest_setting_outwards() -> None:
-    tried, _ = search(papers_space(), 15)
-    assert dict(tried[0]) == {RX_USECS: 2, FREQ_MHZ: 2900}
-    assert dict(tried[-1]) == {RX_USECS: 400, FREQ_MHZ: 1300}
+    settings, _ = search(papers_space(), 15)
+    assert dict(settings[0]) == {RX_USECS: 2, FREQ_MHZ: 2900}
+    assert dict(settings[-1]) == {RX_USECS: 400, FREQ_MHZ: 1300}
 
 
 def test_refines_when_trials_are_left_and_tries_nothing_twice() -> None:
     space = Space((Knob(RX_USECS, Steps(2, 20, 2), safest="low"), GOVERNOR))
-    tried, finished = search(space, 7, trials=100)
+    settings, finished = search(space, 7, trials=100)
     assert finished == Finished("exhausted")
-    assert len(tried) == 30
-    assert len({tuple(s.items()) for s in tried}) == 30
+    assert len(settings) == 30
+    assert len({tuple(s.items()) for s in settings}) == 30
 
 
 def test_lists_categories_and_auto_as_they_come() -> None:
     space = Space((Knob(RX_USECS, Steps(2, 400, 2), auto=True, safest="low"), GOVERNOR))
-    tried, _ = search(space, 9)
-    assert {s[RX_USECS] for s in tried} == {2, 202, AUTO}
-    assert {s["idle.governor"] for s in tried} == {"menu", "teo", "haltpoll"}
+    settings, _ = search(space, 9)
+    assert {s[RX_USECS] for s in settings} == {2, 202, AUTO}
+    assert {s["idle.governor"] for s in settings} == {"menu", "teo", "haltpoll"}
 
 
 def test_does_not_try_what_was_told_unasked() -> None:

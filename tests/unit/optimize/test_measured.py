@@ -23,8 +23,8 @@ def test_nothing_is_best_of_nothing() -> None:
 
 
 def test_the_least_objective_that_met_the_slo_is_best() -> None:
-    told = [observe(2, 100, 50), observe(100, 80, 150), observe(300, 60, 300)]
-    assert best_measured(told, PROBLEM) == told[1].setting
+    observations = [observe(2, 100, 50), observe(100, 80, 150), observe(300, 60, 300)]
+    assert best_measured(observations, PROBLEM) == observations[1].setting
 
 
 def test_nothing_is_best_when_all_broke_the_slo() -> None:
@@ -33,28 +33,28 @@ def test_nothing_is_best_when_all_broke_the_slo() -> None:
 
 def test_without_a_constraint_the_least_objective_is_best() -> None:
     problem = make_problem(papers_space(), objective="latency")
-    told = [observe(2, 100, 500), observe(100, 80, 300)]
-    assert best_measured(told, problem) == told[1].setting
+    observations = [observe(2, 100, 500), observe(100, 80, 300)]
+    assert best_measured(observations, problem) == observations[1].setting
 
 
 def test_repeats_count_with_their_mean() -> None:
     # The lucky window of the first setting is neither its power nor its latency.
-    told = [observe(300, 60, 190), observe(300, 64, 290), observe(100, 80, 150), observe(2, 100, 50)]
-    assert best_measured(told, PROBLEM) == told[2].setting
+    observations = [observe(300, 60, 190), observe(300, 64, 290), observe(100, 80, 150), observe(2, 100, 50)]
+    assert best_measured(observations, PROBLEM) == observations[2].setting
 
 
 def test_a_setting_that_was_ever_cut_short_is_never_best() -> None:
     cut_short = Observation({RX_USECS: 100, FREQ_MHZ: 2900}, Measurement({"power_w": 1}, cut_short="harm"), PROBLEM.qps)
-    told = [observe(2, 100, 50), observe(100, 80, 150), cut_short]
-    assert best_measured(told, PROBLEM) == told[0].setting
+    observations = [observe(2, 100, 50), observe(100, 80, 150), cut_short]
+    assert best_measured(observations, PROBLEM) == observations[0].setting
 
 
 def test_an_objective_that_is_no_number_is_never_best() -> None:
     problem = make_problem(papers_space(), objective="log(p99_us / 1us - 100) * 1W + power_w")
-    told = [observe(2, 100, 50), observe(100, 80, 150)]
-    assert math.isnan(problem.objective.of(told[0].measurement))
-    assert best_measured(told, problem) == told[1].setting
-    assert best_measured(told[:1], problem) is None
+    observations = [observe(2, 100, 50), observe(100, 80, 150)]
+    assert math.isnan(problem.objective.of(observations[0].measurement))
+    assert best_measured(observations, problem) == observations[1].setting
+    assert best_measured(observations[:1], problem) is None
 
 
 def test_a_key_does_not_depend_on_order_or_on_the_type_of_number() -> None:

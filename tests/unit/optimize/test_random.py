@@ -13,13 +13,13 @@ HUGE = Space(tuple(Knob(f"user.knob{i}", Steps(0, 999, 1)) for i in range(6)))
 def test_tries_every_setting_once_and_says_so() -> None:
     problem = make_problem(SMALL)
     server, search = FakeServer(SMALL), RandomSearch(problem, seed=0)
-    tried = []
+    keys = []
     while isinstance(answer := search.ask(9), Proposal):
-        tried.append(setting_key(answer.setting))
+        keys.append(setting_key(answer.setting))
         search.tell(server.observe(answer.setting))
     assert answer == Finished("exhausted")
-    assert len(tried) == 6
-    assert set(tried) == {setting_key(s) for s in SMALL.settings()}
+    assert len(keys) == 6
+    assert set(keys) == {setting_key(s) for s in SMALL.settings()}
 
 
 def test_the_seed_decides_the_order() -> None:

@@ -44,7 +44,7 @@ class CoarseServer(FakeServer):
     """A driver that knows four delays, and takes the one below what it is asked for."""
 
     def apply(self, setting: Setting) -> Setting:
-        delay_us = max(known for known in (0, 50, 200, 300) if known <= float(setting[RX_USECS]))
+        delay_us = max(step_us for step_us in (0, 50, 200, 300) if step_us <= float(setting[RX_USECS]))
         return super().apply({**setting, RX_USECS: delay_us})
 
 

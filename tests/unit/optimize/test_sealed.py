@@ -10,7 +10,7 @@ from bayop.measurement import Measurement
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Observation
 from bayop.optimize.grid import GridSearch
-from bayop.optimize.sealed import Sealed, sealed
+from bayop.optimize.sealed import SealedOptimizer, sealed
 from bayop.testing.fakes import make_problem, papers_space
 
 PROBLEM = make_problem(papers_space(), slo="p99<200us")
@@ -28,7 +28,7 @@ class Broken:
 
 
 def test_a_library_gives_up_in_words_of_ours() -> None:
-    search = Sealed("ax", Broken())
+    search = SealedOptimizer("ax", Broken())
     for call in (lambda: search.ask(1), lambda: search.tell(SEEN), search.incumbent, lambda: search.predict(SETTING)):
         with pytest.raises(BayopError) as caught:
             call()

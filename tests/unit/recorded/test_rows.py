@@ -68,15 +68,15 @@ def test_services_and_machines_are_not_mixed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "said"),
+    ("frame", "message"),
     [
         (study_frame().drop("power_w"), "power_w is missing"),
         (study_frame().drop("qps_offered"), "qps_offered is missing"),
         (study_frame().with_columns(cut_short=pl.lit("harm")), "no trial of the study is trusted"),
     ],
 )
-def test_a_study_that_answers_nothing_is_refused(tmp_path: Path, frame: pl.DataFrame, said: str) -> None:
+def test_a_study_that_answers_nothing_is_refused(tmp_path: Path, frame: pl.DataFrame, message: str) -> None:
     write_study(frame, tmp_path / "a.csv")
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         read_rows(tmp_path / "a.csv")
     assert caught.value.place == str(tmp_path / "a.csv")

@@ -24,7 +24,7 @@ from bayop.objective import Objective
 from bayop.report.style import bayop_style
 from bayop.slo import Slo
 from bayop.testing.fakes import Shape
-from bayop.testing.plants import FakeMachine
+from bayop.testing.plants import FakeOracle
 
 POWER = TradeOff("p99_us", "power_w")
 
@@ -57,7 +57,7 @@ def record() -> DayRecord:
         requests=1000,
         effort=Effort(1000, 1000, threads=1),
     )
-    return play_day(plan, {"linux": FakeMachine(), "ebbrt": FakeMachine(Shape(cycles=20_000))})
+    return play_day(plan, {"linux": FakeOracle(), "ebbrt": FakeOracle(Shape(cycles=20_000))})
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ from bayop.study.schema import REQUIRED, column_of
 ROWS = at_rows("a.parquet")
 
 
-def refused(frame: pl.DataFrame) -> InputError:
+def refusal(frame: pl.DataFrame) -> InputError:
     with pytest.raises(InputError) as caught:
         check_study(frame, ROWS)
     return caught.value
@@ -81,7 +81,7 @@ def refused(frame: pl.DataFrame) -> InputError:
 def test_a_table_that_is_no_study_is_refused_at_its_cell(
     change: dict[str, pl.Expr], message: str, hint: str | None
 ) -> None:
-    error = refused(study_frame().with_columns(**change))
+    error = refusal(study_frame().with_columns(**change))
     assert says(error, message)
     assert (hint is None) == (error.hint is None)
     assert hint is None or hint in str(error.hint)
@@ -90,14 +90,14 @@ def test_a_table_that_is_no_study_is_refused_at_its_cell(
 def test_a_trial_is_found_twice_in_any_order() -> None:
     shuffled = study_frame().sample(fraction=1.0, shuffle=True, seed=1)
     assert check_study(shuffled, ROWS).equals(shuffled)
-    error = refused(pl.concat([shuffled, shuffled.tail(1)]))
+    error = refusal(pl.concat([shuffled, shuffled.tail(1)]))
     assert error.rule == "a study must have each trial once"
     assert error.place == f"a.parquet, row {shuffled.height + 1}, column trial"
 
 
 def test_a_study_needs_its_columns_and_a_row() -> None:
-    assert refused(study_frame().drop("trial", "target")).wrong == "there is no column trial, target"
-    assert refused(study_frame().clear()).wrong == "the study is empty"
+    assert refusal(study_frame().drop("trial", "target")).wrong == "there is no column trial, target"
+    assert refusal(study_frame().clear()).wrong == "the study is empty"
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_trial_is_known_by_its_study_and_its_number(trials: list[tuple[str, in
 def test_a_part_of_the_columns_is_checked_as_far_as_it_goes() -> None:
     part = study_frame().select("power_w", "p99_us")
     assert check_study(part, ROWS, whole=False).equals(part)
-    assert refused(part).wrong == "there is no column study, trial, target, machine"
+    assert refusal(part).wrong == "there is no column study, trial, target, machine"
 
 
 def test_columns_are_known_by_their_names_and_none_is_missing() -> None:

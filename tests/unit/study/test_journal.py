@@ -101,23 +101,23 @@ with Journal(Path({str(study)!r})) as journal:
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        seen = [int(process.stdout.readline()) for _ in range(20)]
+        numbers = [int(process.stdout.readline()) for _ in range(20)]
         process.send_signal(signal.SIGKILL)
-        seen += [int(line) for line in process.stdout if line.endswith("\n")]
+        numbers += [int(line) for line in process.stdout if line.endswith("\n")]
     with Journal(study) as journal:
         trials = [r["trial"] for r in journal.rows()]
-    assert trials[: len(seen)] == seen
-    assert len(trials) <= len(seen) + 1
+    assert trials[: len(numbers)] == numbers
+    assert len(trials) <= len(numbers) + 1
 
 
 def test_a_crash_between_the_study_and_the_journals_end_changes_nothing(study: Path) -> None:
     with Journal(study) as journal:
         journal.append(row(1))
         journal.append(row(2))
-        left = journal.path.read_bytes()
+        content = journal.path.read_bytes()
         journal.finish()
     before = open_study(study)
-    journal.path.write_bytes(left)
+    journal.path.write_bytes(content)
     with Journal(study) as again:
         again.append(row(3))
         again.finish()

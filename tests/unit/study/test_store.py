@@ -76,7 +76,7 @@ def test_rows_that_are_suspect_or_cut_short_are_not_trusted(frame: pl.DataFrame)
     assert trusted(study_frame()).height == study_frame().height
 
 
-def refused(frame: pl.DataFrame, path: Path) -> InputError:
+def refusal(frame: pl.DataFrame, path: Path) -> InputError:
     with pytest.raises(InputError) as caught:
         write_study(frame, path)
     assert not path.exists()
@@ -84,13 +84,13 @@ def refused(frame: pl.DataFrame, path: Path) -> InputError:
 
 
 def test_a_table_that_is_no_study_is_not_written(tmp_path: Path, frame: pl.DataFrame) -> None:
-    error = refused(frame.with_columns(power_w=pl.lit(-1.0)), tmp_path / "a.csv")
+    error = refusal(frame.with_columns(power_w=pl.lit(-1.0)), tmp_path / "a.csv")
     assert error.place == f"{tmp_path / 'a.csv'}, row 1, column power_w"
 
 
 def test_what_can_not_be_written_leaves_nothing_behind(tmp_path: Path, frame: pl.DataFrame) -> None:
-    assert "written as .parquet, .csv or .csv.gz" in refused(frame, tmp_path / "a.xlsx").message
-    assert refused(frame, tmp_path / "no" / "a.csv").message == f"cannot write {tmp_path}/no/a.csv: no such file"
+    assert "written as .parquet, .csv or .csv.gz" in refusal(frame, tmp_path / "a.xlsx").message
+    assert refusal(frame, tmp_path / "no" / "a.csv").message == f"cannot write {tmp_path}/no/a.csv: no such file"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -52,10 +52,10 @@ def test_without_knobs_everything_is_the_default() -> None:
 
 def test_campaigns_stand_by_name_and_systems_apart() -> None:
     ebbrt = study_frame(study="a").with_columns(os=pl.lit("ebbrt"))
-    found = campaigns(
+    parts = campaigns(
         merge_studies([study_frame(study="b"), study_frame(study="a"), ebbrt.with_columns(pl.col("trial") + 100)])
     )
-    assert [(c.who["study"], c.who["os"], c.trials) for c in found] == [
+    assert [(c.who["study"], c.who["os"], c.trials) for c in parts] == [
         ("a", "ebbrt", 10), ("a", "linux", 10), ("b", "linux", 10),
     ]  # fmt: skip
 

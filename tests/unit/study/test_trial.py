@@ -20,28 +20,28 @@ ORIGIN = Origin("night", "agent", "web7", os="linux", vantage="client")
 def test_a_trial_of_the_twin_says_all_of_itself() -> None:
     text, source = read_profile("ebbrt-silo")
     target = TwinTarget.from_profile("ebbrt-silo", qps=50_000.0, seed=3)
-    asked: Setting = {"nic.rx_usecs": 50, "cpu.freq_mhz": AUTO}
+    setting: Setting = {"nic.rx_usecs": 50, "cpu.freq_mhz": AUTO}
     row = trial_row(
         Origin.of_twin("night", profile=text, source=source),
         trial=4,
-        asked=asked,
-        effective=target.apply(asked),
+        asked=setting,
+        effective=target.apply(setting),
         measurement=target.measure(),
         qps=target.qps,
         repeat=2,
         seed=3,
         started_at=datetime(2026, 11, 20, tzinfo=UTC),
     )
-    (told,) = check_study(frame_of([row], PLACE), PLACE).to_dicts()
-    assert told["machine"] == "ebbrt-silo"
-    assert told["machine_fingerprint"] == fingerprint(text)
-    assert (told["os"], told["app"], told["vantage"], told["target"]) == ("ebbrt", "silo", "model", "twin")
-    assert told["bayop_version"] == bayop.__version__
-    assert (told["asked.nic.rx_usecs"], told["asked.cpu.freq_mhz"]) == (50.0, None)
-    assert (told["effective.nic.rx_usecs"], told["effective.cpu.freq_mhz"]) == (50.0, None)
-    assert told["relative_sd.p99_us"] > 0
-    assert told["p99_us"] > told["p50_us"]
-    assert "cut_short" not in told
+    (trial,) = check_study(frame_of([row], PLACE), PLACE).to_dicts()
+    assert trial["machine"] == "ebbrt-silo"
+    assert trial["machine_fingerprint"] == fingerprint(text)
+    assert (trial["os"], trial["app"], trial["vantage"], trial["target"]) == ("ebbrt", "silo", "model", "twin")
+    assert trial["bayop_version"] == bayop.__version__
+    assert (trial["asked.nic.rx_usecs"], trial["asked.cpu.freq_mhz"]) == (50.0, None)
+    assert (trial["effective.nic.rx_usecs"], trial["effective.cpu.freq_mhz"]) == (50.0, None)
+    assert trial["relative_sd.p99_us"] > 0
+    assert trial["p99_us"] > trial["p50_us"]
+    assert "cut_short" not in trial
 
 
 def test_what_is_not_known_is_absent_and_what_was_left_alone_is_null() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bayop.optimize.grey_box.search import GreyBox
 from bayop.search import run_search
-from bayop.target.base import Server, Target
+from bayop.target.base import Target, Tunable
 from bayop.testing.fakes import FakeServer, make_problem
 
 PROBLEM = make_problem(FakeServer().space)
@@ -30,14 +30,14 @@ class Only:
 def test_a_search_needs_nothing_of_a_target_but_the_contract() -> None:
     server, hidden = FakeServer(seed=1), FakeServer(seed=1)
     expected = run_search(server, PROBLEM, GreyBox(PROBLEM), max_trials=5)
-    found = run_search(cast("Target", Only(Target, hidden)), PROBLEM, GreyBox(PROBLEM), max_trials=5)
-    assert found.setting == expected.setting is not None
+    result = run_search(cast("Target", Only(Target, hidden)), PROBLEM, GreyBox(PROBLEM), max_trials=5)
+    assert result.setting == expected.setting is not None
     assert hidden.applied == server.applied
 
 
 def test_a_server_is_asked_about_and_not_changed() -> None:
-    server = Only(Server, FakeServer())
-    assert "power_w" in cast("Server", server).quantities
+    server = Only(Tunable, FakeServer())
+    assert "power_w" in cast("Tunable", server).quantities
     for name in ("apply", "measure", "restore"):
         with pytest.raises(AttributeError, match=name):
             getattr(server, name)

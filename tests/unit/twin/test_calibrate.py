@@ -69,8 +69,8 @@ def test_groups_name_numbers_that_every_profile_has() -> None:
         keys = named_parameters(profile, list(GROUPS))
         assert set(keys) <= set(values)
         assert all(values[key] > 0.0 for key in keys)
-    known = set(TRUTH.values()) | set(load_profile("linux-netpipe").values())
-    assert {key for group in GROUPS.values() for key in group} <= known
+    names = set(TRUTH.values()) | set(load_profile("linux-netpipe").values())
+    assert {key for group in GROUPS.values() for key in group} <= names
 
 
 def test_names_may_mix_keys_and_groups_and_overlap() -> None:

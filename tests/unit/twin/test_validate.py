@@ -70,9 +70,9 @@ def test_results_do_not_depend_on_threads_and_repeat_for_a_seed(study: Path) -> 
 
 
 def test_every_cell_is_reported_once(study: Path) -> None:
-    done: list[int] = []
-    compare(PROFILE, read_cells(study), requests=1_000, seed=1, threads=1, on_done=done.append)
-    assert sum(done) == 14
+    counts: list[int] = []
+    compare(PROFILE, read_cells(study), requests=1_000, seed=1, threads=1, on_done=counts.append)
+    assert sum(counts) == 14
 
 
 def test_errors_are_relative_and_signed() -> None:

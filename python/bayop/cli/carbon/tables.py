@@ -21,10 +21,10 @@ def events(comparisons: Sequence[Comparison], lifetime_years: float) -> Iterator
             "app": c.stack.app,
             "stack": c.stack.name,
             "lifetime_years": lifetime_years,
-            "grid_g_per_kwh": round_significant(float(c.grid.mean.magnitude)),
+            "grid_g_per_kwh": round_significant(c.grid.mean_g_per_kwh),
             "reused": c.stack.reused,
-            "embodied_kg": round_significant(float(c.stack.made.magnitude)),
-            "charged_kg": round_significant(float(c.stack.charged.magnitude)),
+            "embodied_kg": round_significant(c.stack.made_kg),
+            "charged_kg": round_significant(c.stack.charged_kg),
             "embodied_mg_per_request": round_significant(c.intensity.embodied_mg),
             "operational_mg_per_request": round_significant(c.intensity.operational_mg),
             "network_mg_per_request": round_significant(c.intensity.network_mg),
@@ -41,7 +41,7 @@ def tables(comparisons: Sequence[Comparison], lifetime_years: float) -> Iterator
     """For each application its carbon by source and the published number; then where that parts from the units."""
     for app in dict.fromkeys(c.stack.app for c in comparisons):
         mine = [c for c in comparisons if c.stack.app == app]
-        grids = ", ".join(sorted({f"{float(c.grid.mean.magnitude):g}" for c in mine}))
+        grids = ", ".join(sorted({f"{c.grid.mean_g_per_kwh:g}" for c in mine}))
         yield f"[bold]{app}[/bold]: mg CO2e per million requests, over {lifetime_years:g} years at {grids} g/kWh"
         yield _table_of_sources(mine)
         yield f"[bold]{app}[/bold]: without the network; and published: mg per request by the authors' arithmetic"

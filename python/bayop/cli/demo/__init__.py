@@ -14,7 +14,7 @@ from bayop.cli.terminal.output import print_json, round_significant
 if TYPE_CHECKING:
     from bayop.experiments.day.play import DayPlan
     from bayop.experiments.day.record import DayRecord
-    from bayop.target.machine import Machine
+    from bayop.target.oracle import Oracle
 
 EXAMPLE: Final = """\
   bayop demo
@@ -65,17 +65,17 @@ def run(args: argparse.Namespace) -> int:
     from bayop.report.day.report import write_report
     from bayop.report.files import make_folder
     from bayop.search import check_measured
-    from bayop.twin.machine import TwinMachine
+    from bayop.twin.oracle import TwinOracle
 
     plan = _plan(args)
     systems = SYSTEMS if args.with_ebbrt else SYSTEMS[:1]
-    machines = {system: TwinMachine(f"{system}-{args.app}") for system in systems}
-    for machine in machines.values():
-        check_measured(machine, plan.objective)
+    oracles = {system: TwinOracle(f"{system}-{args.app}") for system in systems}
+    for oracle in oracles.values():
+        check_measured(oracle, plan.objective)
     make_folder(args.out)
     if args.json:
-        print_json(_start_event(plan, machines))
-        record = play_day(plan, machines)
+        print_json(_start_event(plan, oracles))
+        record = play_day(plan, oracles)
         report = write_report(record, args.out, __version__)
         for event in _run_events(record):
             print_json(event)
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         from bayop.cli.demo.display import show_day  # `--json` must not pay for rich
 
-        record = show_day(plan, machines, args.out)
+        record = show_day(plan, oracles, args.out)
     bayop = record.run("bayop-linux")
     return 0 if bayop is not None and all(search.setting is not None for search in bayop.searches) else 1
 
@@ -108,7 +108,7 @@ def _plan(args: argparse.Namespace) -> DayPlan:
     )
 
 
-def _start_event(plan: DayPlan, machines: Mapping[str, Machine]) -> dict[str, object]:
+def _start_event(plan: DayPlan, oracles: Mapping[str, Oracle]) -> dict[str, object]:
     return {
         "event": "start",
         "app": plan.app,
@@ -117,7 +117,7 @@ def _start_event(plan: DayPlan, machines: Mapping[str, Machine]) -> dict[str, ob
         "trigger": plan.trigger_name,
         "seed": plan.seed,
         "hourly_qps": [round_significant(q) for q in plan.curve.hourly_qps],
-        "machines": {system: machine.description for system, machine in machines.items()},
+        "machines": {system: oracle.description for system, oracle in oracles.items()},
     }
 
 

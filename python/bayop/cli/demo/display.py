@@ -20,24 +20,24 @@ from bayop.experiments.day.summary import summarize
 from bayop.report.day.page import COLUMNS, table_cells
 from bayop.report.day.report import write_report
 from bayop.report.day.text import headline, kept, shown, worth
-from bayop.target.machine import Machine
+from bayop.target.oracle import Oracle
 
 
-def show_day(plan: DayPlan, machines: Mapping[str, Machine], folder: Path) -> DayRecord:
+def show_day(plan: DayPlan, oracles: Mapping[str, Oracle], folder: Path) -> DayRecord:
     """Plays the day with a live display on a terminal (plain lines elsewhere), writes the report, prints the result."""
     console = make_console()
-    started = perf_counter()
+    start_s = perf_counter()
     hours = len(plan.curve.hourly_qps)
     console.print(
         f"[bold]{hours} hour{'s' * (hours > 1)} of {plan.app}[/bold] simulated on the digital twin, "
         f"up to {plan.curve.peak_qps / 1000:.0f}K requests/s: {plan.objective.describe()}, {plan.objective.slo}"
     )
-    with _Bars(console, machines) as bars:
-        record = play_day(plan, machines, bars.on_progress)
+    with _Bars(console, oracles) as bars:
+        record = play_day(plan, oracles, bars.on_progress)
         report = write_report(record, folder, __version__, bars.on_file)
     print_result(console, record)
     console.print(f"\n[bold]Report:[/bold] {report}  (figures as SVG and PNG, and data.json, beside it)")
-    console.print(f"[dim]{perf_counter() - started:.0f} s[/dim]")
+    console.print(f"[dim]{perf_counter() - start_s:.0f} s[/dim]")
     return record
 
 
@@ -63,9 +63,9 @@ def print_result(console: Console, record: DayRecord) -> None:
 class _Bars:
     """Progress of every configuration; on a pipe, a line when one has ended."""
 
-    def __init__(self, console: Console, machines: Mapping[str, Machine]) -> None:
+    def __init__(self, console: Console, oracles: Mapping[str, Oracle]) -> None:
         self._console = console
-        self._played = [configuration for configuration in CONFIGURATIONS if configuration.os in machines]
+        self._played = [configuration for configuration in CONFIGURATIONS if configuration.os in oracles]
         self._progress = Progress(
             TextColumn("{task.description:<22}"),
             BarColumn(bar_width=30),

@@ -18,7 +18,6 @@ from bayop.cli.flags import arguments
 from bayop.cli.terminal import exit_codes
 from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.errors import InputError, unreadable
-from bayop.live.agent import messages
 from bayop.live.agent.address import SOCKET
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Finding
@@ -71,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.exercise:
         return doctor_exercise.run(args)
     if args.bundle is not None:
-        with recorded(args.root) as root:
+        with recording(args.root) as root:
             return bundle.run(args, root)
     findings, abilities = _examine(args)
     can_live = any(ability.can for ability in abilities if ability.live)
@@ -96,19 +95,17 @@ def _check_one_act(args: argparse.Namespace) -> None:
     Raises:
         InputError: there are two of them, or one that its act does not have.
     """
-    asked = [flag for flag in ("calibrate", "exercise", "bundle") if getattr(args, flag)]
-    if len(asked) > 1:
-        raise InputError("the doctor must do one thing at a time", wrong=f"both --{asked[0]} and --{asked[1]}")
+    acts = [flag for flag in ("calibrate", "exercise", "bundle") if getattr(args, flag)]
+    if len(acts) > 1:
+        raise InputError("the doctor must do one thing at a time", wrong=f"both --{acts[0]} and --{acts[1]}")
     if args.yes and not args.exercise:
         raise InputError("--yes must come with --exercise", wrong="--yes has nothing to answer", place="--yes")
     if args.root is not None and (args.exercise or args.calibrate):
-        raise InputError(
-            "a recorded machine must not be written", wrong=f"both --root and --{asked[0]}", place="--root"
-        )
+        raise InputError("a recorded machine must not be written", wrong=f"both --root and --{acts[0]}", place="--root")
 
 
 @contextmanager
-def recorded(root: Path | None) -> Iterator[Path | None]:
+def recording(root: Path | None) -> Iterator[Path | None]:
     """The folder of a recorded machine; a file of one is unpacked for as long as this lasts.
 
     Raises:
@@ -133,7 +130,7 @@ def recorded(root: Path | None) -> Iterator[Path | None]:
 def _examine(args: argparse.Namespace) -> tuple[Sequence[Finding], list[Ability]]:
     """What is found on the machine that the flags name, and what can run there."""
     if args.root is not None:
-        with recorded(args.root) as root:
+        with recording(args.root) as root:
             findings = look(root)
         return findings, [judge_tune(findings, None), judge_offline()]
     if args.agent is not None:
@@ -158,7 +155,7 @@ def _this_machine() -> tuple[Sequence[Finding], AgentView | str]:
 
 def look(root: Path | None) -> Sequence[Finding]:
     """What the doctor finds on this machine, or on a recorded one."""
-    return messages.decode("the examination", messages.findings, {"findings": _core.examine(root=root)})
+    return [Finding(**finding) for finding in _core.examine(root=root)]
 
 
 def _missing_for_live() -> str | None:

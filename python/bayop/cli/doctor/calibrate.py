@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
                 print_json(_event(delay))
     points = [(d.requested_us, round_significant(e, 4)) for d in delays if (e := d.effective_us) is not None]
     if points:
-        client.store_calibration(args.device, points)
+        client.store_calibration(args.device, points, holder=agent_flags.holder("doctor"))
     if not args.json:
         _show(args.device, delays, stored=len(points))
     return 0 if points else 1

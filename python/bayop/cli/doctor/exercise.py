@@ -12,7 +12,7 @@ from bayop.cli.terminal.output import console, literal, new_table, print_json, p
 from bayop.errors import InputError
 from bayop.live.agent.address import SOCKET
 from bayop.live.agent.client import AgentClient
-from bayop.machine.exercise import Attempt, Exercised, allowed_places, exercise
+from bayop.machine.exercise import Attempt, Exercise, allowed_places, exercise
 from bayop.space import Value, format_value
 
 
@@ -33,20 +33,20 @@ def run(args: argparse.Namespace) -> int:
     if not args.yes and not _is_wanted(client, len(allowed), json=args.json):
         sys.stderr.write("nothing was changed\n")
         return 1
-    done: list[Exercised] = []
+    results: list[Exercise] = []
     exercising = exercise(client, allowed, holder=agent_flags.holder("doctor"))
     with progress("knobs", len(allowed)) as bar, closing(exercising):
-        for exercised in exercising:
-            done.append(exercised)
+        for result in exercising:
+            results.append(result)
             bar.advance()
             if args.json:
-                print_json(_event(exercised))
-    failed = [exercised for exercised in done if exercised.failure is not None]
+                print_json(_event(result))
+    failures = [result for result in results if result.failure is not None]
     if args.json:
-        print_json({"event": "exercised", "places": len(done), "failed": [exercised.knob for exercised in failed]})
+        print_json({"event": "exercised", "places": len(results), "failed": [result.knob for result in failures]})
     else:
-        _show(done)
-    return exit_codes.DRIFT if failed else exit_codes.DONE
+        _show(results)
+    return exit_codes.DRIFT if failures else exit_codes.DONE
 
 
 def _is_wanted(client: AgentClient, count: int, *, json: bool) -> bool:
@@ -70,14 +70,14 @@ def _is_wanted(client: AgentClient, count: int, *, json: bool) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _event(exercised: Exercised) -> dict[str, object]:
+def _event(result: Exercise) -> dict[str, object]:
     return {
         "event": "exercise",
-        "knob": exercised.knob,
-        "found": exercised.found,
-        "attempts": [_attempt(attempt) for attempt in exercised.attempts],
-        "restored": _attempt(exercised.restored),
-        "failure": exercised.failure,
+        "knob": result.knob,
+        "found": result.found,
+        "attempts": [_attempt(attempt) for attempt in result.attempts],
+        "restored": _attempt(result.restored),
+        "failure": result.failure,
     }
 
 
@@ -90,34 +90,34 @@ def _attempt(attempt: Attempt) -> dict[str, object]:
     }
 
 
-def _show(done: list[Exercised]) -> None:
+def _show(results: list[Exercise]) -> None:
     table = new_table()
     for column in ("knob", "found", "asked", "in effect", "restored", "ms"):
         table.add_column(column, justify="left" if column == "knob" else "right", overflow="fold")
     table.add_column("", no_wrap=True)
-    for exercised in done:
-        knob_id = exercised.knob.partition("@")[0]
-        slowest_ms = max(attempt.duration_ms for attempt in (*exercised.attempts, exercised.restored))
+    for result in results:
+        knob_id = result.knob.partition("@")[0]
+        slowest_ms = max(attempt.duration_ms for attempt in (*result.attempts, result.restored))
         table.add_row(
-            literal(exercised.knob),
-            _shown(knob_id, exercised.found),
-            ", ".join(_shown(knob_id, attempt.asked) for attempt in exercised.attempts),
-            ", ".join(_shown(knob_id, attempt.effective) for attempt in exercised.attempts),
-            _shown(knob_id, exercised.restored.effective),
+            literal(result.knob),
+            _format(knob_id, result.found),
+            ", ".join(_format(knob_id, attempt.asked) for attempt in result.attempts),
+            ", ".join(_format(knob_id, attempt.effective) for attempt in result.attempts),
+            _format(knob_id, result.restored.effective),
             f"{slowest_ms:.1f}",
-            "[green]ok[/green]" if exercised.failure is None else "[bold red]failed[/bold red]",
+            "[green]ok[/green]" if result.failure is None else "[bold red]failed[/bold red]",
         )
     screen = console()
     screen.print(table)
-    failed = [exercised for exercised in done if exercised.failure is not None]
-    for exercised in failed:
-        screen.print(literal(f"{exercised.knob}: {exercised.failure}"))
-    places = f"{len(done)} place{'s' * (len(done) != 1)}"
-    if failed:
-        screen.print(literal(f"{len(failed)} of {places} did not do as they should."), style="bold red")
+    failures = [result for result in results if result.failure is not None]
+    for result in failures:
+        screen.print(literal(f"{result.knob}: {result.failure}"))
+    places = f"{len(results)} place{'s' * (len(results) != 1)}"
+    if failures:
+        screen.print(literal(f"{len(failures)} of {places} did not do as they should."), style="bold red")
     else:
         screen.print(f"All {places} took both values and have their own back.")
 
 
-def _shown(knob_id: str, value: Value | None) -> str:
+def _format(knob_id: str, value: Value | None) -> str:
     return "-" if value is None else format_value(knob_id, value)

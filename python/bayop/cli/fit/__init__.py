@@ -78,8 +78,8 @@ def run(args: argparse.Namespace) -> int:
     selections = select(open_study(args.study), args.slo, loads=loads, os=args.os, least_delay_us=args.min_delay)
     models: tuple[Model, ...] = (args.model,) if args.model else ("published", "grey-box")
     with progress("fits", len(models) * sum(fits_needed(s.cells) for s in selections)) as bar:
-        examined = [(selection, list(_examinations(args, selection, models, bar))) for selection in selections]
-    for selection, examinations in examined:
+        results = [(selection, list(_examinations(args, selection, models, bar))) for selection in selections]
+    for selection, examinations in results:
         if args.json:
             for event in tables.events(selection, examinations):
                 print_json(event)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from importlib import import_module
+from types import ModuleType
+from typing import TypeVar
+
+P = TypeVar("P", bound=argparse.ArgumentParser)
 
 
 def add_actions(parser: argparse.ArgumentParser, verb: str, actions: Mapping[str, str]) -> None:
@@ -20,16 +24,22 @@ def add_actions(parser: argparse.ArgumentParser, verb: str, actions: Mapping[str
     for action, summary in actions.items():
         name = f"{action}_" if action in ("import", "run") else action
         module = import_module(f"bayop.cli.{verb}.{name}")
-        action_parser = parsers.add_parser(
-            action,
-            help=summary,
-            description=summary[0].upper() + summary[1:] + ".",
-            epilog=f"examples:\n{module.EXAMPLE}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        module.add_arguments(action_parser)
-        action_parser.set_defaults(run_action=module.run)
+        add_command(parsers, action, summary, module).set_defaults(run_action=module.run)
+
+
+def add_command(parsers: argparse._SubParsersAction[P], name: str, summary: str, module: ModuleType | None) -> P:
+    """The parser of a verb or an action, with its flags and examples where its module is loaded."""
+    parser = parsers.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=f"examples:\n{module.EXAMPLE}" if module else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    if module:
+        module.add_arguments(parser)
+    return parser
 
 
 def run_action(args: argparse.Namespace) -> int:

@@ -83,7 +83,7 @@ def holder(verb: str) -> str:
 
 
 @contextmanager
-def told(opened: AbstractContextManager[AgentTarget]) -> Iterator[AgentTarget]:
+def reporting(opening: AbstractContextManager[AgentTarget]) -> Iterator[AgentTarget]:
     """A live machine whose settings come back when the block ends, but for a result that is kept.
 
     Says which of both it is where an error or a signal has ended the block.
@@ -91,7 +91,7 @@ def told(opened: AbstractContextManager[AgentTarget]) -> Iterator[AgentTarget]:
     target: AgentTarget | None = None
     ended_by: BaseException | None = None
     try:
-        with opened as target:
+        with opening as target:
             try:
                 yield target
             except BaseException as error:

@@ -29,9 +29,9 @@ _MOST_SEED: Final = 2**32 - 1
 def reader(parse: Callable[[S], T], flag: str) -> Callable[[S], T]:
     """An argparse `type` that passes the project's own errors through, with the flag as their place."""
 
-    def read(given: S) -> T:
+    def read(value: S) -> T:
         try:
-            return parse(given)
+            return parse(value)
         except InputError as error:
             raise error.at(flag) from error
 

@@ -57,36 +57,36 @@ def apply(parser: argparse.ArgumentParser) -> list[Default]:
     here = [path for path in files() if path.is_file()]
     if not here and not any(name.startswith(PREFIX) for name in os.environ):
         return []
-    loaded = [command for command in commands(parser) if command.words]
-    opened = _checked(here)
-    found = []
-    for command in loaded:
+    verbs = [command for command in commands(parser) if command.words]
+    config_files = _open_files(here)
+    entries = []
+    for command in verbs:
         for name, action in _settable(command).items():
-            for place, given in _sources(command, name, opened):
-                value = _value(action, given, place)
+            for place, raw in _sources(command, name, config_files):
+                value = _value(action, raw, place)
                 # For every flag of this name: argparse takes the first one's.
                 command.parser.set_defaults(**{action.dest: value})
                 action.required = False
-                found.append(Default(command.words, name, _typed(given), value, place))
+                entries.append(Default(command.words, name, _typed(raw), value, place))
                 break
-    return found
+    return entries
 
 
-def _checked(paths: Sequence[Path]) -> list[TomlFile]:
+def _open_files(paths: Sequence[Path]) -> list[TomlFile]:
     """The files, whose every key is a flag of some verb."""
     from bayop.cli.commands import all_commands
     from bayop.toml_file import TomlFile
 
-    opened = [TomlFile(path) for path in paths]
-    if not opened:
+    config_files = [TomlFile(path) for path in paths]
+    if not config_files:
         return []
     flags = {"-".join(command.words): _as_given(_settable(command)) for command in all_commands() if command.words}
-    every = {name: read for known in flags.values() for name, read in known.items()}
-    for file in opened:
-        file.check_tables({table: None for table, known in flags.items() if known}, every)
-        for table, known in flags.items():
-            file.read(table, known)
-    return opened
+    every = {name: read for keys in flags.values() for name, read in keys.items()}
+    for file in config_files:
+        file.check_tables({table: None for table, keys in flags.items() if keys}, every)
+        for table, keys in flags.items():
+            file.read(table, keys)
+    return config_files
 
 
 def _as_given(flags: Mapping[str, argparse.Action]) -> dict[str, Any]:
@@ -98,13 +98,13 @@ def _settable(command: Command) -> dict[str, argparse.Action]:
 
     Of flags that exclude each other none has: one that is typed would not take the place of the other's default.
     """
-    named = {
+    by_name = {
         action.option_strings[0 if isinstance(action, argparse.BooleanOptionalAction) else -1].lstrip("-"): action
         for action in command.flags()
     }
     return {
         name: action
-        for name, action in named.items()
+        for name, action in by_name.items()
         if name not in _NOT_SETTABLE and not _is_excluded(command.parser, action)
     }
 
@@ -116,33 +116,33 @@ def _is_excluded(parser: argparse.ArgumentParser, action: argparse.Action) -> bo
     return any(action in among and any(other.dest != action.dest for other in among) for among in members)
 
 
-def _sources(command: Command, name: str, opened: list[TomlFile]) -> Iterator[tuple[str, object]]:
+def _sources(command: Command, name: str, config_files: list[TomlFile]) -> Iterator[tuple[str, object]]:
     """Every value that is given for a flag with its place, the one that counts first."""
     variable = PREFIX + name.replace("-", "_").upper()
     if variable in os.environ:
         yield variable, os.environ[variable]
-    for file in opened:
+    for file in config_files:
         for table in ("-".join(command.words), ""):
-            given = file.values(table)
-            if name in given:
-                yield file.place(table, name), given[name]
+            values = file.values(table)
+            if name in values:
+                yield file.place(table, name), values[name]
 
 
-def _value(action: argparse.Action, given: object, place: str) -> Any:  # noqa: ANN401 -- as the flag has it
+def _value(action: argparse.Action, raw: object, place: str) -> Any:  # noqa: ANN401 -- as the flag has it
     """The value as argparse would have it from the command line.
 
     Raises:
         InputError: it is none of the flag's.
     """
     if action.nargs == 0:
-        if given not in (True, False, "1", "0", "true", "false"):
-            raise InputError("a flag without a value must be true or false", value=given, place=place)
-        switched_on = given in (True, "1", "true")
+        if raw not in (True, False, "1", "0", "true", "false"):
+            raise InputError("a flag without a value must be true or false", value=raw, place=place)
+        switched_on = raw in (True, "1", "true")
         if isinstance(action, argparse.BooleanOptionalAction):
             return switched_on
         return action.const if switched_on else action.default
     many = isinstance(action, argparse._AppendAction)  # noqa: SLF001 -- argparse has no other name for it
-    texts = [_typed(part) for part in given] if many and isinstance(given, list) else [_typed(given)]
+    texts = [_typed(part) for part in raw] if many and isinstance(raw, list) else [_typed(raw)]
     values = [_read(action, text, place) for text in texts]
     return _Given(values) if many else values[0]
 
@@ -165,5 +165,5 @@ def _read(action: argparse.Action, text: str, place: str) -> Any:  # noqa: ANN40
     return value
 
 
-def _typed(given: object) -> str:
-    return str(given).lower() if isinstance(given, bool) else str(given)
+def _typed(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,6 +15,7 @@ from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Change
 from bayop.live.space import agent_space
 from bayop.live.target import SETTLE_S, WINDOW_S, AgentTarget
+from bayop.live.trial_guard import TrialGuard
 from bayop.space import Space, Value, fastest_setting, format_value
 
 FLAGS: Final = ("latency", "window", "settle", *agent_flags.TLS_FLAGS)
@@ -75,6 +76,7 @@ def open_target(args: argparse.Namespace) -> AgentTarget:
         qps=args.load,
         window_s=args.window,
         settle_s=SETTLE_S if args.settle is None else args.settle,
+        guard=TrialGuard(args.slo, load_band=None),
     )
 
 
@@ -113,10 +115,10 @@ def preview(client: AgentClient, space: Space, *, json: bool) -> int:
 def _row(change: Change, space: Space) -> tuple[str, str, str, str]:
     knob_id = change.knob.partition("@")[0]
 
-    def shown(value: Value) -> str:
+    def text(value: Value) -> str:
         return format_value(knob_id, value)
 
-    return change.knob, shown(change.before), shown(change.requested), space[knob_id].describe()
+    return change.knob, text(change.before), text(change.requested), space[knob_id].describe()
 
 
 def _client(args: argparse.Namespace) -> AgentClient:

@@ -59,11 +59,11 @@ def check_flags(
         for flag in flags:
             value = getattr(args, flag)
             if value not in (None, False) and kind(args.target) not in kinds:
-                shown = None if value is True else str(value)
+                text = None if value is True else str(value)
                 place = f"--{flag.replace('_', '-')}"
                 raise InputError(
                     wrong=f"{place} is for {name}, and the target is {args.target}",
-                    value=shown,
+                    value=text,
                     place=place,
                     hint=f"add --target {target}",
                 )
@@ -90,9 +90,9 @@ def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
         BayopError: it can't be opened, or can't do what a search needs.
     """
     if kind(args.target) == "file":
-        return agent_flags.told(live_file.open_target(args))
+        return agent_flags.reporting(live_file.open_target(args))
     if kind(args.target) == "agent":
-        return agent_flags.told(live_agent.open_target(args))
+        return agent_flags.reporting(live_agent.open_target(args))
     if args.target == "study":
         from bayop.recorded.rows import study_target
 

@@ -34,12 +34,12 @@ def run(args: argparse.Namespace) -> int:
     else:
         from bayop.cli.commands import commands
 
-        parser = _loaded(args.words)
+        parser = _load(args.words)
         next(c for c in commands(parser) if c.words == tuple(args.words)).parser.print_help()
     return 0
 
 
-def _loaded(words: Sequence[str]) -> argparse.ArgumentParser:
+def _load(words: Sequence[str]) -> argparse.ArgumentParser:
     """The parser with what the words name.
 
     Raises:
@@ -49,9 +49,9 @@ def _loaded(words: Sequence[str]) -> argparse.ArgumentParser:
     from bayop.cli.parser import build_parser
 
     parser = build_parser(words)
-    known = [" ".join(command.words) for command in commands(parser)]
-    if " ".join(words) not in known:
-        hint = guess(" ".join(words), known, prefix="bayop help ") or "see bayop --help"
+    names = [" ".join(command.words) for command in commands(parser)]
+    if " ".join(words) not in names:
+        hint = guess(" ".join(words), names, prefix="bayop help ") or "see bayop --help"
         raise InputError(wrong=f"there is no help on {' '.join(words)!r}", rule="it must be a verb", hint=hint)
     return parser
 
@@ -61,7 +61,7 @@ def _schema(words: Sequence[str]) -> str:
 
     verb = " ".join(words)
     if verb not in EVENTS:
-        _loaded(words)
+        _load(words)
         hint = f"these do: {', '.join(EVENTS)}"
         raise InputError(wrong=f"{verb} prints nothing for programs", hint=hint)
     return json.dumps(schema(verb, [*EVENTS[verb], ERROR]), indent=2) + "\n"

@@ -84,15 +84,15 @@ def run(args: argparse.Namespace) -> int:
     logs = [open_given(path, args) for path in args.files]
     with progress("pieces", sum(len(log.pieces()) for log in logs)) as bar:
         summaries = _summaries(logs, args.ray, bar.advance)
-    described = [describe(summary) for summary in summaries]
+    descriptions = [describe(summary) for summary in summaries]
     alike = len({summary.layout.tick_hz for summary in summaries}) == 1
     if args.json:
-        for path, numbers in zip(args.files, described, strict=True):
+        for path, numbers in zip(args.files, descriptions, strict=True):
             print_json({"event": "log", "file": str(path), **numbers})
         if len(logs) > 1 and alike:
             print_json({"event": "all", **describe_all(summaries)})
     else:
-        _print(logs, described)
+        _print(logs, descriptions)
     if args.out is not None:
         from bayop.report.interrupts.report import write_report
 
@@ -112,39 +112,39 @@ def _summaries(logs: Sequence[Log], ray: str | None, on_piece: Callable[[], None
     return [summarise(log, on_piece) for log in logs]
 
 
-def _print(logs: Sequence[Log], described: Sequence[_Numbers]) -> None:
+def _print(logs: Sequence[Log], descriptions: Sequence[_Numbers]) -> None:
     from bayop.report.interrupts.report import short_names
 
     names = short_names([log.path for log in logs])
-    console().print(_table(names, described))
-    for name, numbers in zip(names, described, strict=True):
-        for state, found in numbers["idle_states"].items():
-            said = [f"{_written(value, '.6g')} {key}" for key, value in found.items()]
-            doubt = " (the driver's counters are not reliable)" if "residency" in found else ""
-            console().print(literal(f"{name}: {state} {', '.join(said)}{doubt}"))
+    console().print(_table(names, descriptions))
+    for name, numbers in zip(names, descriptions, strict=True):
+        for state, quantities in numbers["idle_states"].items():
+            words = [f"{_format(value, '.6g')} {key}" for key, value in quantities.items()]
+            doubt = " (the driver's counters are not reliable)" if "residency" in quantities else ""
+            console().print(literal(f"{name}: {state} {', '.join(words)}{doubt}"))
         if numbers["one_record_per_sample"]:
             note = "every record is a sample: interrupts were rare, or the driver kept only one record a millisecond"
             console().print(literal(f"{name}: {note}"))
 
 
-def _table(names: Sequence[str], described: Sequence[_Numbers]) -> Table:
+def _table(names: Sequence[str], descriptions: Sequence[_Numbers]) -> Table:
     table = new_table()
     table.add_column("", no_wrap=True)
     for name in names:
         table.add_column(literal(name), justify="right", overflow="fold")
     for label, where, form in _ROWS:
-        table.add_row(label, *(_written(_at(numbers, where), form) for numbers in described))
+        table.add_row(label, *(_format(_at(numbers, where), form) for numbers in descriptions))
     return table
 
 
 def _at(numbers: _Numbers, where: tuple[str, ...]) -> float | None:
-    found: Any = numbers
+    value: Any = numbers
     for key in where:
-        found = found[key]
-    return None if found is None else float(found)
+        value = value[key]
+    return None if value is None else float(value)
 
 
-def _written(value: float | None, form: str) -> str:
+def _format(value: float | None, form: str) -> str:
     if value is None:
         return "-"
     return f"{value:.0f}" if form == "d" else f"{value:{form}}"

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from bayop import _core
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
@@ -14,7 +16,7 @@ from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.errors import InputError
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Domain, MachineKnob, Place
-from bayop.space import Knob, Steps, format_value
+from bayop.space import Knob, format_value
 
 EXAMPLE: Final = """\
   bayop knobs
@@ -73,7 +75,7 @@ def _print_machine(client: AgentClient, *, json: bool) -> None:
         for knob in machine.knobs:
             for place in knob.places:
                 print_json(_event(knob, place))
-        for knob_id, why in machine.missing.items():
+        for knob_id, why in machine.why_missing.items():
             print_json({"event": "missing", "knob": knob_id, "why": why})
         return
     table = new_table()
@@ -82,7 +84,7 @@ def _print_machine(client: AgentClient, *, json: bool) -> None:
     table.add_column("in effect", justify="right", overflow="fold")
     table.add_column("takes", overflow="fold")
     table.add_column("allowed", overflow="fold")
-    remarks = [f"no {knob_id}: {why}" for knob_id, why in machine.missing.items()]
+    remarks = [f"no {knob_id}: {why}" for knob_id, why in machine.why_missing.items()]
     for knob in machine.knobs:
         for place, where in _alike(knob.places):
             effective = "unknown" if place.effective is None else format_value(knob.id, place.effective)
@@ -120,7 +122,7 @@ def _allowed(knob_id: str, place: Place) -> str:
 
 
 def _describe(knob_id: str, domain: Domain) -> str:
-    return Knob(knob_id, domain).describe()
+    return Knob(knob_id, domain.values).describe()
 
 
 def _event(knob: MachineKnob, place: Place) -> dict[str, object]:
@@ -131,12 +133,9 @@ def _event(knob: MachineKnob, place: Place) -> dict[str, object]:
         "domain": _plain(place.domain),
         "allowed": None if place.allowed is None else _plain(place.allowed),
         "effective": place.effective,
-        "error": place.error,
+        "error": place.error and str(place.error),
     }
 
 
-def _plain(domain: Domain) -> dict[str, object]:
-    if isinstance(domain, Steps):
-        reserved = [{"low": low, "high": high} for low, high in domain.reserved]
-        return {"low": domain.low, "high": domain.high, "step": domain.step, "reserved": reserved}
-    return {"choices": list(domain.options)}
+def _plain(domain: Domain) -> object:
+    return msgspec.to_builtins(domain.steps or domain)

@@ -71,8 +71,8 @@ def _section(entry: KnobEntry) -> str:
 
 
 def _row(rule: DriverRule) -> str:
-    taken = "; ".join([rule["rule"], *rule["reserved"]])
-    cells = (rule["name"], ", ".join(rule["parameters"]), taken, "; ".join(rule["hazards"]), rule["source"])
+    values = "; ".join([rule["rule"], *rule["reserved"]])
+    cells = (rule["name"], ", ".join(rule["parameters"]), values, "; ".join(rule["hazards"]), rule["source"])
     return f"| {' | '.join(cells)} |\n"
 
 

@@ -88,8 +88,8 @@ def run(args: argparse.Namespace) -> int:
     objective = arguments.objective_of(args)
     make_folder(args.out)
     with Rig(_program(args.agent_program), qps=args.load, window_s=args.window) as rig:
-        opened = open_target(LiveFile.read(rig.file), args.slo, holder=agent_flags.holder("live"))
-        with agent_flags.told(opened) as target:
+        opening = open_target(LiveFile.read(rig.file), args.slo, holder=agent_flags.holder("live"))
+        with agent_flags.reporting(opening) as target:
             from bayop.optimize.base import Problem
             from bayop.search import check_problem
 
@@ -162,10 +162,10 @@ class _Events:
         print_json({"event": "start", **start, "estimated": estimated, "busy_before": record.busy_before})
 
     def on_point(self, stage: Stage, point: Point) -> None:
-        seen = {name: round_significant(value) for name, value in point.quantities.items()}
+        quantities = {name: round_significant(value) for name, value in point.quantities.items()}
         cpu = None if point.service_cpu is None else round_significant(point.service_cpu)
         more = {"service_cpu": cpu, "cut_short": point.cut_short}
-        print_json({"event": stage, "setting": dict(point.setting), "measured": seen, **more})
+        print_json({"event": stage, "setting": dict(point.setting), "measured": quantities, **more})
 
     def on_data(self, path: Path) -> None:
         print_json({"event": "data", "file": str(path), "failure": self._record.failure})
@@ -206,12 +206,12 @@ def _timeouts(text: str) -> tuple[int, ...]:
 
 def _program(path: Path) -> Path:
     """The agent, from the path when it is a bare name."""
-    found = shutil.which(path)
-    if found is None:
+    program = shutil.which(path)
+    if program is None:
         raise InputError(
             "the agent must be a program on the path, or a file that can be run",
             value=str(path),
             place="--agent-program",
             hint="make live builds and names it",
         )
-    return Path(found).resolve()
+    return Path(program).resolve()

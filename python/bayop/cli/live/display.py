@@ -51,8 +51,8 @@ class Display:
         self._console.print(f"[dim]{self._record.duration_s:.0f} s[/dim]")
 
     def _line(self, point: Point) -> str:
-        slo, seen = self._problem.slo, point.quantities
-        power_w, latency_us = seen.get("power_w"), seen.get(slo.quantity)
+        slo, quantities = self._problem.slo, point.quantities
+        power_w, latency_us = quantities.get("power_w"), quantities.get(slo.quantity)
         watts = "W (estimated)" if self._record.estimated else "W"
         words = [
             f"{format_setting(point.setting) or 'nothing set':55}",

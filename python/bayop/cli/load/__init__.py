@@ -38,20 +38,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Stores the records, loads the server and prints what was seen; 1 when the result is no good."""
-    from bayop.load import agents, generator
+    from bayop.load import generator, peers
 
     if args.agent:
-        agents.serve(
+        peers.serve(
             args.listen, weight=args.lambda_mul, on_event=lambda event: print(event, file=sys.stderr, flush=True)
         )
     plan = plan_of(args)
     with ExitStack() as stack:
         runner: Runner = generator.run
         if args.with_agent:
-            measuring = agents.Measuring(
+            measuring = peers.Measuring(
                 qps=args.measure_qps, connections=args.measure_connections, depth=args.measure_depth
             )
-            runner = stack.enter_context(agents.Coordinator(args.with_agent, measuring)).run
+            runner = stack.enter_context(peers.Coordinator(args.with_agent, measuring)).run
         if not args.noload:
             _print_stored(generator.preload(plan), json=args.json)
         if args.loadonly:

@@ -19,7 +19,7 @@ _PLOT_WIDTH: Final = 50
 
 def show_result(plan: Plan, result: Result) -> None:
     """The result of one run."""
-    from bayop.load.agents import Coordinated
+    from bayop.load.peers import Coordinated
 
     out = console()
     out.print(f"\n[bold]{plan.dialect}[/bold] at {', '.join(plan.servers)}: {_load(result)}")
@@ -51,11 +51,11 @@ def interval(quantile: Quantile) -> str:
 
 
 def _load(result: Result) -> str:
-    achieved = f"{result.achieved_qps:,.0f} requests/s answered"
+    rate = f"{result.achieved_qps:,.0f} requests/s answered"
     over = f"over {result.duration_s:.3g} s"
     if result.offered_qps is None:
-        return f"{achieved} {over}"
-    return f"{achieved} of {result.offered_qps:,.0f} offered, {over}"
+        return f"{rate} {over}"
+    return f"{rate} of {result.offered_qps:,.0f} offered, {over}"
 
 
 def _latency_table(result: Result) -> Table:

@@ -9,22 +9,22 @@ if TYPE_CHECKING:
     from bayop.load.plan import Plan
 
 
-def result(plan: Plan, seen: Result) -> dict[str, object]:
+def result(plan: Plan, outcome: Result) -> dict[str, object]:
     """What one run saw."""
-    from bayop.load.agents import Coordinated
+    from bayop.load.peers import Coordinated
 
-    event = _seen(seen)
-    if isinstance(seen, Coordinated):
-        event["all_clients"] = _seen(seen.everything)
+    event = _numbers(outcome)
+    if isinstance(outcome, Coordinated):
+        event["all_clients"] = _numbers(outcome.everything)
     return {"servers": list(plan.servers), "protocol": plan.dialect, **event}
 
 
-def _seen(seen: Result) -> dict[str, object]:
-    punctual_us = seen.punctual_us()
+def _numbers(outcome: Result) -> dict[str, object]:
+    punctual_us = outcome.punctual_us()
     return {
-        "offered_qps": seen.offered_qps,
-        "achieved_qps": seen.achieved_qps,
-        "duration_s": seen.duration_s,
+        "offered_qps": outcome.offered_qps,
+        "achieved_qps": outcome.achieved_qps,
+        "duration_s": outcome.duration_s,
         "latency": [
             {
                 "quantile": q.quantile,
@@ -33,14 +33,14 @@ def _seen(seen: Result) -> dict[str, object]:
                 "high_us": q.high_us,
                 "punctual_us": punctual_us[q.quantile],
             }
-            for q in seen.quantiles()
+            for q in outcome.quantiles()
         ],
-        "mean_us": seen.report.mean_us,
-        "miss_ratio": seen.miss_ratio,
-        "counts": seen.counts,
-        "lateness": seen.lateness,
-        "troubles": seen.troubles,
-        "problems": seen.problems,
-        "valid": not seen.problems,
-        "ended_early": seen.report.ended_early,
+        "mean_us": outcome.report.mean_us,
+        "miss_ratio": outcome.miss_ratio,
+        "counts": outcome.counts,
+        "lateness": outcome.lateness,
+        "troubles": outcome.troubles,
+        "problems": outcome.problems,
+        "valid": not outcome.problems,
+        "ended_early": outcome.report.ended_early,
     }

@@ -48,10 +48,10 @@ def plan_of(args: argparse.Namespace) -> Plan:
 def _workload(args: argparse.Namespace) -> Workload:
     from bayop.load.plan import PRESETS, Workload
 
-    given = {"key_size": args.keysize, "value_size": args.valuesize, "update": args.update}
+    flags = {"key_size": args.keysize, "value_size": args.valuesize, "update": args.update}
     base = PRESETS[args.workload].workload if args.workload else Workload()
-    asked = {name: value for name, value in given.items() if value is not None}
-    return replace(base, records=args.records, popularity=args.popularity, path=args.path, **asked)
+    changes = {name: value for name, value in flags.items() if value is not None}
+    return replace(base, records=args.records, popularity=args.popularity, path=args.path, **changes)
 
 
 def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:

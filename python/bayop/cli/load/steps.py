@@ -43,30 +43,30 @@ def run(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:
 def _follow(steps: Iterator[Step], plan: Plan, *, json: bool) -> list[Step]:
     from rich.live import Live
 
-    seen: list[Step] = []
+    history: list[Step] = []
     if json:
         for step in steps:
-            seen.append(step)
+            history.append(step)
             print_json({"event": "step", "qps": step.qps, "windows": step.windows, **events.result(plan, step.result)})
     else:
         screen = console()
-        with Live(_table(seen), console=screen, auto_refresh=False, transient=True) as live:
+        with Live(_table(history), console=screen, auto_refresh=False, transient=True) as live:
             for step in steps:
-                seen.append(step)
-                live.update(_table(seen), refresh=screen.is_terminal)
+                history.append(step)
+                live.update(_table(history), refresh=screen.is_terminal)
                 if not screen.is_terminal:
-                    screen.print(_table(seen).last_line())
+                    screen.print(_table(history).last_line())
         if screen.is_terminal:
-            screen.print(_table(seen))
+            screen.print(_table(history))
         console().print(
             "Loads in requests/s, latencies from the intended send time in us; the interval is that of p99."
         )
-        for step in seen:
+        for step in history:
             for problem in step.result.problems:
                 console().print(f"at {step.qps:,.0f}: {problem}")
-    if seen and seen[-1].result.report.interrupted:
+    if history and history[-1].result.report.interrupted:
         raise KeyboardInterrupt
-    return seen
+    return history
 
 
 def _table(steps: Sequence[Step]) -> FittingTable:
@@ -89,10 +89,10 @@ def _table(steps: Sequence[Step]) -> FittingTable:
 def _plot(steps: Sequence[Step]) -> None:
     """p99 over the load, on a logarithmic axis from the smallest."""
     p99s = [(step.qps, q.value_us) for step in steps for q in step.result.quantiles([0.99])]
-    known = [value for _, value in p99s if value]
-    if len(known) < 2:
+    values = [value for _, value in p99s if value]
+    if len(values) < 2:
         return
-    low, high = math.log(min(known)), math.log(max(known))
+    low, high = math.log(min(values)), math.log(max(values))
     for qps, value in p99s:
         length = 1 + round((_BAR_WIDTH - 1) * (math.log(value) - low) / ((high - low) or 1.0)) if value else 0
         console().print(f"{qps:>12,.0f}  {'█' * length} {microseconds(value)} us")
@@ -100,7 +100,7 @@ def _plot(steps: Sequence[Step]) -> None:
 
 def _verdict(best: Step | None, steps: Sequence[Step], slo: Slo) -> str:
     if best is None:
-        spoilt = any(not step.result.lateness["is_on_time"] for step in steps)
-        return f"No load meets {slo}" + (", as far as this generator can tell: it was late itself." if spoilt else ".")
+        is_late = any(not step.result.lateness["is_on_time"] for step in steps)
+        return f"No load meets {slo}" + (", as far as this generator can tell: it was late itself." if is_late else ".")
     (quantile,) = best.result.quantiles([slo.quantile])
     return f"Highest load that meets {slo}: {best.qps:,.0f} requests/s, at {microseconds(quantile.value_us)} us."

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     # Logs take minutes to read; what can't be written is said before.
     writer_of(args.out)
     campaigns = find_campaigns(args.folders, ebbrt_app=args.ebbrt_app)
-    logs = sum(len(found.logs) for campaign in campaigns for found in campaign.runs)
+    logs = sum(len(one.logs) for campaign in campaigns for one in campaign.runs)
     with progress("logs", logs) as bar:
         frame = study_of(campaigns, open_log=lambda path: open_given(path, args), on_log=bar.advance)
     write_study(frame, args.out)

@@ -38,21 +38,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Reads the study and prints what it holds."""
-    from bayop.study import open_study
-    from bayop.study.summary import campaigns, spreads
+    from bayop.study import open_study, summary
 
     frame = open_study(args.study)
-    held, measured = campaigns(frame), spreads(frame)
+    campaigns, spreads = summary.campaigns(frame), summary.spreads(frame)
     if args.json:
-        for campaign in held:
+        for campaign in campaigns:
             print_json(_campaign_event(campaign))
-        for spread in measured:
+        for spread in spreads:
             print_json(_spread_event(spread))
         return 0
     screen = console()
-    for campaign in held:
+    for campaign in campaigns:
         _print_campaign(campaign)
-    screen.print(_spread_table(measured))
+    screen.print(_spread_table(spreads))
     return 0
 
 
@@ -65,7 +64,7 @@ def _print_campaign(campaign: Campaign) -> None:
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
     rows = [(name, value) for name, value in who.items() if value is not None]
-    rows += [(name, _listed(loads, _LOAD_UNITS[name])) for name, loads in campaign.loads.items()]
+    rows += [(name, _list(loads, _LOAD_UNITS[name])) for name, loads in campaign.loads.items()]
     rows += [(knob_id, _range(knob_id, values)) for knob_id, values in campaign.knobs.items()]
     low, high = campaign.repeats
     repeats = f"{low}" if low == high else f"{low} to {high}"
@@ -77,15 +76,15 @@ def _print_campaign(campaign: Campaign) -> None:
     screen.print(table)
 
 
-def _listed(loads: Sequence[float], unit: str) -> str:
+def _list(loads: Sequence[float], unit: str) -> str:
     if len(loads) > _MOST_LOADS:
         return f"{loads[0]:,.10g} to {loads[-1]:,.10g} {unit}, {len(loads)} of them"
     return ", ".join(f"{load:,.10g}" for load in loads) + f" {unit}"
 
 
 def _range(knob_id: str, values: Sequence[float | str]) -> str:
-    shown = [format_value(knob_id.partition("@")[0], value) for value in values]
-    return ", ".join(shown) if isinstance(values[0], str) else " to ".join(shown)
+    texts = [format_value(knob_id.partition("@")[0], value) for value in values]
+    return ", ".join(texts) if isinstance(values[0], str) else " to ".join(texts)
 
 
 def _spread_table(spreads: Sequence[Spread]) -> Table:

@@ -108,10 +108,10 @@ def _workers(subject: Subject, args: argparse.Namespace) -> Workers:
 def _line(trial: Trial, outcome: Outcome, slo: Slo) -> str:
     """A trial for people who read a pipe or a journal."""
     power_w, latency_us = (outcome.measurement.get(name) for name in ("power_w", slo.quantity))
-    seen = [] if power_w is None else [f"{power_w:.1f} W"]
+    numbers = [] if power_w is None else [f"{power_w:.1f} W"]
     if latency_us is not None:
-        seen.append(f"{slo.quantity.removesuffix('_us')} {format_quantity(latency_us, 'us', 3)}")
-    return "  ".join([format_setting(trial.cell.setting), *seen])
+        numbers.append(f"{slo.quantity.removesuffix('_us')} {format_quantity(latency_us, 'us', 3)}")
+    return "  ".join([format_setting(trial.cell.setting), *numbers])
 
 
 def _start_event(sweep: Sweep, plan: Plan, subject: Subject, args: argparse.Namespace) -> dict[str, object]:

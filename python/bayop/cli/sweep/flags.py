@@ -65,9 +65,9 @@ def check_flags(args: argparse.Namespace) -> None:
     Raises:
         InputError: there is one.
     """
-    ranged = [knob_id for knob_id, _ in args.range or ()]
-    if len(set(ranged)) != len(ranged):
-        raise InputError("a knob must have one range", value=", ".join(ranged), place="--range")
+    ids = [knob_id for knob_id, _ in args.range or ()]
+    if len(set(ids)) != len(ids):
+        raise InputError("a knob must have one range", value=", ".join(ids), place="--range")
     if args.design == "sobol" and args.settings is None:
         raise InputError(
             "a filling design must have a number of settings",
@@ -101,7 +101,7 @@ def settings_of(space: Space, args: argparse.Namespace, *, seed: int) -> list[Se
     """
     from bayop.experiments.sweep.design import POINTS, axes, fill, grid
 
-    chosen: Mapping[str, Range | Sequence[str]] = dict(args.range or ())
+    choices: Mapping[str, Range | Sequence[str]] = dict(args.range or ())
     points = args.points or (POINTS if args.design == "grid" else None)
     if args.only:
         space = arguments.reader(space.only, "--only")(args.only)
@@ -110,7 +110,7 @@ def settings_of(space: Space, args: argparse.Namespace, *, seed: int) -> list[Se
         raise InputError(
             wrong="the target has no knob that can be left to the operating system", place="--with-auto", hint=hint
         )
-    values = arguments.reader(partial(axes, space, points=points, with_auto=args.with_auto), "--range")(chosen)
+    values = arguments.reader(partial(axes, space, points=points, with_auto=args.with_auto), "--range")(choices)
     if args.design == "grid":
         settings = arguments.reader(grid, "--design")(values)
     else:

@@ -51,7 +51,7 @@ def open_subject(args: argparse.Namespace) -> Iterator[Subject]:
         BayopError: it can't be opened, or can't do what a sweep needs.
     """
     if args.target in ("twin", "study"):
-        yield _made(args)
+        yield _model_subject(args)
         return
     if args.load is not None and len(args.load) > 1:
         hint = "sweep once under each load, and join the studies with bayop study merge"
@@ -63,10 +63,10 @@ def open_subject(args: argparse.Namespace) -> Iterator[Subject]:
             hint=hint,
         )
     with target_flags.open_target(_as_tune(args)) as target:
-        yield _held(args, target)
+        yield _machine_subject(args, target)
 
 
-def _made(args: argparse.Namespace) -> Subject:
+def _model_subject(args: argparse.Namespace) -> Subject:
     from bayop.experiments.sweep.makers import StudyMaker, TwinMaker
 
     maker: Maker
@@ -97,7 +97,7 @@ def _made(args: argparse.Namespace) -> Subject:
     )
 
 
-def _held(args: argparse.Namespace, target: Target) -> Subject:
+def _machine_subject(args: argparse.Namespace, target: Target) -> Subject:
     from bayop.experiments.sweep.makers import HeldMaker
 
     file = Path(args.target) if args.target.endswith(live_file.SUFFIX) else None
@@ -123,10 +123,10 @@ def _held(args: argparse.Namespace, target: Target) -> Subject:
 
 def _as_tune(args: argparse.Namespace) -> argparse.Namespace:
     """The flags as `bayop tune` has them: one load, and no lists among the ranges."""
-    ranges = [(knob_id, chosen) for knob_id, chosen in args.range or () if isinstance(chosen, Range)]
+    ranges = [(knob_id, choice) for knob_id, choice in args.range or () if isinstance(choice, Range)]
     rates = _rates(args)
-    changed = {"load": rates[0] if rates else None, "range": ranges or None}
-    return argparse.Namespace(**(vars(args) | changed))
+    changes = {"load": rates[0] if rates else None, "range": ranges or None}
+    return argparse.Namespace(**(vars(args) | changes))
 
 
 def _rates(args: argparse.Namespace) -> list[float] | None:

@@ -21,14 +21,14 @@ def create(files: Mapping[Path, str], *, hint: str | None = None) -> None:
     for path in files:
         if path.exists():
             raise InputError("a file must not be overwritten", wrong=f"{path} is there already", hint=hint)
-    created: list[Path] = []
+    paths: list[Path] = []
     for path, text in files.items():
         try:
             with path.open("x", encoding="utf-8") as file:
-                created.append(path)
+                paths.append(path)
                 file.write(text)
             path.chmod(_MODE)
         except OSError as error:
-            for half in created:
+            for half in paths:
                 half.unlink()
             raise unwritable(path, error) from error

@@ -27,7 +27,7 @@ def unwinding() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    _seen.clear()
+    _signals.clear()
     handlers = {signal.SIGTERM: signal.signal(signal.SIGTERM, _terminate)}
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         handlers[signal.SIGINT] = signal.signal(signal.SIGINT, _interrupt)
@@ -42,14 +42,14 @@ def unwinding() -> Iterator[None]:
 
 def interrupted() -> bool:
     """Whether Ctrl-C was pressed while the last verb ran."""
-    return signal.SIGINT in _seen
+    return signal.SIGINT in _signals
 
 
-_seen: set[int] = set()
+_signals: set[int] = set()
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    _seen.add(number)
+    _signals.add(number)
     if _is_in_hook(frame):
         return _send_again(number)
     raise KeyboardInterrupt
@@ -69,14 +69,14 @@ def _is_in_hook(frame: FrameType | None) -> bool:
     return frame is not None
 
 
-def _raise_again(lost: sys.UnraisableHookArgs) -> None:
-    if issubclass(lost.exc_type, KeyboardInterrupt):
+def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
         _send_again(signal.SIGINT)
-    elif issubclass(lost.exc_type, SystemExit):
+    elif issubclass(unraisable.exc_type, SystemExit):
         signal.signal(signal.SIGTERM, _terminate)
         _send_again(signal.SIGTERM)
     else:
-        sys.__unraisablehook__(lost)
+        sys.__unraisablehook__(unraisable)
 
 
 def _send_again(number: int) -> None:

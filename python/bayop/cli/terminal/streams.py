@@ -32,11 +32,11 @@ class _Stdout:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        with self._told():
+        with self._own_errors():
             return self._open().write(text)
 
     def flush(self) -> None:
-        with self._told():
+        with self._own_errors():
             if self._stream is not None:
                 self._stream.flush()
 
@@ -52,7 +52,7 @@ class _Stdout:
         return self._stream
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _own_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -70,7 +70,7 @@ class _Stdout:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def guard() -> Iterator[None]:
     """While it lasts, stdout raises `StdoutError` instead of errors of the system, and stderr is always there."""
     _occupy_standard_descriptors()
     stdout, stderr = sys.stdout, sys.stderr
@@ -88,7 +88,7 @@ def guarded() -> Iterator[None]:
 
 def _occupy_standard_descriptors() -> None:
     """Gives descriptors 0 to 2 to nobody where they are closed: else the next file would get one, and others' words."""
-    opened = os.open(os.devnull, os.O_RDWR)
-    while opened <= 2:
-        opened = os.open(os.devnull, os.O_RDWR)
-    os.close(opened)
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor <= 2:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    os.close(descriptor)

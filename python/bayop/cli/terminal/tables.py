@@ -31,11 +31,11 @@ class FittingTable(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The table as far as it fits; else a block for every row."""
         every = self.columns
-        left = list(self._drop)
+        candidates = list(self._drop)
         try:
-            while (widths := self._widths(console, options)) is None and left:
-                self.columns = [column for column in self.columns if column.header != left[0]]
-                del left[0]
+            while (widths := self._widths(console, options)) is None and candidates:
+                self.columns = [column for column in self.columns if column.header != candidates[0]]
+                del candidates[0]
             if widths is not None:
                 for column, width in zip(self.columns, widths, strict=True):
                     column.width = width
@@ -59,16 +59,16 @@ class FittingTable(Table):
         """
         wide = options.update(width=_UNBOUNDED)
         measured = [self._measured(console, wide, column) for column in self.columns]
-        wanted = [m.maximum for m in measured]
-        frame = self.__rich_measure__(console, wide).maximum - sum(wanted)
+        ideal = [m.maximum for m in measured]
+        frame = self.__rich_measure__(console, wide).maximum - sum(ideal)
         widths = [m.maximum if c.no_wrap else m.minimum for c, m in zip(self.columns, measured, strict=True)]
         spare = options.max_width - frame - sum(widths)
         if spare < 0:
             return None
         # Who lacks least is given all of it first.
-        lacking = sorted(range(len(widths)), key=lambda i: wanted[i] - widths[i])
+        lacking = sorted(range(len(widths)), key=lambda i: ideal[i] - widths[i])
         for rank, i in enumerate(lacking):
-            more = min(wanted[i] - widths[i], spare // (len(lacking) - rank))
+            more = min(ideal[i] - widths[i], spare // (len(lacking) - rank))
             widths[i] += more
             spare -= more
         return widths

@@ -133,7 +133,7 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
         outcome = confirm.outcome_of(target, result, looks, compare)
         undo = _let_go(target, outcome, keep=args.keep)
         is_live = target.is_live
-        print_summary(outcome, baseline, problem, held=undo is not None, is_live=is_live, watts=watts)
+        print_summary(outcome, baseline, problem, is_held=undo is not None, is_live=is_live, watts=watts)
         print_doubts(_doubts(target, baseline, outcome))
         if undo is not None:
             print_undo(undo)
@@ -161,9 +161,9 @@ def _doubts(target: Target, baseline: Measurement | None, outcome: Outcome | Non
 
 
 def _check_flags(args: argparse.Namespace) -> None:
-    ranged = [knob_id for knob_id, _ in args.range or ()]
-    if len(set(ranged)) != len(ranged):
-        raise InputError("a knob must have one range", value=", ".join(ranged), place="--range")
+    ids = [knob_id for knob_id, _ in args.range or ()]
+    if len(set(ids)) != len(ids):
+        raise InputError("a knob must have one range", value=", ".join(ids), place="--range")
     target_flags.check_flags(args)
 
 

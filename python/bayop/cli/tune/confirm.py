@@ -99,9 +99,9 @@ def outcome_of(
 def confirm_json(target: Target, setting: Setting, looks: Looks, *, problem: Problem, seed: int) -> Comparison:
     """The comparison, with an event for every pair."""
 
-    def on_round(number: int, seen: Round) -> None:
-        shown = {name: summary(m, problem.slo) | {"cut_short": m.cut_short} for name, m in seen.items()}
-        print_json({"event": "pair", "pair": number, **shown})
+    def on_round(number: int, pair: Round) -> None:
+        windows = {name: summary(m, problem.slo) | {"cut_short": m.cut_short} for name, m in pair.items()}
+        print_json({"event": "pair", "pair": number, **windows})
 
     return confirm(target, setting, problem, looks, seed=seed, on_round=on_round)
 
@@ -114,11 +114,11 @@ def show_confirm(
     console.print("Measuring the default and the result again, in turns:")
     with progress("pairs, at most", looks.most_pairs) as bar:
 
-        def on_round(number: int, seen: Round) -> None:
+        def on_round(number: int, pair: Round) -> None:
             bar.advance()
             if not console.is_terminal:
                 console.print(
-                    f"pair {number}: " + "; ".join(f"{n} {_window(m, problem, watts)}" for n, m in seen.items())
+                    f"pair {number}: " + "; ".join(f"{n} {_window(m, problem, watts)}" for n, m in pair.items())
                 )
 
         return confirm(target, setting, problem, looks, seed=seed, on_round=on_round)
@@ -140,9 +140,9 @@ def doubts(comparison: Comparison, qps: float) -> list[str]:
 
 def saving_event(outcome: Outcome, problem: Problem) -> dict[str, object] | None:
     """The saving of what was found, for programs; None where nothing was compared."""
-    said = comparison_event(outcome.comparison, problem)
+    event = comparison_event(outcome.comparison, problem)
     setting = outcome.result.setting
-    return None if said is None or setting is None else said | {"setting": dict(setting)}
+    return None if event is None or setting is None else event | {"setting": dict(setting)}
 
 
 def comparison_event(comparison: Comparison | None, problem: Problem) -> dict[str, object] | None:
@@ -153,12 +153,12 @@ def comparison_event(comparison: Comparison | None, problem: Problem) -> dict[st
     """
     if comparison is None or comparison.saving is None:
         return None
-    said = numbers(comparison.saving)
+    event = numbers(comparison.saving)
     if problem.objective.name == "power":
         in_watts = {"value": "power_w", "low": "low_w", "high": "high_w", "default": "default_w"}
-        said = {in_watts.get(name, name): value for name, value in said.items()}
+        event = {in_watts.get(name, name): value for name, value in event.items()}
     latency_us = {name: _finite(value) for name, value in comparison.latency_us.items()}
-    return said | {"verdict": comparison.verdict, problem.slo.quantity: latency_us}
+    return event | {"verdict": comparison.verdict, problem.slo.quantity: latency_us}
 
 
 def numbers(saving: Saving) -> dict[str, object]:
@@ -183,20 +183,20 @@ def sentence(comparison: Comparison, problem: Problem, watts: str) -> str:
     if comparison.verdict == "breaks":
         return f"It breaks {problem.slo} when measured again: {quantile} {found} ({saving.pairs} pairs)."
     is_power = problem.objective.name == "power"
-    said = saving.describe(unit=watts) if is_power else saving.describe(of=f" of {problem.objective.name}")
+    text = saving.describe(unit=watts) if is_power else saving.describe(of=f" of {problem.objective.name}")
     if comparison.verdict == "meets":
-        return f"The default breaks {problem.slo} ({quantile} {default}), this setting meets it ({found}). It {said}."
+        return f"The default breaks {problem.slo} ({quantile} {default}), this setting meets it ({found}). It {text}."
     if comparison.verdict == "not significant":
-        return f"No significant saving: it {said}, over {saving.pairs} pairs."
+        return f"No significant saving: it {text}, over {saving.pairs} pairs."
     kwh = f": {saving.value * HOURS_PER_YEAR / 1000:.0f} kWh per server and year at this load"
     more = kwh if is_power else ""
-    return f"It {said}{more}. {quantile} {found} after {default}, {saving.pairs} pairs."
+    return f"It {text}{more}. {quantile} {found} after {default}, {saving.pairs} pairs."
 
 
-def _window(seen: Measurement, problem: Problem, watts: str) -> str:
-    if seen.cut_short is not None:
-        return f"cut short: {seen.cut_short}"
-    return f"{seen['power_w']:.1f} {watts}, {seen[problem.slo.quantity]:.0f} us"
+def _window(measurement: Measurement, problem: Problem, watts: str) -> str:
+    if measurement.cut_short is not None:
+        return f"cut short: {measurement.cut_short}"
+    return f"{measurement['power_w']:.1f} {watts}, {measurement[problem.slo.quantity]:.0f} us"
 
 
 def _finite(value: float) -> float | None:

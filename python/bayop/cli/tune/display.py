@@ -44,11 +44,11 @@ def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_t
     )
     task = progress.add_task("trials", total=max_trials)
 
-    shown: list[Trial] = []
+    trials: list[Trial] = []
 
     def on_trial(trial: Trial) -> None:
-        shown.append(trial)
-        table.add_row(*_trial_row(shown, problem, watts))
+        trials.append(trial)
+        table.add_row(*_trial_row(trials, problem, watts))
         progress.advance(task)
         if not console.is_terminal:
             console.print(table.last_line())
@@ -58,7 +58,7 @@ def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_t
             result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
     else:
         result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
-    for trial in shown:
+    for trial in trials:
         if trial.measurement.cut_short is not None:
             console.print(f"Trial {trial.number} was cut short: {trial.measurement.cut_short}.")
     return result
@@ -72,7 +72,7 @@ def print_doubts(doubts: Sequence[str]) -> None:
 
 
 def print_summary(
-    outcome: Outcome, baseline: Measurement | None, problem: Problem, *, held: bool, is_live: bool, watts: str
+    outcome: Outcome, baseline: Measurement | None, problem: Problem, *, is_held: bool, is_live: bool, watts: str
 ) -> None:
     """What was found, whether it is applied now, and what it means in watts, per cent and a year's energy."""
     console, result = make_console(), outcome.result
@@ -82,16 +82,16 @@ def print_summary(
         stays = "; the default is applied" if is_live else ""
         console.print(f"[bold red]No setting is trusted to meet {problem.slo}{stays}.[/bold red]")
         return
-    found = format_setting(result.setting)
+    text = format_setting(result.setting)
     if outcome.setting is None:
-        console.print(f"[bold yellow]Not kept:[/bold yellow] {found}{'; the default is applied' if is_live else ''}.")
+        console.print(f"[bold yellow]Not kept:[/bold yellow] {text}{'; the default is applied' if is_live else ''}.")
     elif not is_live:
-        console.print(f"[bold green]Found:[/bold green] {found} (no machine was touched)")
-    elif held:
-        console.print(f"[bold green]Applied:[/bold green] {found}")
+        console.print(f"[bold green]Found:[/bold green] {text} (no machine was touched)")
+    elif is_held:
+        console.print(f"[bold green]Applied:[/bold green] {text}")
     else:
         why = "--keep applies it" if outcome.is_worth_holding else "it was not measured beside the default"
-        console.print(f"[bold green]Found:[/bold green] {found}; the machine's own settings are back ({why}).")
+        console.print(f"[bold green]Found:[/bold green] {text}; the machine's own settings are back ({why}).")
     if outcome.comparison is not None:
         console.print(sentence(outcome.comparison, problem, watts))
         return
@@ -137,7 +137,7 @@ def _trial_table(problem: Problem) -> FittingTable:
 def _trial_row(trials: Sequence[Trial], problem: Problem, watts: str) -> list[str]:
     """The last trial; the incumbent is named by the trial that first tried it."""
     trial = trials[-1]
-    held = next((t.number for t in trials if t.setting == trial.incumbent), None)
+    incumbent = next((t.number for t in trials if t.setting == trial.incumbent), None)
     power_w, latency_us, utilization = (
         trial.measurement.get(name) for name in ("power_w", problem.slo.quantity, "utilization")
     )
@@ -153,5 +153,5 @@ def _trial_row(trials: Sequence[Trial], problem: Problem, watts: str) -> list[st
         else "[red]broken[/red]"
         if cut_short is None
         else "[red]cut short[/red]",
-        "default" if held is None else "this" if held == trial.number else f"trial {held}",
+        "default" if incumbent is None else "this" if incumbent == trial.number else f"trial {incumbent}",
     ]

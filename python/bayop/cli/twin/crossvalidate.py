@@ -51,17 +51,15 @@ def run(args: argparse.Namespace) -> int:
     with progress("sweeps", args.sweeps * len(loads)) as bar:
         for number, held_out in enumerate(loads):
             start = scattered(profile, parameters, relative_sd=args.scatter, seed=args.seed + number)
-            seen = [cell for cell in cells if cell.load != held_out]
-            fit = calibrate(args, start, seen, parameters, bar)
-            unseen = [cell for cell in cells if cell.load == held_out]
-            predicted = compare(
-                fit.profile, unseen, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads
-            )
+            training = [cell for cell in cells if cell.load != held_out]
+            fit = calibrate(args, start, training, parameters, bar)
+            test = [cell for cell in cells if cell.load == held_out]
+            predicted = compare(fit.profile, test, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads)
             results.append(([load for load in loads if load != held_out], errors_by_load(predicted)[0]))
             bar.reach(args.sweeps * (number + 1))
     if args.json:
-        for fitted, errors in results:
-            print_json(flags.errors_event(args.profile, errors, fitted_on=fitted))
+        for training_loads, errors in results:
+            print_json(flags.errors_event(args.profile, errors, fitted_on=training_loads))
     else:
         console().print(f"[bold]{args.profile}[/bold]: fitted on the other loads, predicted at this one")
         console().print(flags.error_table(("predicted", errors) for _, errors in results))

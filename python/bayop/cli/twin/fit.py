@@ -118,22 +118,22 @@ def run(args: argparse.Namespace) -> int:
     text, source = read_profile(args.profile)
     profile = parse_profile(text, source=source)
     cells = cells_to_fit(args)
-    fitted = flags.cells_at(cells, args.loads)
+    training = flags.cells_at(cells, args.loads)
     parameters = parameters_to_fit(args, profile)
 
-    def errors(server: _core.Profile) -> list[Errors]:
+    def errors(candidate: _core.Profile) -> list[Errors]:
         return errors_by_load(
-            compare(server, cells, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads)
+            compare(candidate, cells, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads)
         )
 
     before = errors(profile)
     with progress("sweeps", args.sweeps) as bar:
-        fit = calibrate(args, profile, fitted, parameters, bar)
+        fit = calibrate(args, profile, training, parameters, bar)
     try:
         args.out.write_text(with_numbers(text, fit.after), encoding="utf-8")
     except OSError as error:
         raise _unwritable(args.out, error.strerror) from error
-    _print(args, fit, {"before": before, "after": errors(fit.profile)}, fitted)
+    _print(args, fit, {"before": before, "after": errors(fit.profile)}, training)
     return 0
 
 
@@ -149,8 +149,8 @@ def _unwritable(out: Path, why: str | None) -> InputError:
     return InputError(wrong=f"cannot write {out}: {why}", place="--out")
 
 
-def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]], fitted: list[Cell]) -> None:
-    loads = {cell.load for cell in fitted}
+def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]], training: list[Cell]) -> None:
+    loads = {cell.load for cell in training}
     if args.json:
         changes = {
             key: {"before": round_significant(fit.before[key]), "after": round_significant(value)}

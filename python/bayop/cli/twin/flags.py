@@ -139,17 +139,17 @@ def app_of(path: Path) -> str:
     from bayop.study import open_study
     from bayop.twin.profile_library import profile_names
 
-    known = sorted({name.partition("-")[2] for name in profile_names()})
-    told = open_study(path, columns=["app"])
-    apps = told["app"].drop_nulls().unique().to_list() if "app" in told.columns else []
-    named = [app for app in known if app in (apps or path.stem.lower())]
-    if len(named) != 1:
-        hint = f"say --app ({', '.join(known)}) or --profile"
+    library = sorted({name.partition("-")[2] for name in profile_names()})
+    frame = open_study(path, columns=["app"])
+    apps = frame["app"].drop_nulls().unique().to_list() if "app" in frame.columns else []
+    matches = [app for app in library if app in (apps or path.stem.lower())]
+    if len(matches) != 1:
+        hint = f"say --app ({', '.join(library)}) or --profile"
         wrong = (
             f"neither the study nor its file's name says which application was measured: {', '.join(apps) or path.name}"
         )
         raise InputError(wrong=wrong, hint=hint)
-    return named[0]
+    return matches[0]
 
 
 def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:
@@ -176,12 +176,12 @@ def error_table(rows: Iterable[tuple[str, Errors]]) -> Table:
     from bayop.twin.validate import CLOSED_LOOP_QUANTITIES, LATENCIES, QUANTITIES, SATURATED
 
     some = list(rows)
-    closed = any(errors.is_closed_loop for _, errors in some)
-    names, twice = (CLOSED_LOOP_QUANTITIES, ()) if closed else (QUANTITIES, LATENCIES)
-    note = "" if closed else f"p99, p50: cells below {SATURATED:g} utilization; "
+    is_closed = any(errors.is_closed_loop for _, errors in some)
+    names, twice = (CLOSED_LOOP_QUANTITIES, ()) if is_closed else (QUANTITIES, LATENCIES)
+    note = "" if is_closed else f"p99, p50: cells below {SATURATED:g} utilization; "
     table = new_table(f"{note}default policy: signed errors")
     table.add_column("", no_wrap=True)
-    table.add_column("message" if closed else "load", justify="right")
+    table.add_column("message" if is_closed else "load", justify="right")
     table.add_column("cells", justify="right")
     for name in names:
         table.add_column(_HEADERS[name], justify="right")

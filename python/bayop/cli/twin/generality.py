@@ -57,16 +57,16 @@ def run(args: argparse.Namespace) -> int:
     from bayop.report.style import bayop_style
     from bayop.report.svg import save
 
-    services = _chosen(args.services, tuple(SLOS), "--services")
-    machines = _chosen(args.machines, MACHINES, "--machines")
+    services = _selection(args.services, tuple(SLOS), "--services")
+    machines = _selection(args.machines, MACHINES, "--machines")
     todo = cases(services, machines)
     seeds = range(args.seed, args.seed + args.seeds)
     make_folder(args.out)
     outcomes: list[Outcome] = []
     with progress("searches", len(todo) * len(LOAD_SHARES) * len(seeds)) as bar:
-        for found in play(todo, seeds, threads=args.threads, on_search=bar.advance):
-            outcomes += found
-            for outcome in found if args.json else ():
+        for batch in play(todo, seeds, threads=args.threads, on_search=bar.advance):
+            outcomes += batch
+            for outcome in batch if args.json else ():
                 print_json(event(outcome))
     _write(outcomes, args.out)
     with bayop_style():
@@ -98,22 +98,22 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
             f"Tailbench at {share:.0%} of peak: {min(savings):.1%} to {max(savings):.1%} of power saved, "
             f"median {statistics.median(savings):.1%}; the paper reports {PUBLISHED[0]:.0%} to {PUBLISHED[1]:.0%}"
         )
-    met = sum(o.meets_slo for o in outcomes)
+    count = sum(o.meets_slo for o in outcomes)
     trials = statistics.fmean(o.trials for o in outcomes)
-    lines.append(f"SLO met by what was held: {met} of {len(outcomes)} searches, of {trials:.1f} trials on average")
+    lines.append(f"SLO met by what was held: {count} of {len(outcomes)} searches, of {trials:.1f} trials on average")
     return lines
 
 
-def _chosen(text: str | None, known: tuple[str, ...], flag: str) -> tuple[str, ...]:
+def _selection(text: str | None, all_names: tuple[str, ...], flag: str) -> tuple[str, ...]:
     """The names that a flag lists, or all of them."""
-    names = known if text is None else tuple(name.strip() for name in text.split(","))
-    unknown = [name for name in names if name not in known]
+    names = all_names if text is None else tuple(name.strip() for name in text.split(","))
+    unknown = [name for name in names if name not in all_names]
     if unknown:
         raise InputError(
             wrong=f"the experiment has no {unknown[0]!r}",
             value=unknown[0],
             place=flag,
-            hint=f"it has {', '.join(known)}",
+            hint=f"it has {', '.join(all_names)}",
         )
     return tuple(dict.fromkeys(names))
 
@@ -138,13 +138,13 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
     for (service, machine, share), here in rows.items():
         # The search in the middle stands for the others.
         typical = sorted(here, key=lambda o: o.saving)[len(here) // 2]
-        held = AUTO if typical.setting is None else " ".join(format_value(k, v) for k, v in typical.setting.items())
+        setting = AUTO if typical.setting is None else " ".join(format_value(k, v) for k, v in typical.setting.items())
         table.add_row(
             service,
             machine,
             f"{share:.0%}",
             f"{statistics.median(o.trials for o in here):g}",
-            held,
+            setting,
             f"{typical.power_w:.1f} W",
             f"{typical.saving:.1%}",
             f"{sum(o.meets_slo for o in here)}/{len(here)}",

@@ -70,9 +70,9 @@ def run(args: argparse.Namespace) -> int:
     )
 
     profile = polling(load_profile(args.profile)) if args.polling else load_profile(args.profile)
-    shown = quantities_of(profile)
-    if args.slo is not None and args.slo.quantity not in shown:
-        hint = f"it shows {', '.join(sorted(q for q in shown if quantile_of(q) is not None))}"
+    quantities = quantities_of(profile)
+    if args.slo is not None and args.slo.quantity not in quantities:
+        hint = f"it shows {', '.join(sorted(q for q in quantities if quantile_of(q) is not None))}"
         raise InputError(
             wrong=f"the twin does not measure {args.slo.quantity}", value=args.slo.quantity, place="--slo", hint=hint
         )

@@ -1,4 +1,4 @@
-"""A modelled machine under a load curve, as what a controller steers."""
+"""A modelled server under a load curve, as what a controller steers."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable
 from bayop.load.curve import LoadCurve
 from bayop.measurement import Measurement
 from bayop.space import Setting
-from bayop.target.machine import Machine, Question
+from bayop.target.oracle import Oracle, Question
 
 
 class CurvePlant:
-    """A machine under a load curve, as a plant for the controller.
+    """An oracle under a load curve, as a plant for the controller.
 
     A modelled window stands for all the time between two changes (of the setting or of the load): it is modelled once,
     and the windows of that time share it.
 
     Args:
-        machine: What answers.
+        oracle: What answers.
         curve: Offered load.
         seed: Seed of the first window; every new window takes the next.
         requests: Length of a modelled window.
@@ -26,17 +26,17 @@ class CurvePlant:
 
     def __init__(
         self,
-        machine: Machine,
+        oracle: Oracle,
         curve: LoadCurve,
         *,
         seed: int,
         requests: int,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        self.description = machine.description
-        self.space = machine.space
-        self.quantities = machine.quantities
-        self._machine = machine
+        self.description = oracle.description
+        self.space = oracle.space
+        self.quantities = oracle.quantities
+        self._oracle = oracle
         self._curve = curve
         self._seed = seed
         self._requests = requests
@@ -61,10 +61,10 @@ class CurvePlant:
         if self._window is None or self._window[0] != qps:
             question = Question(qps, self._setting, self._seed)
             self._seed += 1
-            self._window = (qps, self._machine.answer([question], requests=self._requests, threads=1)[0])
-        shown = self._window[1]
-        scaled = {"duration_s": duration_s, "energy_j": shown["power_w"] * duration_s}
-        return Measurement({**shown.quantities, **scaled}, shown.relative_sd)
+            self._window = (qps, self._oracle.answer([question], requests=self._requests, threads=1)[0])
+        window = self._window[1]
+        totals = {"duration_s": duration_s, "energy_j": window["power_w"] * duration_s}
+        return Measurement({**window.quantities, **totals}, window.relative_sd)
 
     def restore(self) -> None:
         """Back to the default."""

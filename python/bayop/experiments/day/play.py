@@ -23,7 +23,7 @@ from bayop.optimize import make_optimizer
 from bayop.optimize.base import Optimizer, Problem
 from bayop.search import check_measured
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.target.machine import Machine
+from bayop.target.oracle import Oracle
 from bayop.units import HOUR_S
 
 T = TypeVar("T")
@@ -102,38 +102,38 @@ class Progress:
 
 
 def play_day(
-    plan: DayPlan, machines: Mapping[str, Machine], on_progress: Callable[[Progress], None] = lambda _: None
+    plan: DayPlan, oracles: Mapping[str, Oracle], on_progress: Callable[[Progress], None] = lambda _: None
 ) -> DayRecord:
-    """Plays the day on every configuration whose operating system has a machine.
+    """Plays the day on every configuration whose operating system has an oracle.
 
     Controllers run side by side in threads, then the sweeps; the result does not depend on how many threads there
     are. Ctrl-C ends all of them within a window and is passed on.
 
     Args:
         plan: What to play.
-        machines: The servers, by operating system; Linux is one of them.
+        oracles: The modelled servers, by operating system; Linux is one of them.
         on_progress: Called from several threads, for display.
 
     Raises:
-        InputError: there is no Linux machine to compare with.
+        InputError: there is no Linux to compare with.
     """
-    if "linux" not in machines:
-        raise InputError("a day must be compared with Linux left alone", value=list(machines))
-    chosen = [c for c in CONFIGURATIONS if c.os in machines]
+    if "linux" not in oracles:
+        raise InputError("a day must be compared with Linux left alone", value=list(oracles))
+    configurations = [c for c in CONFIGURATIONS if c.os in oracles]
     stop = Event()
     runs: dict[str, RunRecord] = {}
     maps: list[MapRecord] = []
     with ThreadPoolExecutor(max_workers=plan.effort.threads) as pool:
         try:
-            played = {
-                c.id: pool.submit(_play, plan, c, machines[c.os], stop, on_progress)
-                for c in chosen
+            futures = {
+                c.id: pool.submit(_play, plan, c, oracles[c.os], stop, on_progress)
+                for c in configurations
                 if c.kind != "bound"
             }
-            runs = {run_id: _wait(future) for run_id, future in played.items()}
-            for c in chosen:
+            runs = {run_id: _wait(future) for run_id, future in futures.items()}
+            for c in configurations:
                 if c.kind == "bound":
-                    runs[c.id] = _bound(plan, c, machines[c.os], maps, on_progress)
+                    runs[c.id] = _bound(plan, c, oracles[c.os], maps, on_progress)
         except BaseException:
             stop.set()
             raise
@@ -145,8 +145,8 @@ def play_day(
         curve=plan.curve.name,
         seed=plan.seed,
         hourly_qps=plan.curve.hourly_qps,
-        server=machines["linux"].description,
-        runs=tuple(runs[c.id] for c in chosen),
+        server=oracles["linux"].description,
+        runs=tuple(runs[c.id] for c in configurations),
         maps=tuple(maps),
     )
 
@@ -154,7 +154,7 @@ def play_day(
 def _play(
     plan: DayPlan,
     configuration: Configuration,
-    machine: Machine,
+    oracle: Oracle,
     stop: Event,
     on_progress: Callable[[Progress], None],
 ) -> RunRecord:
@@ -172,10 +172,10 @@ def _play(
 
     end_s = len(plan.curve.hourly_qps) * HOUR_S
     slo = plan.objective.slo
-    plant = CurvePlant(machine, plan.curve, seed=plan.seed * 100_000, requests=plan.requests, check=check)
+    plant = CurvePlant(oracle, plan.curve, seed=plan.seed * 100_000, requests=plan.requests, check=check)
     searches = configuration.kind == "search"
     policy = Policy(
-        space=machine.space.only(configuration.only) if configuration.only else machine.space.without_auto(),
+        space=oracle.space.only(configuration.only) if configuration.only else oracle.space.without_auto(),
         slo=slo,
         objective=plan.objective,
         headroom=plan.headroom,
@@ -199,13 +199,13 @@ def _play(
 def _bound(
     plan: DayPlan,
     configuration: Configuration,
-    machine: Machine,
+    oracle: Oracle,
     maps: list[MapRecord],
     on_progress: Callable[[Progress], None],
 ) -> RunRecord:
     hours = len(plan.curve.hourly_qps)
-    books, found = sweep_day(
-        machine,
+    books, bound_maps = sweep_day(
+        oracle,
         configuration.os,
         plan.curve,
         plan.objective,
@@ -213,7 +213,7 @@ def _bound(
         effort=plan.effort,
         on_hour=lambda hour: on_progress(Progress(configuration, (hour + 1) / hours)),
     )
-    maps.extend(found)
+    maps.extend(bound_maps)
     return _record(configuration, books, plan)
 
 

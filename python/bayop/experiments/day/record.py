@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Literal, cast
+
+import msgspec
 
 from bayop.control.ledger import Ledger, Search, Window
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 from bayop.slo import Slo
 from bayop.space import Setting
 
 Kind = Literal["default", "search", "bound"]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,18 +157,6 @@ class DayRecord:
         """JSON-ready data with nine significant digits."""
         return cast("dict[str, object]", _rounded(asdict(self)))
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, object]) -> DayRecord:
-        """The inverse of `to_json`.
-
-        Raises:
-            InputError: a field is missing.
-        """
-        record = dict(data)
-        record["runs"] = tuple(_run(r) for r in _list(data, "runs"))
-        record["maps"] = tuple(_from(MapRecord, _tupled(m)) for m in _list(data, "maps"))
-        return _from(cls, _tupled(record))
-
 
 def read_day(path: Path) -> DayRecord:
     """Reads `data.json` of an earlier experiment.
@@ -177,49 +165,11 @@ def read_day(path: Path) -> DayRecord:
         InputError: the file can't be read or is no record of a day.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(wrong=f"{path} is no JSON file: {error}", value=str(path)) from error
-    if not isinstance(data, dict):
-        raise InputError(wrong="the record is no JSON object", place=str(path))
-    return DayRecord.from_json(data)
-
-
-def _run(data: Mapping[str, object]) -> RunRecord:
-    windows = tuple(_from(Window, w) for w in _list(data, "windows"))
-    searches = tuple(_search(s) for s in _list(data, "searches"))
-    return _from(RunRecord, {**data, "windows": windows, "searches": searches})
-
-
-def _search(data: Mapping[str, object]) -> SearchRecord:
-    return _from(SearchRecord, {**data, "trials": tuple(_from(TrialRecord, t) for t in _list(data, "trials"))})
-
-
-def _list(data: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
-    value = data.get(name)
-    if not isinstance(value, list):
-        wrong = f"there is no {name}" if value is None else None
-        raise InputError(f"a day's record must have a list of {name}", wrong=wrong, value=value)
-    return value
-
-
-def _from(cls: type[T], data: Mapping[str, object]) -> T:
-    names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
-    missing = [name for name in names if name not in data]
-    if missing:
-        raise InputError(
-            f"a {cls.__name__} must have the fields {', '.join(names)}",
-            wrong=f"there is no {', '.join(missing)}",
-            value=f"no {', '.join(missing)}",
-        )
-    return cls(**{name: data[name] for name in names})
-
-
-def _tupled(data: Mapping[str, object]) -> dict[str, object]:
-    def convert(value: object) -> object:
-        return tuple(convert(v) for v in value) if isinstance(value, list) else value
-
-    return {name: convert(value) for name, value in data.items()}
+        return msgspec.json.decode(path.read_bytes(), type=DayRecord)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(wrong=f"{path} is no record of a day: {error}", value=str(path)) from error
 
 
 def _rounded(value: object) -> object:

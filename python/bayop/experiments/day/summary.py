@@ -60,8 +60,8 @@ def summarize(record: DayRecord) -> list[Row]:
 
 def mean_latency_us(run: RunRecord) -> float:
     """Latency at the SLO's quantile, mean over the time that shows it."""
-    shown = [(w.latency_us, w.duration_s) for w in run.windows if w.latency_us is not None]
-    return sum(latency_us * duration_s for latency_us, duration_s in shown) / math.fsum(s for _, s in shown)
+    latencies = [(w.latency_us, w.duration_s) for w in run.windows if w.latency_us is not None]
+    return sum(latency_us * duration_s for latency_us, duration_s in latencies) / math.fsum(s for _, s in latencies)
 
 
 def _row(record: DayRecord, run: RunRecord) -> Row:

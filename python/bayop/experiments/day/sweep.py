@@ -16,7 +16,7 @@ from bayop.load.curve import LoadCurve
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space
-from bayop.target.machine import Machine, Question
+from bayop.target.oracle import Oracle, Question
 from bayop.units import HOUR_S
 
 Array = NDArray[np.float64]
@@ -54,7 +54,7 @@ class Effort:
 
 
 def sweep_day(
-    machine: Machine,
+    oracle: Oracle,
     os: str,
     curve: LoadCurve,
     objective: Objective,
@@ -70,11 +70,11 @@ def sweep_day(
     """
     books = Ledger()
     maps: list[MapRecord] = []
-    known: dict[float, tuple[Window, MapRecord]] = {}
+    by_load: dict[float, tuple[Window, MapRecord]] = {}
     for hour, qps in enumerate(curve.hourly_qps):
-        if qps not in known:
-            known[qps] = _sweep(machine, os, qps, objective, seed=seed, effort=effort)
-        window, map_ = known[qps]
+        if qps not in by_load:
+            by_load[qps] = _sweep(oracle, os, qps, objective, seed=seed, effort=effort)
+        window, map_ = by_load[qps]
         books.add(replace(window, start_s=hour * HOUR_S))
         maps.append(replace(map_, hour=hour))
         on_hour(hour)
@@ -82,23 +82,23 @@ def sweep_day(
 
 
 def _sweep(
-    machine: Machine, os: str, qps: float, objective: Objective, *, seed: int, effort: Effort
+    oracle: Oracle, os: str, qps: float, objective: Objective, *, seed: int, effort: Effort
 ) -> tuple[Window, MapRecord]:
-    delays, frequencies = grid_axes(machine.space, objective.slo.limit_us)
+    delays, frequencies = grid_axes(oracle.space, objective.slo.limit_us)
     grid: list[Setting] = [{RX_USECS: d, FREQ_MHZ: f} for d in delays for f in frequencies]
-    shown = machine.answer([Question(qps, s, seed) for s in grid], requests=effort.requests, threads=effort.threads)
-    finalists = _finalists(machine.space, (delays, frequencies), shown, objective)
-    verified = machine.answer(
+    answers = oracle.answer([Question(qps, s, seed) for s in grid], requests=effort.requests, threads=effort.threads)
+    finalists = _finalists(oracle.space, (delays, frequencies), answers, objective)
+    verified = oracle.answer(
         [Question(qps, s, seed + 1) for s in finalists], requests=effort.final_requests, threads=effort.threads
     )
     best, measurement, feasible = _choose(finalists, verified, objective)
     slo = objective.slo
 
     def rows(name: str) -> tuple[tuple[float, ...], ...]:
-        values = [m[name] for m in shown]
+        values = [m[name] for m in answers]
         return tuple(tuple(values[i : i + len(frequencies)]) for i in range(0, len(values), len(frequencies)))
 
-    window = Window.measured(measurement, slo, start_s=0.0, duration_s=HOUR_S, phase="hold", setting=best, qps=qps)
+    window = Window.of(measurement, slo, start_s=0.0, duration_s=HOUR_S, phase="hold", setting=best, qps=qps)
     map_ = MapRecord(
         os=os,
         hour=0,
@@ -119,12 +119,12 @@ def grid_axes(space: Space, limit_us: float) -> tuple[tuple[float, ...], tuple[f
     """
     delays = space[RX_USECS].numbers()
     longest = max(min(delays[-1], _LONGEST_DELAY * limit_us), delays[min(_DELAYS, len(delays)) - 1])
-    wanted = delays[0] + (longest - delays[0]) * np.linspace(0.0, 1.0, _DELAYS) ** 1.5
-    return tuple(sorted({min(delays, key=lambda d: abs(d - w)) for w in wanted})), space[FREQ_MHZ].numbers()
+    positions = delays[0] + (longest - delays[0]) * np.linspace(0.0, 1.0, _DELAYS) ** 1.5
+    return tuple(sorted({min(delays, key=lambda d: abs(d - w)) for w in positions})), space[FREQ_MHZ].numbers()
 
 
 def _finalists(
-    space: Space, axes: tuple[Sequence[float], Sequence[float]], shown: Sequence[Measurement], objective: Objective
+    space: Space, axes: tuple[Sequence[float], Sequence[float]], answers: Sequence[Measurement], objective: Objective
 ) -> list[Setting]:
     """The most promising settings of the hardware's whole lattice, by interpolating the sweep.
 
@@ -132,7 +132,7 @@ def _finalists(
     """
     delays = np.array([d for d in space[RX_USECS].numbers() if axes[0][0] <= d <= axes[0][-1]])
     frequencies = np.array(axes[1])
-    cost, latency = _on_lattice(axes, shown, objective, (delays, frequencies))
+    cost, latency = _on_lattice(axes, answers, objective, (delays, frequencies))
     rank = np.where(latency < objective.slo.limit_us * _DOUBT, cost, np.inf) if objective.constrained else cost
     if not np.isfinite(rank).any():
         rank = latency
@@ -147,13 +147,13 @@ def _finalists(
 
 def _on_lattice(
     axes: tuple[Sequence[float], Sequence[float]],
-    shown: Sequence[Measurement],
+    answers: Sequence[Measurement],
     objective: Objective,
     lattice: tuple[Array, Array],
 ) -> tuple[Array, Array]:
     """Objective and latency on the lattice; the logarithm of each quantity is interpolated linearly."""
     names = sorted(objective.quantities | {objective.slo.quantity})
-    logs = np.log([[m[name] for name in names] for m in shown]).reshape(len(axes[0]), len(axes[1]), len(names))
+    logs = np.log([[m[name] for name in names] for m in answers]).reshape(len(axes[0]), len(axes[1]), len(names))
     at = np.stack(np.meshgrid(*lattice, indexing="ij"), axis=-1)
     values = np.exp(RegularGridInterpolator(axes, logs)(at))
     by_name = {name: values[..., i] for i, name in enumerate(names)}

@@ -53,26 +53,26 @@ def run_experiment(
         BayopError: the machine, the load or the agent has failed.
         KeyboardInterrupt: somebody has ended it.
     """
-    started = monotonic()
-    last_s, last_cpu_s = started, service_cpu_s()
+    start_s = monotonic()
+    last_s, last_cpu_s = start_s, service_cpu_s()
 
-    def note(stage: Stage, points: list[Point], setting: Setting, seen: Measurement) -> None:
+    def note(stage: Stage, points: list[Point], setting: Setting, measurement: Measurement) -> None:
         nonlocal last_s, last_cpu_s
         now_s, cpu_s = monotonic(), service_cpu_s()
-        points.append(Point.of(setting, seen, (cpu_s - last_cpu_s) / (now_s - last_s)))
-        last_s, last_cpu_s, record.duration_s = now_s, cpu_s, now_s - started
+        points.append(Point.of(setting, measurement, (cpu_s - last_cpu_s) / (now_s - last_s)))
+        last_s, last_cpu_s, record.duration_s = now_s, cpu_s, now_s - start_s
         on_point(stage, points[-1])
 
     def on_trial(trial: Trial) -> None:
         note("search", record.search, trial.setting, trial.measurement)
 
-    swept = []
+    observations = []
     for setting in grid:
         effective = target.apply(setting)
-        seen = target.measure()
-        swept.append(Observation(effective, seen, problem.qps))
-        note("sweep", record.sweep, effective, seen)
-    best = best_measured(swept, problem)
+        measurement = target.measure()
+        observations.append(Observation(effective, measurement, problem.qps))
+        note("sweep", record.sweep, effective, measurement)
+    best = best_measured(observations, problem)
     record.best = None if best is None else dict(best)
     target.restore()
 
@@ -87,8 +87,8 @@ def run_experiment(
             target,
             {name: setting for name, setting in contenders.items() if name != SWEEP or setting is not None},
             seed=record.seed,
-            on_window=lambda name, seen: note(
-                "again", record.again.setdefault(name, []), contenders[name] or MappingProxyType({}), seen
+            on_window=lambda name, measurement: note(
+                "again", record.again.setdefault(name, []), contenders[name] or MappingProxyType({}), measurement
             ),
         )
         rounds: list[Round] = []
@@ -101,7 +101,7 @@ def compare(record: LiveRecord, problem: Problem) -> Comparison | None:
     """The search's setting beside the default, both measured again in turns; None without a setting."""
     rounds = _rounds(record, (DEFAULT, SEARCH))
     looks = Looks(record.most_pairs)
-    return Comparison.of([_seen(r) for r in rounds], problem, looks, a=DEFAULT, b=SEARCH) if rounds else None
+    return Comparison.of([_round(r) for r in rounds], problem, looks, a=DEFAULT, b=SEARCH) if rounds else None
 
 
 def cpu_saving(record: LiveRecord) -> Saving | None:
@@ -120,8 +120,8 @@ def shortfall(record: LiveRecord, problem: Problem) -> float | None:
     Both as measured again, in turns: less than 0 when the search has found a better one. None when one is missing.
     """
     means = [_mean_objective(record.again.get(name, ()), problem) for name in (SEARCH, SWEEP)]
-    found, best = means
-    return None if found is None or best is None else found / best - 1.0
+    search, best = means
+    return None if search is None or best is None else search / best - 1.0
 
 
 def _rounds(record: LiveRecord, names: Sequence[str]) -> list[Mapping[str, Point]]:
@@ -130,7 +130,7 @@ def _rounds(record: LiveRecord, names: Sequence[str]) -> list[Mapping[str, Point
     return [dict(zip(names, points, strict=True)) for points in windows]
 
 
-def _seen(points: Mapping[str, Point]) -> Round:
+def _round(points: Mapping[str, Point]) -> Round:
     return {name: Measurement(p.quantities, cut_short=p.cut_short) for name, p in points.items()}
 
 

@@ -172,8 +172,9 @@ class Rig:
                 self.client.status()
             except UnreachableError:
                 if time.monotonic() > ends or process.poll() is not None:
-                    said = self.log().strip().splitlines()
-                    raise UnsupportedError(wrong="the agent does not start", hint=said[-1] if said else None) from None
+                    lines = self.log().strip().splitlines()
+                    hint = lines[-1] if lines else None
+                    raise UnsupportedError(wrong="the agent does not start", hint=hint) from None
                 time.sleep(0.02)
             else:
                 self.agent_pid = process.pid

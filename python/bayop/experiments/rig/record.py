@@ -31,9 +31,9 @@ class Point:
     service_cpu: float | None = None
 
     @classmethod
-    def of(cls, setting: Setting, seen: Measurement, service_cpu: float | None = None) -> Self:
+    def of(cls, setting: Setting, window: Measurement, service_cpu: float | None = None) -> Self:
         """The point of a measurement."""
-        return cls(dict(setting), dict(seen.quantities), dict(seen.relative_sd), seen.cut_short, service_cpu)
+        return cls(dict(setting), dict(window.quantities), dict(window.relative_sd), window.cut_short, service_cpu)
 
     def per_request(self, name: str) -> float | None:
         """A rate (`net_rx_per_s`), or what the service took (`service_cpu`, in us), for each request."""

@@ -29,7 +29,7 @@ _POINTS_A_SETTING: Final = 16
 
 def axes(
     space: Space,
-    chosen: Mapping[str, Range | Sequence[str]],
+    choices: Mapping[str, Range | Sequence[str]],
     *,
     points: int | None = None,
     with_auto: bool = False,
@@ -38,7 +38,7 @@ def axes(
 
     Args:
         space: What the target can be set to.
-        chosen: For some knobs, the numbers of a range or a list of values as people type them.
+        choices: For some knobs, the numbers of a range or a list of values as people type them.
         points: Values of a knob for which neither a list nor a range with a step was chosen, evenly spaced over the
             hardware's steps; None for all of them.
         with_auto: Whether every knob that can be is also left to the operating system.
@@ -46,9 +46,9 @@ def axes(
     Raises:
         InputError: what was chosen is of another knob, or not among its values.
     """
-    for knob_id in chosen:
+    for knob_id in choices:
         space[knob_id]
-    return MappingProxyType({k.id: _axis(k, chosen.get(k.id), points, with_auto=with_auto) for k in space.knobs})
+    return MappingProxyType({k.id: _axis(k, choices.get(k.id), points, with_auto=with_auto) for k in space.knobs})
 
 
 def grid(axes: Axes) -> list[Setting]:
@@ -85,27 +85,27 @@ def fill(axes: Axes, settings: int, *, seed: int) -> list[Setting]:
     if not 1 <= settings <= min(there_are, MOST_SETTINGS):
         rule = f"a design must have at least one setting and at most the space's {min(there_are, MOST_SETTINGS)}"
         raise InputError(rule, value=settings)
-    found: dict[tuple[Value, ...], None] = {}
+    tuples: dict[tuple[Value, ...], None] = {}
     for point in _sobol_points(len(axes), most=_POINTS_A_SETTING * there_are, seed=seed):
-        found.setdefault(tuple(v[int(u * len(v))] for u, v in zip(point, axes.values(), strict=True)))
-        if len(found) == settings:
+        tuples.setdefault(tuple(v[int(u * len(v))] for u, v in zip(point, axes.values(), strict=True)))
+        if len(tuples) == settings:
             break
     else:
         for setting in _combinations(axes):
-            if len(found) < settings:
-                found.setdefault(tuple(setting.values()))
-    return [MappingProxyType(dict(zip(axes, values, strict=True))) for values in found]
+            if len(tuples) < settings:
+                tuples.setdefault(tuple(setting.values()))
+    return [MappingProxyType(dict(zip(axes, values, strict=True))) for values in tuples]
 
 
 def _axis(
-    knob: Knob, chosen: Range | Sequence[str] | None, points: int | None, *, with_auto: bool
+    knob: Knob, choice: Range | Sequence[str] | None, points: int | None, *, with_auto: bool
 ) -> tuple[Value, ...]:
-    if chosen is not None and not isinstance(chosen, Range):
-        listed = tuple(dict.fromkeys(knob.parse(text.strip()) for text in chosen))
-        return (*listed, AUTO) if with_auto and knob.auto and AUTO not in listed else listed
-    narrowed = knob if chosen is None else knob.within(chosen)
+    if choice is not None and not isinstance(choice, Range):
+        options = tuple(dict.fromkeys(knob.parse(text.strip()) for text in choice))
+        return (*options, AUTO) if with_auto and knob.auto and AUTO not in options else options
+    narrowed = knob if choice is None else knob.within(choice)
     values = narrowed.domain.values()
-    if points is not None and (chosen is None or chosen.step is None):
+    if points is not None and (choice is None or choice.step is None):
         values = _spread(values, points)
     return (*values, AUTO) if with_auto and knob.auto else values
 
@@ -127,9 +127,9 @@ def _sobol_points(dimensions: int, *, most: int, seed: int) -> Iterator[Sequence
     from scipy.stats.qmc import Sobol
 
     sequence = Sobol(dimensions, scramble=True, seed=seed)
-    exponent, drawn = 5, 0
-    while drawn < most:
+    exponent, count = 5, 0
+    while count < most:
         batch = sequence.random_base2(exponent)
-        drawn += len(batch)
-        exponent += drawn > len(batch)
+        count += len(batch)
+        exponent += count > len(batch)
         yield from batch.tolist()

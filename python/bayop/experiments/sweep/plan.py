@@ -103,14 +103,14 @@ class Plan:
     @cached_property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that tell this plan from every other."""
-        said = {
+        identity = {
             "target": self.target,
             "cells": [[cell.load and cell.load.amount, list(cell.setting.items())] for cell in self.cells],
             "repeats": self.repeats.describe(),
             "seed": self.seed,
             "version": self.version,
         }
-        text = json.dumps(said, sort_keys=True, allow_nan=False)
+        text = json.dumps(identity, sort_keys=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property

@@ -53,22 +53,22 @@ class Repeats:
                 "a half-width must be a share above 0 and below 1, seen in 2 repeats", value=self.half_width
             )
 
-    def enough(self, shown: Sequence[Measurement]) -> bool:
+    def enough(self, measurements: Sequence[Measurement]) -> bool:
         """Whether a cell needs no further repeat.
 
         One that was cut short is not repeated, to spare the clients the same harm once more.
         """
-        if len(shown) < self.least:
+        if len(measurements) < self.least:
             return False
-        return len(shown) >= self.most or any(m.censored for m in shown) or self.precise(shown)
+        return len(measurements) >= self.most or any(m.censored for m in measurements) or self.precise(measurements)
 
-    def precise(self, shown: Sequence[Measurement]) -> bool:
+    def precise(self, measurements: Sequence[Measurement]) -> bool:
         """Whether the mean is known as well as is asked for; by a window that was cut short it never is."""
         if self.half_width is None:
             return True
-        if any(m.censored for m in shown):
+        if any(m.censored for m in measurements):
             return False
-        return relative_half_width([m[self.quantity] for m in shown]) <= self.half_width
+        return relative_half_width([m[self.quantity] for m in measurements]) <= self.half_width
 
     def describe(self) -> dict[str, object]:
         """The same as JSON-ready data."""

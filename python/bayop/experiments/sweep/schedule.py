@@ -20,21 +20,21 @@ class Schedule:
         done: What was measured before, by the number of the trial.
     """
 
-    def __init__(self, plan: Plan, done: Mapping[int, Measurement]) -> None:
+    def __init__(self, plan: Plan, earlier: Mapping[int, Measurement]) -> None:
         self._plan = plan
         self._orders: dict[int, list[int]] = {}
         self._queue: list[tuple[int, int, Cell]] = []
-        self._shown: dict[int, dict[int, Measurement]] = {cell.number: {} for cell in plan.cells}
-        self.done = len(done)
+        self._measurements: dict[int, dict[int, Measurement]] = {cell.number: {} for cell in plan.cells}
+        self.done = len(earlier)
         """How many trials were seen."""
-        self.planned = len(done)
+        self.planned = len(earlier)
         """How many trials are known to be needed, seen ones included; with a half-width it grows."""
-        for number, measurement in done.items():
+        for number, measurement in earlier.items():
             cell, repeat = plan.place_of(number)
-            self._shown[cell.number][repeat] = measurement
+            self._measurements[cell.number][repeat] = measurement
         for cell in plan.cells:
             for repeat in range(1, plan.repeats.least + 1):
-                if repeat not in self._shown[cell.number]:
+                if repeat not in self._measurements[cell.number]:
                     self._push(cell, repeat)
             self._repeat(cell)
 
@@ -42,7 +42,7 @@ class Schedule:
     def imprecise(self) -> int:
         """How many cells are not known as well as was asked for, as far as they were measured."""
         repeats = self._plan.repeats
-        return sum(not repeats.precise(list(shown.values())) for shown in self._shown.values())
+        return sum(not repeats.precise(list(measurements.values())) for measurements in self._measurements.values())
 
     def next(self) -> Trial | None:
         """A trial to run now; None when there is none, or none until one that runs was seen."""
@@ -54,13 +54,13 @@ class Schedule:
     def see(self, trial: Trial, measurement: Measurement) -> None:
         """Takes note of what a trial has measured."""
         self.done += 1
-        self._shown[trial.cell.number][trial.repeat] = measurement
+        self._measurements[trial.cell.number][trial.repeat] = measurement
         self._repeat(trial.cell)
 
     def _repeat(self, cell: Cell) -> None:
         """Plans the cell's next repeat when all that were planned were seen and it needs one."""
-        shown = self._shown[cell.number]
-        in_order = [shown[repeat] for repeat in sorted(shown)]
+        measurements = self._measurements[cell.number]
+        in_order = [measurements[repeat] for repeat in sorted(measurements)]
         if len(in_order) >= self._plan.repeats.least and not self._plan.repeats.enough(in_order):
             self._push(cell, len(in_order) + 1)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from bayop.live.agent import messages
 from bayop.live.agent.address import Address, Credentials, parse_address
 from bayop.live.agent.transport import Transport
 from bayop.space import Setting
 
-T = TypeVar("T")
+_STORE_TTL_S: Final = 10.0
+"""How long a lease lasts under which a calibration is stored."""
 
 
 class AgentClient:
@@ -35,19 +36,19 @@ class AgentClient:
 
     def status(self) -> messages.Status:
         """Mode, lease and held knobs."""
-        return self._get("/v1/status", messages.status)
+        return self._transport.request("GET", "/v1/status", messages.Status)
 
     def knobs(self) -> messages.MachineKnobs:
         """What the machine has, and what of it may be written."""
-        return self._get("/v1/knobs", messages.knobs)
+        return self._transport.request("GET", "/v1/knobs", messages.MachineKnobs)
 
     def sensors(self) -> tuple[messages.Reading, ...]:
         """Every sensor, read now."""
-        return self._get("/v1/sensors", messages.sensors)
+        return self._transport.request("GET", "/v1/sensors", messages.Readings).readings
 
     def doctor(self) -> tuple[messages.Finding, ...]:
         """What this machine lets BayOp control and measure."""
-        return self._get("/v1/doctor", messages.findings)
+        return self._transport.request("GET", "/v1/doctor", messages.Examination).findings
 
     def acquire(self, holder: str, ttl_s: float) -> str:
         """A lease: the right to write, until it is released or `ttl_s` pass without a renewal.
@@ -55,8 +56,8 @@ class AgentClient:
         Raises:
             ConflictError: somebody else holds it.
         """
-        answer = self._transport.request("POST", "/v1/lease", {"holder": holder, "ttl_s": ttl_s})
-        return messages.decode("/v1/lease", lambda a: str(a["lease"]), answer)
+        asked = {"holder": holder, "ttl_s": ttl_s}
+        return self._transport.request("POST", "/v1/lease", messages.Lease, asked).lease
 
     def renew(self, lease: str, *, timeout_s: float) -> None:
         """Another `ttl_s` for a lease; it ends meanwhile, so this waits no longer than `timeout_s` for an answer.
@@ -64,7 +65,7 @@ class AgentClient:
         Raises:
             ConflictError: it has ended.
         """
-        self._transport.request("POST", "/v1/lease/renew", {"lease": lease}, timeout_s=timeout_s)
+        self._transport.request("POST", "/v1/lease/renew", messages.Done, {"lease": lease}, timeout_s=timeout_s)
 
     def apply(self, setting: Setting, *, lease: str) -> messages.Applied:
         """Writes a setting, all of it or nothing, and reads back what is in effect."""
@@ -76,26 +77,31 @@ class AgentClient:
 
     def release(self, lease: str, *, keep: bool) -> messages.Restored:
         """Ends a lease; the originals are back unless `keep`."""
-        return self._post("/v1/release", {"lease": lease, "keep": keep}, messages.restored)
+        asked = {"lease": lease, "keep": keep}
+        return self._transport.request("POST", "/v1/release", messages.Restored, asked)
 
     def restore(self) -> messages.Restored:
         """Puts the originals back, whoever holds the lease."""
-        return self._post("/v1/restore", {}, messages.restored)
+        return self._transport.request("POST", "/v1/restore", messages.Restored, {})
 
-    def store_calibration(self, device: str, points: Sequence[tuple[float, float]]) -> None:
-        """Remembers what a NIC makes of requested delays, as pairs (requested, effective) in us."""
+    def store_calibration(self, device: str, points: Sequence[tuple[float, float]], *, holder: str) -> None:
+        """Remembers what a NIC makes of requested delays, as pairs (requested, effective) in us. Takes a lease for it.
+
+        Raises:
+            ConflictError: somebody else holds the lease.
+        """
         rows = [{"requested_us": requested, "effective_us": effective} for requested, effective in points]
-        self._transport.request("PUT", "/v1/calibration", {"device": device, "points": rows})
+        lease = self.acquire(holder, _STORE_TTL_S)
+        try:
+            body = {"lease": lease, "device": device, "points": rows}
+            self._transport.request("PUT", "/v1/calibration", messages.Done, body)
+        finally:
+            self.release(lease, keep=False)
 
     def calibrated(self) -> frozenset[str]:
         """The NICs whose effective delays are known by a stored calibration."""
-        return self._get("/v1/calibration", lambda a: frozenset(str(map_["device"]) for map_ in a["calibrations"]))
+        answer = self._transport.request("GET", "/v1/calibration", messages.Calibrations)
+        return frozenset(calibration.device for calibration in answer.calibrations)
 
     def _apply(self, body: Mapping[str, object]) -> messages.Applied:
-        return self._post("/v1/apply", body, messages.applied)
-
-    def _get(self, path: str, build: Callable[[messages.Json], T]) -> T:
-        return messages.decode(path, build, self._transport.request("GET", path))
-
-    def _post(self, path: str, body: Mapping[str, object], build: Callable[[messages.Json], T]) -> T:
-        return messages.decode(path, build, self._transport.request("POST", path, body))
+        return self._transport.request("POST", "/v1/apply", messages.Applied, body)

@@ -14,9 +14,15 @@ from bayop.live.agent.transport import ConflictError, UnreachableError
 TTL_S: Final = 10.0
 """How long a machine may keep a setting after its brain has died."""
 
+STEP_S: Final = 60.0
+"""How long the work may take for a step of unknown length: an optimizer thinks, a person reads."""
+
 
 class Lease:
-    """A lease that a thread renews, three times in each `ttl_s`.
+    """A lease that a thread renews, three times in each `ttl_s`, while the work that it is for goes on.
+
+    Before each step the work says how long it takes at most (`expect`). Once that time is over, nothing is renewed
+    before the next step begins: a step may be late by half a `ttl_s`, and work that hangs loses the lease.
 
     Args:
         client: The agent.
@@ -35,8 +41,18 @@ class Lease:
         self._lost: BayopError | None = None
         # Set when there is nothing to renew any more: the lease was lost or is ours to end.
         self._over = threading.Event()
+        self._due = monotonic() + STEP_S
         self._thread = threading.Thread(target=self._renew, name="bayop-lease", daemon=True)
         self._thread.start()
+
+    def expect(self, duration_s: float) -> None:
+        """Begins a step of the work, which ends within `duration_s`.
+
+        Raises:
+            DriftError: the lease was lost.
+        """
+        self.check()
+        self._due = monotonic() + duration_s
 
     def check(self) -> None:
         """Returns while we have the lease.
@@ -48,11 +64,12 @@ class Lease:
             raise lost(self._client, self._lost)
 
     def sleep(self, duration_s: float) -> None:
-        """Waits; ends early when the lease is lost.
+        """Waits, within a step or as one; ends early when the lease is lost.
 
         Raises:
             DriftError: it was lost.
         """
+        self._due = max(self._due, monotonic() + duration_s)
         self._over.wait(duration_s)
         self.check()
 
@@ -75,6 +92,9 @@ class Lease:
         pause_s = self._ttl_s / 3
         while not self._over.wait(pause_s):
             asked = monotonic()
+            if asked > self._due:
+                pause_s = self._ttl_s / 20
+                continue
             try:
                 # What was lost while a network card reset its link is asked anew, and not waited for.
                 self._client.renew(self.token, timeout_s=self._ttl_s / 4)

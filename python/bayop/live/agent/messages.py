@@ -1,23 +1,53 @@
-"""What an agent says, as data. Field names are those of its OpenAPI description."""
+"""What an agent says, as data.
+
+Fields are those of the agent's OpenAPI description (docs/reference/agent-openapi.json), as far as the brain reads them:
+a test holds every message here against it. What a newer agent says beyond that is passed over.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from bayop import __version__
 from bayop.errors import BayopError, UnsupportedError
-from bayop.space import Choices, Steps, Value
+from bayop.space import Choices, Safest, Steps, Value
 
 T = TypeVar("T")
 
-Json: TypeAlias = Mapping[str, Any]
-Domain: TypeAlias = Steps | Choices
+
+class Cause(msgspec.Struct, frozen=True):
+    """An error of the agent, in the parts of a `BayopError`."""
+
+    wrong: str | None
+    rule: str | None
+    value: str | None
+    place: str | None
+    hint: str | None
+
+    def to(self, kind: type[BayopError]) -> BayopError:
+        """As an error of ours."""
+        return kind(self.rule, wrong=self.wrong, value=self.value, place=self.place, hint=self.hint)
+
+    def __str__(self) -> str:
+        return self.to(BayopError).message
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Refusal(Cause, frozen=True):
+    """Why the agent does not do what it was asked."""
+
+    kind: Literal["input", "forbidden", "not_found", "conflict", "too_large", "failed", "unsupported", "drift"]
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """How every request that fails is answered."""
+
+    error: Refusal
+
+
+class Held(msgspec.Struct, frozen=True):
     """A knob in one place that the agent has changed, or has to restore.
 
     Attributes:
@@ -37,23 +67,26 @@ class Held:
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Tenure:
+class Tenure(msgspec.Struct, frozen=True):
     """Somebody's hold on a machine: who, in its own words, and how long ago it began, in s."""
 
     holder: str
     age_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What an agent is doing.
+class LeaseInForce(Tenure, frozen=True):
+    """The right to write; it ends in `expires_in_s` unless it is renewed."""
+
+    expires_in_s: float
+
+
+class Status(msgspec.Struct, frozen=True):
+    """`GET /v1/status`: what an agent is doing.
 
     Attributes:
         version: The agent's.
         mode: How far it goes.
         lease: Who may write now; None when nobody.
-        lease_ends_s: When the lease ends unless it is renewed, in s.
         kept: Whether what is held stays without a lease.
         applied_by: Whose setting is in effect; None when nothing was applied since the last restore.
         held: The knobs that are held, or could not be restored.
@@ -62,8 +95,7 @@ class Status:
 
     version: str
     mode: Literal["observe", "advise", "apply"]
-    lease: Tenure | None
-    lease_ends_s: float | None
+    lease: LeaseInForce | None
     kept: bool
     applied_by: Tenure | None
     held: tuple[Held, ...]
@@ -75,8 +107,42 @@ class Status:
         return None if self.lease is None else self.lease.holder
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Reserved(msgspec.Struct, frozen=True):
+    """Numbers that a driver keeps for itself, ends included."""
+
+    low: int
+    high: int
+
+
+class Numbers(msgspec.Struct, frozen=True):
+    """Numbers from `low` to `high`, both included, in steps."""
+
+    low: float
+    high: float
+    step: float
+    reserved: tuple[Reserved, ...]
+
+
+class Domain(msgspec.Struct, frozen=True):
+    """The values that a knob takes: numbers in steps, or those listed."""
+
+    steps: Numbers | UnsetType = UNSET
+    choices: tuple[Value, ...] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if (self.steps is UNSET) == (self.choices is UNSET):
+            raise ValueError("a domain must have either steps or choices")
+
+    @property
+    def values(self) -> Steps | Choices:
+        """As a knob of a space has them."""
+        if isinstance(self.steps, Numbers):
+            reserved = tuple((kept.low, kept.high) for kept in self.steps.reserved)
+            return Steps(self.steps.low, self.steps.high, self.steps.step, reserved)
+        return Choices(self.choices or ())
+
+
+class Place(msgspec.Struct, frozen=True):
     """One knob in one place.
 
     Attributes:
@@ -91,30 +157,39 @@ class Place:
     domain: Domain
     allowed: Domain | None
     effective: Value | None
-    error: str | None
+    error: Cause | None
 
 
-@dataclass(frozen=True, slots=True)
-class MachineKnob:
+class MachineKnob(msgspec.Struct, frozen=True):
     """A knob of the catalogue with its places on one machine."""
 
     id: str
     summary: str
     unit: str | None
-    safest: Literal["low", "high"] | None
+    safest: Safest | None
     places: tuple[Place, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MachineKnobs:
-    """Every knob of the catalogue: those that the machine has, and why the others are missing (by id)."""
+class MissingKnob(msgspec.Struct, frozen=True):
+    """A knob of the catalogue that the machine does not have."""
+
+    id: str
+    error: Cause
+
+
+class MachineKnobs(msgspec.Struct, frozen=True):
+    """`GET /v1/knobs`: every knob of the catalogue, those that the machine has and the others."""
 
     knobs: tuple[MachineKnob, ...]
-    missing: Mapping[str, str]
+    missing: tuple[MissingKnob, ...]
+
+    @property
+    def why_missing(self) -> dict[str, str]:
+        """Why the machine does not have the others, by id."""
+        return {knob.id: str(knob.error) for knob in self.missing}
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """One sensor, read once.
 
     Attributes:
@@ -135,11 +210,16 @@ class Reading:
     source: str
     estimated: bool
     time_s: float
-    error: str | None
+    error: Cause | None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Readings(msgspec.Struct, frozen=True):
+    """`GET /v1/sensors`."""
+
+    readings: tuple[Reading, ...]
+
+
+class Change(msgspec.Struct, frozen=True):
     """What one write changed (`effective` is read back), or would change (`effective` is None)."""
 
     knob: str
@@ -148,9 +228,8 @@ class Change:
     effective: Value | None
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """What an apply did.
+class Applied(msgspec.Struct, frozen=True):
+    """`POST /v1/apply`: what it did.
 
     Attributes:
         changes: Every place that was asked for.
@@ -159,26 +238,31 @@ class Applied:
     """
 
     changes: tuple[Change, ...]
-    setting: Mapping[str, Value | None]
+    setting: dict[str, Value | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """What became of the knobs that were held, by instance.
+class Latched(msgspec.Struct, frozen=True):
+    """A knob in one place that the kernel did not take back, and why."""
+
+    knob: str
+    reason: str
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """`POST /v1/release` and `POST /v1/restore`: what became of the knobs that were held.
 
     Attributes:
         restored: They have their original value back.
-        latched: The kernel refused it; why.
+        latched: The kernel refused it.
         stood_down: Somebody else had changed them, so they were left alone.
     """
 
     restored: tuple[str, ...]
-    latched: Mapping[str, str]
+    latched: tuple[Latched, ...]
     stood_down: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One check of the doctor."""
 
     check: str
@@ -188,108 +272,46 @@ class Finding:
     remedy: str | None
 
 
-def decode(what: str, build: Callable[[Any], T], answer: object) -> T:
-    """Builds a message from decoded JSON.
+class Examination(msgspec.Struct, frozen=True):
+    """`GET /v1/doctor`."""
+
+    findings: tuple[Finding, ...]
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """`POST /v1/lease`: the secret that proves the right to write."""
+
+    lease: str
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """What a NIC makes of requested delays; only whose it is matters here."""
+
+    device: str
+
+
+class Calibrations(msgspec.Struct, frozen=True):
+    """`GET /v1/calibration`."""
+
+    calibrations: tuple[Calibration, ...]
+
+
+class Done(msgspec.Struct, frozen=True):
+    """Any answer of which nothing is read but that it came."""
+
+
+def decode(what: str, text: bytes, answer: type[T]) -> T:
+    """A message from its JSON.
 
     Raises:
         UnsupportedError: the answer has another shape: the agent's version is not ours.
+        ValueError: it is no JSON.
     """
     try:
-        return build(answer)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return msgspec.json.decode(text, type=answer)
+    except msgspec.ValidationError as error:
         raise UnsupportedError(
-            wrong=f"bayop {__version__} cannot read the agent's answer to {what} ({type(error).__name__}: {error})",
-            value=f"{type(error).__name__}: {error}",
+            wrong=f"bayop {__version__} cannot read the agent's answer to {what} ({error})",
+            value=str(error),
             hint="install the same version of bayop and bayop-agent",
         ) from error
-
-
-def status(answer: Json) -> Status:
-    """`GET /v1/status`."""
-    lease = answer["lease"]
-    held = tuple(
-        Held(h["knob"], h["found"], h["requested"], h["effective"], h["state"], h["reason"]) for h in answer["held"]
-    )
-    return Status(
-        version=answer["version"],
-        mode=answer["mode"],
-        lease=_tenure(lease),
-        lease_ends_s=None if lease is None else float(lease["expires_in_s"]),
-        kept=bool(answer["kept"]),
-        applied_by=_tenure(answer["applied_by"]),
-        held=held,
-        damage=answer["damage"],
-    )
-
-
-def knobs(answer: Json) -> MachineKnobs:
-    """`GET /v1/knobs`."""
-    known = tuple(
-        MachineKnob(k["id"], k["summary"], k["unit"], k["safest"], tuple(map(_place, k["places"])))
-        for k in answer["knobs"]
-    )
-    return MachineKnobs(known, {m["id"]: _reason(m["error"]) for m in answer["missing"]})
-
-
-def sensors(answer: Json) -> tuple[Reading, ...]:
-    """`GET /v1/sensors`."""
-    return tuple(
-        Reading(
-            name=r["name"],
-            at=r["at"],
-            value=None if r["value"] is None else float(r["value"]),
-            kind=r["kind"],
-            source=r["source"],
-            estimated=bool(r["estimated"]),
-            time_s=float(r["time_s"]),
-            error=_reason(r["error"]),
-        )
-        for r in answer["readings"]
-    )
-
-
-def applied(answer: Json) -> Applied:
-    """`POST /v1/apply`."""
-    changes = tuple(Change(c["knob"], c["before"], c["requested"], c["effective"]) for c in answer["changes"])
-    return Applied(changes, dict(answer["setting"]))
-
-
-def restored(answer: Json) -> Restored:
-    """`POST /v1/release` and `POST /v1/restore`."""
-    latched = {latched["knob"]: latched["reason"] for latched in answer["latched"]}
-    return Restored(tuple(answer["restored"]), latched, tuple(answer["stood_down"]))
-
-
-def findings(answer: Json) -> tuple[Finding, ...]:
-    """`GET /v1/doctor`."""
-    return tuple(Finding(f["check"], f["status"], f["found"], f["why"], f["remedy"]) for f in answer["findings"])
-
-
-def _tenure(answer: Json | None) -> Tenure | None:
-    return None if answer is None else Tenure(answer["holder"], float(answer["age_s"]))
-
-
-def _place(place: Json) -> Place:
-    allowed = place["allowed"]
-    return Place(
-        place["at"],
-        _domain(place["domain"]),
-        None if allowed is None else _domain(allowed),
-        place["effective"],
-        _reason(place["error"]),
-    )
-
-
-def _domain(domain: Json) -> Domain:
-    if "steps" in domain:
-        steps = domain["steps"]
-        reserved = tuple((kept["low"], kept["high"]) for kept in steps["reserved"])
-        return Steps(steps["low"], steps["high"], steps["step"], reserved)
-    return Choices(tuple(domain["choices"]))
-
-
-def _reason(error: Any) -> Any:  # noqa: ANN401 -- null, a sentence, or an error of the agent
-    """An error inside an answer, on one line."""
-    if not isinstance(error, dict):
-        return error
-    return BayopError(error["rule"], wrong=error["wrong"], value=error["value"], place=error["place"]).message

@@ -11,13 +11,19 @@ import socket
 import ssl
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, Final
+from typing import Final, TypeVar
 
+import msgspec
+
+from bayop.deadline import within
 from bayop.errors import BayopError, DriftError, InputError, UnsupportedError, unreadable
+from bayop.live.agent import messages
 from bayop.live.agent.address import Address, Credentials, HttpsAddress, UnixAddress
 
+T = TypeVar("T")
+
 TIMEOUT_S: Final = 10.0
-"""How long an answer may take. Applying is a matter of ms, but a driver that resets its link takes seconds."""
+"""How long an answer may take as a whole. Applying is a matter of ms; a driver that resets its link takes seconds."""
 
 _MOST_BYTES: Final = 8 << 20
 
@@ -40,9 +46,6 @@ _ERRORS: Final[Mapping[str, type[BayopError]]] = {
     "conflict": ConflictError,
     "drift": DriftError,
 }
-
-
-_PARTS: Final = frozenset({"wrong", "rule", "value", "place", "hint"})
 
 
 class Transport:
@@ -68,33 +71,37 @@ class Transport:
                 hint="leave --agent-cert, --agent-key and --agent-ca out",
             )
 
-    def request(  # JSON is anything
-        self, method: str, path: str, body: object = None, *, timeout_s: float = TIMEOUT_S
-    ) -> Any:  # noqa: ANN401
-        """The decoded answer.
+    def request(
+        self, method: str, path: str, answer: type[T], body: object = None, *, timeout_s: float = TIMEOUT_S
+    ) -> T:
+        """The answer, decoded.
 
         Raises:
             UnreachableError: no agent answers.
+            UnsupportedError: the answer is not what an agent of our version says.
             BayopError: the agent's own error, as the class of ours that its kind stands for.
         """
+        payload = None if body is None else json.dumps(body, allow_nan=False)
+        try:
+            status, text = within(timeout_s, lambda: self._exchange(method, path, payload, timeout_s))
+        except (OSError, HTTPException) as error:
+            raise _unreachable(self.address, error, timeout_s) from error
+        if status >= 400:
+            raise _refusal(self.address, text)
+        try:
+            return messages.decode(path, text, answer)
+        except (ValueError, RecursionError) as error:
+            raise _no_agent(self.address, text) from error
+
+    def _exchange(self, method: str, path: str, payload: str | None, timeout_s: float) -> tuple[int, bytes]:
         connection = self._connection(timeout_s)
         try:
-            payload = None if body is None else json.dumps(body, allow_nan=False)
             headers = {"Connection": "close"} | ({"Content-Type": "application/json"} if payload is not None else {})
             connection.request(method, path, payload, headers)
             with connection.getresponse() as response:
-                text = response.read(_MOST_BYTES)
-        except (OSError, HTTPException) as error:
-            raise _unreachable(self.address, error, timeout_s) from error
+                return response.status, response.read(_MOST_BYTES)
         finally:
             connection.close()
-        try:
-            answer = json.loads(text)
-        except ValueError as error:
-            raise _no_agent(self.address, text) from error
-        if response.status < 400:
-            return answer
-        raise _refusal(self.address, answer, text)
 
     def _connection(self, timeout_s: float) -> HTTPConnection:
         if isinstance(self.address, UnixAddress):
@@ -189,8 +196,9 @@ def _no_agent(address: Address, text: bytes) -> UnreachableError:
     return UnreachableError(wrong=f"what answers is no bayop-agent: {begin!r}", value=begin, place=str(address))
 
 
-def _refusal(address: Address, answer: object, text: bytes) -> BayopError:
-    error = answer.get("error") if isinstance(answer, dict) else None
-    if not isinstance(error, dict) or error.get("kind") not in _ERRORS or not (error.keys() >= _PARTS):
+def _refusal(address: Address, text: bytes) -> BayopError:
+    try:
+        error = msgspec.json.decode(text, type=messages.Failure).error
+    except (ValueError, RecursionError):
         return _no_agent(address, text)
-    return _ERRORS[error["kind"]](**{part: error[part] for part in _PARTS})
+    return error.to(_ERRORS[error.kind])

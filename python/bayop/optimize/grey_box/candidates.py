@@ -33,8 +33,8 @@ class Candidates:
         self._space = space
         self._all = [knob.values() for knob in space.knobs]
         counts = _reduced([len(v) for v in self._all], [len(k.numbers()) for k in space.knobs], most)
-        self._chosen = [_thinned(knob, count) for knob, count in zip(space.knobs, counts, strict=True)]
-        self.settings = self._product(self._chosen)
+        self._coarse = [_thinned(knob, count) for knob, count in zip(space.knobs, counts, strict=True)]
+        self.settings = self._product(self._coarse)
 
     def around(self, setting: Setting) -> list[Setting]:
         """Every setting between the selected neighbours of `setting`, or an even selection where these are very many.
@@ -42,8 +42,8 @@ class Candidates:
         `setting` is among them; it is alone where none was left out.
         """
         ranges = [
-            _between(values, chosen, setting[knob.id])
-            for knob, values, chosen in zip(self._space.knobs, self._all, self._chosen, strict=True)
+            _between(values, coarse, setting[knob.id])
+            for knob, values, coarse in zip(self._space.knobs, self._all, self._coarse, strict=True)
         ]
         counts = _reduced([len(v) for v in ranges], [len(v) for v in ranges], _MOST_AROUND)
         own = [setting[knob_id] for knob_id in self._space.ids]
@@ -74,15 +74,15 @@ def _thinned(knob: Knob, count: int) -> list[Value]:
     # Linear below a tenth of the range, logarithmic above: what counts of a delay is its share of the latency.
     offset = np.array(numbers) - numbers[0]
     scale = np.log1p(offset / max(offset[-1] / 10.0, 1e-9))
-    wanted = np.linspace(0.0, scale[-1], max(count - len(names), 2))
-    kept = sorted({int(np.abs(scale - w).argmin()) for w in wanted})
-    return [*(numbers[i] for i in kept), *names]
+    positions = np.linspace(0.0, scale[-1], max(count - len(names), 2))
+    indices = sorted({int(np.abs(scale - w).argmin()) for w in positions})
+    return [*(numbers[i] for i in indices), *names]
 
 
-def _between(values: Sequence[Value], chosen: Sequence[Value], value: Value) -> list[Value]:
-    if isinstance(value, str) or len(chosen) == len(values):
+def _between(values: Sequence[Value], coarse: Sequence[Value], value: Value) -> list[Value]:
+    if isinstance(value, str) or len(coarse) == len(values):
         return [value]
-    numbers = [v for v in chosen if not isinstance(v, str)]
+    numbers = [v for v in coarse if not isinstance(v, str)]
     below = max((n for n in numbers if n < value), default=value)
     above = min((n for n in numbers if n > value), default=value)
     return [v for v in values if not isinstance(v, str) and (below < v < above or v == value)]
@@ -92,5 +92,5 @@ def _spread(values: Sequence[Value], count: int, value: Value) -> list[Value]:
     """`count` of the values, evenly, and `value`."""
     if count >= len(values):
         return list(values)
-    kept = {round(i * (len(values) - 1) / (count - 1)) for i in range(count)} | {values.index(value)}
-    return [values[i] for i in sorted(kept)]
+    indices = {round(i * (len(values) - 1) / (count - 1)) for i in range(count)} | {values.index(value)}
+    return [values[i] for i in sorted(indices)]

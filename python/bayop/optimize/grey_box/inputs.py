@@ -76,15 +76,15 @@ class Encoder:
         """The inputs of `settings` at loads q with log(q / q0) = `log_load`."""
         delay_us = _numbers(settings, self._delay, _AUTO_DELAY_US)
         frequency = _numbers(settings, self._frequency, _AUTO_FREQUENCY_RATIO * self._top_mhz) / self._top_mhz
-        bent = np.log1p(delay_us / _DELAY_BEND_US) / self._delay_span
-        unknown = [_coordinates(settings, knob) for knob in self._others]
-        unknown += [_auto_flags(settings, knob) for knob in (self._delay, self._frequency) if knob and knob.auto]
+        delay = np.log1p(delay_us / _DELAY_BEND_US) / self._delay_span
+        others = [_coordinates(settings, knob) for knob in self._others]
+        others += [_auto_flags(settings, knob) for knob in (self._delay, self._frequency) if knob and knob.auto]
         return Inputs(
             delay_us=delay_us,
             frequency=frequency,
             log_load=log_load,
-            known=np.column_stack([bent, frequency]),
-            unknown=np.column_stack(unknown) if unknown else np.empty((len(settings), 0)),
+            known=np.column_stack([delay, frequency]),
+            unknown=np.column_stack(others) if others else np.empty((len(settings), 0)),
         )
 
 

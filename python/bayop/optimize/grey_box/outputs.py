@@ -57,14 +57,14 @@ class Outputs:
 
     def needed(self, problem: Problem) -> list[int]:
         """Indices of the outputs that decide a problem: the latency, the power and what else its objective reads."""
-        wanted = problem.objective.quantities | {"utilization", problem.slo.quantity, "power_w"}
-        return [i for i, name in enumerate(self.names) if name in wanted]
+        quantities = problem.objective.quantities | {"utilization", problem.slo.quantity, "power_w"}
+        return [i for i, name in enumerate(self.names) if name in quantities]
 
     def kernels(self, scale: float) -> list[ResidualKernel]:
         """One residual kernel for each output; `scale` multiplies what the prior is believed to be off."""
-        known = [s * scale for s in _RESIDUAL_SD] if self.prior else [_UNEXPLAINED_SD * scale] * 3
-        known += [_UNEXPLAINED_SD * scale] * (len(self.names) - 3)
-        return [ResidualKernel(sd, _UNEXPLAINED_SD * scale) for sd in known]
+        sds = [s * scale for s in _RESIDUAL_SD] if self.prior else [_UNEXPLAINED_SD * scale] * 3
+        sds += [_UNEXPLAINED_SD * scale] * (len(self.names) - 3)
+        return [ResidualKernel(sd, _UNEXPLAINED_SD * scale) for sd in sds]
 
     def data(self, observations: Sequence[Observation], inputs: Inputs, bounds: Mapping[int, float]) -> Data:
         """The observations as entries of (point, output, logarithm, noise); what was not measured has none.
@@ -96,8 +96,8 @@ class Outputs:
 
 def noise_of(name: str, measurement: Measurement) -> float:
     """Relative sd of one measured quantity: the target's own figure where it has one."""
-    known = measurement.relative_sd.get(name)
-    return known or _DEFAULT_NOISE.get(name, _DEFAULT_LATENCY_NOISE)
+    sd = measurement.relative_sd.get(name)
+    return sd or _DEFAULT_NOISE.get(name, _DEFAULT_LATENCY_NOISE)
 
 
 class AnchoredMean:
@@ -146,5 +146,5 @@ class AnchoredMean:
 
 def _first(data: Data, output: int) -> float | None:
     """The logarithm of the first observation of an output."""
-    found = np.flatnonzero(data.output == output)
-    return float(data.value[found[0]]) if len(found) else None
+    rows = np.flatnonzero(data.output == output)
+    return float(data.value[rows[0]]) if len(rows) else None

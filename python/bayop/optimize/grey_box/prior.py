@@ -101,10 +101,10 @@ class AnalyticPrior:
         names = list(_PARAMETERS)
         # In this order: the demand decides about queueing and power.
         scales = [("log v0", 0, log_u), ("log t", 1, log_latency), ("log p0", 2, log_power)]
-        for name, output, observed in scales:
-            if observed is not None:
+        for name, output, value in scales:
+            if value is not None:
                 i = names.index(name)
-                theta[i] += observed - float(self.evaluate(theta, at)[output, 0])
+                theta[i] += value - float(self.evaluate(theta, at)[output, 0])
                 sd[i] = _ANCHORED_SD
         return theta, sd
 

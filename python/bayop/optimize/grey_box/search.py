@@ -82,7 +82,7 @@ class GreyBox:
         self._fastest = fastest_setting(problem.space)
         self._observations = list(problem.history)
         self._posterior: Posterior | None = None
-        self._held: tuple[Setting, float] | None = None
+        self._incumbent: tuple[Setting, float] | None = None
 
     def ask(self, trials_left: int) -> Proposal | Finished:
         """The setting that promises most among those that are safe enough."""
@@ -90,13 +90,13 @@ class GreyBox:
             return Proposal(self._fastest)
         settings = self._candidates.settings
         belief = self._believe(self._inputs)
-        held = self._hold()
-        if held is None and self._constrained and self._hopeless(belief):
+        incumbent = self._hold()
+        if incumbent is None and self._constrained and self._hopeless(belief):
             return Finished("infeasible")
-        if held is None and not self._allowed(belief, trials_left, None).any():
+        if incumbent is None and not self._allowed(belief, trials_left, None).any():
             return Proposal(self._nearest_to_safe(settings, belief))
-        reference = held[1] if held else float(self._believe(self._encode([self._fastest])).objective[0])
-        least = -math.inf if held is None else self._caution.worth * abs(reference)
+        reference = incumbent[1] if incumbent else float(self._believe(self._encode([self._fastest])).objective[0])
+        least = -math.inf if incumbent is None else self._caution.worth * abs(reference)
         reach_us = self._reach_us()
         setting, promise = self._choice(belief, trials_left, reference, reach_us)
         if promise < least and reach_us is not None:
@@ -112,12 +112,12 @@ class GreyBox:
             self._rounding.learn(observation.asked, observation.setting)
             if not self._rounding.is_exact:
                 self._inputs = self._expect(self._candidates.settings)
-        self._posterior = self._held = None
+        self._posterior = self._incumbent = None
 
     def incumbent(self) -> Setting | None:
         """Least expected objective among this load's tried settings that are trusted to meet the SLO."""
-        held = self._hold()
-        return held[0] if held else None
+        incumbent = self._hold()
+        return incumbent[0] if incumbent else None
 
     def predict(self, setting: Setting) -> Prediction | None:
         """Posterior medians of all outputs; None before the first observation."""
@@ -165,10 +165,10 @@ class GreyBox:
     def _reach_us(self) -> float | None:
         """How far the next trial may go, in latency; None for as far as it is safe."""
         here, aim = self._here(), self._problem.aim
-        met = [o.measurement[aim.quantity] for o in here if o.meets(aim)]
-        if not (self._problem.small_steps and met) or len(here) > self._caution.small_steps:
+        latencies = [o.measurement[aim.quantity] for o in here if o.meets(aim)]
+        if not (self._problem.small_steps and latencies) or len(here) > self._caution.small_steps:
             return None
-        return (max(met) + aim.limit_us) / 2.0
+        return (max(latencies) + aim.limit_us) / 2.0
 
     def _outermost(self, belief: Belief, trials_left: int, reach_us: float) -> Setting | None:
         """The setting within reach, not tried yet, of which most latency is expected; None when there is none."""
@@ -182,8 +182,8 @@ class GreyBox:
         order = belief.plausible if belief.plausible.max() >= _PLAUSIBLE else -belief.log_latency
         tried = {tuple(o.setting.items()) for o in self._here()}
         rounded = [tuple(self._rounding.of(s).items()) for s in settings]
-        untried = [-math.inf if setting in tried else order[i] for i, setting in enumerate(rounded)]
-        return settings[int(np.argmax(untried))]
+        scores = [-math.inf if setting in tried else order[i] for i, setting in enumerate(rounded)]
+        return settings[int(np.argmax(scores))]
 
     def _hopeless(self, belief: Belief) -> bool:
         """Whether to give up on the SLO: nothing may meet it, or trial after trial did not."""
@@ -196,14 +196,16 @@ class GreyBox:
         """The incumbent and its expected objective."""
         censored = {tuple(o.setting.items()) for o in self._here() if o.measurement.censored}
         whole = {key: o.setting for o in self._here() if (key := tuple(o.setting.items())) not in censored}
-        tried = list(whole.values())
-        if self._held is None and tried:
-            belief = self._believe(self._encode(tried))
-            trusted = [i for i in range(len(tried)) if not self._constrained or belief.safe[i] >= self._caution.trust]
-            if trusted:
-                best = min(trusted, key=lambda i: float(belief.objective[i]))
-                self._held = tried[best], float(belief.objective[best])
-        return self._held
+        settings = list(whole.values())
+        if self._incumbent is None and settings:
+            belief = self._believe(self._encode(settings))
+            choices = [
+                i for i in range(len(settings)) if not self._constrained or belief.safe[i] >= self._caution.trust
+            ]
+            if choices:
+                best = min(choices, key=lambda i: float(belief.objective[i]))
+                self._incumbent = settings[best], float(belief.objective[best])
+        return self._incumbent
 
     def _here(self) -> list[Observation]:
         """The observations at this problem's load."""
@@ -244,17 +246,17 @@ class GreyBox:
             for i, o in enumerate(observations)
             if o.measurement.censored
         }
-        taken = least if len(least) == len(observations) else {}
+        active = least if len(least) == len(observations) else {}
         while True:
-            posterior = self._fit(self._outputs.data(observations, inputs, taken))
-            open_ = [i for i in least if i not in taken]
+            posterior = self._fit(self._outputs.data(observations, inputs, active))
+            open_ = [i for i in least if i not in active]
             if not open_:
                 return posterior
             expected, _ = posterior.predict(inputs.rows(np.array(open_)), [LATENCY])
-            contradicted = {i: least[i] for i, mean in zip(open_, expected[0], strict=True) if mean < least[i]}
-            if not contradicted:
+            violations = {i: least[i] for i, mean in zip(open_, expected[0], strict=True) if mean < least[i]}
+            if not violations:
                 return posterior
-            taken = taken | contradicted
+            active = active | violations
 
     def _fit(self, data: Data) -> Posterior:
         mean = AnchoredMean(self._outputs, data)

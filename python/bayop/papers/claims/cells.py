@@ -53,9 +53,9 @@ def uncapped_cell(cells: pl.DataFrame, os: str, load: float, *, rx_usecs: float,
     """One fixed setting without a power cap."""
     import polars as pl
 
-    fixed = fixed_cells(cells, os, load)
-    wanted = fixed.filter(pl.col("cap_w").is_null(), pl.col("rx_usecs") == rx_usecs, pl.col("freq_mhz") == freq_mhz)
-    return _one(wanted, f"rx_usecs {rx_usecs:g} at {freq_mhz:g} MHz")
+    rows = fixed_cells(cells, os, load)
+    matches = rows.filter(pl.col("cap_w").is_null(), pl.col("rx_usecs") == rx_usecs, pl.col("freq_mhz") == freq_mhz)
+    return _one(matches, f"rx_usecs {rx_usecs:g} at {freq_mhz:g} MHz")
 
 
 def instructions_per_request(cell: Cell) -> float:

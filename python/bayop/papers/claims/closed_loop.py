@@ -29,8 +29,8 @@ def _saving(quantity: str, os: str, printed: float) -> Callable[[Evidence], Find
     def examine(evidence: Evidence) -> Finding:
         def numbers(cells: pl.DataFrame) -> Numbers:
             best, default = least(cells, os, MESSAGE_BYTES, quantity), default_cell(cells, MESSAGE_BYTES)
-            saved = reduction(best[quantity], default[quantity])
-            return {"reduction_share": saved, "as_ratio_share": as_ratio(saved)}
+            share = reduction(best[quantity], default[quantity])
+            return {"reduction_share": share, "as_ratio_share": as_ratio(share)}
 
         data = numbers(evidence.netpipe)
         twin = numbers(evidence.simulated_netpipe)

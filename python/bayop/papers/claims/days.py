@@ -74,8 +74,8 @@ def _order(app: str, slo: str) -> Claim:
         twin = _savings(evidence, app, slo)
         single = max(twin["itr_only_share"], twin["frequency_only_share"])
         both, ebbrt = twin["bayop_linux_share"], twin["bayop_ebbrt_share"]
-        held = [both >= single, ebbrt >= both, both > 0.0]
-        verdict = Verdict.REPRODUCED if all(held) else Verdict.PARTLY if any(held) else Verdict.NOT
+        holds = [both >= single, ebbrt >= both, both > 0.0]
+        verdict = Verdict.REPRODUCED if all(holds) else Verdict.PARTLY if any(holds) else Verdict.NOT
         note = "Savings of the whole day against Linux left alone."
         if both <= 0.0:
             note += " Linux left alone breaks this SLO at most hours, and what comes near it costs more."

@@ -120,9 +120,9 @@ class Evidence:
         from bayop.study import open_study, trusted
 
         frame = trusted(open_study(self.path(name)))
-        found = cells(frame, [c for c in _MEASURED if c in frame.columns], centre="median")
-        knobs = {c: c.rpartition(".")[2] for c in found.columns if c.startswith("asked.")}
-        return found.rename(knobs).sort("os", load, *knobs.values())
+        table = cells(frame, [c for c in _MEASURED if c in frame.columns], centre="median")
+        knobs = {c: c.rpartition(".")[2] for c in table.columns if c.startswith("asked.")}
+        return table.rename(knobs).sort("os", load, *knobs.values())
 
     def _simulate(self, app: str, load: str, requests: int) -> pl.DataFrame:
         import polars as pl
@@ -144,8 +144,8 @@ class Evidence:
                     "freq_mhz": cell.setting.get(FREQ_MHZ),
                 }
                 | {"cap_w": None}
-                | {name: seen[name] for name in _MEASURED if name in seen}
-                for cell, seen in zip(some, results, strict=True)
+                | {name: window[name] for name in _MEASURED if name in window}
+                for cell, window in zip(some, results, strict=True)
             ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -156,7 +156,7 @@ class Evidence:
         from bayop.load.curve import LoadCurve
         from bayop.objective import Objective
         from bayop.slo import Slo
-        from bayop.twin.machine import TwinMachine
+        from bayop.twin.oracle import TwinOracle
 
         plan = DayPlan(
             app=app,
@@ -168,4 +168,4 @@ class Evidence:
             requests=WINDOW_REQUESTS,
             effort=Effort.usual(self._threads),
         )
-        return play_day(plan, {system: TwinMachine(f"{system}-{app}") for system in SYSTEMS})
+        return play_day(plan, {system: TwinOracle(f"{system}-{app}") for system in SYSTEMS})

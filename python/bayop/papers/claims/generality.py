@@ -17,8 +17,8 @@ def _tailbench(evidence: Evidence) -> Finding:
     low, high = LOAD_SHARES
     twin: dict[str, float] = {}
     for name, share in (("40", low), ("80", high)):
-        saved = [outcome.saving for outcome in evidence.tailbench if outcome.load_share == share]
-        twin |= {f"at_{name}_least_share": min(saved), f"at_{name}_greatest_share": max(saved)}
+        savings = [outcome.saving for outcome in evidence.tailbench if outcome.load_share == share]
+        twin |= {f"at_{name}_least_share": min(savings), f"at_{name}_greatest_share": max(savings)}
     return Finding(
         judge_range(*PUBLISHED, twin["at_40_least_share"], twin["at_40_greatest_share"]),
         "Services and machines like the paper's, not measurements of them. At 40 % of peak the ranges agree but for "

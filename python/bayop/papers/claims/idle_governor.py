@@ -26,8 +26,8 @@ def _savings(evidence: Evidence, quantity: str) -> pl.Series:
 
 
 def _tail(evidence: Evidence) -> Finding:
-    saved = _savings(evidence, "p99_us")
-    data = {"greatest_share": float(max(saved)), "mean_share": float(sum(saved) / len(saved))}
+    savings = _savings(evidence, "p99_us")
+    data = {"greatest_share": float(max(savings)), "mean_share": float(sum(savings) / len(savings))}
     return Finding(
         judge_saving(0.4, data["greatest_share"]),
         "Reduction at each of the trace's rates; the greatest is at the lowest rate, and it shrinks as the load grows.",
@@ -36,8 +36,8 @@ def _tail(evidence: Evidence) -> Finding:
 
 
 def _power(evidence: Evidence) -> Finding:
-    saved = _savings(evidence, "power_w")
-    data = {"least_share": float(min(saved)), "greatest_share": float(max(saved))}
+    savings = _savings(evidence, "power_w")
+    data = {"least_share": float(min(savings)), "greatest_share": float(max(savings))}
     return Finding(
         Verdict.REPRODUCED if data["least_share"] > 0 else Verdict.PARTLY,
         "Reduction at each of the trace's rates: every one is positive.",

@@ -28,8 +28,8 @@ def _saving(cells: pl.DataFrame, os: str) -> float:
 
 
 def _saving_numbers(cells: pl.DataFrame) -> Numbers:
-    saved = _saving(cells, LEFT_ALONE)
-    return {"reduction_share": saved, "as_ratio_share": as_ratio(saved)}
+    share = _saving(cells, LEFT_ALONE)
+    return {"reduction_share": share, "as_ratio_share": as_ratio(share)}
 
 
 def _greatest_saving(printed: float, note: str) -> Claim:
@@ -116,12 +116,12 @@ def _instructions_of_the_systems(evidence: Evidence) -> Finding:
 
 def _latency_alone(evidence: Evidence) -> Finding:
     def numbers(cells: pl.DataFrame) -> Numbers:
-        found: dict[str, float] = {}
+        shares: dict[str, float] = {}
         for name, qps in (("200K", _LOW_QPS), ("600K", _QPS)):
             fast, default = least(cells, LEFT_ALONE, qps, "p99_us"), default_cell(cells, qps)
-            found[f"p99_less_at_{name}_share"] = reduction(fast["p99_us"], default["p99_us"])
-            found[f"power_more_at_{name}_share"] = -reduction(fast["power_w"], default["power_w"])
-        return found
+            shares[f"p99_less_at_{name}_share"] = reduction(fast["p99_us"], default["p99_us"])
+            shares[f"power_more_at_{name}_share"] = -reduction(fast["power_w"], default["power_w"])
+        return shares
 
     data = numbers(evidence.measured["memcached"])
     faster = [data["p99_less_at_200K_share"], data["p99_less_at_600K_share"]]

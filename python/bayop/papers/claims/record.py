@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from bayop.papers.claims.claim import Claim, Finding, Numbers, Verdict
 
 TOLERANCE: Final = 0.02
@@ -59,28 +61,28 @@ def to_lines(rows: Iterable[Row]) -> str:
 
 def from_lines(text: str) -> list[Row]:
     """The rows that `to_lines` has written."""
-    return [Row(**{**json.loads(line), "verdict": Verdict(json.loads(line)["verdict"])}) for line in text.splitlines()]
+    return msgspec.json.Decoder(Row).decode_lines(text)
 
 
-def differences(recorded: Sequence[Row], found: Sequence[Row]) -> list[str]:
+def differences(record: Sequence[Row], run: Sequence[Row]) -> list[str]:
     """Where two records part: a claim that is missing, another verdict, or a number that has moved.
 
     Words may be written anew without a difference; numbers, names of numbers and verdicts may not.
     """
-    before, after = ({row.id: row for row in rows} for rows in (recorded, found))
-    said = [f"{id_}: only in {'the record' if id_ in before else 'the run'}" for id_ in sorted(before.keys() ^ after)]
-    for id_ in (row.id for row in found if row.id in before):
+    before, after = ({row.id: row for row in rows} for rows in (record, run))
+    lines = [f"{id_}: only in {'the record' if id_ in before else 'the run'}" for id_ in sorted(before.keys() ^ after)]
+    for id_ in (row.id for row in run if row.id in before):
         old, new = before[id_], after[id_]
         if old.verdict != new.verdict:
-            said.append(f"{id_}: the verdict was {old.verdict.value} and is {new.verdict.value}")
+            lines.append(f"{id_}: the verdict was {old.verdict.value} and is {new.verdict.value}")
         for kind in ("data", "twin"):
-            said += [f"{id_}: {kind} {what}" for what in _moved(getattr(old, kind), getattr(new, kind))]
-    return said
+            lines += [f"{id_}: {kind} {what}" for what in _moved(getattr(old, kind), getattr(new, kind))]
+    return lines
 
 
 def _moved(old: Mapping[str, float], new: Mapping[str, float]) -> list[str]:
-    said = [f"{name} is only in one of both" for name in sorted(old.keys() ^ new.keys())]
-    return said + [
+    lines = [f"{name} is only in one of both" for name in sorted(old.keys() ^ new.keys())]
+    return lines + [
         f"{name} was {old[name]:g} and is {new[name]:g}"
         for name in old
         if name in new and abs(new[name] - old[name]) > TOLERANCE * max(abs(old[name]), TOLERANCE)

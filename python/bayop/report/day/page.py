@@ -8,7 +8,7 @@ from html import escape
 from bayop.experiments.day.record import DayRecord
 from bayop.experiments.day.summary import Row, summarize
 from bayop.report.day.text import about_method, headline, kept, worth
-from bayop.report.document import document, drawn, section, tiles
+from bayop.report.document import document, drawn, section, table, tiles
 from bayop.report.style import COLOURS, DEFAULT_COLOUR
 from bayop.report.svg import Drawing
 
@@ -72,14 +72,12 @@ def _tiles(record: DayRecord) -> str:
 
 
 def _table(record: DayRecord) -> str:
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in ("", *COLUMNS))
     kinds = {run.id: run.kind for run in record.runs}
-    body = "\n".join(_table_row(row, kinds[row.id]) for row in summarize(record))
     caption = (
-        '<caption class="soft">Trials are part of every number. Share of the bound: of the reduction that the best '
-        "setting of every hour would have reached.</caption>"
+        "Trials are part of every number. Share of the bound: of the reduction that the best setting of every hour "
+        "would have reached."
     )
-    return f'<div class="table"><table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+    return table(("", *COLUMNS), [_table_row(row, kinds[row.id]) for row in summarize(record)], caption)
 
 
 def _table_row(row: Row, kind: str) -> str:

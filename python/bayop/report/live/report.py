@@ -12,7 +12,7 @@ from bayop.errors import unwritable
 from bayop.experiments.rig.experiment import SEARCH, SWEEP, compare, cpu_saving, shortfall
 from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.optimize.base import Problem
-from bayop.report.document import document, section, tiles
+from bayop.report.document import document, row, section, table, tiles
 from bayop.report.live.figures import draw_map, draw_response
 from bayop.report.style import bayop_style
 from bayop.report.svg import Drawing, save
@@ -189,25 +189,22 @@ def _table(record: LiveRecord) -> str:
         for name in titles
         if (whole := sorted(_whole(record.again.get(name, ())), key=lambda p: p.quantities["power_w"]))
     ]
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
-    body = "\n".join(_row(name, point, slo, record.knobs) for name, point in rows)
-    caption = '<caption class="soft">One window each; of those in turns the one of median power.</caption>'
-    return f'<div class="table"><table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+    caption = "One window each; of those in turns the one of median power."
+    return table(heads, [row(name, _cells(point, slo, record.knobs)) for name, point in rows], caption)
 
 
 def _whole(points: Sequence[Point]) -> list[Point]:
     return [point for point in points if point.cut_short is None]
 
 
-def _row(name: str, point: Point, slo: Slo, knobs: Sequence[str]) -> str:
+def _cells(point: Point, slo: Slo, knobs: Sequence[str]) -> list[str]:
     seen = point.quantities
-    cells = [
+    return [
         *(format_value(knob_id, point.setting.get(knob_id, "auto")) for knob_id in knobs),
         _number(seen.get(slo.quantity), ".0f"),
         _number(point.per_request("service_cpu"), ".1f"),
         _number(seen.get("power_w"), ".1f"),
     ]
-    return f'<tr><th scope="row">{escape(name)}</th>{"".join(f"<td>{escape(c)}</td>" for c in cells)}</tr>'
 
 
 def _number(value: float | None, how: str) -> str:

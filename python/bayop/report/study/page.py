@@ -13,7 +13,7 @@ from bayop.analysis.cells import STANDARD_ERROR
 from bayop.analysis.conditions import by_condition
 from bayop.analysis.savings import Saving, setting_of
 from bayop.analysis.summary import WorkloadSummary, left_out
-from bayop.report.document import document, section, tiles
+from bayop.report.document import document, row, section, table, tiles
 from bayop.report.study import text
 from bayop.report.study.words import app_name, percent, quantity_name, setting_name, system_names, workload_name
 from bayop.report.svg import Drawing
@@ -161,11 +161,4 @@ def _left_out(reasons: Mapping[str, int]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str | None) -> str:
-    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    body = "\n".join(
-        f'<tr><th scope="row">{escape(first)}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in rest) + "</tr>"
-        for first, *rest in rows
-    )
-    words = f'<caption class="soft">{escape(caption)}</caption>' if caption else ""
-    table = f"<table>{words}<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
-    return f'<div class="table wrapped">{table}</div>'
+    return table(head, [row(first, cells) for first, *cells in rows], caption, wraps=True)

@@ -75,8 +75,8 @@ def by_name(*columns: Column | str, filled: Sequence[str]) -> dict[str, Column]:
         columns: What the layout has.
         filled: Names of those that no row leaves empty.
     """
-    found = [column_of(c) if isinstance(c, str) else c for c in columns]
-    return {column.name: replace(column, required=column.name in filled) for column in found}
+    entries = [column_of(c) if isinstance(c, str) else c for c in columns]
+    return {column.name: replace(column, required=column.name in filled) for column in entries}
 
 
 def provenance(path: Path, lines: pl.Expr) -> dict[str, pl.Expr]:

@@ -60,13 +60,13 @@ def _converted(header: Sequence[str], path: Path) -> Mapping[str, pl.Expr]:
         columns["mean_freq_mhz"] = pl.col("eff_freq_ghz") * 1000
     if has("interrupts", "duration_s"):
         # Some logs stop before the window ends; the counters then cover less than the load did.
-        covered = pl.coalesce("energy_window_s", "duration_s") if has("energy_window_s") else pl.col("duration_s")
-        columns["interrupts_per_s"] = pl.col("interrupts") / covered
+        window_s = pl.coalesce("energy_window_s", "duration_s") if has("energy_window_s") else pl.col("duration_s")
+        columns["interrupts_per_s"] = pl.col("interrupts") / window_s
     flags = [flag for flag in _FLAGS if has(flag)]
     if flags:
-        said = [pl.when(pl.col(flag) > 0).then(pl.lit(flag)) for flag in flags]
-        joined = pl.concat_str(said, separator=", ", ignore_nulls=True)
-        columns["suspect"] = pl.when(joined != "").then(joined)
+        words = [pl.when(pl.col(flag) > 0).then(pl.lit(flag)) for flag in flags]
+        text = pl.concat_str(words, separator=", ", ignore_nulls=True)
+        columns["suspect"] = pl.when(text != "").then(text)
     return columns
 
 

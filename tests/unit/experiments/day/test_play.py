@@ -14,14 +14,14 @@ from bayop.experiments.day.summary import summarize
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS
-from bayop.target.machine import Question
+from bayop.target.oracle import Question
 from bayop.testing.fakes import Shape
-from bayop.testing.plants import FakeMachine
+from bayop.testing.plants import FakeOracle
 
 
 @pytest.fixture(scope="module")
 def record(plan: DayPlan) -> DayRecord:
-    return play_day(plan, {"linux": FakeMachine(), "ebbrt": FakeMachine(Shape(cycles=20_000))})
+    return play_day(plan, {"linux": FakeOracle(), "ebbrt": FakeOracle(Shape(cycles=20_000))})
 
 
 def test_every_configuration_serves_the_whole_day(record: DayRecord) -> None:
@@ -55,7 +55,7 @@ def test_bayop_comes_near_the_bound(record: DayRecord) -> None:
 
 def test_the_same_seed_plays_the_same_day_on_any_number_of_threads(plan: DayPlan, record: DayRecord) -> None:
     alone = replace(plan, effort=replace(plan.effort, threads=1))
-    again = play_day(alone, {"linux": FakeMachine(), "ebbrt": FakeMachine(Shape(cycles=20_000))})
+    again = play_day(alone, {"linux": FakeOracle(), "ebbrt": FakeOracle(Shape(cycles=20_000))})
     assert again == record
 
 
@@ -81,14 +81,14 @@ def test_progress_ends_at_one_for_every_configuration(plan: DayPlan) -> None:
     def on_progress(progress: Progress) -> None:
         shares[progress.configuration.id] = progress.share
 
-    play_day(plan, {"linux": FakeMachine()}, on_progress)
+    play_day(plan, {"linux": FakeOracle()}, on_progress)
     linux = [c.id for c in CONFIGURATIONS if c.os == "linux"]
     assert shares == pytest.approx(dict.fromkeys(linux, 1.0))
 
 
 def test_latency_alone_is_measured_by_latency(plan: DayPlan) -> None:
     fast = replace(plan, objective=Objective.parse("latency", plan.objective.slo))
-    record = play_day(fast, {"linux": FakeMachine()})
+    record = play_day(fast, {"linux": FakeOracle()})
     rows = {row.id: row for row in summarize(record)}
     assert rows["bayop-linux"].latency_us < rows["linux-default"].latency_us
     assert rows["bound-linux"].bound_share == pytest.approx(1.0)
@@ -100,14 +100,14 @@ def test_latency_alone_is_measured_by_latency(plan: DayPlan) -> None:
 
 def test_a_day_without_linux_has_nothing_to_compare_with(plan: DayPlan) -> None:
     with pytest.raises(InputError, match="compared with Linux"):
-        play_day(plan, {"ebbrt": FakeMachine()})
+        play_day(plan, {"ebbrt": FakeOracle()})
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, InputError("broken")])
 def test_an_interrupt_or_an_error_ends_every_configuration(
     plan: DayPlan, failure: BaseException | type[BaseException]
 ) -> None:
-    class Failing(FakeMachine):
+    class Failing(FakeOracle):
         def answer(self, cells: Sequence[Question], *, requests: int, threads: int) -> list[Measurement]:
             if cells[0].qps == 5e5:
                 raise failure

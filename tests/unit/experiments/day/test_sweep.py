@@ -8,7 +8,7 @@ from bayop.objective import Objective
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.testing.fakes import Shape, papers_space
-from bayop.testing.plants import FakeMachine
+from bayop.testing.plants import FakeOracle
 
 EFFORT = Effort(1000, 1000, threads=1)
 CURVE = LoadCurve("two", (3e5, 6e5, 3e5))
@@ -19,7 +19,7 @@ def objective(name: str = "power", slo: str = "p99<300us") -> Objective:
 
 
 def test_the_bound_is_the_best_setting_of_the_whole_lattice() -> None:
-    books, maps = sweep_day(FakeMachine(noise=0), "linux", CURVE, objective(), seed=0, effort=EFFORT)
+    books, maps = sweep_day(FakeOracle(noise=0), "linux", CURVE, objective(), seed=0, effort=EFFORT)
     shape, space = Shape(), papers_space()
     for window, map_ in zip(books.windows, maps, strict=True):
         truths = [shape.at(s, map_.qps) for s in space.settings()]
@@ -30,7 +30,7 @@ def test_the_bound_is_the_best_setting_of_the_whole_lattice() -> None:
 
 
 def test_equal_loads_share_a_sweep_and_every_hour_has_its_map() -> None:
-    books, maps = sweep_day(FakeMachine(), "linux", CURVE, objective(), seed=0, effort=EFFORT)
+    books, maps = sweep_day(FakeOracle(), "linux", CURVE, objective(), seed=0, effort=EFFORT)
     assert [m.hour for m in maps] == [0, 1, 2]
     assert maps[0].power_w == maps[2].power_w
     assert books.duration_s == 3 * 3600
@@ -39,13 +39,13 @@ def test_equal_loads_share_a_sweep_and_every_hour_has_its_map() -> None:
 
 
 def test_latency_alone_needs_no_slo() -> None:
-    books, _ = sweep_day(FakeMachine(noise=0), "linux", CURVE, objective("latency"), seed=0, effort=EFFORT)
+    books, _ = sweep_day(FakeOracle(noise=0), "linux", CURVE, objective("latency"), seed=0, effort=EFFORT)
     assert books.windows[0].setting == {RX_USECS: 2, FREQ_MHZ: 2900}
 
 
 def test_an_slo_that_nothing_meets_has_no_best_setting() -> None:
-    machine = FakeMachine(noise=0)
-    books, maps = sweep_day(machine, "linux", CURVE, objective(slo="p99<10us"), seed=0, effort=EFFORT)
+    oracle = FakeOracle(noise=0)
+    books, maps = sweep_day(oracle, "linux", CURVE, objective(slo="p99<10us"), seed=0, effort=EFFORT)
     assert all(m.best is None for m in maps)
     assert not any(w.meets_slo for w in books.windows)
 

@@ -46,12 +46,12 @@ def target(agent: AgentProcess, clients: str) -> Iterator[AgentTarget]:
 @pytest.mark.alone  # whose meter runs in a thread here: late by 40 ms, a window shows a quarter more
 def test_a_sweep_a_search_and_both_winners_in_turns(target: AgentTarget, machine: Machine, record: LiveRecord) -> None:
     """Under 200 us is what draws at least 85 W: 90 W of what there is."""
-    told: list[tuple[Stage, object]] = []
+    steps: list[tuple[Stage, object]] = []
     works_until_s = [float("inf")]
 
-    def on_point(stage: Stage, seen: Point) -> None:
-        told.append((stage, seen.setting.get("power.cap_w")))
-        if len(told) == len(GRID):
+    def on_point(stage: Stage, point: Point) -> None:
+        steps.append((stage, point.setting.get("power.cap_w")))
+        if len(steps) == len(GRID):
             works_until_s[0] = time.monotonic()
 
     run_experiment(
@@ -63,24 +63,24 @@ def test_a_sweep_a_search_and_both_winners_in_turns(target: AgentTarget, machine
         service_cpu_s=lambda: 0.25 * min(time.monotonic(), works_until_s[0]),
         on_point=on_point,
     )
-    assert told[:3] == [("sweep", 120), ("sweep", 90), ("sweep", 60)]
-    searched = [cap_w for stage, cap_w in told if stage == "search"]
-    assert [p.setting["power.cap_w"] for p in record.search] == searched
-    assert 1 <= len(searched) <= 3
+    assert steps[:3] == [("sweep", 120), ("sweep", 90), ("sweep", 60)]
+    caps = [cap_w for stage, cap_w in steps if stage == "search"]
+    assert [p.setting["power.cap_w"] for p in record.search] == caps
+    assert 1 <= len(caps) <= 3
     assert record.best == {"power.cap_w": 90}
     assert record.held is not None
-    assert record.held["power.cap_w"] in searched
+    assert record.held["power.cap_w"] in caps
     rounds = len(record.again["default"])
     assert 6 <= rounds <= record.most_pairs
     assert {name: len(points) for name, points in record.again.items()} == dict.fromkeys(record.again, rounds)
-    assert {stage for stage, _ in told[-3 * rounds :]} == {"again"}
+    assert {stage for stage, _ in steps[-3 * rounds :]} == {"again"}
     comparison = compare(record, problem())
     assert comparison is not None
     assert comparison.saving is not None
     assert comparison.saving.value == pytest.approx(120.0 - float(record.held["power.cap_w"]), abs=10.0)
     assert [p.service_cpu for p in record.sweep] == pytest.approx([0.25] * len(GRID), rel=0.4)
     assert [p.service_cpu for p in record.again["sweep"]] == [0.0] * rounds
-    assert record.duration_s > 0.15 * len(told)
+    assert record.duration_s > 0.15 * len(steps)
     assert machine.cap_w == 120.0
 
 

@@ -15,8 +15,8 @@ SETTING = {"napi.gro_flush_timeout_us": 100, "napi.defer_hard_irqs": 2}
 
 
 def point(power_w: float, p99_us: float, cut_short: str | None = None) -> Point:
-    seen = {"power_w": power_w, "p99_us": p99_us, "qps": 1000.0, "net_rx_per_s": 2000.0}
-    return Point.of(SETTING, Measurement(seen, {"p99_us": 0.01}, cut_short), service_cpu=0.03)
+    quantities = {"power_w": power_w, "p99_us": p99_us, "qps": 1000.0, "net_rx_per_s": 2000.0}
+    return Point.of(SETTING, Measurement(quantities, {"p99_us": 0.01}, cut_short), service_cpu=0.03)
 
 
 def record() -> LiveRecord:
@@ -39,16 +39,16 @@ def record() -> LiveRecord:
 
 
 def test_a_record_survives_json() -> None:
-    told = record()
-    assert LiveRecord.from_json(json.loads(json.dumps(told.to_json()))) == told
+    original = record()
+    assert LiveRecord.from_json(json.loads(json.dumps(original.to_json()))) == original
     with pytest.raises(InputError, match="of this version"):
-        LiveRecord.from_json({**told.to_json(), "humidity": 1})
+        LiveRecord.from_json({**original.to_json(), "humidity": 1})
 
 
 def test_points_say_what_a_request_costs() -> None:
-    seen = point(50.0, 200.0)
-    assert seen.per_request("net_rx_per_s") == 2.0
-    assert seen.per_request("service_cpu") == pytest.approx(30.0)
-    assert seen.per_request("interrupts_per_s") is None
-    assert replace(seen, cut_short="harm").per_request("service_cpu") is None
+    window = point(50.0, 200.0)
+    assert window.per_request("net_rx_per_s") == 2.0
+    assert window.per_request("service_cpu") == pytest.approx(30.0)
+    assert window.per_request("interrupts_per_s") is None
+    assert replace(window, cut_short="harm").per_request("service_cpu") is None
     assert [p.meets(SLO) for p in record().sweep] == [True, False, False]

@@ -111,8 +111,8 @@ def test_packets_wait_as_long_as_they_are_told_to(veth_pair: VethPair) -> None:
     folder = f"/sys/class/net/{SERVER_DEVICE}"
     show = f"mount -t sysfs none /sys && cat {folder}/gro_flush_timeout {folder}/napi_defer_hard_irqs"
     words = veth_pair.server.command(["unshare", "--mount", "sh", "-c", show])
-    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    assert shown.split() == ["20000000", "2"]
+    output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert output.split() == ["20000000", "2"]
     deferred_us = roundtrip_us(veth_pair)
     veth_pair.defer(gro_flush_timeout_us=0, defer_hard_irqs=2)
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.split() == ["0", "0"]

@@ -66,11 +66,11 @@ def test_all_of_a_space_can_be_asked_for() -> None:
 
 
 def test_ranges_and_lists_choose_values() -> None:
-    chosen: dict[str, Range | Sequence[str]] = {
+    choices: dict[str, Range | Sequence[str]] = {
         "nic.rx_usecs": Range(2, 1002, 200),
         "cpu.freq_mhz": ["auto", "1.3GHz", "2900", "1300MHz"],
     }
-    of = axes(SPACE, chosen, points=2)
+    of = axes(SPACE, choices, points=2)
     assert of["nic.rx_usecs"] == (2, 202, 402, 602, 802, 1002)
     assert of["cpu.freq_mhz"] == (AUTO, 1300, 2900)
     assert [tuple(s.values()) for s in grid(of)][:4] == [(2, AUTO), (2, 1300), (2, 2900), (202, AUTO)]
@@ -84,7 +84,7 @@ def test_a_range_without_a_step_has_as_many_points_as_other_knobs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "rule"),
+    ("choices", "rule"),
     [
         ({"nic.rx_usec": ["2"]}, "there is no knob 'nic.rx_usec' here"),
         ({"nic.rx_usecs": ["2", "3"]}, "nic.rx_usecs must be 2us to 1022us in steps of 2us, or auto"),
@@ -93,9 +93,9 @@ def test_a_range_without_a_step_has_as_many_points_as_other_knobs() -> None:
         ({"nic.rx_usecs": Range(0, 1000, 100)}, "nic.rx_usecs must be 2us to 1022us in steps of 2us, or auto"),
     ],
 )
-def test_what_a_knob_does_not_take_is_refused(chosen: dict[str, Range | list[str]], rule: str) -> None:
+def test_what_a_knob_does_not_take_is_refused(choices: dict[str, Range | list[str]], rule: str) -> None:
     with pytest.raises(InputError, match=rule):
-        axes(SPACE, chosen)
+        axes(SPACE, choices)
 
 
 def test_designs_of_an_impossible_size_are_refused() -> None:

@@ -52,14 +52,14 @@ def test_an_open_loop_has_the_window_of_a_live_machine_unless_another_is_asked_f
 
 
 @pytest.mark.parametrize(
-    ("profile", "load", "said"),
+    ("profile", "load", "message"),
     [
         ("linux-netpipe", Load(qps=1e5), "the load of netpipe on Linux must be a message size in bytes"),
         ("linux-memcached", Load(message_bytes=64), "the load of memcached on Linux must be a number of requests/s"),
     ],
 )
-def test_a_load_is_of_the_profiles_kind(profile: str, load: Load, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_a_load_is_of_the_profiles_kind(profile: str, load: Load, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         TwinMaker.of(profile).make(load, seed=0)
 
 

@@ -11,29 +11,29 @@ from bayop.experiments.sweep.repeats import Repeats, relative_half_width
 from bayop.measurement import Measurement
 
 
-def shown(*values: float) -> list[Measurement]:
+def measurements(*values: float) -> list[Measurement]:
     return [Measurement({"p99_us": value}) for value in values]
 
 
 def test_a_given_number_of_repeats_is_enough() -> None:
     repeats = Repeats(2, 2)
-    assert not repeats.enough(shown(1.0))
-    assert repeats.enough(shown(1.0, 100.0))
+    assert not repeats.enough(measurements(1.0))
+    assert repeats.enough(measurements(1.0, 100.0))
 
 
 def test_repeats_go_on_until_the_interval_is_narrow_or_the_cap_is_reached() -> None:
     repeats = Repeats(3, 5, "p99_us", 0.02)
-    assert not repeats.enough(shown(100.0, 100.0))
-    assert repeats.enough(shown(100.0, 100.5, 99.5))
-    assert not repeats.enough(shown(100.0, 110.0, 95.0))
-    assert not repeats.enough(shown(100.0, 110.0, 95.0, 105.0))
-    assert repeats.enough(shown(100.0, 110.0, 95.0, 105.0, 90.0))
+    assert not repeats.enough(measurements(100.0, 100.0))
+    assert repeats.enough(measurements(100.0, 100.5, 99.5))
+    assert not repeats.enough(measurements(100.0, 110.0, 95.0))
+    assert not repeats.enough(measurements(100.0, 110.0, 95.0, 105.0))
+    assert repeats.enough(measurements(100.0, 110.0, 95.0, 105.0, 90.0))
 
 
 def test_a_setting_that_did_harm_is_not_repeated_for_precision() -> None:
     repeats = Repeats(2, 9, "p99_us", 0.02)
     harmed = Measurement({"p99_us": 5000.0}, cut_short="p99 5000 us, over 1500 us")
-    assert repeats.enough([*shown(100.0), harmed])
+    assert repeats.enough([*measurements(100.0), harmed])
 
 
 def test_the_half_width_is_students() -> None:
@@ -46,11 +46,11 @@ def test_the_half_width_is_students() -> None:
 
 def test_the_interval_holds_the_mean_as_often_as_it_says() -> None:
     generator = np.random.default_rng(1)
-    held = 0
+    hits = 0
     for _ in range(2000):
         values = generator.normal(100.0, 5.0, size=4).tolist()
-        held += abs(fmean(values) - 100.0) <= relative_half_width(values) * fmean(values)
-    assert held / 2000 == pytest.approx(0.95, abs=0.015)
+        hits += abs(fmean(values) - 100.0) <= relative_half_width(values) * fmean(values)
+    assert hits / 2000 == pytest.approx(0.95, abs=0.015)
 
 
 @pytest.mark.parametrize(

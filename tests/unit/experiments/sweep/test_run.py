@@ -108,16 +108,16 @@ def test_a_whole_sweep_needs_nobody(tmp_path: Path) -> None:
 
 def test_how_far_it_is_can_be_asked_for(tmp_path: Path) -> None:
     plan = make(repeats=Repeats(2, 3, "p99_us", 0.001))
-    seen: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
     def note(sweep: Sweep) -> None:
-        sweep.run(Workers, lambda *_: seen.append((sweep.done, sweep.planned)))
+        sweep.run(Workers, lambda *_: progress.append((sweep.done, sweep.planned)))
 
     with open_sweep(plan, origin(plan), tmp_path / "sweep.csv") as sweep:
         assert (sweep.done, sweep.planned, sweep.imprecise) == (0, 8, 4)
         note(sweep)
         assert (sweep.done, sweep.planned, sweep.imprecise) == (12, 12, 4)
-    assert [done for done, _ in seen] == list(range(1, 13))
+    assert [count for count, _ in progress] == list(range(1, 13))
 
 
 def test_another_plan_leaves_files_alone(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_another_plan_leaves_files_alone(tmp_path: Path) -> None:
     half = tmp_path / "half.csv"
     with pytest.raises(BayopError):
         run(make(), half, Workers(fails_after=2))
-    kept = (tmp_path / "half.csv.journal").read_bytes()
+    content = (tmp_path / "half.csv.journal").read_bytes()
     with pytest.raises(InputError, match="the file has trials of another sweep, sweep-e1f5d94c63f3"):
         run(make(seed=2), half, Workers())
-    assert (tmp_path / "half.csv.journal").read_bytes() == kept
+    assert (tmp_path / "half.csv.journal").read_bytes() == content

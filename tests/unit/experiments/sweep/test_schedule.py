@@ -26,22 +26,22 @@ def measured(trial: Trial) -> Measurement:
 
 
 def play(
-    plan: Plan, done: Mapping[int, Measurement], *, at_a_time: int, order: random.Random
+    plan: Plan, earlier: Mapping[int, Measurement], *, at_a_time: int, order: random.Random
 ) -> dict[int, Measurement]:
     """Runs a plan with trials that finish in any order."""
-    schedule = Schedule(plan, done)
-    seen = dict(done)
+    schedule = Schedule(plan, earlier)
+    windows = dict(earlier)
     running: list[Trial] = []
     while True:
         while len(running) < at_a_time and (trial := schedule.next()) is not None:
             running.append(trial)
         if not running:
-            assert schedule.done == schedule.planned == len(seen)
-            return seen
+            assert schedule.done == schedule.planned == len(windows)
+            return windows
         trial = running.pop(order.randrange(len(running)))
-        assert trial.number not in seen
-        seen[trial.number] = measured(trial)
-        schedule.see(trial, seen[trial.number])
+        assert trial.number not in windows
+        windows[trial.number] = measured(trial)
+        schedule.see(trial, windows[trial.number])
 
 
 def test_every_cell_is_there_once_a_round_and_rounds_follow_each_other() -> None:
@@ -56,8 +56,8 @@ def test_every_cell_is_there_once_a_round_and_rounds_follow_each_other() -> None
 
 
 def test_noisy_cells_have_more_repeats() -> None:
-    seen = play(make(Repeats(3, 30, "p99_us", 0.02)), {}, at_a_time=1, order=random.Random(0))
-    counts = [sum(1 for number in seen if (number - 1) // 30 == cell) for cell in range(7)]
+    windows = play(make(Repeats(3, 30, "p99_us", 0.02)), {}, at_a_time=1, order=random.Random(0))
+    counts = [sum(1 for number in windows if (number - 1) // 30 == cell) for cell in range(7)]
     assert counts[0] <= 5
     assert counts[-1] > 10
 
@@ -70,11 +70,11 @@ def test_what_is_measured_does_not_depend_on_how_many_run_at_a_time_nor_on_inter
         plan = make(repeats)
         whole = play(plan, {}, at_a_time=1, order=random.Random(0))
         # What a crash leaves: of every cell the first repeats, some of the first ones missing.
-        kept = data.draw(st.sets(st.sampled_from(sorted(whole))))
-        left = {}
+        sample = data.draw(st.sets(st.sampled_from(sorted(whole))))
+        rest = {}
         for number in sorted(whole):
             cell, repeat = plan.place_of(number)
             before = [plan.trial(cell, r).number for r in range(1, repeat)]
-            if number in kept and (repeat <= repeats.least or all(b in left for b in before)):
-                left[number] = whole[number]
-        assert play(plan, left, at_a_time=at_a_time, order=order) == whole
+            if number in sample and (repeat <= repeats.least or all(b in rest for b in before)):
+                rest[number] = whole[number]
+        assert play(plan, rest, at_a_time=at_a_time, order=order) == whole

@@ -25,13 +25,13 @@ def test_processes_measure_what_this_one_does() -> None:
     with Here(MAKER, version=__version__) as here:
         here.start(trial(3))
         ((_, expected),) = here.finished()
-    seen: dict[int, Outcome] = {}
+    outcomes: dict[int, Outcome] = {}
     with Processes(MAKER, 2, version=__version__) as processes:
         for number in (1, 2, 3):
             processes.start(trial(number))
-        while len(seen) < 3:
-            seen |= {ended.number: outcome for ended, outcome in processes.finished()}
-    assert seen[3] == expected
+        while len(outcomes) < 3:
+            outcomes |= {ended.number: outcome for ended, outcome in processes.finished()}
+    assert outcomes[3] == expected
     assert not active_children()
 
 

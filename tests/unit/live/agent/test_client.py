@@ -27,9 +27,11 @@ def test_it_says_what_it_does_and_what_the_machine_has(agent: AgentProcess) -> N
     assert status.version.removesuffix("+fault-points") == __version__
     assert (status.mode, status.lease_holder, status.held) == ("apply", None, ())
     machine = client.knobs()
-    allowed = {knob.id: {place.at: place.allowed for place in knob.places} for knob in machine.knobs}
+    allowed = {
+        knob.id: {place.at: place.allowed and place.allowed.values for place in knob.places} for knob in machine.knobs
+    }
     assert allowed["nic.rx_usecs"] == {"eth0": Steps(0, 1000, 2)}
-    assert "idle.governor" in machine.missing
+    assert "idle.governor" in machine.why_missing
     energy = {reading.at: reading for reading in client.sensors() if reading.name == "energy_j"}
     assert {(r.kind, r.estimated, r.error) for r in energy.values()} == {("counter", False, None)}
     assert {finding.check: finding.status for finding in client.doctor()}["power meter"] == "ok"
@@ -103,7 +105,7 @@ def test_a_refusal_changes_nothing(
 
 
 def test_what_a_calibration_has_found_is_what_a_write_gives(agent: AgentProcess, machine: Machine) -> None:
-    agent.client.store_calibration("eth0", [(10.0, 20.0), (100.0, 104.0)])
+    agent.client.store_calibration("eth0", [(10.0, 20.0), (100.0, 104.0)], holder="test")
     lease = agent.client.acquire("me", 5.0)
     assert agent.client.apply({"nic.rx_usecs": 100}, lease=lease).setting == {"nic.rx_usecs": 104}
     assert "rx_usecs = 100\n" in machine.read(NIC)

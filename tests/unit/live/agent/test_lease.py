@@ -40,7 +40,7 @@ class Agent(AgentClient):
         error = self._answer(0)
         if error is not None:
             raise error
-        return Restored(("nic.rx_usecs@eth0",), {}, ())
+        return Restored(("nic.rx_usecs@eth0",), (), ())
 
 
 def silent(_: int) -> BayopError:

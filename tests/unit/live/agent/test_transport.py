@@ -6,12 +6,14 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from tests.support.stallers import WAYS, staller
 
 from bayop.errors import BayopError, DriftError, InputError, UnsupportedError
 from bayop.live.agent.address import Credentials, HttpsAddress, UnixAddress
@@ -24,7 +26,7 @@ from bayop.live.agent.address import UnixAddress
 from bayop.live.agent.transport import Transport, UnreachableError
 os.setuid(65534)
 try:
-    Transport(UnixAddress(sys.argv[1])).request("GET", "/v1/status")
+    Transport(UnixAddress(sys.argv[1])).request("GET", "/v1/status", dict)
 except UnreachableError as error:
     print(error.message, error.hint)
 """
@@ -62,7 +64,7 @@ def http(status: int, body: str) -> bytes:
 
 def test_an_answer_is_decoded(tmp_path: Path) -> None:
     with answering(tmp_path / "s", http(200, '{"mode": "apply"}')) as agent:
-        assert agent.request("GET", "/v1/status") == {"mode": "apply"}
+        assert agent.request("GET", "/v1/status", dict) == {"mode": "apply"}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_a_refusal_is_the_error_of_its_kind_with_all_its_parts(
         f'{{"error": {{"kind": "{kind}", "wrong": "W", "rule": "it must", "value": "V", "place": "P", "hint": "H"}}}}'
     )
     with answering(tmp_path / "s", http(400, body)) as agent, pytest.raises(error) as caught:
-        agent.request("GET", "/v1/status")
+        agent.request("GET", "/v1/status", dict)
     assert type(caught.value) is error
     assert (caught.value.message, caught.value.hint) == ("W; it must (P)", "H")
 
@@ -103,24 +105,37 @@ def test_a_refusal_is_the_error_of_its_kind_with_all_its_parts(
 )
 def test_what_is_no_agent_is_told_apart(tmp_path: Path, reply: bytes, said: str) -> None:
     with answering(tmp_path / "s", reply) as agent, pytest.raises(UnreachableError, match=said) as caught:
-        agent.request("GET", "/v1/status")
+        agent.request("GET", "/v1/status", dict)
     assert caught.value.exit_code == 4
 
 
 def test_silence_ends(tmp_path: Path) -> None:
     with answering(tmp_path / "s", None) as agent, pytest.raises(UnreachableError, match=r"within 0\.2 s"):
-        agent.request("GET", "/v1/status", timeout_s=0.2)
+        agent.request("GET", "/v1/status", dict, timeout_s=0.2)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_agent_that_stalls_is_not_waited_for(tmp_path: Path, way: str) -> None:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(tmp_path / "s"))
+    listener.listen()
+    with staller(listener) as agent:
+        agent.way = way
+        started = time.monotonic()
+        with pytest.raises(UnreachableError, match=r"within 0\.3 s"):
+            Transport(UnixAddress(agent.url)).request("GET", "/v1/status", dict, timeout_s=0.3)
+        assert time.monotonic() - started < 2.0
 
 
 def test_no_socket_and_nobody_behind_it(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with pytest.raises(UnreachableError) as caught:
-        Transport(UnixAddress(str(path))).request("GET", "/v1/status")
+        Transport(UnixAddress(str(path))).request("GET", "/v1/status", dict)
     assert "systemctl start bayop-agent" in str(caught.value.hint)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(path))
     with pytest.raises(UnreachableError, match="no agent listens at unix:"):
-        Transport(UnixAddress(str(path))).request("GET", "/v1/status")
+        Transport(UnixAddress(str(path))).request("GET", "/v1/status", dict)
 
 
 @pytest.mark.needs("root")  # to become another user

@@ -24,8 +24,8 @@ def test_probability_of_trust_is_what_simulated_trials_show() -> None:
     mean, sd, noise, limit, confidence = 6.1, 0.1, 0.02, 6.2, 0.9
     rng = np.random.default_rng(3)
     truth = rng.normal(mean, sd, DRAWS)
-    seen = rng.normal(truth, noise)
-    after_mean = (mean / sd**2 + seen / noise**2) / (1 / sd**2 + 1 / noise**2)
+    observations = rng.normal(truth, noise)
+    after_mean = (mean / sd**2 + observations / noise**2) / (1 / sd**2 + 1 / noise**2)
     after_sd = (1 / sd**2 + 1 / noise**2) ** -0.5
     trusted = probability_below(after_mean, np.full(DRAWS, after_sd), limit) >= confidence
     got = probability_of_trust(np.array([mean]), np.array([sd]), limit, noise, confidence)

@@ -60,6 +60,6 @@ def test_only_the_knobs_of_the_prior_are_explained() -> None:
 
 def test_rows_are_the_same_points() -> None:
     inputs = Encoder(Space((CAP,))).encode([{"power.cap_w": w} for w in (60, 90, 120)], np.array([0.1, 0.2, 0.3]))
-    chosen = inputs.rows(np.array([2, 0]))
-    assert chosen.unknown.tolist() == [[1.0], [0.0]]
-    assert chosen.log_load.tolist() == [0.3, 0.1]
+    rows = inputs.rows(np.array([2, 0]))
+    assert rows.unknown.tolist() == [[1.0], [0.0]]
+    assert rows.log_load.tolist() == [0.3, 0.1]

@@ -70,8 +70,8 @@ def test_one_output_teaches_the_other_through_the_shared_parameter() -> None:
 
 def test_gauss_newton_finds_the_parameter_of_a_bent_mean() -> None:
     x = np.linspace(0.1, 2.0, 30)
-    seen = data(x, np.exp(1.7) * x, output=0, sd=0.01)
-    posterior = Posterior(Line(bend=True), [ResidualKernel(1e-3, 0), KERNELS[1]], seen)
+    observations = data(x, np.exp(1.7) * x, output=0, sd=0.01)
+    posterior = Posterior(Line(bend=True), [ResidualKernel(1e-3, 0), KERNELS[1]], observations)
     assert posterior.theta[0] == pytest.approx(1.7, abs=0.01)
 
 

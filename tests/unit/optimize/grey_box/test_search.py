@@ -54,9 +54,9 @@ def test_what_was_learned_at_two_loads_is_the_prior_at_a_third() -> None:
     warm = Problem(SPACE, plain.slo, plain.objective, plain.qps, history=history)
     server = FakeServer(SPACE, qps=400_000.0, seed=4)
     result = search(server, warm)
-    held = result.trials[min(1, len(result.trials) - 1)].incumbent
-    assert held is not None
-    assert server.truth(held)["power_w"] < 1.01 * best_power_w(server, warm)
+    incumbent = result.trials[min(1, len(result.trials) - 1)].incumbent
+    assert incumbent is not None
+    assert server.truth(incumbent)["power_w"] < 1.01 * best_power_w(server, warm)
 
 
 def test_says_so_when_nothing_meets_the_slo() -> None:
@@ -197,9 +197,9 @@ def test_headroom_keeps_a_distance_to_the_limit() -> None:
 def test_small_steps_go_half_way_to_the_limit_at_most(seed: int) -> None:
     server = FakeServer(SPACE, qps=200_000.0, noise=0.0, seed=seed)
     problem = replace(make_problem(SPACE, slo="p99<500us", qps=200_000.0), small_steps=True)
-    seen = [t.measurement["p99_us"] for t in search(server, problem).trials]
+    latencies = [t.measurement["p99_us"] for t in search(server, problem).trials]
     for number in (1, 2, 3):
-        assert seen[number] < 1.05 * (max(seen[:number]) + 500.0) / 2.0
+        assert latencies[number] < 1.05 * (max(latencies[:number]) + 500.0) / 2.0
 
 
 def test_small_steps_are_small_where_no_prior_knows_the_knob() -> None:
@@ -208,8 +208,8 @@ def test_small_steps_are_small_where_no_prior_knows_the_knob() -> None:
 
     def second(problem: Problem) -> float:
         optimizer = GreyBox(problem)
-        seen = Measurement({"power_w": 33.0, "p90_us": 147.0, "utilization": 0.4})
-        optimizer.tell(Observation({timeout.id: 0}, seen, problem.qps))
+        window = Measurement({"power_w": 33.0, "p90_us": 147.0, "utilization": 0.4})
+        optimizer.tell(Observation({timeout.id: 0}, window, problem.qps))
         answer = optimizer.ask(14)
         assert isinstance(answer, Proposal)
         return float(answer.setting[timeout.id])

@@ -20,6 +20,6 @@ def test_every_paper_claims_something_and_nobody_else_does() -> None:
 
 
 def test_a_figure_comes_from_a_command_that_draws() -> None:
-    drawn = [claim.command for claim in CLAIMS if claim.figure is not None]
-    assert drawn
-    assert all(" --out " in command for command in drawn)
+    commands = [claim.command for claim in CLAIMS if claim.figure is not None]
+    assert commands
+    assert all(" --out " in command for command in commands)

@@ -29,8 +29,8 @@ def test_a_cell_is_the_median_of_its_repeats(evidence: Evidence, tmp_path: Path)
     for app in APPS:
         write_study(tmp_path / f"study_{app}.csv", [*repeats, DEFAULT])
     cells = evidence.measured["silo"]
-    found = cells.select("os", "rx_usecs", "freq_mhz", "power_w", "p99_us").rows()
-    assert found == [("linux", None, None, 90.0, 100.0), ("linux", 50.0, 1300.0, 50.0, 300.0)]
+    rows = cells.select("os", "rx_usecs", "freq_mhz", "power_w", "p99_us").rows()
+    assert rows == [("linux", None, None, 90.0, 100.0), ("linux", 50.0, 1300.0, 50.0, 300.0)]
 
 
 def test_the_twin_is_asked_about_the_cells_that_were_measured(evidence: Evidence, tmp_path: Path) -> None:

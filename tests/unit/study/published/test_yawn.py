@@ -11,8 +11,8 @@ from bayop.study import open_study
 
 def test_the_idle_governor_that_linux_has_by_itself_is_the_default(data: Path) -> None:
     frame = open_study(data / "yawn_trace_by_minute.csv")
-    asked = frame.group_by("asked.idle.governor", "asked.idle.disable").len().sort(pl.all()).rows()
-    assert asked == [(None, None, 90), (None, "on", 90), ("yawn", None, 90)]
+    counts = frame.group_by("asked.idle.governor", "asked.idle.disable").len().sort(pl.all()).rows()
+    assert counts == [(None, None, 90), (None, "on", 90), ("yawn", None, 90)]
 
 
 def small(path: Path, *, governor: str = "menu", avg_us: str = "50") -> Path:

@@ -1,7 +1,7 @@
-"""Several machines load one server: agents, and the coordinator that splits the load over them.
+"""Several machines load one server: peers, and the coordinator that splits the load over them.
 
 The coordinator keeps a measuring client of its own, as mutilate does: its load is so light that its latencies are the
-server's, whatever queues build up in the agents. Histograms of all clients merge exactly beside it.
+server's, whatever queues build up in the peers. Histograms of all clients merge exactly beside it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayop import _core
 from bayop.errors import BayopError, InputError
 from bayop.load.generator import Result, offered_qps, run
 from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, translate
-from bayop.load.wire import AgentError, Channel, split
+from bayop.load.wire import Channel, PeerError, split
 
 _PATIENCE_S: Final = 30.0
 _MEASURE_SHARE: Final = 0.1
@@ -29,17 +29,17 @@ def serve(address: str, *, weight: float, on_event: Callable[[str], None], runs:
 
     Args:
         address: `host` or `host:port` to listen on. Whoever reaches it can make this machine send load.
-        weight: This machine's share of the load, relative to that of other agents.
+        weight: This machine's share of the load, relative to that of other peers.
         on_event: Told in words what happens.
         runs: End after so many coordinators; None serves for ever.
     """
     host, port = split(address)
     with socket.create_server((host, port)) as listener:
         on_event(f"listening on {host}:{port}")
-        served = 0
-        while runs is None or served < runs:
+        count = 0
+        while runs is None or count < runs:
             connection, (peer, *_) = listener.accept()
-            served += 1
+            count += 1
             with Channel(connection, peer) as channel:
                 try:
                     _serve_one(channel, weight, on_event)
@@ -111,36 +111,36 @@ class Coordinated(Result):
 
     @property
     def problems(self) -> list[str]:
-        """Why this result is no good. That agents are late does not spoil it: they don't measure."""
-        lost = [problem for problem in self.everything.problems if "late" not in problem]
-        return [*super().problems, *(f"all clients: {problem}" for problem in lost)]
+        """Why this result is no good. That peers are late does not spoil it: they don't measure."""
+        problems = [problem for problem in self.everything.problems if "late" not in problem]
+        return [*super().problems, *(f"all clients: {problem}" for problem in problems)]
 
 
 class Coordinator:
-    """Runs plans on agents and on this machine at once.
+    """Runs plans on peers and on this machine at once.
 
     Args:
-        agents: `host` or `host:port` each.
+        peers: `host` or `host:port` each.
         measuring: The measuring client here.
 
     Raises:
-        AgentError: an agent does not answer.
+        PeerError: a peer does not answer.
     """
 
-    def __init__(self, agents: Sequence[str], measuring: Measuring) -> None:
+    def __init__(self, peers: Sequence[str], measuring: Measuring) -> None:
         self._measuring = measuring
         self._stack = ExitStack()
-        self._channels = [self._stack.enter_context(Channel.connect(address)) for address in agents]
+        self._channels = [self._stack.enter_context(Channel.connect(address)) for address in peers]
 
     def run(self, plan: Plan) -> Coordinated:
         """Runs one plan.
 
         Raises:
-            AgentError: an agent is gone or failed.
+            PeerError: a peer is gone or failed.
         """
         for channel in self._channels:
             channel.send({"hello": True})
-        weights = [float(channel.receive(_PATIENCE_S)["weight"]) for channel in self._channels]
+        weights = [_weight(channel) for channel in self._channels]
         mine, theirs = split_plan(plan, weights, self._measuring)
         for channel, part in zip(self._channels, theirs, strict=True):
             channel.send({"plan": json.loads(part.to_json())})
@@ -153,26 +153,40 @@ class Coordinator:
             for channel in self._channels:
                 channel.send({"stop": True})
         patience_s = _PATIENCE_S + plan.timeout_s
-        reports = [channel.receive(patience_s)["report"] for channel in self._channels]
-        merged = measured.report.copy()
+        reports = [_report(channel, patience_s) for channel in self._channels]
+        total = measured.report.copy()
         for report in reports:
-            merged.merge(_core.LoadReport.from_json(json.dumps(report)))
-        return Coordinated(measured.report, Result(merged, offered_qps(plan)))
+            total.merge(report)
+        return Coordinated(measured.report, Result(total, offered_qps(plan)))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         for channel in self._channels:
-            with suppress(AgentError):
+            with suppress(PeerError):
                 channel.send({"bye": True})
         self._stack.close()
 
 
-def split_plan(plan: Plan, weights: Sequence[float], measuring: Measuring) -> tuple[Plan, list[Plan]]:
-    """The measuring client's part of a plan, and each agent's.
+def _weight(channel: Channel) -> float:
+    weight = channel.receive(_PATIENCE_S).get("weight")
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or weight <= 0:
+        raise PeerError("a load peer's weight must be a positive number", value=str(weight), place=channel.peer)
+    return float(weight)
 
-    The agents share what the measuring client leaves, in proportion to their weights; in a closed loop it sends beside
+
+def _report(channel: Channel, timeout_s: float) -> _core.LoadReport:
+    try:
+        return _core.LoadReport.from_json(json.dumps(channel.receive(timeout_s).get("report")))
+    except _core.Error as error:
+        raise PeerError.of(error).but(place=channel.peer) from error
+
+
+def split_plan(plan: Plan, weights: Sequence[float], measuring: Measuring) -> tuple[Plan, list[Plan]]:
+    """The measuring client's part of a plan, and each peer's.
+
+    The peers share what the measuring client leaves, in proportion to their weights; in a closed loop it sends beside
     them. Every part has a seed of its own.
 
     Raises:

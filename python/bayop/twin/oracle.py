@@ -1,4 +1,4 @@
-"""The digital twin as a machine."""
+"""The digital twin as an oracle."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from bayop.measurement import Measurement
 from bayop.space import Space, default_setting
-from bayop.target.machine import Question
+from bayop.target.oracle import Question
 from bayop.twin.target import QUANTITIES, load_profile, profile_space, simulate, simulation_run
 
 
-class TwinMachine:
+class TwinOracle:
     """A twin's profile, asked about loads and settings.
 
     Args:

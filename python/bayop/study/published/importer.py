@@ -40,7 +40,7 @@ def import_published(text: CsvText, layout: Layout) -> pl.DataFrame:
 
 
 def _check_rules(frame: pl.DataFrame, layout: Layout, where: Where) -> None:
-    for column, rule, broken in layout.rules:
-        row = first_row(frame.select(broken).to_series())
+    for column, rule, breach in layout.rules:
+        row = first_row(frame.select(breach).to_series())
         if row is not None:
             raise InputError(rule, value="" if (cell := frame[column][row]) is None else cell, place=where(row, column))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,9 +14,9 @@ from tests.support.load_results import load_report, load_result
 from tests.support.servers import free_port, memcached_on
 
 from bayop.errors import InputError
-from bayop.load.agents import Coordinated, Coordinator, Measuring, serve, split_plan
+from bayop.load.peers import Coordinated, Coordinator, Measuring, serve, split_plan
 from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, UntilInterval, Workload
-from bayop.load.wire import AgentError, Channel
+from bayop.load.wire import Channel, PeerError
 
 PLAN = Plan(
     servers=("h:1",),
@@ -33,7 +34,7 @@ def loads_qps(plan: Plan) -> list[float]:
     return [piece.qps for piece in plan.schedule.pieces]
 
 
-def test_agents_share_by_weight_what_the_measuring_client_leaves() -> None:
+def test_peers_share_by_weight_what_the_measuring_client_leaves() -> None:
     mine, (light, heavy) = split_plan(PLAN, [1.0, 3.0], Measuring())
     assert loads_qps(mine) == pytest.approx([400.0, 400.0]), "a tenth of the least"
     assert loads_qps(light) == pytest.approx([900.0, 1900.0])
@@ -74,7 +75,7 @@ def test_only_the_measuring_client_keeps_samples_and_ends_early() -> None:
     assert {mine.seed, first.seed, second.seed} == {5, 6, 7}
 
 
-def test_in_a_closed_loop_it_sends_beside_the_agents() -> None:
+def test_in_a_closed_loop_it_sends_beside_the_peers() -> None:
     plan = replace(PLAN, schedule=ClosedLoop())
     mine, theirs = split_plan(plan, [1.0, 9.0], Measuring())
     assert loads_qps(mine) == [1000.0]
@@ -104,7 +105,7 @@ def test_latency_is_the_measuring_clients_and_throughput_everybodys() -> None:
     assert (both.counts["answered"], both.everything.counts["answered"]) == (200, 1800)
 
 
-def test_agents_may_be_late_and_may_not_lose_requests() -> None:
+def test_peers_may_be_late_and_may_not_lose_requests() -> None:
     assert coordinated(everybody_late_us=299.0).problems == []
     assert "late" in coordinated(late_us=99.0).problems[0]
     assert coordinated(failed=10).problems == [
@@ -113,13 +114,13 @@ def test_agents_may_be_late_and_may_not_lose_requests() -> None:
 
 
 @contextmanager
-def agents(weights: Sequence[float], said: list[str]) -> Iterator[list[str]]:
-    """Agents that serve one coordinator each, in threads."""
+def peers(weights: Sequence[float], messages: list[str]) -> Iterator[list[str]]:
+    """Peers that serve one coordinator each, in threads."""
     addresses = [f"127.0.0.1:{free_port()}" for _ in weights]
     there = threading.Semaphore(0)
 
     def on_event(what: str) -> None:
-        said.append(what)
+        messages.append(what)
         if what.startswith("listening"):
             there.release()
 
@@ -135,9 +136,9 @@ def agents(weights: Sequence[float], said: list[str]) -> Iterator[list[str]]:
         yield addresses
 
 
-def test_agents_send_their_parts_and_every_answer_is_counted_once() -> None:
-    said: list[str] = []
-    with memcached_on(port := free_port()), agents([1.0, 3.0], said) as addresses:
+def test_peers_send_their_parts_and_every_answer_is_counted_once() -> None:
+    lines: list[str] = []
+    with memcached_on(port := free_port()), peers([1.0, 3.0], lines) as addresses:
         plan = Plan(
             servers=(f"127.0.0.1:{port}",),
             schedule=OpenLoop.constant(2000.0),
@@ -148,37 +149,57 @@ def test_agents_send_their_parts_and_every_answer_is_counted_once() -> None:
         )
         with Coordinator(addresses, Measuring()) as coordinator:
             first, second = coordinator.run(plan), coordinator.run(plan)
-    for seen in (first, second):
-        assert seen.counts["intended"] == pytest.approx(0.3 * 200.0, rel=0.5)
-        assert seen.everything.counts["intended"] == pytest.approx(0.3 * 2000.0, rel=0.25)
-        assert seen.duration_s == seen.everything.duration_s == 0.3
-        assert seen.everything.counts["answered"] == seen.everything.counts["intended"]
-    assert sorted(said[:2]) == sorted(f"listening on {address}" for address in addresses)
-    assert [what.startswith("running a plan of 127.0.0.1") for what in said[2:]] == [True] * 4
+    for result in (first, second):
+        assert result.counts["intended"] == pytest.approx(0.3 * 200.0, rel=0.5)
+        assert result.everything.counts["intended"] == pytest.approx(0.3 * 2000.0, rel=0.25)
+        assert result.duration_s == result.everything.duration_s == 0.3
+        assert result.everything.counts["answered"] == result.everything.counts["intended"]
+    assert sorted(lines[:2]) == sorted(f"listening on {address}" for address in addresses)
+    assert [what.startswith("running a plan of 127.0.0.1") for what in lines[2:]] == [True] * 4
 
 
-def test_an_agent_that_can_not_run_its_part_says_why() -> None:
-    said: list[str] = []
+def test_a_peer_that_can_not_run_its_part_says_why() -> None:
+    lines: list[str] = []
     plan = Plan(servers=(f"127.0.0.1:{free_port()}",), schedule=OpenLoop.constant(1000.0))
-    with agents([2.5], said) as (address,), Channel.connect(address) as agent:
-        agent.send({"hello": True})
-        assert agent.receive(5.0) == {"weight": 2.5}
-        agent.send({"plan": json.loads(plan.to_json())})
-        assert agent.receive(5.0) == {"ready": True}
-        agent.send({"go": True})
-        with pytest.raises(AgentError, match="the load agent can't run its part") as caught:
-            agent.receive(5.0)
+    with peers([2.5], lines) as (address,), Channel.connect(address) as peer:
+        peer.send({"hello": True})
+        assert peer.receive(5.0) == {"weight": 2.5}
+        peer.send({"plan": json.loads(plan.to_json())})
+        assert peer.receive(5.0) == {"ready": True}
+        peer.send({"go": True})
+        with pytest.raises(PeerError, match="the load agent can't run its part") as caught:
+            peer.receive(5.0)
     assert f"cannot connect to {plan.servers[0]}: connection refused" in caught.value.message
-    assert "connection refused" in said[-1]
+    assert "connection refused" in lines[-1]
 
 
-def test_a_stop_ends_the_load_that_an_agent_sends() -> None:
-    said: list[str] = []
-    with memcached_on(port := free_port()), agents([1.0], said) as (address,), Channel.connect(address) as agent:
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (['{"weight": 0}'], "cannot use '0': a load peer's weight must be a positive number"),
+        (['{"weigth": 1}'], "cannot use 'None': a load peer's weight must be a positive number"),
+        (['{"weight": 1}', "{}", '{"report": [1]}'], "this is no report of this program"),
+    ],
+)
+def test_a_peer_that_says_something_else_is_told_by_its_address(answers: list[str], said: str) -> None:
+    with memcached_on(port := free_port()), socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        plan = Plan(servers=(f"127.0.0.1:{port}",), schedule=OpenLoop.constant(1000.0), duration_s=0.1, blocking=True)
+        with Coordinator([address], Measuring()) as coordinator, listener.accept()[0] as peer:
+            peer.sendall("".join(f"{answer}\n" for answer in answers).encode())
+            with pytest.raises(PeerError) as caught:
+                coordinator.run(plan)
+    assert said in caught.value.message
+    assert caught.value.place == address
+
+
+def test_a_stop_ends_the_load_that_a_peer_sends() -> None:
+    lines: list[str] = []
+    with memcached_on(port := free_port()), peers([1.0], lines) as (address,), Channel.connect(address) as peer:
         plan = Plan(servers=(f"127.0.0.1:{port}",), schedule=OpenLoop.constant(100.0), duration_s=100.0, blocking=True)
-        agent.send({"plan": json.loads(plan.to_json())})
-        agent.receive(5.0)
-        agent.send({"go": True})
-        agent.send({"stop": True})
-        assert agent.receive(5.0)["report"]["interrupted"]
-        agent.send({"bye": True})
+        peer.send({"plan": json.loads(plan.to_json())})
+        peer.receive(5.0)
+        peer.send({"go": True})
+        peer.send({"stop": True})
+        assert peer.receive(5.0)["report"]["interrupted"]
+        peer.send({"bye": True})

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from bayop.measurement import Measurement
 from bayop.space import Setting
-from bayop.target.base import Server
+from bayop.target.base import Tunable
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Question:
     seed: int
 
 
-class Machine(Server, Protocol):
+class Oracle(Tunable, Protocol):
     """Answers questions. Stateless, so that several days can be played on it at once; every knob has `auto`."""
 
     def answer(self, questions: Sequence[Question], *, requests: int, threads: int) -> list[Measurement]:
