@@ -51,10 +51,10 @@ def _revision() -> str | None:
     run = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     if run.returncode != 0:
         return None
-    changed = subprocess.run(
+    changes = subprocess.run(
         [*git, "status", "--porcelain", "--untracked-files=no", "python", "crates", "bench"],
         capture_output=True,
         text=True,
         check=False,
     )
-    return run.stdout.strip() + ("+changes" if changed.stdout.strip() else "")
+    return run.stdout.strip() + ("+changes" if changes.stdout.strip() else "")

@@ -78,10 +78,10 @@ def measure(agent: Path, folder: Path, rest_s: float, settings: int) -> Mapping[
 
             def cost(action: Callable[[int], object]) -> Mapping[str, float]:
                 before_s = client.cpu_s()
-                taken = milliseconds(settings, action)
-                return {**taken, "agent_cpu": round(1e3 * (client.cpu_s() - before_s) / settings, 3)}
+                times = milliseconds(settings, action)
+                return {**times, "agent_cpu": round(1e3 * (client.cpu_s() - before_s) / settings, 3)}
 
-            applied = {
+            request_ms = {
                 "one_cap": cost(lambda i: apply({one: 60 + i % 2})),
                 "every_cap": cost(lambda i: apply({every: 60 + i % 2})),
                 "status": cost(lambda _: client.ask("GET", "/v1/status")),
@@ -95,7 +95,7 @@ def measure(agent: Path, folder: Path, rest_s: float, settings: int) -> Mapping[
                 "rest_s": rest_s,
                 "rest_cpu_pct_of_a_core": round(100 * cpu_s / (after["uptime_s"] - before["uptime_s"]), 4),
                 "rss_mb": round(after["own"]["rss_bytes"] / 1e6, 2),
-                "request_ms": applied,
+                "request_ms": request_ms,
                 "disk_sync_ms": milliseconds(settings, lambda _: sync(folder / "state/probe")),
             }
         finally:

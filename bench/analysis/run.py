@@ -65,8 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{what}: {steps}\n")
     out = args.out or Path(__file__).parent / "results" / f"{datetime.now(UTC):%Y-%m-%d}-{environment.host_kind()}"
     out.mkdir(parents=True, exist_ok=True)
-    described = environment.describe("bench.analysis.run", arguments)
-    (out / "env.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+    description = environment.describe("bench.analysis.run", arguments)
+    (out / "env.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
     (out / "summary.md").write_text(summary(rows, args.runs), encoding="utf-8")
     sys.stdout.write(summary(rows, args.runs))
     return int(any(steps["all"] > LIMIT_S for _, _, steps in rows))

@@ -76,8 +76,8 @@ def draw(target: StudyTarget, result: Result) -> Figure:
 def _draw_map(axes: Axes, target: StudyTarget) -> None:
     delays, freqs = (target.space[knob].numbers() for knob in (RX_USECS, FREQ_MHZ))
     x, y = np.linspace(delays[0], delays[-1], 120), np.linspace(freqs[0], freqs[-1], 120)
-    seen = [[target.truth({RX_USECS: delay, FREQ_MHZ: freq}) for delay in x] for freq in y]
-    power, latency = (np.array([[cell[q] for cell in row] for row in seen]) for q in ("power_w", "p99_us"))
+    truth = [[target.truth({RX_USECS: delay, FREQ_MHZ: freq}) for delay in x] for freq in y]
+    power, latency = (np.array([[cell[q] for cell in row] for row in truth]) for q in ("power_w", "p99_us"))
     mesh = draw_map(axes, x, y / 1000.0, power, latency, slo=SLO)
     axes.text(
         0.5 * (x[0] + x[-1]), 1.4, f" p99 over {SLO.limit_us:g} us ", color="white", fontweight="bold", ha="center",

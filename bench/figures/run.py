@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     out = parser.parse_args(argv).out
     out.mkdir(parents=True, exist_ok=True)
     drawing = overview.drawing()
-    text = outlined(drawing)
+    text = outline(drawing)
     for theme, colours in THEMES.items():
         themed = text
         for colour, becomes in colours.items():
@@ -63,7 +63,7 @@ def study_figures() -> Iterator[Drawing]:
                 yield replace(drawing, name=name)
 
 
-def outlined(drawing: Drawing) -> str:
+def outline(drawing: Drawing) -> str:
     """The figure as SVG with its letters as shapes: an image in a page can't bring a font along."""
     buffer = io.StringIO()
     with bayop_style(), mpl.rc_context({"svg.fonttype": "path"}):

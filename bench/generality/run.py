@@ -84,8 +84,8 @@ def main() -> None:
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
         (args.out / "outcomes.jsonl").write_text("".join(json.dumps(asdict(o)) + "\n" for o in outcomes))
-        described = environment.describe("bench.generality.run", sys.argv[1:])
-        (args.out / "env.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        description = environment.describe("bench.generality.run", sys.argv[1:])
+        (args.out / "env.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         (args.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
 
 
@@ -107,13 +107,13 @@ def judge(case: Case, optimizer: str, *, threads: int, verbose: bool) -> Outcome
                 "held" if trial.incumbent == trial.setting else "",
             )
         print("      best", best)
-    judged = held_after(result, JUDGED_TRIAL)
+    setting = held_after(result, JUDGED_TRIAL)
     return Outcome(
         seed=case.seed,
         server=case.summary,
         feasible=best_w is not None,
         best_w=best_w,
-        regret_pct=None if best_w is None else regret_pct(case, judged, best_w),
+        regret_pct=None if best_w is None else regret_pct(case, setting, best_w),
         slo_ok=is_ok(case, result.setting, feasible=best_w is not None),
         trials=len(result.trials),
         bad_trials=sum(p99 > TOLERANCE * limit_us for _, p99 in truth),
@@ -124,15 +124,15 @@ def judge(case: Case, optimizer: str, *, threads: int, verbose: bool) -> Outcome
 
 def best_of_sweep(case: Case, settings: list[Setting], *, threads: int) -> tuple[Setting, float] | None:
     """The setting of least true power that meets the SLO, and its power; None when none does."""
-    swept = simulated(case, settings, windows=1, threads=threads)
-    likely = [i for i, (_, p99_us) in enumerate(swept) if p99_us < 1.2 * case.slo.limit_us]
-    likely.sort(key=lambda i: swept[i][0])
+    windows = simulated(case, settings, windows=1, threads=threads)
+    likely = [i for i, (_, p99_us) in enumerate(windows) if p99_us < 1.2 * case.slo.limit_us]
+    likely.sort(key=lambda i: windows[i][0])
     for start in range(0, len(likely), CONTENDERS):
         contenders = [settings[i] for i in likely[start : start + CONTENDERS]]
         truths = simulated(case, contenders, threads=threads)
         feasible = [(s, w) for s, (w, p99_us) in zip(contenders, truths, strict=True) if p99_us < case.slo.limit_us]
         if feasible:
-            return min(feasible, key=lambda found: found[1])
+            return min(feasible, key=lambda pair: pair[1])
     return None
 
 

@@ -44,7 +44,7 @@ def _draw_profile(rng: np.random.Generator, seed: int) -> tuple[_core.Profile, s
     mhz = _draw_frequencies(rng)
     text = re.sub(r"freq_mhz = \[[^]]*\]", f"freq_mhz = {mhz}", base.to_toml())
     base = parse_profile(text, source=f"random server {seed}")
-    known = base.values()
+    numbers = base.values()
     cores = int(2 * round(np.exp(rng.uniform(np.log(2), np.log(32)))))
     service_us = float(np.exp(rng.uniform(np.log(4.0), np.log(1500.0))))
     memory_share = rng.uniform(0.02, 0.5)
@@ -66,15 +66,15 @@ def _draw_profile(rng: np.random.Generator, seed: int) -> tuple[_core.Profile, s
         "app.request_us": service_us * memory_share,
         "app.service_exponential_share": rng.uniform(0.05, 1.0),
         "app.connections": float(80 * cores),
-        "app.per_connection_kcycles": known["app.per_connection_kcycles"] * rng.uniform(0.0, 1.0),
+        "app.per_connection_kcycles": numbers["app.per_connection_kcycles"] * rng.uniform(0.0, 1.0),
         "app.network_us": rng.uniform(5.0, 60.0),
-        "os.interrupt_kcycles": known["os.interrupt_kcycles"] * rng.uniform(0.5, 2.0),
-        "os.idle_loop_us": known["os.idle_loop_us"] * rng.uniform(0.0, 1.0),
+        "os.interrupt_kcycles": numbers["os.interrupt_kcycles"] * rng.uniform(0.5, 2.0),
+        "os.idle_loop_us": numbers["os.idle_loop_us"] * rng.uniform(0.0, 1.0),
         "os.idle_governor": str(rng.choice(["menu", "deepest", "shallowest"])),
     }
-    for key in known:
+    for key in numbers:
         if key.endswith(".wake_us"):
-            values[key] = known[key] * rng.uniform(0.5, 2.0)
+            values[key] = numbers[key] * rng.uniform(0.5, 2.0)
     summary = (
         f"{base.name}: {cores} cores, {mhz[0]:g}-{mhz[-1]:g} MHz in {len(mhz)} steps, {service_us:.0f} us a request"
     )
@@ -119,5 +119,5 @@ def _spread(values: tuple[float, ...], count: int) -> list[float]:
         return list(values)
     bend = values[-1] / 10.0
     scale = np.log1p(np.array(values) / bend)
-    wanted = np.linspace(scale[0], scale[-1], count)
-    return [values[i] for i in sorted({int(np.abs(scale - w).argmin()) for w in wanted})]
+    positions = np.linspace(scale[0], scale[-1], count)
+    return [values[i] for i in sorted({int(np.abs(scale - w).argmin()) for w in positions})]

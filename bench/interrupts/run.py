@@ -49,29 +49,29 @@ def main() -> None:
         row = {"what": what, "file_bytes": file.stat().st_size} | measured(command)
         print(json.dumps(row), flush=True)
         rows.append(row)
-    shown = [row.pop("shown") for row in rows]
-    agree = {k: v for k, v in shown[0].items() if k != "file"} == {k: v for k, v in shown[2].items() if k != "file"}
+    numbers = [row.pop("shown") for row in rows]
+    agree = {k: v for k, v in numbers[0].items() if k != "file"} == {k: v for k, v in numbers[2].items() if k != "file"}
     print(json.dumps({"text_and_parquet_agree": agree}))
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
         (args.out / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-        described = environment.describe("bench.interrupts.run", sys.argv[1:])
-        (args.out / "env.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        description = environment.describe("bench.interrupts.run", sys.argv[1:])
+        (args.out / "env.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
 
 def measured(command: list[str]) -> dict[str, object]:
     """What a `bayop interrupts` command took: records/s by the clock and by CPU seconds, and its peak of memory."""
-    started = time.perf_counter()
+    start_s = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "bayop", "interrupts", *command], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    shown = json.loads(process.stdout.read())
+    numbers = json.loads(process.stdout.read())
     _, status, usage = os.wait4(process.pid, 0)
-    wall_s = time.perf_counter() - started
+    wall_s = time.perf_counter() - start_s
     assert status == 0
     cpu_s = usage.ru_utime + usage.ru_stime
-    records = shown["records"]
+    records = numbers["records"]
     return {
         "records": records,
         "wall_s": round(wall_s, 2),
@@ -79,7 +79,7 @@ def measured(command: list[str]) -> dict[str, object]:
         "records_per_s": round(records / wall_s),
         "records_per_cpu_s": round(records / cpu_s),
         "peak_resident_mib": round(usage.ru_maxrss / 2**10),
-        "shown": shown,
+        "shown": numbers,
     }
 
 

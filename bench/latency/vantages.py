@@ -87,10 +87,12 @@ def measure(pair: VethPair, probe: Path, *, gro_flush_timeout_us: int, qps: floa
     finally:
         for process in probes:
             process.terminate()
-        printed = [process.communicate()[0] for process in probes]
+        outputs = [process.communicate()[0] for process in probes]
     at = {row["quantile"]: row["value_us"] for row in result["latency"]}
-    full = [_loaded(lines) for lines in printed]
-    server, departure, modelled = (tuple(median(w[q] for w in seen) for q in ("p50_us", "p90_us")) for seen in full)
+    full = [_loaded(lines) for lines in outputs]
+    server, departure, modelled = (
+        tuple(median(w[q] for w in windows) for q in ("p50_us", "p90_us")) for windows in full
+    )
     return Row(
         gro_flush_timeout_us,
         result["achieved_qps"],
@@ -98,7 +100,7 @@ def measure(pair: VethPair, probe: Path, *, gro_flush_timeout_us: int, qps: floa
         server,
         departure,
         modelled,
-        tuple(median(w["cost_ns"] for w in seen) for seen in full[:2]),
+        tuple(median(w["cost_ns"] for w in windows) for windows in full[:2]),
     )
 
 

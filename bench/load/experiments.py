@@ -145,8 +145,8 @@ class Bench:
                 generator.store(port)
             for generator, shape in generators:
                 run = partial(generator.load, port, shape, duration_s=self._duration_s, qps=None)
-                seen, qps = self._counted(port, run)
-                rows.append(Peak(str(self._setup), round_, generator.name, str(shape), qps, seen.qps))
+                report, qps = self._counted(port, run)
+                rows.append(Peak(str(self._setup), round_, generator.name, str(shape), qps, report.qps))
         return rows
 
     def _server(self) -> AbstractContextManager[tuple[subprocess.Popen[bytes], int]]:
@@ -156,10 +156,10 @@ class Bench:
         """What a run reports, and its answers/s by the server's count in the part in which it surely loads it."""
         from_s, to_s = min(_START_S, self._duration_s / 2), 0.9 * self._duration_s
         with Answers(port, from_s=from_s, to_s=to_s) as answers:
-            seen = run()
+            report = run()
         if not answers.per_s:
             raise RunError(f"nothing was answered between {from_s:g} s and {to_s:g} s")
-        return seen, answers.per_s
+        return report, answers.per_s
 
     def accuracy(self, round_: int, generator: Generator, shape: Shape, qps: float) -> Accuracy:
         """Runs at a load with the kernel's log beside it."""
@@ -168,9 +168,9 @@ class Bench:
         with self._server() as (_, port):
             generator.store(port)
             with Watch(port, self._build) as watch:
-                seen = generator.load(port, shape, duration_s=self._duration_s, qps=qps)
+                report = generator.load(port, shape, duration_s=self._duration_s, qps=qps)
                 true = watch.requests(self._setup.request_bytes, self._setup.reply_bytes)
-        return Accuracy(round_, generator.name, qps, true.qps, seen.p99_us, true.latency_us(QUANTILE))
+        return Accuracy(round_, generator.name, qps, true.qps, report.p99_us, true.latency_us(QUANTILE))
 
     def arrivals(self, round_: int, generator: Bayop, shape: Shape, qps: float) -> Arrival:
         """Runs at a load and compares its gaps with those that were asked for."""
@@ -180,7 +180,7 @@ class Bench:
         with self._server() as (_, port):
             generator.store(port)
             with Watch(port, self._build) as watch:
-                seen = generator.load(port, shape, duration_s=self._duration_s, qps=qps, save_samples=True)
+                report = generator.load(port, shape, duration_s=self._duration_s, qps=qps, save_samples=True)
                 true = watch.requests(self._setup.request_bytes, self._setup.reply_bytes)
         intended_ns = _intended(generator.samples, true)
         due_us = float(np.quantile(true.received_ns - intended_ns, QUANTILE)) / 1e3
@@ -190,7 +190,7 @@ class Bench:
             generator.name,
             qps,
             true.qps,
-            seen.p99_us,
+            report.p99_us,
             true.latency_us(QUANTILE),
             due_us,
             float(np.quantile(late_us, QUANTILE)),
@@ -214,11 +214,11 @@ class Bench:
             generator.store(port)
             with Stalls(server, stall_s=STALL_S, period_s=_PERIOD_S) as stalls:
                 run = partial(generator.load, port, shape, duration_s=self._duration_s, qps=qps)
-                seen, achieved_qps = self._counted(port, run)
+                report, achieved_qps = self._counted(port, run)
         # Those before and after the load are like those within it, of which there is one in every period.
         spans_s = [end - start for start, end in stalls.spans_s]
         analytic_us = 1e6 * stalled_latency_s(spans_s, len(spans_s) * _PERIOD_S, QUANTILE)
-        return Stalled(round_, generator.name, qps, achieved_qps, seen.p99_us, analytic_us)
+        return Stalled(round_, generator.name, qps, achieved_qps, report.p99_us, analytic_us)
 
 
 def best_shapes(peaks: Sequence[Peak]) -> dict[str, str]:

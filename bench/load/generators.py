@@ -143,12 +143,12 @@ class Bayop(Generator):
         if save_samples:
             words += ["--save", str(self.samples)]
         # 1: it says itself that it was late.
-        done = run(words, cpu=self.cpu, timeout_s=duration_s + _PATIENCE_S, good=(0, 1))
-        if not done.stdout:
-            raise RunError(done.stderr)
-        seen = json.loads(done.stdout.splitlines()[-1])
-        at = {row["quantile"]: row["value_us"] for row in seen["latency"]}
-        return Report(seen["achieved_qps"], at[0.99])
+        process = run(words, cpu=self.cpu, timeout_s=duration_s + _PATIENCE_S, good=(0, 1))
+        if not process.stdout:
+            raise RunError(process.stderr)
+        event = json.loads(process.stdout.splitlines()[-1])
+        at = {row["quantile"]: row["value_us"] for row in event["latency"]}
+        return Report(event["achieved_qps"], at[0.99])
 
 
 class Mutilate(Generator):
@@ -177,10 +177,10 @@ class Mutilate(Generator):
         limits = ["-c", str(shape.connections), "-d", str(shape.depth), "-q", f"{qps or 0:.0f}"]
         # Its default, `exponential` without a parameter, ends it: strtok_r(NULL) crashes in today's glibc.
         words = [*self._words(port), "--noload", "-t", f"{duration_s:g}", "-i", "exponential:1", *limits]
-        done = run(words, cpu=self.cpu, timeout_s=duration_s + _PATIENCE_S)
-        line = {words[0]: words for words in (line.split() for line in done.stdout.splitlines()) if words}
+        process = run(words, cpu=self.cpu, timeout_s=duration_s + _PATIENCE_S)
+        line = {words[0]: words for words in (line.split() for line in process.stdout.splitlines()) if words}
         if "read" not in line or "Total" not in line:
-            raise RunError(f"mutilate printed no result: {done.stdout}{done.stderr}")
+            raise RunError(f"mutilate printed no result: {process.stdout}{process.stderr}")
         return Report(qps=float(line["Total"][3]), p99_us=float(line["read"][-1]))
 
 

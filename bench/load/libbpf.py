@@ -46,15 +46,15 @@ class Programs:
             LibbpfError: there is no clang, libbpf or right.
         """
         build.mkdir(parents=True, exist_ok=True)
-        compiled = build / source.with_suffix(".o").name
+        binary = build / source.with_suffix(".o").name
         clang = f"clang -O2 -g -Wall -Werror -target bpf -mcpu=v3 -I/usr/include/{os.uname().machine}-linux-gnu -c"
-        subprocess.run([*clang.split(), str(source), "-o", str(compiled)], check=True)
+        subprocess.run([*clang.split(), str(source), "-o", str(binary)], check=True)
         self._libbpf = ctypes.CDLL("libbpf.so.1", use_errno=True)
         for name, (result, arguments) in _SIGNATURES.items():
             function = getattr(self._libbpf, name)
             function.restype, function.argtypes = result, arguments
         self._links: list[int] = []
-        self._object = self._done("bpf_object__open_file", str(compiled).encode(), None)
+        self._object = self._done("bpf_object__open_file", str(binary).encode(), None)
         if self._libbpf.bpf_map__set_initial_value(self._map(".rodata"), constants, len(constants)):
             raise LibbpfError(f"{source.name} has {len(constants)} bytes of constants")
         if self._libbpf.bpf_object__load(self._object):

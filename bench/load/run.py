@@ -75,12 +75,12 @@ def main() -> None:
 def measure_peaks(rows: Rows, setup: Setup, generators: Sequence[Generator], args: argparse.Namespace) -> None:
     """Fills the peaks: first of every shape, and then rounds of each generator's best."""
     bench = _bench(setup, args)
-    tried: list[Peak] = []
+    trials: list[Peak] = []
     for shape in args.shapes * args.tries:
-        tried += bench.peaks(0, [(g, shape) for g in generators])
-    shapes = best_shapes(tried)
+        trials += bench.peaks(0, [(g, shape) for g in generators])
+    shapes = best_shapes(trials)
     rounds = [bench.peaks(n, [(g, _shape(shapes[g.name])) for g in generators]) for n in range(1, args.rounds + 1)]
-    peaks = [*tried, *chain.from_iterable(rounds)]
+    peaks = [*trials, *chain.from_iterable(rounds)]
     _say(peaks)
     rows.peak += peaks
 

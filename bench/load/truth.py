@@ -120,6 +120,6 @@ def _stream(segments: npt.NDArray[np.void]) -> tuple[Times, Times, int]:
     end = begin + segments["bytes"]
     order = np.argsort(begin, kind="stable")
     begin, end, times = begin[order], end[order], segments["time_ns"][order].astype(np.int64)
-    reached = np.maximum.accumulate(np.concatenate(([0], end[:-1])))
-    new = end > reached
+    ends = np.maximum.accumulate(np.concatenate(([0], end[:-1])))
+    new = end > ends
     return begin[new], times[new], int(end.max())

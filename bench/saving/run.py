@@ -148,9 +148,9 @@ def words(run: Json) -> str:
     if saving is None:
         return f"{len(run['trials'])} trials, nothing to compare"
     value, low, high, _ = interval(run)
-    said = f"{len(run['trials'])} trials, saves {value:.6g} ({low:.6g} to {high:.6g}), {saving['share']:.1%}"
-    said += f" in {saving['pairs']} pairs: {saving['verdict']}"
-    return f"{said}; again {run['again']['value']:.6g}" if "again" in run else said
+    text = f"{len(run['trials'])} trials, saves {value:.6g} ({low:.6g} to {high:.6g}), {saving['share']:.1%}"
+    text += f" in {saving['pairs']} pairs: {saving['verdict']}"
+    return f"{text}; again {run['again']['value']:.6g}" if "again" in run else text
 
 
 def summary(runs: Sequence[Json]) -> str:
@@ -161,20 +161,20 @@ def summary(runs: Sequence[Json]) -> str:
     ]
     for case, what in ((NOTHING, "nothing kept"), (SOMETHING, "interval covers what was measured again")):
         mine = [run for run in runs if run["case"] == case]
-        compared = [run for run in mine if run["result"]["saving"] is not None]
-        shares = [run["result"]["saving"]["share"] for run in compared]
-        halves = [(high - low) / 2 / default for run in compared for _, low, high, default in [interval(run)]]
+        comparisons = [run for run in mine if run["result"]["saving"] is not None]
+        shares = [run["result"]["saving"]["share"] for run in comparisons]
+        halves = [(high - low) / 2 / default for run in comparisons for _, low, high, default in [interval(run)]]
         busy = [p[DEFAULT]["utilization"] for run in mine for p in run["pairs"] if "utilization" in p[DEFAULT]]
-        shown = [
+        cells = [
             f"{case}: {what}",
             f"{sum(map(is_right, mine))} of {len(mine)}",
-            f"{sum(run['result']['saving']['significant'] for run in compared)}",
+            f"{sum(run['result']['saving']['significant'] for run in comparisons)}",
             f"{median(shares):.2%}" if shares else "-",
             f"{median(halves):.2%}" if halves else "-",
-            f"{median(run['result']['saving']['pairs'] for run in compared):.0f}" if compared else "-",
+            f"{median(run['result']['saving']['pairs'] for run in comparisons):.0f}" if comparisons else "-",
             f"{median(busy):.2f}" if busy else "-",
         ]
-        lines.append(f"| {' | '.join(shown)} |")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 

@@ -71,7 +71,7 @@ def run(search: Search) -> Sequence[Record]:
     records = []
     for trial in result.trials:
         last = trial.number == len(result.trials)
-        held = result.setting if last else trial.incumbent
+        incumbent = result.setting if last else trial.incumbent
         truth = target.truth(trial.setting)
         records.append(
             Record(
@@ -86,10 +86,10 @@ def run(search: Search) -> Sequence[Record]:
                 true_w=round(truth["power_w"], 4),
                 true_us=round(truth["p99_us"], 3),
                 over_slo=not meets(cell, truth["p99_us"]),
-                held_itr_us=_value(held, RX_USECS),
-                held_freq_mhz=_value(held, FREQ_MHZ),
-                held_ok=held is not None and meets(cell, target.truth(held)["p99_us"]),
-                regret=round(regret(cell, target, held), 6),
+                held_itr_us=_value(incumbent, RX_USECS),
+                held_freq_mhz=_value(incumbent, FREQ_MHZ),
+                held_ok=incumbent is not None and meets(cell, target.truth(incumbent)["p99_us"]),
+                regret=round(regret(cell, target, incumbent), 6),
                 chosen_in_s=round(trial.chosen_in_s, 6),
                 stopped=result.stopped if last else "",
             )

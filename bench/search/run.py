@@ -69,25 +69,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="python -m bench.search.run",
         description=__doc__,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("data", type=Path, help="folder of study_memcached.csv and study_silo.csv")
-    made.add_argument(
+    result.add_argument("data", type=Path, help="folder of study_memcached.csv and study_silo.csv")
+    result.add_argument(
         "--optimizers", default=",".join(OPTIMIZERS), metavar="NAMES", help="comma-separated (default: all)"
     )
-    made.add_argument("--seeds", type=int, default=20, metavar="N", help="searches per cell (default: 20)")
-    made.add_argument(
+    result.add_argument("--seeds", type=int, default=20, metavar="N", help="searches per cell (default: 20)")
+    result.add_argument(
         "--slow-seeds", type=int, default=3, metavar="N", help=f"the same for {' and '.join(SLOW)} (default: 3)"
     )
-    made.add_argument("--trials", type=int, default=30, metavar="N", help="budget of a search (default: 30)")
-    made.add_argument("--cells", default="", metavar="TEXT", help="only cells whose name holds this text")
-    made.add_argument("--jobs", type=int, default=1, metavar="N", help="searches at a time (default: 1)")
-    made.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
-    return made
+    result.add_argument("--trials", type=int, default=30, metavar="N", help="budget of a search (default: 30)")
+    result.add_argument("--cells", default="", metavar="TEXT", help="only cells whose name holds this text")
+    result.add_argument("--jobs", type=int, default=1, metavar="N", help="searches at a time (default: 1)")
+    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
+    return result
 
 
 def plan(args: argparse.Namespace) -> Iterator[Search]:
@@ -122,9 +122,9 @@ def run_all(searches: Sequence[Search], jobs: int, console: Console) -> list[Rec
     with progress, ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         task = progress.add_task("searches", total=len(searches))
         waiting = {pool.submit(run, search): i for i, search in enumerate(searches)}
-        for done in as_completed(waiting):
-            results[waiting[done]] = done.result()
-            search = searches[waiting[done]]
+        for future in as_completed(waiting):
+            results[waiting[future]] = future.result()
+            search = searches[waiting[future]]
             progress.update(task, advance=1, description=f"{search.cell.name}, {search.optimizer}")
     return [record for i in range(len(searches)) for record in results[i]]
 

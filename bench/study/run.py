@@ -68,17 +68,17 @@ def synthetic(trials: int, seed: int) -> pl.DataFrame:
 
 def measure(what: str, path: Path) -> dict[str, object]:
     """Does one thing with the study in this process, and says what it took."""
-    started, began_cpu_s = time.perf_counter(), time.process_time()
+    start_s, began_cpu_s = time.perf_counter(), time.process_time()
     frame = trusted(open_study(path, columns=None if what == "open whole" else FRONT_COLUMNS))
-    opened = time.perf_counter()
+    open_s = time.perf_counter()
     on_front = front(frame, TradeOff("p99_us", "power_w")).height
-    ended = time.perf_counter()
+    end_s = time.perf_counter()
     return {
         "what": what,
         "trials": frame.height,
         "columns": frame.width,
-        "open_and_check_s": round(opened - started, 2),
-        "front_s": round(ended - opened, 2),
+        "open_and_check_s": round(open_s - start_s, 2),
+        "front_s": round(end_s - open_s, 2),
         "on_front": on_front,
         "cpu_s": round(time.process_time() - began_cpu_s, 2),
         "load_average": round(os.getloadavg()[0], 1),
@@ -105,15 +105,15 @@ def main() -> None:
     rows = []
     for what in ("open whole", "open the columns of a front"):
         again = [sys.executable, "-m", "bench.study.run", *sys.argv[1:], "--only", what]
-        shown = subprocess.run(again, capture_output=True, text=True, check=True).stdout
-        rows.append(json.loads(shown) | {"file_mib": round(path.stat().st_size / 2**20)})
+        output = subprocess.run(again, capture_output=True, text=True, check=True).stdout
+        rows.append(json.loads(output) | {"file_mib": round(path.stat().st_size / 2**20)})
         print(json.dumps(rows[-1]), flush=True)
     if args.out:
         folder = args.out / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        described = environment.describe("bench.study.run", sys.argv[1:])
-        (folder / "env.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        description = environment.describe("bench.study.run", sys.argv[1:])
+        (folder / "env.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

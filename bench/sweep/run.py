@@ -71,25 +71,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    made = argparse.ArgumentParser(prog="python -m bench.sweep.run", description=__doc__)
-    made.add_argument("--processes", type=int, nargs="+", default=[1, os.cpu_count() or 1], metavar="N")
-    made.add_argument("--rounds", type=int, default=3, metavar="N", help="sweeps of each kind (default: 3)")
-    made.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
-    return made
+    result = argparse.ArgumentParser(prog="python -m bench.sweep.run", description=__doc__)
+    result.add_argument("--processes", type=int, nargs="+", default=[1, os.cpu_count() or 1], metavar="N")
+    result.add_argument("--rounds", type=int, default=3, metavar="N", help="sweeps of each kind (default: 3)")
+    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
+    return result
 
 
 def sweep(out: Path, processes: int) -> Run:
     """One sweep by the command line."""
     words = ["-m", "bayop", "sweep", "--load", "600kqps", "--window", "1s", *DESIGN, "--json"]
     load_average = os.getloadavg()[0]
-    cpu_s, started = _children_s(), time.perf_counter()
+    cpu_s, start_s = _children_s(), time.perf_counter()
     run = subprocess.run(
         [sys.executable, *words, "--processes", str(processes), "--out", str(out)],
         capture_output=True,
         text=True,
         check=True,
     )
-    wall_s = time.perf_counter() - started
+    wall_s = time.perf_counter() - start_s
     trials = sum('"trial"' in line and json.loads(line)["event"] == "trial" for line in run.stdout.splitlines())
     assert trials == SETTINGS, trials
     return Run(processes, round(wall_s, 2), round(_children_s() - cpu_s, 2), round(load_average, 2))

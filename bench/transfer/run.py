@@ -50,17 +50,17 @@ def main() -> None:
     rows = []
     seeds = range(args.first_seed, args.first_seed + args.servers)
     with ThreadPoolExecutor(args.threads) as pool:
-        for found in pool.map(transfer, seeds):
-            rows += found
-            for row in found:
+        for records in pool.map(transfer, seeds):
+            rows += records
+            for row in records:
                 print(json.dumps(row), flush=True)
     summary = summarise(rows)
     print(json.dumps(summary))
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
         (args.out / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-        described = environment.describe("bench.transfer.run", sys.argv[1:])
-        (args.out / "env.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        description = environment.describe("bench.transfer.run", sys.argv[1:])
+        (args.out / "env.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         (args.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 

@@ -72,27 +72,27 @@ def _lines(row: Errors, names: Sequence[str]) -> Iterator[str]:
     static = [_static(row, name) for name in names]
     yield f"| {_NAMES[row.os]} | {load} | {row.cells} | " + " | ".join(static) + " |"
     if row.default:
-        signed = [f"{round(100 * row.default[name], 1) + 0.0:+.1f}" if name in row.default else "-" for name in names]
-        yield f"| {_NAMES[row.os]}, default policy | {load} | 1 | " + " | ".join(signed) + " |"
+        cells = [f"{round(100 * row.default[name], 1) + 0.0:+.1f}" if name in row.default else "-" for name in names]
+        yield f"| {_NAMES[row.os]}, default policy | {load} | 1 | " + " | ".join(cells) + " |"
 
 
 def _static(row: Errors, name: str) -> str:
     if name not in row.mape:
         return "-"
-    shown = f"{100 * row.mape[name]:.1f}"
-    every = f"{100 * row.mape_all[name]:.1f}" if name in LATENCIES and name in row.mape_all else shown
-    return shown if every == shown else f"{shown} ({every})"
+    text = f"{100 * row.mape[name]:.1f}"
+    every = f"{100 * row.mape_all[name]:.1f}" if name in LATENCIES and name in row.mape_all else text
+    return text if every == text else f"{text} ({every})"
 
 
 def replaced(page: str, app: str, new: str) -> str:
     """The page with an application's table replaced."""
     start, end = f"<!-- errors: {app} -->", "<!-- end -->"
-    found, count = re.subn(
+    text, count = re.subn(
         f"({re.escape(start)}\n).*?({re.escape(end)})", lambda m: f"{m[1]}{new}\n{m[2]}", page, flags=re.DOTALL
     )
     if count != 1:
         raise SystemExit(f"{PAGE} has no table between {start} and {end}")
-    return found
+    return text
 
 
 def main() -> int:

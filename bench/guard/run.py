@@ -1,0 +1,157 @@
+"""How long does a setting that breaks the SLO stay in effect, before the guard falls back?
+
+Runs a release build of the agent on a recorded machine, and a search whose every trial is a breach: its cap makes the
+latency 1000 times the SLO's limit. What is timed is the cap itself, from the write of the breach to the write of the
+fall-back, so the time that a setting has to settle is in it, which no guard looks at (`--settle` of `bayop tune`,
+0.5 s). The latency comes from a command, as with `--latency`; its window is 10 s.
+
+  pushes   it prints a line every 100 ms while its window runs
+  answers  it prints one line when its window is over, so that it is asked for the window's first second on its own
+
+Example:
+  cargo build --release --package bayop-agent
+  python -m bench.guard.run target/release/bayop-agent --out bench/guard/results
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Self
+
+from bench import environment
+from tests.support.agents import AgentProcess, Machine
+
+from bayop import Objective, Problem, Slo, run_search
+from bayop.latency.command import LatencyCommand
+from bayop.live.space import agent_space
+from bayop.live.target import SETTLE_S, AgentTarget
+from bayop.live.trial_guard import TrialGuard
+from bayop.optimize.base import Observation, Prediction, Proposal
+from bayop.space import Range, Setting
+
+SLO: Final = Slo.parse("p99<500us")
+WINDOW_S: Final = 10.0
+CAP: Final = "power.cap_w"
+BREACH, SAFE = {CAP: 60}, {CAP: 110}
+PRINT: Final = """case $BAYOP_SETTING in *": 60.0}"*) p99=500000;; *) p99=200;; esac
+say() { echo "{\\"vantage\\": \\"client\\", \\"p99_us\\": $p99, \\"qps\\": 1000}"; }
+"""
+SOURCES: Final = {
+    "pushes": PRINT + "i=0; while [ $i -lt ${BAYOP_WINDOW_S%.*}0 ]; do sleep 0.1; say; i=$((i + 1)); done",
+    "answers": PRINT + 'sleep "$BAYOP_WINDOW_S"; say',
+}
+
+
+class Breaches:
+    """An optimizer that asks for the breach again and again, and would hold the safe setting."""
+
+    def ask(self, trials_left: int) -> Proposal:  # noqa: ARG002 -- the contract's signature
+        """The breach."""
+        return Proposal(BREACH)
+
+    def tell(self, observation: Observation) -> None:
+        """Refuses a trial that was not cut short: then there is nothing to time."""
+        assert observation.measurement.censored, observation
+
+    def incumbent(self) -> Setting:
+        """The safe setting."""
+        return SAFE
+
+    def predict(self, setting: Setting) -> Prediction | None:  # noqa: ARG002 -- the contract's signature
+        """Nothing."""
+        return None
+
+
+class Stopwatch:
+    """Times how long a machine's cap is that of the breach, each time, by a look each ms."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.times_s: list[float] = []
+        self._machine = machine
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        began: float | None = None
+        while not self._over.wait(0.001):
+            cap_w = self._machine.cap_w  # NaN while the file is written
+            if cap_w == BREACH[CAP] and began is None:
+                began = time.perf_counter()
+            elif cap_w > BREACH[CAP] and began is not None:
+                self.times_s.append(time.perf_counter() - began)
+                began = None
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("agent", type=Path, help="the release build")
+    parser.add_argument("--breaches", type=int, default=100, help="how many, from each source")
+    parser.add_argument("--out", type=Path, help="write breaches.csv, summary.json and env.json into a folder")
+    args = parser.parse_args()
+    times_s = {name: measure(args.agent.resolve(), words, args.breaches) for name, words in SOURCES.items()}
+    summary = {name: summarized(times) for name, times in times_s.items()} | {"settle_s": SETTLE_S}
+    print(json.dumps(summary, indent=2))
+    if args.out:
+        folder = args.out / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+        env = environment.describe("bench.guard.run", sys.argv[1:])
+        (folder / "env.json").write_text(json.dumps(env, indent=2) + "\n")
+        with (folder / "breaches.csv").open("w", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(["source", "breach", "fall_back_s"])
+            rows.writerows([n, i, f"{t:.4f}"] for n, times in times_s.items() for i, t in enumerate(times, start=1))
+
+
+def measure(agent: Path, script: str, breaches: int) -> list[float]:
+    """How long each breach lasted, in s."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "root").mkdir()
+        with Machine(folder / "root") as machine, AgentProcess(agent, folder, folder / "root") as running:
+            (folder / "p99").write_text(script)
+            space = agent_space(running.client.knobs(), only=[CAP], ranges={CAP: Range(60, 120, 5)})
+            target = AgentTarget(
+                running.client,
+                space,
+                LatencyCommand(f"sh {folder}/p99"),
+                holder="bench",
+                window_s=WINDOW_S,
+                guard=TrialGuard(SLO, load_band=None),
+            )
+            with Stopwatch(machine) as stopwatch, target:
+                problem = Problem(space.without_auto(), SLO, Objective.parse("power", SLO), target.qps)
+                run_search(target, problem, Breaches(), max_trials=breaches)
+            assert len(stopwatch.times_s) == breaches, "the stopwatch has missed a breach"
+            return stopwatch.times_s
+
+
+def summarized(times_s: list[float]) -> Mapping[str, float]:
+    """Median and worst."""
+    return {
+        "breaches": len(times_s),
+        "median_s": round(statistics.median(times_s), 3),
+        "worst_s": round(max(times_s), 3),
+    }
+
+
+if __name__ == "__main__":
+    main()
