@@ -42,6 +42,7 @@ test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked sl
 	@$(BIN)/python -m tests.support.needs build/skipped
 
 test-slow: test  ## Run the tests and those marked slow, but for the slow blocks of the documentation
+	cargo test --package bayop-agent --release --locked --quiet --test system_calls -- --ignored
 	$(PYTEST) -m "slow and not alone" --ignore tests/pages --numprocesses 2 --dist loadfile
 	$(PYTEST) -m "slow and alone" --ignore tests/pages
 	@$(BIN)/python -m tests.support.needs build/skipped
