@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait as wait_for
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from bayop.errors import BayopError
 from bayop.experiments.sweep.makers import Maker
 from bayop.experiments.sweep.plan import Trial
 from bayop.experiments.sweep.trial import Outcome, run_trial
+
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Workers(Protocol):
@@ -93,7 +95,7 @@ class Processes:
 
     def start(self, trial: Trial) -> None:
         """Hands the trial to the next free process."""
-        with _interrupts_kept_from_children():
+        with _children_begun_whole():
             future = self._pool.submit(run_trial, self._maker, trial, self._version)
         self._running[future] = trial
 
@@ -120,13 +122,26 @@ class Processes:
 
 
 @contextmanager
-def _interrupts_kept_from_children() -> Iterator[None]:
-    """Processes that begin here never see Ctrl-C, not even while they start: what to do is their parent's business."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _children_begun_whole() -> Iterator[None]:
+    """Lets what ends this process wait until the processes that begin here have all that they are sent at first.
+
+    Else they complain of half a message. They never see Ctrl-C, not even while they start: what to do is their parent's
+    business. Blocking it does not do for this process, where the kernel gives it to any other thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrivals: list[int] = []
+    handlers = {number: signal.signal(number, lambda number, _: arrivals.append(number)) for number in _ENDING}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for arrival in arrivals:
+            signal.raise_signal(arrival)
 
 
 def _end_with_parent() -> None:

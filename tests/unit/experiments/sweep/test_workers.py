@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import os
 import signal
-from multiprocessing import active_children
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing import active_children, util
 
 import pytest
 
@@ -68,3 +72,31 @@ def test_an_error_does_not_wait_for_trials_that_still_run() -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert not active_children()
+
+
+def test_ctrl_c_waits_until_a_process_has_begun(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    spawn, children = util.spawnv_passfds, []
+
+    def interrupted(path: bytes, arguments: Sequence[str], descriptors: Sequence[int]) -> int:
+        children.append(spawn(path, arguments, descriptors))
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        return children[-1]
+
+    monkeypatch.setattr(util, "spawnv_passfds", interrupted)
+    over = threading.Event()
+    # The kernel gives the signal to whichever thread takes it.
+    other = threading.Thread(target=over.wait)
+    other.start()
+    try:
+        with Processes(MAKER, 1, version=__version__) as processes, pytest.raises(KeyboardInterrupt):
+            processes.start(trial(1))
+    finally:
+        over.set()
+        other.join()
+    for child in children:
+        with suppress(ChildProcessError):
+            os.waitpid(child, 0)
+    assert capfd.readouterr().err == ""
