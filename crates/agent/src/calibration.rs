@@ -98,7 +98,7 @@ impl Map {
 impl Stored {
     fn is_of(&self, device: &str, identity: Option<&Identity>) -> bool {
         match (&self.identity, identity) {
-            (Some(measured), Some(now)) if measured.bus.is_some() && now.bus.is_some() => measured.is(now, false),
+            (Some(measured), Some(now)) if measured.bus.is_some() && now.bus.is_some() => measured.is_hardware_of(now),
             _ => self.map.device == device,
         }
     }

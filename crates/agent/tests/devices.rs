@@ -234,6 +234,22 @@ fn a_nic_that_is_gone_is_latched_and_found_when_it_is_back() {
 }
 
 #[test]
+fn a_nic_that_was_plugged_in_anew_while_held_is_not_taken_over_again() {
+    let machine = two_nics();
+    let agent = machine.serve();
+    let lease = agent.lease();
+    agent.post("/v1/apply", json!({"lease": lease, "setting": {"nic.rx_usecs@eth0": 100}}));
+    // The card is in its place again before anybody looked, with another number and its driver's default.
+    fs::write(machine.root().join("sys/class/net/eth0/ifindex"), "4").unwrap();
+    let answers = machine.root().join("ethtool/eth0.toml");
+    let text = fs::read_to_string(&answers).unwrap();
+    fs::write(&answers, text.replace("100", "3")).unwrap();
+    agent.until(|status| status["held"][0]["state"] == "stood_down");
+    assert_eq!(agent.post("/v1/release", json!({"lease": lease}))["stood_down"], json!(["nic.rx_usecs@eth0"]));
+    assert_eq!((rx_usecs(&machine, "eth0"), agent.stop()), (3, Some(0)));
+}
+
+#[test]
 fn a_journal_of_an_older_or_a_newer_agent_is_restored_from() {
     let machine = Machine::new();
     let found = machine.tree();

@@ -157,16 +157,17 @@ impl Hold {
             };
             let now = names.entry((identity.clone(), name.clone())).or_insert_with(|| {
                 if same_boot && self.host.is_number(&name, identity) {
-                    return Ok(Some(name.clone()));
+                    return Ok(Some((name.clone(), identity.ifindex.clone())));
                 }
                 let (host, identity, name) = (self.host.clone(), identity.clone(), name.clone());
-                self.devices.on("the network devices", move || host.device(&identity, &name, same_boot))
+                self.devices.on("the network devices", move || {
+                    host.device(&identity, &name, same_boot).map(|now| (now.clone(), host.number(&now)))
+                })
             });
             match now {
-                Ok(Some(now)) => {
-                    if !same_boot {
-                        identity.ifindex = self.host.number(now);
-                    }
+                Ok(Some((now, ifindex))) => {
+                    // It has another one after a boot, and when it was plugged in anew.
+                    identity.ifindex = ifindex.clone();
                     if *now != name {
                         log::event("renamed", &[("device", &name), ("name", now)]);
                         entry.rename(now);

@@ -27,11 +27,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Whether `other` is the same device; `same_boot` says whether both were looked at in one boot.
-    pub fn is(&self, other: &Self, same_boot: bool) -> bool {
-        if same_boot && self.ifindex.is_some() && self.ifindex == other.ifindex {
-            return true;
-        }
+    /// Whether the hardware of `other` is the same. A device without hardware is known by its number alone.
+    pub fn is_hardware_of(&self, other: &Self) -> bool {
         let differ = |one: &Option<String>, other: &Option<String>| one.is_some() && other.is_some() && one != other;
         self.bus.is_some()
             && self.bus == other.bus
@@ -66,7 +63,7 @@ impl Host {
     pub fn device(&self, identity: &Identity, name: &str, same_boot: bool) -> Option<String> {
         let names = || std::iter::once(name.to_owned()).chain(self.names(NET));
         let numbered = || names().find(|name| self.is_number(name, identity));
-        let same = || names().find(|name| self.identity(name).is_some_and(|found| identity.is(&found, same_boot)));
+        let same = || names().find(|name| self.identity(name).is_some_and(|found| identity.is_hardware_of(&found)));
         if same_boot { numbered().or_else(same) } else { same() }
     }
 
@@ -92,6 +89,8 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     fn identity(bus: Option<&str>, port: &str, address: Option<&str>, ifindex: &str) -> Identity {
@@ -99,21 +98,42 @@ mod tests {
         Identity { bus: bus.and_then(own), port: own(port), address: address.and_then(own), ifindex: own(ifindex) }
     }
 
+    /// A machine with that network device alone.
+    fn machine(name: &str, device: &Identity) -> (tempfile::TempDir, Host) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(NET).join(name);
+        fs::create_dir_all(&folder).unwrap();
+        if let Some(bus) = &device.bus {
+            fs::create_dir_all(root.path().join(bus)).unwrap();
+            symlink(root.path().join(bus), folder.join("device")).unwrap();
+        }
+        let texts = [("dev_port", &device.port), ("address", &device.address), ("ifindex", &device.ifindex)];
+        for (name, text) in texts.into_iter().chain([("addr_assign_type", &Some(PERMANENT.to_owned()))]) {
+            if let Some(text) = text {
+                fs::write(folder.join(name), text).unwrap();
+            }
+        }
+        let host = Host::recorded(root.path());
+        (root, host)
+    }
+
     #[test]
     fn a_number_counts_within_a_boot_and_the_hardware_beyond_it() {
         let card = identity(Some("pci/1"), "0", Some("aa"), "2");
-        for (other, in_one_boot, in_two) in [
-            (identity(Some("pci/1"), "0", Some("aa"), "2"), true, true),
-            (identity(Some("pci/1"), "0", None, "7"), true, true),
-            (identity(Some("pci/1"), "1", Some("aa"), "7"), false, false),
-            (identity(Some("pci/1"), "0", Some("bb"), "7"), false, false),
-            (identity(Some("pci/2"), "0", Some("aa"), "7"), false, false),
-            (identity(None, "0", None, "7"), false, false),
-            (identity(None, "0", None, "2"), true, false),
-        ] {
-            assert_eq!((card.is(&other, true), card.is(&other, false)), (in_one_boot, in_two), "{other:?}");
-        }
         let veth = identity(None, "0", None, "2");
-        assert!(veth.is(&veth, true) && !veth.is(&veth, false));
+        for (known, other, in_one_boot, in_two) in [
+            (&card, identity(Some("pci/1"), "0", Some("aa"), "2"), true, true),
+            (&card, identity(Some("pci/1"), "0", None, "7"), true, true),
+            (&card, identity(Some("pci/1"), "1", Some("aa"), "7"), false, false),
+            (&card, identity(Some("pci/1"), "0", Some("bb"), "7"), false, false),
+            (&card, identity(Some("pci/2"), "0", Some("aa"), "7"), false, false),
+            (&card, identity(None, "0", None, "7"), false, false),
+            (&card, identity(None, "0", None, "2"), true, false),
+            (&veth, identity(None, "0", None, "2"), true, false),
+        ] {
+            let (_root, host) = machine("lan0", &other);
+            let found = [true, false].map(|same_boot| host.device(known, "eth0", same_boot).is_some());
+            assert_eq!(found, [in_one_boot, in_two], "{known:?} {other:?}");
+        }
     }
 }
