@@ -30,11 +30,7 @@ pub fn trusted(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a file or folder that somebody else than its owner, and root or this user, could have changed.
-///
-/// # Errors
-/// It belongs to another user, or its group or others may write it.
-pub fn owned(path: &Path, metadata: &Metadata) -> Result<()> {
+fn owned(path: &Path, metadata: &Metadata) -> Result<()> {
     owner(path, metadata)?;
     if metadata.mode() & 0o022 != 0 {
         return Err(Error::forbidden(format!("{} has mode {:04o}", path.display(), metadata.mode() & 0o7777))

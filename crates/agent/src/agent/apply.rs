@@ -69,9 +69,10 @@ impl Agent {
             if self.applied.as_ref().is_none_or(|(by, _)| by != holder) {
                 self.applied = Some((holder.clone(), self.now()));
             }
-            for (wanted, change) in wanted.iter().zip(&mut changes) {
-                change.effective = self.effective(&wanted.instance).ok();
-                let faithful = wanted.value.is_none_or(|value| self.shown(&wanted.instance).as_ref() == Ok(value));
+            let shown = self.shown_all(&instances(&wanted)).into_iter();
+            for ((wanted, change), shown) in wanted.iter().zip(&mut changes).zip(shown) {
+                let faithful = wanted.value.is_none_or(|value| shown.as_ref() == Ok(value));
+                change.effective = shown.ok().map(|shown| self.calibrated(&wanted.instance, shown));
                 let written = if faithful { Written::Ok } else { Written::Clamped };
                 self.tally.written(&wanted.instance.knob.id, written);
                 log_change("applied", change, holder, by);
@@ -144,18 +145,20 @@ impl Agent {
     }
 
     fn changes(&self, wanted: &[Wanted]) -> Result<Vec<Change>> {
-        let change = |wanted: &Wanted| {
-            if let Some(value) = wanted.value {
-                self.config.allow.check(&wanted.instance, value)?;
+        for Wanted { instance, value, .. } in wanted {
+            if let Some(value) = value {
+                self.config.allow.check(instance, value)?;
             }
+        }
+        let change = |(wanted, before): (&Wanted, Result<Value>)| {
             Ok(Change {
                 knob: wanted.instance.name(),
-                before: self.effective(&wanted.instance)?,
+                before: before?,
                 requested: wanted.value.cloned().unwrap_or_else(|| AUTO.into()),
                 effective: None,
             })
         };
-        wanted.iter().map(change).collect()
+        wanted.iter().zip(self.effective_all(&instances(wanted))).map(change).collect()
     }
 
     fn plans(&self, wanted: &[Wanted], changes: &[Change]) -> Result<Vec<Plan>> {
@@ -189,6 +192,10 @@ impl Agent {
             }
         }
     }
+}
+
+fn instances<'a>(wanted: &'a [Wanted]) -> Vec<&'a Instance> {
+    wanted.iter().map(|wanted| &wanted.instance).collect()
 }
 
 fn known_knob(id: &str) -> Result<()> {

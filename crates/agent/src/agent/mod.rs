@@ -2,6 +2,7 @@
 
 mod apply;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bayop_knobs::knob::{Instance, Survey, survey};
@@ -136,15 +137,22 @@ impl Agent {
                 .applied
                 .as_ref()
                 .map(|(holder, since)| AppliedBy { holder: holder.clone(), age_s: (now - *since).as_secs_f64() }),
-            held: self.hold.held().into_iter().map(|held| self.held_knob(held)).collect(),
+            held: self.held(),
             damage: self.hold.damage(),
         })
     }
 
-    fn held_knob(&self, held: Held) -> HeldKnob {
-        let effective = self.instance(&held.knob).and_then(|instance| self.effective(instance).ok());
-        let Held { knob, asked, state, reason } = held;
-        HeldKnob { knob, found: asked.found, requested: asked.requested, effective, state, reason }
+    fn held(&self) -> Vec<HeldKnob> {
+        let held = self.hold.held();
+        let known: Vec<_> = held.iter().filter_map(|held| self.instance(&held.knob)).collect();
+        let effective = known.iter().zip(self.effective_all(&known));
+        let effective: BTreeMap<_, _> =
+            effective.filter_map(|(instance, value)| Some((instance.name(), value.ok()?))).collect();
+        let view = |Held { knob, asked, state, reason }| {
+            let effective = effective.get(&knob).cloned();
+            HeldKnob { knob, found: asked.found, requested: asked.requested, effective, state, reason }
+        };
+        held.into_iter().map(view).collect()
     }
 
     /// The knobs of the machine, looked for anew.
@@ -297,11 +305,6 @@ impl Agent {
         self.survey.instances.iter().find(|instance| instance.name() == name)
     }
 
-    /// What the kernel shows.
-    fn shown(&self, instance: &Instance) -> Result<Value> {
-        self.shown_all(&[instance]).remove(0)
-    }
-
     /// What the kernel shows in several places, each device asked apart.
     fn shown_all(&self, instances: &[&Instance]) -> Vec<Result<Value>> {
         let jobs = instances.iter().map(|&instance| {
@@ -315,10 +318,6 @@ impl Agent {
     fn effective_all(&self, instances: &[&Instance]) -> Vec<Result<Value>> {
         let shown = self.shown_all(instances).into_iter();
         instances.iter().zip(shown).map(|(instance, shown)| Ok(self.calibrated(instance, shown?))).collect()
-    }
-
-    fn effective(&self, instance: &Instance) -> Result<Value> {
-        self.effective_all(&[instance]).remove(0)
     }
 
     fn calibrated(&self, instance: &Instance, shown: Value) -> Value {

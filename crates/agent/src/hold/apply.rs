@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bayop_knobs::{control::Control, control::Write, network::identity::Identity};
+use bayop_knobs::{Host, control::Control, control::Write, network::identity::Identity};
 
 use super::{Hold, Plan, id, latch, original};
 use crate::fault;
@@ -103,56 +103,60 @@ impl Hold {
             entry.holders.retain(|knob, _| !returned.contains(knob));
             entry.state == State::Held || !entry.holders.is_empty()
         });
-        for plan in plans {
-            for write in &plan.writes {
-                // Before the control itself, so that they are restored after it, which reaches them once more.
-                for reached in write.control.reaches(&self.host)? {
-                    self.entry(&mut entries, &reached, plan)?;
-                }
-                let entry = self.entry(&mut entries, &write.control, plan)?;
-                entry.intended = Some(write.text.clone());
-            }
+        let mut wanted: Vec<(Control, &Plan, Option<&String>)> = Vec::new();
+        for (plan, write) in plans.iter().flat_map(|plan| plan.writes.iter().map(move |write| (plan, write))) {
+            // Before the control itself, so that they are restored after it, which reaches them once more.
+            wanted.extend(write.control.reaches(&self.host)?.into_iter().map(|reached| (reached, plan, None)));
+            wanted.push((write.control.clone(), plan, Some(&write.text)));
         }
         let held = entries.iter().filter(|entry| entry.state == State::Held);
-        let controls: Vec<_> = held.map(|entry| entry.control.clone()).collect();
+        let mut controls: Vec<_> = held.map(|entry| entry.control.clone()).collect();
+        for (control, ..) in &wanted {
+            if !controls.contains(control) && !entries.iter().any(|entry| entry.control == *control) {
+                controls.push(control.clone());
+            }
+        }
+        let identities = self.identities(&entries, &controls)?;
         let texts = self.devices.read(&self.host, controls.clone()).into_iter().zip(controls);
-        let texts = texts.map(|(text, control)| Ok(Target { control, text: text? })).collect::<Result<_>>()?;
-        // A write may disturb another control, which is then no stranger's doing: until all are read back, none is sure.
-        entries.iter_mut().for_each(|entry| entry.effective = None);
-        self.entries = entries;
-        Ok(texts)
-    }
-
-    /// What the network device is that the control belongs to.
-    fn identity(&self, control: &Control) -> Result<Option<Identity>> {
-        let Some(name) = control.device().map(str::to_owned) else { return Ok(None) };
-        let host = self.host.clone();
-        self.devices.on(control.answers(), move || host.identity(&name))
-    }
-
-    /// The entry of a control, held by the plan's knob from now on; a new one has what the control reads.
-    fn entry<'a>(&self, entries: &'a mut Vec<Entry>, control: &Control, plan: &Plan) -> Result<&'a mut Entry> {
-        let at = match entries.iter().position(|entry| entry.control == *control) {
-            Some(at) => at,
-            None => {
+        let texts = texts.map(|(text, control)| Ok(Target { control, text: text? })).collect::<Result<Vec<_>>>()?;
+        for (control, plan, intended) in wanted {
+            let at = entries.iter().position(|entry| entry.control == control).unwrap_or_else(|| {
+                let before = texts.iter().find(|before| before.control == control).expect("new controls were read");
                 entries.push(Entry {
-                    control: control.clone(),
-                    device: self.identity(control)?,
+                    device: control.device().and_then(|name| identities[name].clone()),
+                    control,
                     holders: BTreeMap::new(),
-                    original: self.read(control)?,
+                    original: before.text.clone(),
                     intended: None,
                     effective: None,
                     state: State::Held,
                     reason: None,
                 });
                 entries.len() - 1
+            });
+            let asked = Asked { found: plan.found.clone(), requested: plan.requested.clone() };
+            entries[at].holders.entry(plan.knob.clone()).or_insert(asked).requested = plan.requested.clone();
+            if let Some(text) = intended {
+                entries[at].intended = Some(text.clone());
             }
-        };
-        let entry = &mut entries[at];
-        let asked = entry.holders.entry(plan.knob.clone());
-        let asked = asked.or_insert_with(|| Asked { found: plan.found.clone(), requested: plan.requested.clone() });
-        asked.requested = plan.requested.clone();
-        Ok(entry)
+        }
+        // A write may disturb another control, which is then no stranger's doing: until all are read back, none is sure.
+        entries.iter_mut().for_each(|entry| entry.effective = None);
+        self.entries = entries;
+        Ok(texts)
+    }
+
+    /// What the network devices are that the controls belong to, by their names: as the entries know them, or asked.
+    fn identities(&self, entries: &[Entry], controls: &[Control]) -> Result<BTreeMap<String, Option<Identity>>> {
+        let known = entries.iter().filter_map(|entry| Some((entry.control.device()?.to_owned(), entry.device.clone())));
+        let mut identities: BTreeMap<_, _> = known.collect();
+        for name in controls.iter().filter_map(Control::device) {
+            if !identities.contains_key(name) {
+                let (host, asked) = (self.host.clone(), name.to_owned());
+                identities.insert(name.to_owned(), self.devices.on(name, move || host.identity(&asked))?);
+            }
+        }
+        Ok(identities)
     }
 
     /// Restores the entries that nobody holds any more, writes the plans that do not stand already, reads back, and
@@ -162,16 +166,14 @@ impl Hold {
         if let Some((_, error)) = self.devices.put_back(&self.host, returned).into_iter().next() {
             return Err(error);
         }
-        for plan in plans {
-            // A write may reset a link for seconds, so it is not repeated for nothing.
-            if plan.writes.iter().all(|write| self.stands(write, earlier)) && !self.lost_a_part(plan, earlier) {
-                continue;
-            }
-            for write in &plan.writes {
-                fault::point("apply.before_write");
-                self.write_one(write).map_err(|error| error.at(&plan.knob))?;
-                fault::point("apply.after_write");
-            }
+        let jobs = plans.iter().map(|plan| {
+            let (host, writes) = (self.host.clone(), plan.writes.clone());
+            let standing = self.standing(plan, earlier);
+            let device = plan.writes.first().map_or("the machine", |write| write.control.answers());
+            (device.to_owned(), move || set(&host, &writes, standing.as_deref()))
+        });
+        for (plan, answer) in plans.iter().zip(self.devices.each(jobs.collect())) {
+            answer.and_then(|done| done).map_err(|error| error.at(&plan.knob))?;
         }
         self.entries.retain(|entry| !entry.holders.is_empty());
         self.read_back()?;
@@ -179,17 +181,14 @@ impl Hold {
         self.journal.store(&self.boot_id, &self.entries)
     }
 
-    fn write_one(&self, write: &Write) -> Result<()> {
-        refuse_abandoned();
-        self.devices.write(&self.host, write)
-    }
-
-    /// Whether BayOp wrote that very text before, and the control still reads what it read then.
-    fn stands(&self, write: &Write, earlier: &[Entry]) -> bool {
-        let entry = earlier.iter().find(|entry| entry.control == write.control);
-        let written = entry.filter(|entry| entry.intended.as_ref() == Some(&write.text));
-        let effective = written.and_then(|entry| entry.effective.as_ref());
-        effective.is_some_and(|effective| self.read(&write.control).as_ref() == Ok(effective))
+    /// What the plan's controls read while they are as BayOp wrote them; none when they have to be written in any case.
+    fn standing(&self, plan: &Plan, earlier: &[Entry]) -> Option<Vec<String>> {
+        let effective = |write: &Write| {
+            let entry = earlier.iter().find(|entry| entry.control == write.control)?;
+            entry.effective.clone().filter(|_| entry.intended.as_ref() == Some(&write.text))
+        };
+        let standing = plan.writes.iter().map(effective).collect::<Option<_>>()?;
+        (!self.lost_a_part(plan, earlier)).then_some(standing)
     }
 
     /// Whether a part of the plan's knob, such as a queue of its device, was just handed back: it has what was asked of
@@ -213,7 +212,7 @@ impl Hold {
 
     /// Undoes a call that failed for `error`: what was held earlier is held again, what was not is as it was found.
     fn roll_back(&mut self, earlier: Vec<Entry>, texts: Vec<Target>, error: Error) -> Error {
-        refuse_abandoned();
+        park_abandoned();
         let failed = self.devices.put_back(&self.host, texts);
         let attempted = std::mem::replace(&mut self.entries, earlier);
         for (control, failure) in &failed {
@@ -236,8 +235,24 @@ impl Hold {
     }
 }
 
+/// Does the writes in their order, unless all the controls read what is `standing` already: a write may reset a link for
+/// seconds, so it is not repeated for nothing.
+fn set(host: &Host, writes: &[Write], standing: Option<&[String]>) -> Result<()> {
+    let stands = |(write, text): (&Write, &String)| write.control.read(host).as_ref() == Ok(text);
+    if standing.is_some_and(|texts| writes.iter().zip(texts).all(stands)) {
+        return Ok(());
+    }
+    for write in writes {
+        fault::point("apply.before_write");
+        park_abandoned();
+        write.control.write(host, &write.text)?;
+        fault::point("apply.after_write");
+    }
+    Ok(())
+}
+
 /// Keeps the thread of a request that hung from ever writing again, until the process ends.
-fn refuse_abandoned() {
+fn park_abandoned() {
     while ABANDONED.load(Ordering::SeqCst) {
         std::thread::park();
     }

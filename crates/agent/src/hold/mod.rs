@@ -6,7 +6,7 @@ mod restore;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bayop_knobs::{Host, Value, control::Control, control::Write};
+use bayop_knobs::{Host, Value, control::Write};
 
 use crate::devices::Devices;
 use crate::journal::{Asked, Entry, Journal, State};
@@ -104,11 +104,6 @@ impl Hold {
     /// Why nothing may be applied, when a damaged journal waits for a person.
     pub fn damage(&self) -> Option<String> {
         self.journal.damage()
-    }
-
-    /// What a control holds.
-    fn read(&self, control: &Control) -> Result<String> {
-        self.devices.read(&self.host, vec![control.clone()]).remove(0)
     }
 
     /// What the controls of the entries hold that `which` chooses, by the entries' places.
