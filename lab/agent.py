@@ -9,11 +9,22 @@ from pathlib import Path
 from lab.certificates import Authority, Identity
 from lab.errors import LabError
 from lab.files import Files
-from lab.packages import LAB, tool
+from lab.packages import LAB, TREE, program, tool
 
 CONFIGURATION = LAB / "guest" / "agent.toml"
 """It may set every knob; mutual TLS on port 9617 of the guest."""
 
+PROFILE = LAB.parent / "packaging" / "apparmor" / "bayop-agent"
+"""What confines the service; in the lab, which has no systemd to ask for it, it confines whoever runs the program."""
+
+_PARSER_FILES = (
+    "etc/apparmor/parser.conf",
+    "etc/apparmor.d/abi",
+    "etc/apparmor.d/abstractions",
+    "etc/apparmor.d/tunables",
+    "usr/share/apparmor-features",
+)
+_LOCAL_RULES = LAB / "guest" / "apparmor-local"
 _START = "#!/bin/sh\nmkdir /run/bayop\nexec bayop-agent serve\n"
 
 
@@ -45,12 +56,28 @@ def add_agent(files: Files, binary: Path, folder: Path) -> Access:
     """
     authority = Authority(folder)
     server = authority.server("agent")
-    files.add_program("/usr/bin/bayop-agent", _strip(binary, folder / "bayop-agent"))
+    files.add_program("/usr/sbin/bayop-agent", _strip(binary, folder / "bayop-agent"))
+    _add_profile(files)
     files.add("/etc/bayop/agent.toml", CONFIGURATION)
     files.add("/etc/bayop/tls/agent.pem", server.certificate).add("/etc/bayop/tls/agent.key", server.key, mode=0o600)
     files.add("/etc/bayop/tls/clients.pem", authority.certificate)
     files.add("/etc/lab/start", _START, mode=0o755)
     return Access(client=authority.client("brain"), authority=authority.certificate)
+
+
+def _add_profile(files: Files) -> None:
+    """The profile, attached to the program's path, and what loads it at boot."""
+    profile = PROFILE.read_text(encoding="utf-8")
+    attached = profile.replace("\nprofile bayop-agent {", "\nprofile bayop-agent /usr/sbin/bayop-agent {")
+    files.add("/etc/apparmor.d/bayop-agent", attached).add("/etc/apparmor.d/local/bayop-agent", _LOCAL_RULES)
+    files.add_program("/usr/sbin/apparmor_parser", program("apparmor_parser"))
+    for name in _PARSER_FILES:
+        for path in (TREE / name, *(TREE / name).rglob("*")):
+            place = f"/{path.relative_to(TREE)}"
+            if path.is_dir():
+                files.folders.append(place)
+            else:
+                files.add(place, path)
 
 
 def _strip(binary: Path, copy: Path) -> Path:

@@ -107,7 +107,8 @@ class Machine:
 
 @pytest.fixture(scope="module")
 def package() -> Path:
-    require(shutil.which("dh") is not None, "debhelper is not installed", "requirements/install-packages package")
+    for helper in ("dh", "dh_apparmor"):
+        require(program(helper) is not None, f"{helper} is not installed", "requirements/install-packages package")
     subprocess.run(["make", "deb"], cwd=ROOT, check=True)
     architecture = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True)
     return BUILD / f"bayop-agent_{VERSION}_{architecture.stdout.strip()}.deb"

@@ -52,7 +52,7 @@ impl Lock {
     }
 
     fn take(path: &Path, taken: impl FnOnce(&str) -> Error) -> Result<Self> {
-        let unusable = |error: io::Error| Error::unwritable(path, &error);
+        let unusable = |error: io::Error| unwritable(path, &error);
         match Flock::lock(open(path).map_err(unusable)?, FlockArg::LockExclusiveNonblock) {
             Ok(mut file) => {
                 // For the one who is refused; a folder, or a disk that takes no more, has no room for it.
@@ -91,9 +91,20 @@ fn meetings(host: &Host, allow: Option<&AllowList>) -> Result<Vec<PathBuf>> {
 fn make(folder: &Path, mode: u32) -> Result<()> {
     match DirBuilder::new().mode(mode).create(folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists && !folder.is_dir() => {
-            Err(Error::unwritable(folder, &error))
+            Err(unwritable(folder, &error))
         }
         _ => trusted(folder),
+    }
+}
+
+/// A file or folder that can't be written, which root can elsewhere than in the service.
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    let refused = Error::unwritable(path, error);
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            refused.hint("the service bayop-agent writes to other folders than its own as docs/security.md says")
+        }
+        _ => refused,
     }
 }
 

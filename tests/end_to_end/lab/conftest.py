@@ -5,7 +5,7 @@ tests before it. A boot costs six seconds, so a test that needs a fresh one cuts
 instead of starting a machine of its own.
 
 A test takes the fixture `agent` and finds BayOp's agent running in the machine, which may set every knob; the fixture
-fails when the test leaves any control other than it was.
+fails when the test leaves any control other than it was, or when the agent's AppArmor profile denied it anything.
 
 What the machine holds on top of the base system is decided in one place, the fixture `contents`: add a program with
 `Files.add_program` and its configuration with `Files.add`.
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.lab.lab_agent import LabAgent, snapshot
+from tests.end_to_end.lab.lab_agent import LabAgent, denials, snapshot
 from tests.support.needs import require
 
 from lab import Files, Machine, missing
@@ -53,7 +53,8 @@ def machine(contents: tuple[Files, Access]) -> Iterator[Machine]:
 
 @pytest.fixture
 def agent(machine: Machine, contents: tuple[Files, Access]) -> Iterator[LabAgent]:
-    """The agent in the shared machine, which runs and holds nothing; afterwards every control is as it was."""
+    """The agent in the shared machine, which runs and holds nothing; afterwards every control is as it was, and its
+    AppArmor profile has denied nothing."""
     agent = LabAgent(machine, contents[1])
     agent.ensure_running()
     before = snapshot(machine)
@@ -62,6 +63,7 @@ def agent(machine: Machine, contents: tuple[Files, Access]) -> Iterator[LabAgent
     agent.post("/v1/restore", {})
     assert snapshot(machine) == before
     assert agent.status()["held"] == []
+    assert denials(machine) == []
 
 
 @pytest.fixture

@@ -117,6 +117,11 @@ def snapshot(machine: Machine) -> list[str]:
     return machine.run(SNAPSHOT).stdout.splitlines()
 
 
+def denials(machine: Machine) -> list[str]:
+    """What the agent's AppArmor profile denied, by the kernel's log."""
+    return [line for line in machine.run("dmesg").stdout.splitlines() if 'apparmor="DENIED"' in line]
+
+
 def until_link(machine: Machine) -> None:
     """Waits until the network card has its link again, which e1000e resets on every write of rx_usecs."""
     time.sleep(0.2)
