@@ -90,19 +90,17 @@ fn meetings(host: &Host, allow: Option<&AllowList>) -> Result<Vec<PathBuf>> {
 
 fn make(folder: &Path, mode: u32) -> Result<()> {
     match DirBuilder::new().mode(mode).create(folder) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists && !folder.is_dir() => {
-            Err(unwritable(folder, &error))
-        }
+        Err(error) if error.kind() != ErrorKind::AlreadyExists && !folder.is_dir() => Err(unwritable(folder, &error)),
         _ => trusted(folder),
     }
 }
 
-/// A file or folder that can't be written, which root can elsewhere than in the service.
+/// A file or folder that can't be written; root's can't where the service's sandbox ends.
 fn unwritable(path: &Path, error: &io::Error) -> Error {
     let refused = Error::unwritable(path, error);
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            refused.hint("the service bayop-agent writes to other folders than its own as docs/security.md says")
+            refused.hint("docs/security.md says how another folder is opened to the service bayop-agent")
         }
         _ => refused,
     }
@@ -128,6 +126,15 @@ mod tests {
         assert!(refused.to_string().starts_with(&format!("process {} uses ", std::process::id())), "{refused}");
         drop(first);
         assert!(Lock::folder(folder.path()).is_ok());
+    }
+
+    #[test]
+    fn whoever_may_not_write_is_told_about_the_sandbox() {
+        let hint = |code| unwritable(Path::new("/srv/bayop"), &io::Error::from_raw_os_error(code)).hint;
+        for refused in [libc::EACCES, libc::EROFS] {
+            assert!(hint(refused).unwrap().contains("the service"), "{refused}");
+        }
+        assert_eq!(hint(libc::ENOSPC), None);
     }
 
     #[test]
