@@ -49,18 +49,15 @@ class TrialGuard:
             qps: The load that the search is for.
         """
         limit_us = self.latency_factor * self.slo.limit_us
-        over = [
-            name for name in quantities if 0.0 <= self._rank(name) <= self.slo.quantile and quantities[name] > limit_us
-        ]
+        over = {
+            quantile: name
+            for name, value in quantities.items()
+            if (quantile := quantile_of(name)) is not None and quantile <= self.slo.quantile and value > limit_us
+        }
         if over:
-            name = max(over, key=self._rank)
+            name = over[max(over)]
             return f"{name.removesuffix('_us')} {quantities[name]:.0f} us, over {limit_us:.0f} us"
         return self.load_objection(quantities, qps)
-
-    @staticmethod
-    def _rank(name: str) -> float:
-        quantile = quantile_of(name)
-        return -1.0 if quantile is None else quantile
 
     def load_objection(self, quantities: Mapping[str, float], qps: float) -> str | None:
         """Why a window is not about the load of the search; None when it is, or nobody knows."""
