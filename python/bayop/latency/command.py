@@ -52,9 +52,8 @@ class LatencyCommand:
         ends = monotonic() + window.duration_s
 
         def heed(printed: str) -> None:
-            lines = printed[: printed.rfind("\n") + 1]
-            if monotonic() < ends and _are_objects(lines):
-                self._recent = self.read(_last(lines))
+            if monotonic() < ends and (objects := _objects(printed[: printed.rfind("\n") + 1])):
+                self._recent = self.read(objects[-1])
 
         printed = run_program(
             self._words,
@@ -67,7 +66,7 @@ class LatencyCommand:
         )
         if len(printed.splitlines()) == 1:
             self._recent = None  # no more than its answer, which came early
-        return self.read(_last(printed))
+        return self.read((_objects(printed) or [printed])[-1])
 
     def recent(self) -> Latency | None:
         """The last line that the command has printed before its window's end; None when it prints one in all."""
@@ -122,11 +121,7 @@ class LatencyCommand:
         return float(value)
 
 
-def _last(printed: str) -> str:
-    """The last of several objects, one a line; else all that was printed."""
-    return printed.splitlines()[-1] if _are_objects(printed) else printed
-
-
-def _are_objects(printed: str) -> bool:
+def _objects(printed: str) -> list[str]:
+    """The lines, where each is an object; none where anything else was printed."""
     lines = printed.splitlines()
-    return bool(lines) and all(line.startswith("{") and line.endswith("}") for line in lines)
+    return lines if all(line.startswith("{") and line.endswith("}") for line in lines) else []
