@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PACKAGES = ("bayop", "numpy", "scipy", "ax-platform", "botorch", "gpytorch", "torch")
 
 
-def host_kind() -> str:
-    """The kind of machine, for a folder's name; no host names."""
-    return f"{os.cpu_count()}cpu-{platform.machine()}"
+def results_folder(parent: Path) -> Path:
+    """The folder for what is measured today (UTC) on this kind of machine, such as `2026-11-22-2cpu-x86_64`."""
+    return parent / f"{datetime.now(UTC):%Y-%m-%d}-{os.cpu_count()}cpu-{platform.machine()}"
 
 
-def describe(module: str, arguments: Sequence[str]) -> Mapping[str, object]:
-    """Machine, versions, revision and command, JSON-ready."""
+def write(folder: Path, module: str, arguments: Sequence[str], **more: object) -> None:
+    """Makes a folder of results, and writes env.json into it: machine, versions, revision, command, and more."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({**_description(module, arguments), **more}, indent=2)
+    (folder / "env.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def _description(module: str, arguments: Sequence[str]) -> Mapping[str, object]:
     return {
         "command": ["python", "-m", module, *arguments],
         "revision": _revision(),

@@ -52,11 +52,9 @@ def main() -> None:
         summary = measure(args.agent.resolve(), Path(name), args.rest_s, args.settings)
     print(json.dumps(summary, indent=2))
     if args.out:
-        folder = args.out / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = environment.results_folder(args.out)
+        environment.write(folder, "bench.agent.run", sys.argv[1:])
         (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        env = environment.describe("bench.agent.run", sys.argv[1:])
-        (folder / "env.json").write_text(json.dumps(env, indent=2) + "\n")
 
 
 def measure(agent: Path, folder: Path, rest_s: float, settings: int) -> Mapping[str, object]:

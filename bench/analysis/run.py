@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
@@ -63,10 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         steps = {step: median(t[step] for t in timings) for step in timings[0]}
         rows.append((what, args.rows, steps))
         sys.stderr.write(f"{what}: {steps}\n")
-    out = args.out or Path(__file__).parent / "results" / f"{datetime.now(UTC):%Y-%m-%d}-{environment.host_kind()}"
-    out.mkdir(parents=True, exist_ok=True)
-    description = environment.describe("bench.analysis.run", arguments)
-    (out / "env.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    out = args.out or environment.results_folder(Path(__file__).parent / "results")
+    environment.write(out, "bench.analysis.run", arguments)
     (out / "summary.md").write_text(summary(rows, args.runs), encoding="utf-8")
     sys.stdout.write(summary(rows, args.runs))
     return int(any(steps["all"] > LIMIT_S for _, _, steps in rows))

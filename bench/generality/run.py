@@ -82,10 +82,8 @@ def main() -> None:
     summary = summarise(outcomes)
     print(json.dumps(summary))
     if args.out:
-        args.out.mkdir(parents=True, exist_ok=True)
+        environment.write(args.out, "bench.generality.run", sys.argv[1:])
         (args.out / "outcomes.jsonl").write_text("".join(json.dumps(asdict(o)) + "\n" for o in outcomes))
-        description = environment.describe("bench.generality.run", sys.argv[1:])
-        (args.out / "env.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         (args.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
 
 

@@ -110,11 +110,9 @@ def main() -> None:
     summary = {name: summarized(times) for name, times in times_s.items()} | {"settle_s": SETTLE_S}
     print(json.dumps(summary, indent=2))
     if args.out:
-        folder = args.out / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = environment.results_folder(args.out)
+        environment.write(folder, "bench.guard.run", sys.argv[1:])
         (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        env = environment.describe("bench.guard.run", sys.argv[1:])
-        (folder / "env.json").write_text(json.dumps(env, indent=2) + "\n")
         with (folder / "breaches.csv").open("w", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(["source", "breach", "fall_back_s"])

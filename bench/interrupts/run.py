@@ -53,10 +53,8 @@ def main() -> None:
     agree = {k: v for k, v in numbers[0].items() if k != "file"} == {k: v for k, v in numbers[2].items() if k != "file"}
     print(json.dumps({"text_and_parquet_agree": agree}))
     if args.out:
-        args.out.mkdir(parents=True, exist_ok=True)
+        environment.write(args.out, "bench.interrupts.run", sys.argv[1:])
         (args.out / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-        description = environment.describe("bench.interrupts.run", sys.argv[1:])
-        (args.out / "env.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
 
 def measured(command: list[str]) -> dict[str, object]:

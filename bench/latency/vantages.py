@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from bench.environment import describe
+from bench import environment
 
 from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
 
@@ -157,8 +157,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
     args = parser.parse_args()
     rows = sweep(args.probe, timeouts_us=args.timeouts, qps=args.qps, window_s=args.window, repeats=args.repeats)
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "env.json").write_text(json.dumps(describe("bench.latency.vantages", sys.argv[1:]), indent=2) + "\n")
+    environment.write(args.out, "bench.latency.vantages", sys.argv[1:])
     (args.out / "windows.jsonl").write_text("".join(f"{json.dumps(asdict(row))}\n" for row in rows))
     table = summary(rows)
     (args.out / "summary.md").write_text(table)

@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from itertools import chain
@@ -62,12 +60,10 @@ def main() -> None:
             measure_peaks(rows, setup, _generators(setup, Path(folder), args), args)
         measure_truth(rows, _SETUPS[0], _generators(_SETUPS[0], Path(folder), args), args)
     text = summary(rows.peak, rows.accuracy, rows.stalled, rows.arrivals)
-    out = args.out or Path(__file__).parent / "results" / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}"
-    out.mkdir(parents=True, exist_ok=True)
+    out = args.out or environment.results_folder(Path(__file__).parent / "results")
+    environment.write(out, "bench.load.run", sys.argv[1:], loadavg=_loadavg())
     for name in (f.name for f in fields(rows)):
         _write_csv(out / f"{name}.csv", getattr(rows, name))
-    env = environment.describe("bench.load.run", sys.argv[1:])
-    (out / "env.json").write_text(json.dumps({**env, "loadavg": _loadavg()}, indent=2) + "\n")
     (out / "summary.md").write_text(text)
     sys.stdout.write(text)
 

@@ -54,22 +54,22 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, help="write runs.jsonl, summary.md and env.json into a folder here")
     args = parser.parse_args()
-    env = environment.describe("bench.saving.run", sys.argv[1:])
+    folder = environment.results_folder(args.out) if args.out else None
+    if folder:
+        environment.write(folder, "bench.saving.run", sys.argv[1:])
     runs = []
     for run in searches(args):
         runs.append(run)
         print(f"{run['case']}: {words(run)}", flush=True)
-        if args.out:
-            write(args.out / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}", runs, env)
+        if folder:
+            write(folder, runs)
     sys.stdout.write(f"\n{summary(runs)}")
 
 
-def write(folder: Path, runs: Sequence[Json], env: Mapping[str, object]) -> None:
+def write(folder: Path, runs: Sequence[Json]) -> None:
     """Everything until now: an hour of runs is not lost with the last of them."""
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / "runs.jsonl").write_text("".join(f"{json.dumps(run)}\n" for run in runs))
     (folder / "summary.md").write_text(summary(runs))
-    (folder / "env.json").write_text(json.dumps(env, indent=2) + "\n")
 
 
 def searches(args: argparse.Namespace) -> Iterator[Json]:

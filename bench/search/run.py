@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, fields
-from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -54,12 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         report_error(error)
         return error.exit_code
     records = run_all(searches, args.jobs, console)
-    out = args.out or default_folder()
-    out.mkdir(parents=True, exist_ok=True)
+    out = args.out or environment.results_folder(Path(__file__).parent / "results")
+    environment.write(out, "bench.search.run", arguments)
     write_raw(out / "raw.csv", records)
-    (out / "env.json").write_text(
-        json.dumps(environment.describe("bench.search.run", arguments), indent=2) + "\n", encoding="utf-8"
-    )
     text = report(records, args)
     (out / "summary.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
@@ -152,12 +147,6 @@ def write_raw(path: Path, records: Sequence[Record]) -> None:
         writer = csv.DictWriter(file, [f.name for f in fields(Record)])
         writer.writeheader()
         writer.writerows(asdict(r) | {"over_slo": int(r.over_slo), "held_ok": int(r.held_ok)} for r in records)
-
-
-def default_folder() -> Path:
-    """results/<date>-<kind of machine> beside this file."""
-    day = datetime.now(UTC).date().isoformat()
-    return Path(__file__).parent / "results" / f"{day}-{environment.host_kind()}"
 
 
 if __name__ == "__main__":

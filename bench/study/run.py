@@ -109,11 +109,9 @@ def main() -> None:
         rows.append(json.loads(output) | {"file_mib": round(path.stat().st_size / 2**20)})
         print(json.dumps(rows[-1]), flush=True)
     if args.out:
-        folder = args.out / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = environment.results_folder(args.out)
+        environment.write(folder, "bench.study.run", sys.argv[1:])
         (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        description = environment.describe("bench.study.run", sys.argv[1:])
-        (folder / "env.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

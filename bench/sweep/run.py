@@ -16,13 +16,12 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from bench.environment import describe, host_kind
+from bench import environment
 
 DESIGN: Final = ("--range", "nic.rx_usecs=2:962:30", "--range", "cpu.freq_mhz=1300:2900:200", "--no-default")
 SETTINGS: Final = 297
@@ -59,10 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 runs.append(sweep(out, processes))
                 tables.add(out.read_bytes())
                 sys.stderr.write(f"{runs[-1]}\n")
-    folder_out = args.out or Path(__file__).parent / "results" / f"{datetime.now(UTC).date()}-{host_kind()}"
-    folder_out.mkdir(parents=True, exist_ok=True)
+    folder_out = args.out or environment.results_folder(Path(__file__).parent / "results")
+    environment.write(folder_out, "bench.sweep.run", arguments)
     (folder_out / "raw.json").write_text(json.dumps([asdict(run) for run in runs], indent=2) + "\n", encoding="utf-8")
-    (folder_out / "env.json").write_text(json.dumps(describe("bench.sweep.run", arguments), indent=2) + "\n", "utf-8")
     text = summary(runs, same=len(tables) == 1)
     (folder_out / "summary.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)

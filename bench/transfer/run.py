@@ -57,10 +57,8 @@ def main() -> None:
     summary = summarise(rows)
     print(json.dumps(summary))
     if args.out:
-        args.out.mkdir(parents=True, exist_ok=True)
+        environment.write(args.out, "bench.transfer.run", sys.argv[1:])
         (args.out / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-        description = environment.describe("bench.transfer.run", sys.argv[1:])
-        (args.out / "env.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         (args.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 
