@@ -21,13 +21,13 @@ import json
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from bench import environment
+from bench.background import Background
 from tests.support.agents import AgentProcess, Machine
 
 from bayop import Objective, Problem, Slo, run_search
@@ -71,22 +71,13 @@ class Breaches:
         return None
 
 
-class Stopwatch:
+class Stopwatch(Background):
     """Times how long a machine's cap is that of the breach, each time, by a look each ms."""
 
     def __init__(self, machine: Machine) -> None:
+        super().__init__()
         self.times_s: list[float] = []
         self._machine = machine
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
 
     def _run(self) -> None:
         began: float | None = None

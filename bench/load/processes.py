@@ -6,13 +6,14 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
+
+from bench.background import Background
 
 _START_S: Final = 10.0
 
@@ -120,7 +121,7 @@ def _await_port(port: int) -> None:
             return
 
 
-class Answers:
+class Answers(Background):
     """The rate at which a memcached answers, by its own count, in a part of the time that the context lasts.
 
     Attributes:
@@ -128,12 +129,11 @@ class Answers:
     """
 
     def __init__(self, port: int, *, from_s: float, to_s: float) -> None:
+        super().__init__()
         self.per_s = 0.0
         self._port, self._from_s, self._to_s = port, from_s, to_s
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
 
-    def _watch(self) -> None:
+    def _run(self) -> None:
         if self._over.wait(self._from_s):
             return
         before, start_s = _hits(self._port), time.monotonic()
@@ -141,14 +141,6 @@ class Answers:
             return
         after, end_s = _hits(self._port), time.monotonic()
         self.per_s = (after - before) / (end_s - start_s)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
 
 
 def _hits(port: int) -> int:
@@ -158,17 +150,16 @@ def _hits(port: int) -> int:
             return next(int(words[2]) for words in map(bytes.split, lines) if words[1:2] == [b"get_hits"])
 
 
-class Stalls:
+class Stalls(Background):
     """Stops a process for a while in every period, and notes when it was stopped. A context."""
 
     def __init__(self, process: subprocess.Popen[bytes], *, stall_s: float, period_s: float) -> None:
+        super().__init__()
         self._process, self._stall_s, self._period_s = process, stall_s, period_s
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._stall)
         self.spans_s: list[tuple[float, float]] = []
         """From when to when it was stopped, on CLOCK_MONOTONIC."""
 
-    def _stall(self) -> None:
+    def _run(self) -> None:
         if os.geteuid() == 0:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # this thread; it sleeps nearly always
         due_s = time.monotonic() + self._period_s / 2
@@ -179,11 +170,3 @@ class Stalls:
             self._process.send_signal(signal.SIGCONT)
             self.spans_s.append((stopped_s, time.monotonic()))
             due_s += self._period_s
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
