@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bayop.experiments.generality import PUBLISHED, Outcome
+from bayop.experiments.generality.record import PUBLISHED, Outcome
 from bayop.report.style import FAINT, INK, SERIES
 from bayop.report.svg import Drawing
 

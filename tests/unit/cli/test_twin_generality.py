@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from bayop.cli import main
-from bayop.experiments import generality
+from bayop.experiments.generality import play
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generality, "_TRUTH_REQUESTS", 10_000)
-    monkeypatch.setattr(generality, "_TRIAL_S", 1.0)
+    monkeypatch.setattr(play, "_TRUTH_REQUESTS", 10_000)
+    monkeypatch.setattr(play, "_TRIAL_S", 1.0)
 
 
 def command(folder: Path, *flags: str) -> int:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bayop.experiments.generality import Outcome
+from bayop.experiments.generality.record import Outcome
 from bayop.report.generality import drawing
 from bayop.report.style import bayop_style
 

@@ -20,7 +20,7 @@ from bayop.space import AUTO, format_value
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayop.experiments.generality import Outcome
+    from bayop.experiments.generality.record import Outcome
 
 EXAMPLE: Final = """\
   bayop twin generality
@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the experiment, prints it, and writes outcomes.jsonl and the figure; 1 when a search broke an SLO."""
-    from bayop.experiments.generality import LOAD_SHARES, MACHINES, SLOS, cases, play
+    from bayop.experiments.generality.play import MACHINES, SLOS, cases, play
+    from bayop.experiments.generality.record import LOAD_SHARES
     from bayop.report.files import make_folder
     from bayop.report.generality import drawing
     from bayop.report.style import bayop_style
@@ -88,7 +89,7 @@ def event(outcome: Outcome) -> dict[str, object]:
 
 def summary(outcomes: Sequence[Outcome]) -> list[str]:
     """What the experiment says, in sentences: the spread of savings at each load, and whether the SLOs held."""
-    from bayop.experiments.generality import PUBLISHED, TAILBENCH
+    from bayop.experiments.generality.record import PUBLISHED, TAILBENCH
 
     lines = []
     tailbench = [o for o in outcomes if o.service in TAILBENCH]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bayop.experiments.day.record import DayRecord
-    from bayop.experiments.generality import Outcome
+    from bayop.experiments.generality.record import Outcome
 
 APPS: Final = ("memcached", "silo")
 """The open-loop services that were measured and that the twin has profiles of."""
@@ -95,7 +95,8 @@ class Evidence:
     @cached_property
     def tailbench(self) -> Sequence[Outcome]:
         """Searches of the generality experiment on the twin: Tailbench's services on every machine."""
-        from bayop.experiments.generality import TAILBENCH, cases, play
+        from bayop.experiments.generality.play import cases, play
+        from bayop.experiments.generality.record import TAILBENCH
 
         return [o for some in play(cases(TAILBENCH), (self._seed,), threads=self._threads) for o in some]
 

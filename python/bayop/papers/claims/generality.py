@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _tailbench(evidence: Evidence) -> Finding:
-    from bayop.experiments.generality import LOAD_SHARES, PUBLISHED
+    from bayop.experiments.generality.record import LOAD_SHARES, PUBLISHED
 
     low, high = LOAD_SHARES
     twin: dict[str, float] = {}

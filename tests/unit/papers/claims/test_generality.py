@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.experiments.generality import Outcome
+from bayop.experiments.generality.record import Outcome
 from bayop.papers.claims.claim import Verdict
 from bayop.papers.claims.evidence import Evidence
 from bayop.papers.claims.generality import CLAIMS

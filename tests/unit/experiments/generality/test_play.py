@@ -2,8 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.experiments import generality
-from bayop.experiments.generality import SLOS, TOLERANCE, Truth, cases, peak_qps, saving_of, service_s, trial_requests
+from bayop.experiments.generality import play
+from bayop.experiments.generality.play import (
+    SLOS,
+    TOLERANCE,
+    Truth,
+    cases,
+    peak_qps,
+    saving_of,
+    service_s,
+    trial_requests,
+)
 from bayop.slo import Slo
 from bayop.twin.target import BATCHES, load_profile
 
@@ -36,8 +45,8 @@ def test_the_peak_is_where_the_default_policy_just_meets_the_slo() -> None:
     peak = peak_qps(profile, slo)
     capacity = 32 / service_s(profile)
     assert 0.85 * capacity < peak < capacity
-    assert generality.true_window(profile, slo, 0.9 * peak, None).latency_us < slo.limit_us
-    assert generality.true_window(profile, slo, 1.1 * peak, None).latency_us > slo.limit_us
+    assert play.true_window(profile, slo, 0.9 * peak, None).latency_us < slo.limit_us
+    assert play.true_window(profile, slo, 1.1 * peak, None).latency_us > slo.limit_us
 
 
 def test_savings_are_paired_and_know_how_sure_they_are() -> None:
@@ -54,10 +63,10 @@ def test_savings_are_paired_and_know_how_sure_they_are() -> None:
 @pytest.mark.slow
 def test_a_search_saves_power_and_holds_the_slo_whatever_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, smaller in {"_TRUTH_REQUESTS": 10_000, "_TRIAL_S": 2.0}.items():
-        monkeypatch.setattr(generality, name, smaller)
+        monkeypatch.setattr(play, name, smaller)
     todo = cases(["img-dnn"], ["xeon-e5-2690", "epyc-ena"])
     searches: list[None] = []
-    batches = list(generality.play(todo, [0], threads=2, on_search=lambda: searches.append(None)))
+    batches = list(play.play(todo, [0], threads=2, on_search=lambda: searches.append(None)))
     assert [[o.machine for o in outcomes] for outcomes in batches] == [["xeon-e5-2690"] * 2, ["epyc-ena"] * 2]
     assert len(searches) == 4
     low = batches[0][0]
@@ -68,4 +77,4 @@ def test_a_search_saves_power_and_holds_the_slo_whatever_the_threads(monkeypatch
     assert low.latency_us <= TOLERANCE * Slo.parse(low.slo).limit_us
     assert 0.1 < low.saving < 0.5
     assert low.saving == pytest.approx(1.0 - low.power_w / low.default_power_w, abs=1e-3)
-    assert list(generality.play(todo[:1], [0], threads=1)) == batches[:1]
+    assert list(play.play(todo[:1], [0], threads=1)) == batches[:1]
