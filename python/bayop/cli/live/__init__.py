@@ -145,7 +145,7 @@ def _experiment(
     finally:
         (args.out / DATA).write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")
         display.on_data(args.out / DATA)
-    from bayop.experiments.rig.experiment import shortfall
+    from bayop.experiments.rig.summary import shortfall
     from bayop.report.live.report import write_report
 
     display.on_end(shortfall(record, problem), write_report(record, problem, args.out, __version__))
@@ -172,7 +172,7 @@ class _Events:
 
     def on_end(self, shortfall: float | None, report: Path) -> None:
         record = self._record
-        from bayop.experiments.rig.experiment import compare, cpu_saving
+        from bayop.experiments.rig.summary import compare, cpu_saving
 
         more = None if shortfall is None else round_significant(shortfall)
         saving = tune_confirm.comparison_event(compare(record, self._problem), self._problem)

@@ -9,8 +9,8 @@ from typing import Final
 
 from bayop.confirm import DEFAULT
 from bayop.errors import unwritable
-from bayop.experiments.rig.experiment import SEARCH, SWEEP, compare, cpu_saving, shortfall
 from bayop.experiments.rig.record import LiveRecord, Point
+from bayop.experiments.rig.summary import SEARCH, SWEEP, compare, cpu_saving, shortfall
 from bayop.optimize.base import Problem
 from bayop.report.document import document, row, section, table, tiles
 from bayop.report.live.figures import draw_map, draw_response

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from tests.support.agents import AgentProcess, Machine
 
-from bayop.experiments.rig.experiment import Stage, compare, cpu_saving, run_experiment, shortfall
+from bayop.experiments.rig.experiment import Stage, run_experiment
 from bayop.experiments.rig.record import LiveRecord, Point
+from bayop.experiments.rig.summary import compare
 from bayop.latency.command import LatencyCommand
 from bayop.live.target import AgentTarget
 from bayop.optimize.base import Problem
@@ -21,10 +21,6 @@ SPACE = Space((Knob("power.cap_w", Steps(60, 120, 30), safest="high"),))
 GRID: list[Setting] = [{"power.cap_w": cap_w} for cap_w in (120, 90, 60)]
 
 
-def point(power_w: float, cut_short: str | None = None) -> Point:
-    return Point({}, {"power_w": power_w, "p99_us": 100.0}, {}, cut_short)
-
-
 def problem(slo: str = "p99<200us") -> Problem:
     return make_problem(SPACE, slo=slo, qps=5000.0)
 
@@ -33,7 +29,7 @@ def problem(slo: str = "p99<200us") -> Problem:
 def record() -> LiveRecord:
     return LiveRecord(
         machine="a machine", slo="p99<200us", objective="power", qps=5000.0, seed=1, estimated=False, busy_before=None,
-        default=point(120.0), most_pairs=6,
+        default=Point({}, {"power_w": 120.0, "p99_us": 100.0}, {}, None), most_pairs=6,
     )  # fmt: skip
 
 
@@ -102,21 +98,3 @@ def test_what_was_measured_until_somebody_ended_it_is_kept(
     with pytest.raises(KeyboardInterrupt):
         run_experiment(target, problem(), GRID, record, max_trials=3, service_cpu_s=lambda: 0.0, on_point=on_point)
     assert (len(record.sweep), len(record.search), record.again) == (swept, searched, {})
-
-
-def test_the_shortfall_compares_both_winners_as_measured_again(record: LiveRecord) -> None:
-    both = {"search": [point(51.0), point(53.0)], "sweep": [point(50.0), point(50.0), point(9.0, "harm")]}
-    assert shortfall(replace(record, again=both), problem()) == pytest.approx(52.0 / 50.0 - 1.0)
-    assert shortfall(replace(record, again={**both, "search": [point(1.0, "harm")]}), problem()) is None
-    assert shortfall(record, problem()) is None
-
-
-def test_the_saving_of_processor_time_is_per_request(record: LiveRecord) -> None:
-    def seen(cpus: float) -> Point:
-        return Point({}, {"power_w": 50.0, "p99_us": 100.0, "qps": 5000.0}, {}, None, cpus)
-
-    again = {"default": [seen(0.5)] * 6, "search": [seen(0.4)] * 6}
-    saving = cpu_saving(replace(record, again=again))
-    assert saving is not None
-    assert [saving.value, saving.reference] == pytest.approx([20.0, 100.0])
-    assert cpu_saving(record) is None
