@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from bayop.cli.flags import defaults
+from bayop.cli import defaults
 from bayop.cli.parser import build_parser, verb_of
 from bayop.cli.terminal import exit_codes, streams
 from bayop.cli.terminal.output import print_json

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from bayop.cli.flags import arguments, defaults
+from bayop.cli import defaults
+from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import console, literal, new_table, print_json
 
 EXAMPLE: Final = """\

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bayop.cli import main
-from bayop.cli.flags import defaults
+from bayop.cli import defaults, main
 from bayop.cli.parser import build_parser
 from bayop.errors import InputError
 

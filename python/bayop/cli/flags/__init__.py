@@ -1,1 +1,1 @@
-"""Flags: the types of their values, groups that verbs share, defaults of the user's own."""
+"""Flags: the types of their values, and groups that verbs share."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from bayop.cli.commands import Command, all_commands, commands
 from bayop.errors import InputError
 
 if TYPE_CHECKING:
-    from bayop.cli.commands import Command
     from bayop.toml_file import TomlFile
 
 SYSTEM: Final = Path("/etc/bayop/config.toml")
@@ -52,8 +52,6 @@ def apply(parser: argparse.ArgumentParser) -> list[Default]:
     Raises:
         InputError: a file can't be read, or names what is no flag; or a value is none of its flag's.
     """
-    from bayop.cli.commands import commands
-
     here = [path for path in files() if path.is_file()]
     if not here and not any(name.startswith(PREFIX) for name in os.environ):
         return []
@@ -74,7 +72,6 @@ def apply(parser: argparse.ArgumentParser) -> list[Default]:
 
 def _open_files(paths: Sequence[Path]) -> list[TomlFile]:
     """The files, whose every key is a flag of some verb."""
-    from bayop.cli.commands import all_commands
     from bayop.toml_file import TomlFile
 
     config_files = [TomlFile(path) for path in paths]
