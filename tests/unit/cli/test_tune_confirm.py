@@ -6,15 +6,17 @@ from argparse import ArgumentParser, Namespace
 
 import pytest
 
-from bayop.cli.tune.confirm import Outcome, add_arguments, doubts, looks_of, outcome_of, saving_event, sentence
+from bayop.cli.flags.confirm import add_arguments, looks_of
+from bayop.cli.tune.comparison import sentence
+from bayop.cli.tune.events import of_saving
+from bayop.cli.tune.outcome import Outcome, doubts, outcome_of
 from bayop.confirm import Comparison
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
 from bayop.saving import Looks
 from bayop.search import Result, Stopped
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting
-from bayop.target.base import Target
-from bayop.testing.fakes import FakeServer, make_problem, papers_space
+from bayop.testing.fakes import make_problem, papers_space
 
 SPACE = papers_space(auto=True)
 LOOKS = Looks(6)
@@ -36,10 +38,10 @@ def comparison(problem: Problem, found_w: float, found_us: float = 300.0, defaul
 
 
 def ends(setting: Setting | None, stopped: Stopped = "converged", *, found_w: float = 30.0) -> Outcome:
-    def compare(_target: Target, _setting: Setting, _looks: Looks) -> Comparison:
+    def compare(_setting: Setting, _looks: Looks) -> Comparison:
         return comparison(make_problem(SPACE, slo=SLO), found_w)
 
-    return outcome_of(FakeServer(SPACE), result(setting, stopped), LOOKS, compare)
+    return outcome_of(result(setting, stopped), LOOKS, compare)
 
 
 def test_only_what_saves_is_kept() -> None:
@@ -54,10 +56,10 @@ def test_what_was_to_be_compared_and_was_not_is_not_kept() -> None:
     stopped = ends(FOUND, "interrupted")
     assert (stopped.is_worth_holding, stopped.setting) == (False, FOUND)
 
-    def interrupt(_target: Target, _setting: Setting, _looks: Looks) -> Comparison:
+    def interrupt(_setting: Setting, _looks: Looks) -> Comparison:
         raise KeyboardInterrupt
 
-    later = outcome_of(FakeServer(SPACE), result(FOUND), LOOKS, interrupt)
+    later = outcome_of(result(FOUND), LOOKS, interrupt)
     assert (later.is_worth_holding, later.result.stopped) == (False, "interrupted")
 
 
@@ -98,15 +100,15 @@ def test_the_summary_says_what_was_found(found_w: float, found_us: float, defaul
 
 def test_the_saving_is_one_of_the_objective() -> None:
     power, edp = make_problem(SPACE, slo=SLO), make_problem(SPACE, slo=SLO, objective="edp")
-    saved = saving_event(Outcome(result(FOUND), is_worth_holding=True, comparison=comparison(power, 30.0)), power)
+    saved = of_saving(Outcome(result(FOUND), is_worth_holding=True, comparison=comparison(power, 30.0)), power)
     assert saved is not None
     assert (saved["power_w"], saved["low_w"], saved["high_w"], saved["default_w"]) == (10.0, 10.0, 10.0, 40.0)
     assert (saved["pairs"], saved["significant"], saved["setting"]) == (6, True, FOUND)
-    cost = saving_event(Outcome(result(FOUND), is_worth_holding=False, comparison=comparison(edp, 30.0)), edp)
+    cost = of_saving(Outcome(result(FOUND), is_worth_holding=False, comparison=comparison(edp, 30.0)), edp)
     assert cost is not None
     assert (cost["value"], cost["default"], cost["verdict"]) == (-0.005, 0.004, "not significant")
     assert "of edp" in sentence(comparison(edp, 30.0), edp, "W")
-    assert saving_event(Outcome(result(FOUND), is_worth_holding=True), power) is None
+    assert of_saving(Outcome(result(FOUND), is_worth_holding=True), power) is None
 
 
 def test_another_load_than_the_stated_one_is_doubtful() -> None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from bayop import __version__
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
+from bayop.cli.flags import confirm as confirm_flags
 from bayop.cli.terminal.output import print_json, round_significant
-from bayop.cli.tune import confirm as tune_confirm
+from bayop.cli.tune import events
 from bayop.errors import BayopError, InputError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"values of gro_flush_timeout that are swept (default: {','.join(map(str, _TIMEOUTS_US))})",
     )
     arguments.add_max_trials(parser)
-    tune_confirm.add_pairs(parser, default=PAIRS)
+    confirm_flags.add_pairs(parser, default=PAIRS)
     parser.add_argument(
         "--agent-program",
         type=arguments.reader(arguments.path, "--agent-program"),
@@ -175,9 +176,9 @@ class _Events:
         from bayop.experiments.rig.summary import compare, cpu_saving
 
         more = None if shortfall is None else round_significant(shortfall)
-        saving = tune_confirm.comparison_event(compare(record, self._problem), self._problem)
+        saving = events.of_comparison(compare(record, self._problem), self._problem)
         cpu = cpu_saving(record)
-        result: dict[str, object] = {"saving": saving, "cpu_saving": None if cpu is None else tune_confirm.numbers(cpu)}
+        result: dict[str, object] = {"saving": saving, "cpu_saving": None if cpu is None else events.numbers(cpu)}
         result |= {"found": record.held, "best_of_sweep": record.best, "trials": len(record.search), "shortfall": more}
         print_json({"event": "result", **result, "stopped": record.stopped, "report": str(report)})
 

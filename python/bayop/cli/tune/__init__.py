@@ -7,11 +7,13 @@ from functools import partial
 from typing import Final
 
 from bayop.cli.flags import arguments, live_agent, live_file
+from bayop.cli.flags import confirm as confirm_flags
 from bayop.cli.flags import target as target_flags
 from bayop.cli.terminal import exit_codes
 from bayop.cli.terminal.output import print_json
-from bayop.cli.tune import confirm, events
-from bayop.cli.tune.confirm import Outcome
+from bayop.cli.tune import events
+from bayop.cli.tune.outcome import Outcome, doubts, outcome_of
+from bayop.confirm import Round, confirm
 from bayop.errors import InputError
 from bayop.live.doubts import other_load
 from bayop.measurement import Measurement
@@ -61,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="let the first trials go at most half-way to the SLO's limit (default: on a live machine)",
     )
     arguments.add_max_trials(parser)
-    confirm.add_arguments(parser)
+    confirm_flags.add_arguments(parser)
     arguments.add_seed(parser)
     arguments.add_json(parser)
 
@@ -94,7 +96,7 @@ def _headroom(args: argparse.Namespace) -> float:
 def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
     optimizer = make_optimizer(args.optimizer, problem, seed=args.seed)
     baseline = target.baseline()
-    looks = confirm.looks_of(args, is_live=target.is_live)
+    looks = confirm_flags.looks_of(args, is_live=target.is_live)
     if args.json:
         print_json(
             {
@@ -118,19 +120,27 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
             max_trials=args.max_trials,
             on_trial=lambda t: print_json(events.of_trial(t, args.slo)),
         )
-        compare = partial(confirm.confirm_json, problem=problem, seed=args.seed)
-        outcome = confirm.outcome_of(target, result, looks, compare)
+
+        def on_round(number: int, pair: Round) -> None:
+            print_json(events.of_pair(number, pair, args.slo))
+
+        outcome = outcome_of(
+            result,
+            looks,
+            lambda setting, looks: confirm(target, setting, problem, looks, seed=args.seed, on_round=on_round),
+        )
         undo = _let_go(target, outcome, keep=args.keep)
         warnings = _doubts(target, baseline, outcome)
         print_json(events.of_result(outcome, baseline, problem, undo=undo) | {"warnings": warnings})
     else:
+        from bayop.cli.tune.comparison import show_comparison
         from bayop.cli.tune.display import print_doubts, print_summary, print_undo, show_search
 
         watts = "W (estimated)" if "power_w" in target.estimated else "W"
         print_doubts(_doubts(target, baseline))
         result = show_search(target, problem, optimizer, max_trials=args.max_trials, watts=watts)
-        compare = partial(confirm.show_confirm, problem=problem, seed=args.seed, watts=watts)
-        outcome = confirm.outcome_of(target, result, looks, compare)
+        compare = partial(show_comparison, target, problem=problem, seed=args.seed, watts=watts)
+        outcome = outcome_of(result, looks, compare)
         undo = _let_go(target, outcome, keep=args.keep)
         is_live = target.is_live
         print_summary(outcome, baseline, problem, is_held=undo is not None, is_live=is_live, watts=watts)
@@ -156,7 +166,7 @@ def _doubts(target: Target, baseline: Measurement | None, outcome: Outcome | Non
     if not target.is_live:
         return []
     if outcome is not None and outcome.comparison is not None:
-        return [*target.doubts, *confirm.doubts(outcome.comparison, target.qps)]
+        return [*target.doubts, *doubts(outcome.comparison, target.qps)]
     return [*target.doubts, *other_load(None if baseline is None else baseline.get("qps"), target.qps)]
 
 

@@ -12,7 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bayop.cli.terminal.output import console as make_console
 from bayop.cli.terminal.output import new_table
 from bayop.cli.terminal.tables import FittingTable
-from bayop.cli.tune.confirm import Outcome, sentence
+from bayop.cli.tune.comparison import sentence
+from bayop.cli.tune.outcome import Outcome
 from bayop.measurement import Measurement
 from bayop.optimize.base import Optimizer, Problem
 from bayop.search import Result, Trial, run_search

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from bayop.cli.terminal.output import round_significant
-from bayop.cli.tune.confirm import Outcome, saving_event, summary
+from bayop.cli.tune.outcome import Outcome
+from bayop.confirm import Comparison, Round
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
+from bayop.saving import Saving
 from bayop.search import Trial
 from bayop.slo import Slo
 from bayop.space import Setting
@@ -17,12 +21,18 @@ def of_trial(trial: Trial, slo: Slo) -> dict[str, object]:
         "event": "trial",
         "trial": trial.number,
         "setting": dict(trial.setting),
-        "measured": summary(trial.measurement, slo),
+        "measured": of_window(trial.measurement, slo),
         "meets_slo": trial.meets_slo,
         "cut_short": trial.measurement.cut_short,
         "incumbent": _plain(trial.incumbent),
         "chosen_in_s": round_significant(trial.chosen_in_s, 3),
     }
+
+
+def of_pair(number: int, pair: Round, slo: Slo) -> dict[str, object]:
+    """A window of the default and one of the result, measured again in turns."""
+    windows = {name: of_window(m, slo) | {"cut_short": m.cut_short} for name, m in pair.items()}
+    return {"event": "pair", "pair": number, **windows}
 
 
 def of_result(
@@ -39,11 +49,57 @@ def of_result(
         "predicted": None
         if prediction is None
         else {k: round_significant(v) for k, v in prediction.quantities.items()},
-        "default": None if baseline is None else summary(baseline, problem.slo),
-        "saving": saving_event(outcome, problem),
+        "default": None if baseline is None else of_window(baseline, problem.slo),
+        "saving": of_saving(outcome, problem),
         "undo": undo,
     }
 
 
+def of_saving(outcome: Outcome, problem: Problem) -> dict[str, object] | None:
+    """The saving of what was found, for programs; None where nothing was compared."""
+    event = of_comparison(outcome.comparison, problem)
+    setting = outcome.result.setting
+    return None if event is None or setting is None else event | {"setting": dict(setting)}
+
+
+def of_comparison(comparison: Comparison | None, problem: Problem) -> dict[str, object] | None:
+    """A comparison for programs.
+
+    Its numbers are `power_w`, `low_w`, `high_w` and `default_w` where power is what is minimised, else `value`, `low`,
+    `high` and `default`, in SI units. An end of the interval that is not known is null.
+    """
+    if comparison is None or comparison.saving is None:
+        return None
+    event = numbers(comparison.saving)
+    if problem.objective.name == "power":
+        in_watts = {"value": "power_w", "low": "low_w", "high": "high_w", "default": "default_w"}
+        event = {in_watts.get(name, name): value for name, value in event.items()}
+    latency_us = {name: _finite(value) for name, value in comparison.latency_us.items()}
+    return event | {"verdict": comparison.verdict, problem.slo.quantity: latency_us}
+
+
+def numbers(saving: Saving) -> dict[str, object]:
+    """A saving for programs."""
+    return {
+        "value": _finite(saving.value),
+        "low": _finite(saving.low),
+        "high": _finite(saving.high),
+        "default": _finite(saving.reference),
+        "share": round_significant(saving.share),
+        "pairs": saving.pairs,
+        "significant": saving.significant,
+    }
+
+
+def of_window(measurement: Measurement, slo: Slo) -> dict[str, float]:
+    """The quantities of a window that a search is about, for programs."""
+    names = ("power_w", slo.quantity, "utilization", "qps")
+    return {name: round_significant(value) for name in names if (value := measurement.get(name)) is not None}
+
+
 def _plain(setting: Setting | None) -> dict[str, float | str] | None:
     return None if setting is None else dict(setting)
+
+
+def _finite(value: float) -> float | None:
+    return round_significant(value) if math.isfinite(value) else None
