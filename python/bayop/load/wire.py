@@ -47,9 +47,7 @@ class Channel:
             connection = socket.create_connection((host, port), timeout=timeout_s)
         except OSError as error:
             hint = f"start it there: bayop load --agent --listen {host}:{port}"
-            raise PeerError(
-                wrong=f"no load agent answers: {error}", value=str(error), place=address, hint=hint
-            ) from error
+            raise PeerError(wrong=f"no peer answers: {error}", value=str(error), place=address, hint=hint) from error
         return cls(connection, address)
 
     def send(self, message: dict[str, Any]) -> None:
@@ -87,7 +85,7 @@ class Channel:
             raise PeerError.of(error) from error
         if "error" in message:
             raise PeerError(
-                wrong=f"the load agent can't run its part: {message['error']}", value=message["error"], place=self.peer
+                wrong=f"the peer can't run its part: {message['error']}", value=message["error"], place=self.peer
             )
         return message
 
@@ -121,5 +119,5 @@ def split(address: str) -> tuple[str, int]:
     if not colon:
         return address, PORT
     if ":" in host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise InputError("an agent must be HOST or HOST:PORT, and HOST a name or an IPv4 address", value=address)
+        raise InputError("a peer must be HOST or HOST:PORT, and HOST a name or an IPv4 address", value=address)
     return host, int(port)

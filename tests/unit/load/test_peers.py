@@ -167,7 +167,7 @@ def test_a_peer_that_can_not_run_its_part_says_why() -> None:
         peer.send({"plan": json.loads(plan.to_json())})
         assert peer.receive(5.0) == {"ready": True}
         peer.send({"go": True})
-        with pytest.raises(PeerError, match="the load agent can't run its part") as caught:
+        with pytest.raises(PeerError, match="the peer can't run its part") as caught:
             peer.receive(5.0)
     assert f"cannot connect to {plan.servers[0]}: connection refused" in caught.value.message
     assert "connection refused" in lines[-1]

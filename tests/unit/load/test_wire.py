@@ -56,7 +56,7 @@ def test_messages_arrive_as_they_were_sent_one_by_one(messages: list[dict[str, A
         (b"GET / HTTP/1.1\r\n", "cannot read 'GET / HTTP/1.1\\r\\n': expecting value: line 1"),
         (b"\xff\xfe\n", "the other side must send messages"),
         (b"[1]\n", "cannot read '[1]\\n': that is a list; the other side must send messages (web1)"),
-        (b'{"error": "no core is free"}\n', "the load agent can't run its part: no core is free (web1)"),
+        (b'{"error": "no core is free"}\n', "the peer can't run its part: no core is free (web1)"),
         (b"", "the other side has hung up (web1)"),
         (b'{"half": ', "cannot read '{\"half\": ': expecting value"),
     ],
@@ -128,7 +128,7 @@ def test_a_peer_is_called_at_its_address() -> None:
 
 def test_where_no_peer_is_it_says_how_to_start_one() -> None:
     address = f"127.0.0.1:{free_port()}"
-    with pytest.raises(PeerError, match=f"no load agent answers: .*{address}") as caught:
+    with pytest.raises(PeerError, match=f"no peer answers: .*{address}") as caught:
         Channel.connect(address)
     assert caught.value.hint == f"start it there: bayop load --agent --listen {address}"
 
@@ -143,7 +143,7 @@ def test_an_address_has_a_port_of_its_own_or_ours(address: str, host: str, port:
 @pytest.mark.parametrize("address", ["::1", "fe80::1:7300", "web1:", "web1:0", "web1:65536", "web1:-1", "web1:ssh"])
 def test_an_address_has_one_colon_and_behind_it_a_port_that_exists(address: str) -> None:
     with pytest.raises(
-        InputError, match="an agent must be HOST or HOST:PORT, and HOST a name or an IPv4 address"
+        InputError, match="a peer must be HOST or HOST:PORT, and HOST a name or an IPv4 address"
     ) as caught:
         split(address)
     assert caught.value.value == address

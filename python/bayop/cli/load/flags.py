@@ -106,16 +106,16 @@ GENERATOR: Final = (
     _switch("-B --blocking", "sleep between events: saves a core, costs accuracy"),
 )
 MACHINES: Final = (
-    _switch("-A --agent", "be an agent: wait for a coordinator and run its plans"),
+    _switch("-A --agent", "be a peer: wait for a coordinator and run its plans"),
     _text(
         "--listen", "HOST[:PORT]",
-        "where an agent waits; whoever reaches it can make it send load (default: 127.0.0.1:5556)", default="127.0.0.1",
+        "where a peer waits; whoever reaches it can make it send load (default: 127.0.0.1:5556)", default="127.0.0.1",
     ),
     _value(
         "-l --lambda-mul", values.weight, "WEIGHT",
-        "an agent's share of the load, relative to that of others (default: 1)", 1.0,
+        "a peer's share of the load, relative to that of others (default: 1)", 1.0,
     ),
-    _text("-a --with-agent", "HOST[:PORT]", "coordinate this agent (repeatable)", action="append"),
+    _text("-a --with-agent", "HOST[:PORT]", "coordinate this peer (repeatable)", action="append"),
     _value(
         "-Q --measure-qps", arguments.qps, "QPS", "load of the measuring client here (default: a tenth, at most 1000)"
     ),
