@@ -12,7 +12,7 @@ from typing import Final, Literal
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize.base import Problem
-from bayop.saving import Looks, Saving
+from bayop.saving import Looks, PairedSaving
 from bayop.slo import Slo
 from bayop.space import Setting, default_setting
 from bayop.target.base import Target
@@ -43,7 +43,7 @@ class Comparison:
     """
 
     rounds: Sequence[Round]
-    saving: Saving | None
+    saving: PairedSaving | None
     latency_us: Mapping[str, float]
     verdict: Verdict
 

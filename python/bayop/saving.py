@@ -35,7 +35,7 @@ _UNKNOWN: Final = "too few pairs for an interval"
 
 
 @dataclass(frozen=True, slots=True)
-class Saving:
+class PairedSaving:
     """How much less one setting takes than the reference, in the unit of what was compared.
 
     Attributes:
@@ -124,7 +124,7 @@ class Looks:
         thirds = (math.ceil(self.most_pairs * i / 3) for i in (1, 2))
         return (*(n for n in thirds if n >= _FEWEST_TO_LOOK), self.most_pairs)
 
-    def saving(self, pairs: Sequence[tuple[float, float]]) -> Saving:
+    def saving(self, pairs: Sequence[tuple[float, float]]) -> PairedSaving:
         """What the second of each pair saves against the first.
 
         Args:
@@ -132,7 +132,7 @@ class Looks:
         """
         differences = [reference - setting for reference, setting in pairs]
         low, high = signed_rank_interval(differences, 1.0 - (1.0 - CONFIDENCE) / len(self.at))
-        return Saving(
+        return PairedSaving(
             value=median(_walsh_averages(differences)),
             low=low,
             high=high,

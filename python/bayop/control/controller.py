@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from bayop.control.guard import Guard
 from bayop.control.history import History
-from bayop.control.ledger import Phase, Search, Window
+from bayop.control.ledger import LedgerWindow, Phase, Search
 from bayop.control.triggers import Situation, Trigger
 from bayop.errors import InputError
 from bayop.measurement import Measurement
@@ -127,7 +127,7 @@ class Controller:
         end_s: float = math.inf,
         history: History | None = None,
         timer: Callable[[], float] = lambda: 0.0,
-        on_window: Callable[[Window], None] = lambda _: None,
+        on_window: Callable[[LedgerWindow], None] = lambda _: None,
         on_search: Callable[[Search], None] = lambda _: None,
     ) -> None:
         self.held: Setting | None = None
@@ -147,7 +147,7 @@ class Controller:
         self._qps = 0.0
         self._running: _Running | None = None
         self._last_search: Search | None = None
-        self._last_window: Window | None = None
+        self._last_window: LedgerWindow | None = None
 
     def poll(self, now_s: float, qps: float, answer: Answer | None = None) -> Action:
         """What to do next.
@@ -233,7 +233,7 @@ class Controller:
 
     def _end_watch(self, now_s: float, qps: float, measurement: Measurement) -> Action:
         running = self._running
-        window = Window.of(
+        window = LedgerWindow.of(
             measurement,
             self._policy.slo,
             start_s=self._watched_from_s,
@@ -252,7 +252,7 @@ class Controller:
         # The harm of a trial that was cut short ends before the next one is chosen.
         return Apply(relief) if measurement.censored else self._next_trial(now_s, running)
 
-    def _judge_hold(self, now_s: float, window: Window, measurement: Measurement, qps: float) -> Action:
+    def _judge_hold(self, now_s: float, window: LedgerWindow, measurement: Measurement, qps: float) -> Action:
         if self.held is not None:
             self._history.add(Observation(self.held, measurement, qps))
         policy = self._policy

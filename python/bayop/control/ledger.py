@@ -17,8 +17,8 @@ Phase = Literal["default", "trial", "hold", "fall-back"]
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """A stretch of time with one setting in effect.
+class LedgerWindow:
+    """A window of the controller's time, with one setting in effect and what it took.
 
     Attributes:
         start_s: When it began.
@@ -58,7 +58,7 @@ class Window:
         setting: Setting | None,
         qps: float,
         search: int | None = None,
-    ) -> Window:
+    ) -> LedgerWindow:
         """The window that a measurement describes; `qps` is the offered load, for plants that count no requests."""
         show = measurement.get if measurement.censored else measurement.__getitem__
         latency_us = show(slo.quantity)
@@ -121,10 +121,10 @@ class Search:
 class Ledger:
     """Windows without gap or overlap, and the searches among them."""
 
-    windows: list[Window] = field(default_factory=list)
+    windows: list[LedgerWindow] = field(default_factory=list)
     searches: list[Search] = field(default_factory=list)
 
-    def add(self, window: Window) -> None:
+    def add(self, window: LedgerWindow) -> None:
         """Appends a window; one that continues the last (same setting, same numbers) makes the last one longer.
 
         Raises:
@@ -153,7 +153,7 @@ class Ledger:
         """Energy of all windows, trials included."""
         return math.fsum(self.power_of(w) * w.duration_s for w in self.windows)
 
-    def power_of(self, window: Window) -> float:
+    def power_of(self, window: LedgerWindow) -> float:
         """Mean power of a window; of one that was cut short before it showed any, that of all the others.
 
         Raises:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from bayop.control.ledger import Search, Window
+from bayop.control.ledger import LedgerWindow, Search
 from bayop.errors import InputError
 from bayop.units import HOUR_S, format_quantity
 
@@ -25,7 +25,7 @@ class Situation:
     """
 
     now_s: float
-    last: Window
+    last: LedgerWindow
     search: Search
     fallen_back: bool
 

@@ -10,10 +10,10 @@ from bayop.errors import InputError
 from bayop.interrupts.batch import BadRecordError, Batch
 from bayop.interrupts.log import Log, Piece
 from bayop.interrupts.summary import Summary
-from bayop.interrupts.window import Window
+from bayop.interrupts.window import TickWindow
 
 
-def summarise(log: Log, on_piece: Callable[[], None] = lambda: None, *, window: Window | None = None) -> Summary:
+def summarise(log: Log, on_piece: Callable[[], None] = lambda: None, *, window: TickWindow | None = None) -> Summary:
     """The summary of a whole log, or of the records in a window.
 
     Args:
@@ -65,7 +65,7 @@ def join(log: Log, parts: Iterable[tuple[Piece, Summary | None]]) -> Summary:
     return _some(log, whole)
 
 
-def follow(log: Log, pieces: Iterable[Piece], window: Window | None = None) -> Iterator[tuple[Batch, Summary]]:
+def follow(log: Log, pieces: Iterable[Piece], window: TickWindow | None = None) -> Iterator[tuple[Batch, Summary]]:
     """Every batch of some pieces that follow each other, with the summary of everything up to its end.
 
     Of a batch that reaches over the ends of the window, what is inside; batches without any are left out.

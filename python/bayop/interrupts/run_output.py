@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bayop.errors import InputError
-from bayop.interrupts.window import Window
+from bayop.interrupts.window import TickWindow
 
 _TABLE: Final = "#type"
 _ROW: Final = "read"
@@ -107,7 +107,7 @@ def read_netpipe_client(text: str, place: str) -> ClosedLoop:
     return ClosedLoop(_size(cells[0], place), _positive(cells[1], "the goodput", place))
 
 
-def read_netpipe_server(text: str, place: str) -> Window:
+def read_netpipe_server(text: str, place: str) -> TickWindow:
     """The window of the workload that NetPIPE's server printed.
 
     Raises:
@@ -124,7 +124,7 @@ def read_netpipe_server(text: str, place: str) -> Window:
     )
 
 
-def read_ebbrt_netpipe(text: str, place: str) -> tuple[dict[str, str], ClosedLoop, Window]:
+def read_ebbrt_netpipe(text: str, place: str) -> tuple[dict[str, str], ClosedLoop, TickWindow]:
     """What EbbRT's NetPIPE kept of its run: its label by the fields of a file name, what it saw, and its window.
 
     Raises:
@@ -139,7 +139,7 @@ def read_ebbrt_netpipe(text: str, place: str) -> tuple[dict[str, str], ClosedLoo
     return fields, output, _window(*_stamps([fields["start"], fields["end"]], place), place)
 
 
-def read_connections(text: str, place: str) -> Window:
+def read_connections(text: str, place: str) -> TickWindow:
     """From when the last connection of a server on Linux began to when the last one ended.
 
     Raises:
@@ -155,7 +155,7 @@ def read_connections(text: str, place: str) -> Window:
     return _window(max(first for first, _ in stamps), max(last for _, last in stamps), place)
 
 
-def read_ebbrt_clock(text: str, place: str, load_ticks: int, *, with_end: bool = True) -> Window:
+def read_ebbrt_clock(text: str, place: str, load_ticks: int, *, with_end: bool = True) -> TickWindow:
     """The window of a load on EbbRT, whose server tells two time stamps and goes on logging.
 
     Args:
@@ -196,10 +196,10 @@ def _stamps(cells: Sequence[str], place: str) -> tuple[int, int]:
     return int(cells[0]), int(cells[1])
 
 
-def _window(first: int, last: int, place: str) -> Window:
+def _window(first: int, last: int, place: str) -> TickWindow:
     if first >= last:
         raise InputError("a run must end after it began", value=f"from tick {first} to {last}", place=place)
-    return Window(first, last)
+    return TickWindow(first, last)
 
 
 def _size(cell: str, place: str) -> int:

@@ -25,7 +25,7 @@ from bayop.interrupts.run_output import (
 )
 from bayop.interrupts.runs import Label, Run
 from bayop.interrupts.summary import TRAFFIC, Summary
-from bayop.interrupts.window import Window
+from bayop.interrupts.window import TickWindow
 from bayop.study.trial import Row
 
 _PACKAGE_CORES: Final = (0, 1)
@@ -85,7 +85,7 @@ def _opened(open_log: Callable[[Path], Log], path: Path, os: str) -> Log:
     return log
 
 
-def _open_loop(run: Run, folder: Path, tick_hz: int) -> tuple[dict[str, float], Window]:
+def _open_loop(run: Run, folder: Path, tick_hz: int) -> tuple[dict[str, float], TickWindow]:
     """What mutilate saw, and when it was."""
     client, clock = folder / run.client, folder / str(run.clock)
     output = read_mutilate(_text(client), str(client))
@@ -95,7 +95,7 @@ def _open_loop(run: Run, folder: Path, tick_hz: int) -> tuple[dict[str, float], 
     return output.quantities, read_ebbrt_clock(_text(clock), str(clock), load_ticks, with_end=run.app != "silo")
 
 
-def _closed_loop(run: Run, folder: Path) -> tuple[dict[str, float], Window]:
+def _closed_loop(run: Run, folder: Path) -> tuple[dict[str, float], TickWindow]:
     """What NetPIPE saw, and when it was."""
     client = folder / run.client
     if run.clock is None:

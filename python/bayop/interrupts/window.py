@@ -10,8 +10,8 @@ from bayop.interrupts.batch import Batch
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """From one tick to another, both included.
+class TickWindow:
+    """A window from one tick to another, both included.
 
     Attributes:
         first: The tick at which it opens.

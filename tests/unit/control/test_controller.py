@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bayop.control.controller import Applied, Apply, Controller, Done, Policy, Watch
 from bayop.control.drive import drive
 from bayop.control.guard import Guard
-from bayop.control.ledger import Ledger, Window
+from bayop.control.ledger import Ledger, LedgerWindow
 from bayop.control.triggers import AnyOf, Breach, Clock, LoadChange, Trigger, parse_trigger
 from bayop.errors import InputError
 from bayop.measurement import Measurement
@@ -75,7 +75,7 @@ class Run:
     start_s: float
     end_s: float
     books: Ledger = field(default_factory=Ledger)
-    windows: list[Window] = field(default_factory=list)
+    windows: list[LedgerWindow] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.controller = Controller(
@@ -84,7 +84,7 @@ class Run:
         )  # fmt: skip
         self.done = drive(self.controller, self.plant, self.start_s)
 
-    def _on_window(self, window: Window) -> None:
+    def _on_window(self, window: LedgerWindow) -> None:
         self.windows.append(window)
         self.books.add(window)
 
@@ -225,7 +225,7 @@ def test_what_is_in_effect_is_what_the_books_and_the_optimizer_are_told() -> Non
         return optimizers[-1]
 
     rounded: Setting = {**GOOD, RX_USECS: 98}
-    windows: list[Window] = []
+    windows: list[LedgerWindow] = []
     controller = Controller(policy(LoadChange()), make, end_s=100.0, on_window=windows.append)
     controller.poll(0.0, 4e5)
     controller.poll(0.0, 4e5, Applied(rounded))

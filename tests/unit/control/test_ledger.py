@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayop.control.ledger import Ledger, Phase, Window
+from bayop.control.ledger import Ledger, LedgerWindow, Phase
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.slo import Slo
 
 SLO = Slo.parse("p99<500us")
-WINDOW = Window(0.0, 20.0, "hold", {"nic.rx_usecs": 50}, 1000.0, 80.0, 400.0, 0.005, meets_slo=True)
+WINDOW = LedgerWindow(0.0, 20.0, "hold", {"nic.rx_usecs": 50}, 1000.0, 80.0, 400.0, 0.005, meets_slo=True)
 
 
 @st.composite
-def days(draw: st.DrawFn) -> list[Window]:
+def days(draw: st.DrawFn) -> list[LedgerWindow]:
     """Windows without gap, of any length, power and phase."""
     windows, now = [], draw(st.floats(0.0, 1e5))
     for _ in range(draw(st.integers(1, 20))):
@@ -25,14 +25,16 @@ def days(draw: st.DrawFn) -> list[Window]:
         phase: Phase = draw(st.sampled_from(["default", "trial", "hold", "fall-back"]))
         power, latency = draw(st.sampled_from([50.0, 80.0, 120.0])), draw(st.sampled_from([100.0, 499.0, 900.0]))
         windows.append(
-            Window(now, duration, phase, None, 1000.0, power, latency, latency / 1e4, meets_slo=SLO.met_by(latency))
+            LedgerWindow(
+                now, duration, phase, None, 1000.0, power, latency, latency / 1e4, meets_slo=SLO.met_by(latency)
+            )
         )
         now = windows[-1].end_s
     return windows
 
 
 @given(days())
-def test_energy_time_and_requests_are_the_sums_over_the_windows(windows: list[Window]) -> None:
+def test_energy_time_and_requests_are_the_sums_over_the_windows(windows: list[LedgerWindow]) -> None:
     books = Ledger()
     for window in windows:
         books.add(window)
@@ -69,9 +71,9 @@ def test_a_window_has_a_duration() -> None:
 
 
 def test_a_measured_window_takes_the_served_load_or_else_the_offered() -> None:
-    def window(**extra: float) -> Window:
+    def window(**extra: float) -> LedgerWindow:
         measurement = Measurement({"power_w": 80.0, "p99_us": 600.0, "p50_us": 100.0, **extra})
-        return Window.of(measurement, SLO, start_s=0, duration_s=10, phase="hold", setting=None, qps=500.0)
+        return LedgerWindow.of(measurement, SLO, start_s=0, duration_s=10, phase="hold", setting=None, qps=500.0)
 
     assert window().qps == 500.0
     assert window(qps=490.0).qps == 490.0
@@ -91,9 +93,9 @@ def test_a_window_that_showed_no_power_counts_at_the_mean_of_the_others() -> Non
 
 def test_a_window_that_was_cut_short_is_a_miss_that_shows_what_it_can() -> None:
     measurement = Measurement({"p50_us": 100.0, "p99_us": 400.0}, cut_short="the load was another")
-    window = Window.of(measurement, SLO, start_s=0, duration_s=3, phase="hold", setting=None, qps=500.0)
+    window = LedgerWindow.of(measurement, SLO, start_s=0, duration_s=3, phase="hold", setting=None, qps=500.0)
     assert (window.meets_slo, window.power_w, window.latency_us) == (False, None, 400.0)
     assert window.cut_short == "the load was another"
     whole = Measurement({"p50_us": 100.0, "p99_us": 400.0})
     with pytest.raises(InputError, match="the target does not measure power_w"):
-        Window.of(whole, SLO, start_s=0, duration_s=3, phase="hold", setting=None, qps=500.0)
+        LedgerWindow.of(whole, SLO, start_s=0, duration_s=3, phase="hold", setting=None, qps=500.0)

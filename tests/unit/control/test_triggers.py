@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.control.ledger import Phase, Search, Window
+from bayop.control.ledger import LedgerWindow, Phase, Search
 from bayop.control.triggers import AnyOf, Breach, Clock, LoadChange, Situation, parse_trigger
 from bayop.errors import InputError
 
@@ -17,7 +17,7 @@ def situation(
     reason: str = "start",
     fallen_back: bool = False,
 ) -> Situation:
-    last = Window(now_s - 60, 60, phase, None, qps, 80.0, 400.0 if met else 600.0, 0.01, meets_slo=met)
+    last = LedgerWindow(now_s - 60, 60, phase, None, qps, 80.0, 400.0 if met else 600.0, 0.01, meets_slo=met)
     searched = Search(1, reason, searched_s, searched_s + 100, 1000.0, (), "converged", None)
     return Situation(now_s, last, searched, fallen_back)
 

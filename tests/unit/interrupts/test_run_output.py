@@ -19,7 +19,7 @@ from bayop.interrupts.run_output import (
     read_netpipe_client,
     read_netpipe_server,
 )
-from bayop.interrupts.window import Window
+from bayop.interrupts.window import TickWindow
 
 CLIENT = "  8192 2216.084841 0.00002820 0.298963\n"
 SERVER = "Using no perturbations\n\nSERVER_WORKLOAD_PERIOD: 11179492725437 11180111245881 3.605057 4.483063\n"
@@ -105,8 +105,8 @@ def test_what_is_no_output_of_netpipes_client(text: str) -> None:
 
 
 def test_netpipes_server() -> None:
-    assert read_netpipe_server(SERVER, "") == Window(11_179_492_725_437, 11_180_111_245_881)
-    assert read_netpipe_server("WORKLOAD 5 9", "") == Window(5, 9)
+    assert read_netpipe_server(SERVER, "") == TickWindow(11_179_492_725_437, 11_180_111_245_881)
+    assert read_netpipe_server("WORKLOAD 5 9", "") == TickWindow(5, 9)
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_netpipe_on_ebbrt() -> None:
     }  # fmt: skip
     assert output == ClosedLoop(8192, 2835.3799)
     assert output.roundtrip_us == pytest.approx(2 * 22.0429, rel=1e-5)
-    assert window == Window(1_081_548_102_639, 1_082_180_885_966)
+    assert window == TickWindow(1_081_548_102_639, 1_082_180_885_966)
     assert "EbbRT's NetPIPE must have printed" in refusal(read_ebbrt_netpipe, EBBRT.rpartition(" ")[0]).message
 
 
 def test_connections_run_together_until_the_last_one_ends() -> None:
-    assert read_connections(CONNECTIONS, "") == Window(10_002_900_000, 10_005_800_000)
+    assert read_connections(CONNECTIONS, "") == TickWindow(10_002_900_000, 10_005_800_000)
     # A line that the server adds in the end, of a connection that never was.
     assert read_connections(CONNECTIONS + "-1 -1 10002900001 0\n\n", "").first == 10_002_900_001
 
@@ -146,9 +146,9 @@ def test_what_is_no_output_of_a_server(text: str) -> None:
 
 
 def test_the_window_on_ebbrt_is_no_longer_than_the_load() -> None:
-    assert read_ebbrt_clock("100 700\n", "", 500) == Window(100, 600)
-    assert read_ebbrt_clock("100 700\n", "", 900) == Window(100, 700)
-    assert read_ebbrt_clock("100 0\n", "", 900, with_end=False) == Window(100, 1000)
+    assert read_ebbrt_clock("100 700\n", "", 500) == TickWindow(100, 600)
+    assert read_ebbrt_clock("100 700\n", "", 900) == TickWindow(100, 700)
+    assert read_ebbrt_clock("100 0\n", "", 900, with_end=False) == TickWindow(100, 1000)
     with pytest.raises(InputError, match="a run must end after it began"):
         read_ebbrt_clock("100 0\n", "", 900)
     with pytest.raises(InputError, match="two time stamps"):

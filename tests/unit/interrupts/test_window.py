@@ -10,19 +10,19 @@ from bayop.errors import InputError
 from bayop.interrupts import log as log_module
 from bayop.interrupts.log import open_log
 from bayop.interrupts.query import summarise
-from bayop.interrupts.window import Window
+from bayop.interrupts.window import TickWindow
 
 
 def test_both_ends_are_inside(tmp_path: Path) -> None:
     log = open_log(write_lines(tmp_path / "log", LINES))
-    window = Window(10_002_900_000, 10_005_800_000)
+    window = TickWindow(10_002_900_000, 10_005_800_000)
     inside = summarise(log, window=window)
     assert inside.ends.entries == (1, 4)
     assert inside.records == 4
     assert inside.samples == 2
     assert inside.totals["energy_units"] == 300
     assert window.ticks == 2_900_000
-    narrower = summarise(log, window=Window(window.first + 1, window.last - 1))
+    narrower = summarise(log, window=TickWindow(window.first + 1, window.last - 1))
     assert narrower.ends.entries == (2, 3)
     assert narrower.samples == 0
 
@@ -36,7 +36,7 @@ def test_it_says_what_a_log_of_these_records_alone_says(
     monkeypatch.setattr(log_module, "BLOCK_BYTES", block_bytes)
     whole = open_log(write_lines(tmp_path / "whole", lines))
     part = open_log(write_lines(tmp_path / "part", lines[50:300]))
-    inside = summarise(whole, window=Window(times[49] + 1, times[299]))
+    inside = summarise(whole, window=TickWindow(times[49] + 1, times[299]))
     assert state_of(inside) == state_of(summarise(part))
 
 
@@ -52,19 +52,19 @@ def test_what_breaks_a_rule_is_named_with_its_line(
 ) -> None:
     path = write_lines(tmp_path / "log", changed(LINES, row, cell, value, " "))
     with pytest.raises(InputError) as caught:
-        summarise(open_log(path), window=Window(10_002_900_000, 10_005_800_000))
+        summarise(open_log(path), window=TickWindow(10_002_900_000, 10_005_800_000))
     assert says(caught.value, message)
 
 
 def test_what_breaks_a_rule_outside_counts_for_nothing(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log", changed(LINES, 3, 0, "2", " "))
-    assert summarise(open_log(path), window=Window(10_002_958_000, 10_005_800_000)).records == 2
+    assert summarise(open_log(path), window=TickWindow(10_002_958_000, 10_005_800_000)).records == 2
 
 
 def test_a_window_without_records(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log", LINES)
     with pytest.raises(InputError) as caught:
-        summarise(open_log(path), window=Window(1, 2))
+        summarise(open_log(path), window=TickWindow(1, 2))
     assert caught.value.message == (
         f"cannot use 'none from tick 1 to 2': a log must have records in the window of its run ({path})"
     )

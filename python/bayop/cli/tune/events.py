@@ -9,7 +9,7 @@ from bayop.cli.tune.outcome import Outcome
 from bayop.confirm import Comparison, Round
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
-from bayop.saving import Saving
+from bayop.saving import PairedSaving
 from bayop.search import Trial
 from bayop.slo import Slo
 from bayop.space import Setting
@@ -78,7 +78,7 @@ def of_comparison(comparison: Comparison | None, problem: Problem) -> dict[str, 
     return event | {"verdict": comparison.verdict, problem.slo.quantity: latency_us}
 
 
-def numbers(saving: Saving) -> dict[str, object]:
+def numbers(saving: PairedSaving) -> dict[str, object]:
     """A saving for programs."""
     return {
         "value": _finite(saving.value),

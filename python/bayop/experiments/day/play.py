@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from bayop.control.controller import Controller, Policy
 from bayop.control.drive import drive
 from bayop.control.guard import Guard
-from bayop.control.ledger import Ledger, Window
+from bayop.control.ledger import Ledger, LedgerWindow
 from bayop.control.triggers import Trigger
 from bayop.errors import InputError
 from bayop.experiments.day.plant import CurvePlant
@@ -98,7 +98,7 @@ class Progress:
 
     configuration: Configuration
     share: float
-    window: Window | None = None
+    window: LedgerWindow | None = None
 
 
 def play_day(
@@ -166,7 +166,7 @@ def _play(
 
     books = Ledger()
 
-    def on_window(window: Window) -> None:
+    def on_window(window: LedgerWindow) -> None:
         books.add(window)
         on_progress(Progress(configuration, window.end_s / end_s, window))
 

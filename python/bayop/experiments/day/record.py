@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 import msgspec
 
-from bayop.control.ledger import Ledger, Search, Window
+from bayop.control.ledger import Ledger, LedgerWindow, Search
 from bayop.errors import InputError, unreadable
 from bayop.slo import Slo
 from bayop.space import Setting
@@ -81,7 +81,7 @@ class RunRecord:
     label: str
     os: str
     kind: Kind
-    windows: tuple[Window, ...]
+    windows: tuple[LedgerWindow, ...]
     searches: tuple[SearchRecord, ...] = ()
 
     @property

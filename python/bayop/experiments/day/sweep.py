@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import RegularGridInterpolator
 
-from bayop.control.ledger import Ledger, Window
+from bayop.control.ledger import Ledger, LedgerWindow
 from bayop.experiments.day.record import MapRecord
 from bayop.load.curve import LoadCurve
 from bayop.measurement import Measurement
@@ -70,7 +70,7 @@ def sweep_day(
     """
     books = Ledger()
     maps: list[MapRecord] = []
-    by_load: dict[float, tuple[Window, MapRecord]] = {}
+    by_load: dict[float, tuple[LedgerWindow, MapRecord]] = {}
     for hour, qps in enumerate(curve.hourly_qps):
         if qps not in by_load:
             by_load[qps] = _sweep(oracle, os, qps, objective, seed=seed, effort=effort)
@@ -83,7 +83,7 @@ def sweep_day(
 
 def _sweep(
     oracle: Oracle, os: str, qps: float, objective: Objective, *, seed: int, effort: Effort
-) -> tuple[Window, MapRecord]:
+) -> tuple[LedgerWindow, MapRecord]:
     delays, frequencies = grid_axes(oracle.space, objective.slo.limit_us)
     grid: list[Setting] = [{RX_USECS: d, FREQ_MHZ: f} for d in delays for f in frequencies]
     answers = oracle.answer([Question(qps, s, seed) for s in grid], requests=effort.requests, threads=effort.threads)
@@ -98,7 +98,7 @@ def _sweep(
         values = [m[name] for m in answers]
         return tuple(tuple(values[i : i + len(frequencies)]) for i in range(0, len(values), len(frequencies)))
 
-    window = Window.of(measurement, slo, start_s=0.0, duration_s=HOUR_S, phase="hold", setting=best, qps=qps)
+    window = LedgerWindow.of(measurement, slo, start_s=0.0, duration_s=HOUR_S, phase="hold", setting=best, qps=qps)
     map_ = MapRecord(
         os=os,
         hour=0,

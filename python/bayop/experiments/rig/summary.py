@@ -10,7 +10,7 @@ from bayop.confirm import DEFAULT, Comparison, Round
 from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
-from bayop.saving import Looks, Saving
+from bayop.saving import Looks, PairedSaving
 
 SEARCH: Final = "search"
 SWEEP: Final = "sweep"
@@ -24,7 +24,7 @@ def compare(record: LiveRecord, problem: Problem) -> Comparison | None:
     return Comparison.of([_round(r) for r in rounds], problem, looks, a=DEFAULT, b=SEARCH) if rounds else None
 
 
-def cpu_saving(record: LiveRecord) -> Saving | None:
+def cpu_saving(record: LiveRecord) -> PairedSaving | None:
     """What the search's setting saves of the service's processor time for a request, in us; None where nobody knows."""
     pairs = []
     for points in _rounds(record, (DEFAULT, SEARCH)):

@@ -59,7 +59,7 @@ class Belief:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class NextWindow:
     """What the next trial's window will be like.
 
     Attributes:
@@ -72,7 +72,7 @@ class Window:
 
 
 def believe(
-    posterior: Posterior, outputs: Outputs, problem: Problem, at: Inputs, window: Window, *, trust: float
+    posterior: Posterior, outputs: Outputs, problem: Problem, at: Inputs, window: NextWindow, *, trust: float
 ) -> Belief:
     """The belief about the points `at`, for incumbents that must meet the SLO with probability `trust`."""
     needed = outputs.needed(problem)
@@ -92,7 +92,9 @@ def believe(
     )
 
 
-def _objective(problem: Problem, names: Sequence[str], mean: Array, sd: Array, window: Window) -> tuple[Array, Array]:
+def _objective(
+    problem: Problem, names: Sequence[str], mean: Array, sd: Array, window: NextWindow
+) -> tuple[Array, Array]:
     """Mean and sd of the objective, by propagating the outputs' uncertainty to first order."""
 
     def evaluate(logs: Array) -> Array:

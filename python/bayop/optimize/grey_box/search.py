@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayop.optimize.base import Finished, Observation, Prediction, Problem, Proposal
 from bayop.optimize.grey_box.acquisition import probability_below
-from bayop.optimize.grey_box.belief import Belief, Window, believe
+from bayop.optimize.grey_box.belief import Belief, NextWindow, believe
 from bayop.optimize.grey_box.candidates import Candidates
 from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs
 from bayop.optimize.grey_box.model import Data, Posterior
@@ -223,7 +223,7 @@ class GreyBox:
     def _believe(self, at: Inputs) -> Belief:
         whole = [o.measurement for o in self._observations if not o.measurement.censored]
         last = whole[-1] if whole else self._observations[-1].measurement
-        window = Window(noise_of(self._problem.slo.quantity, last), last.get("duration_s") or 1.0)
+        window = NextWindow(noise_of(self._problem.slo.quantity, last), last.get("duration_s") or 1.0)
         return believe(self._model(), self._outputs, self._problem, at, window, trust=self._caution.trust)
 
     def _model(self) -> Posterior:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bayop.control.ledger import Window
+from bayop.control.ledger import LedgerWindow
 from bayop.experiments.day.record import DayRecord, RunRecord
 from bayop.experiments.day.summary import summarize
 from bayop.report.style import COLOURS, COLUMN_WIDE, DEFAULT_COLOUR, INK, SLO_COLOUR, EndLabel, label_ends, new_figure
@@ -75,7 +75,7 @@ def draw_margin(record: DayRecord) -> Figure:
     runs = [run for run in record.runs if run.kind != "bound"]
     figure, panels = _day_figure(0.9 + 0.8 * len(runs), rows=len(runs))
 
-    def margin(window: Window) -> float:
+    def margin(window: LedgerWindow) -> float:
         if window.latency_us is None:
             return _LEAST_MARGIN
         return max(100.0 * (1.0 - window.latency_us / slo.limit_us), _LEAST_MARGIN)
@@ -115,7 +115,7 @@ def draw_settings(record: DayRecord) -> Figure:
 def _draw_knob(axes: Axes, record: DayRecord, knob: str, *, scale: float) -> None:
     """One knob of every controller that sets it."""
 
-    def value(window: Window) -> float | None:
+    def value(window: LedgerWindow) -> float | None:
         held = (window.setting or {}).get(knob)
         return None if held is None or isinstance(held, str) else float(held) * scale
 
@@ -158,7 +158,7 @@ def _change(saving: float) -> str:
     return f"\N{MINUS SIGN}{saving:.1%}" if saving >= 0 else f"+{-saving:.1%}"
 
 
-def _draw_run(axes: Axes, run: RunRecord, value: Callable[[Window], float]) -> EndLabel:
+def _draw_run(axes: Axes, run: RunRecord, value: Callable[[LedgerWindow], float]) -> EndLabel:
     """What was held as a stepped line, trials as dots, fall-backs after a breach as triangles."""
     end = _draw_windows(axes, run, [w for w in run.windows if w.phase in {"default", "hold"}], value)
     for phase, marker, size in (("trial", "o", 2.8), ("fall-back", "^", 4.5)):
@@ -170,11 +170,13 @@ def _draw_run(axes: Axes, run: RunRecord, value: Callable[[Window], float]) -> E
     return end
 
 
-def _middle(window: Window) -> float:
+def _middle(window: LedgerWindow) -> float:
     return (window.start_s + window.duration_s / 2) / HOUR_S
 
 
-def _draw_windows(axes: Axes, run: RunRecord, windows: list[Window], value: Callable[[Window], float]) -> EndLabel:
+def _draw_windows(
+    axes: Axes, run: RunRecord, windows: list[LedgerWindow], value: Callable[[LedgerWindow], float]
+) -> EndLabel:
     colour = COLOURS.get(run.id, DEFAULT_COLOUR)
     edges = [x for w in windows for x in (w.start_s / HOUR_S, w.end_s / HOUR_S)]
     levels = [y for w in windows for y in (value(w), value(w))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayop.control.ledger import Window
+from bayop.control.ledger import LedgerWindow
 from bayop.experiments.day.record import DayRecord, RunRecord, TrialRecord
 from bayop.experiments.day.summary import Row, summarize
 from bayop.slo import Slo
@@ -113,7 +113,7 @@ def about_settings(record: DayRecord) -> str:
     )
 
 
-def shown(window: Window | TrialRecord) -> str:
+def shown(window: LedgerWindow | TrialRecord) -> str:
     """What a window or trial showed: `74.0 W, 489 us`; one that was cut short may have shown less."""
     power = [] if window.power_w is None else [f"{window.power_w:.1f} W"]
     return ", ".join([*power, "cut short" if window.latency_us is None else f"{window.latency_us:.0f} us"])

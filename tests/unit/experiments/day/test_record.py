@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bayop.control.ledger import Window
+from bayop.control.ledger import LedgerWindow
 from bayop.errors import InputError
 from bayop.experiments.day.record import DayRecord, MapRecord, RunRecord, SearchRecord, TrialRecord, read_day
 
-WINDOW = Window(
+WINDOW = LedgerWindow(
     0.0, 3600.0, "hold", {"nic.rx_usecs": 50, "cpu.freq_mhz": 2100}, 4e5, 100.0 / 3, 310.0, 0.002, meets_slo=True
 )
 TRIAL = TrialRecord({"nic.rx_usecs": 50, "cpu.freq_mhz": 2100}, 88.0, 310.0, meets_slo=True)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.control.ledger import Window
+from bayop.control.ledger import LedgerWindow
 from bayop.experiments.day.record import DayRecord, Kind, RunRecord
 from bayop.experiments.day.summary import Row, mean_latency_us, summarize
 
 
-def window(power_w: float, latency_us: float, *, over_share: float = 0.0, duration_s: float = 3600.0) -> Window:
+def window(power_w: float, latency_us: float, *, over_share: float = 0.0, duration_s: float = 3600.0) -> LedgerWindow:
     met = latency_us < 500.0
-    return Window(0.0, duration_s, "hold", None, 1000.0, power_w, latency_us, over_share, met)
+    return LedgerWindow(0.0, duration_s, "hold", None, 1000.0, power_w, latency_us, over_share, met)
 
 
-def run(kind: Kind, *windows: Window, os: str = "linux") -> RunRecord:
+def run(kind: Kind, *windows: LedgerWindow, os: str = "linux") -> RunRecord:
     return RunRecord(f"{kind}-{os}", f"{kind} on {os}", os, kind, windows)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from bayop.objective import Objective
 from bayop.optimize.base import Problem
-from bayop.optimize.grey_box.belief import Belief, Window, believe
+from bayop.optimize.grey_box.belief import Belief, NextWindow, believe
 from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs
 from bayop.optimize.grey_box.model import Posterior
 from bayop.optimize.grey_box.outputs import Outputs
@@ -17,7 +17,7 @@ from bayop.space import RX_USECS, Knob, Space, Steps
 
 SLO = Slo.parse("p99<500us")
 SPACE = Space((Knob(RX_USECS, Steps(0, 400, 2)),))
-WINDOW = Window(latency_sd=0.02, duration_s=2.0)
+WINDOW = NextWindow(latency_sd=0.02, duration_s=2.0)
 
 
 class Known:

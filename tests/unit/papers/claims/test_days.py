@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.control.ledger import Window
+from bayop.control.ledger import LedgerWindow
 from bayop.experiments.day.record import RunRecord
 from bayop.papers.claims.days import hourly_energy_j
 from bayop.units import HOUR_S
 
 
-def window(start_s: float, duration_s: float, power_w: float) -> Window:
-    return Window(start_s, duration_s, "hold", None, 1000.0, power_w, 100.0, 0.0, meets_slo=True)
+def window(start_s: float, duration_s: float, power_w: float) -> LedgerWindow:
+    return LedgerWindow(start_s, duration_s, "hold", None, 1000.0, power_w, 100.0, 0.0, meets_slo=True)
 
 
 def test_a_window_that_crosses_the_hour_is_divided() -> None:
