@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from runpy import run_path
 
 import pytest
 from hypothesis import given
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 from bayop.errors import InputError
 from bayop.load.curve import SHAPES, LoadCurve, fourier
 
-BENCH = Path(__file__).resolve().parents[3] / "bench" / "load_curve.py"
 LOADS = st.floats(1.0, 1e7)
 
 
@@ -70,14 +67,3 @@ def test_a_published_trace_is_a_curve(data: Path) -> None:
     assert curve.name == "trace_twitter_cluster2_hourly.csv"
     assert len(curve.hourly_qps) == 168
     assert curve.hourly_qps[0] == 5028.27
-
-
-def test_the_built_in_coefficients_come_from_the_published_traces(
-    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    traces = [str(data / f"trace_twitter_cluster{n}_hourly.csv") for n in (1, 2)]
-    monkeypatch.setattr(sys, "argv", [str(BENCH), *traces])
-    with pytest.raises(SystemExit) as exit_:
-        run_path(str(BENCH), run_name="__main__")
-    assert exit_.value.code == 0
-    assert capsys.readouterr().out.count("as built in") == len(SHAPES)
