@@ -49,11 +49,6 @@ def profile_names() -> tuple[str, ...]:
     return tuple(sorted(_profiles()))
 
 
-def machine_names() -> tuple[str, ...]:
-    """Names of the built-in machines, for `PROFILE@MACHINE`."""
-    return tuple(sorted(_machines()))
-
-
 def _profiles() -> Mapping[str, Traversable]:
     return _toml_files(resources.files("bayop.twin.profiles"))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bayop.errors import InputError
 from bayop.twin import profile_library
-from bayop.twin.profile_library import machine_names, profile_names, read_profile
+from bayop.twin.profile_library import profile_names, read_profile
 from bayop.twin.target import load_profile, parse_profile
 
 TAILBENCH = ("linux-img-dnn", "linux-sphinx", "linux-xapian")
@@ -36,7 +36,6 @@ def test_complete_profiles_keep_their_comments() -> None:
 
 
 def test_every_service_runs_on_every_machine() -> None:
-    assert machine_names() == MACHINES
     for name in ("linux-memcached", *TAILBENCH):
         for machine in MACHINES:
             profile = load_profile(f"{name}@{machine}")
@@ -113,7 +112,7 @@ def test_a_machine_that_does_not_fit_is_refused(tmp_path: Path, text: str, messa
 def test_unknown_machines_are_refused() -> None:
     with pytest.raises(InputError, match="there is no machine 'toaster'") as caught:
         load_profile("linux-memcached@toaster")
-    assert "xeon-e5-2690" in str(caught.value.hint)
+    assert caught.value.hint == f"built-in machines: {', '.join(MACHINES)}; a file's name ends in .toml"
 
 
 words = st.text(st.characters(codec="utf-8"), max_size=8)
