@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any
 
 import pytest
+from tests.support.deferral import defer
 from tests.support.patience import eventually
 
 from bayop.errors import InputError
@@ -91,7 +92,7 @@ def load(veth_pair: VethPair) -> Any:
 
 @pytest.mark.usefixtures("load")
 def test_the_source_adds_the_wait_that_the_setting_makes(probe_binary: Path, veth_pair: VethPair) -> None:
-    veth_pair.defer(gro_flush_timeout_us=500)
+    defer(veth_pair, gro_flush_timeout_us=500)
     source = EbpfProbe(f"{probe_binary} --port 11211 --netns {veth_pair.server.path}")
     setting = {"napi.gro_flush_timeout_us": 500, "napi.defer_hard_irqs": 1}
     modelled = source.measure(Window(setting, 1.0), sleep=time.sleep)
