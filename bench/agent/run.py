@@ -15,10 +15,8 @@ import argparse
 import http.client
 import json
 import os
-import signal
 import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,17 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from bench import environment
+from tests.support.agents import AgentProcess
 
 ZONES = 32
 CONSTRAINTS = 2
-CONFIG = """
-mode = "apply"
-socket = "{folder}/run/agent.sock"
-state_dir = "{folder}/state"
-group = "{group}"
-[allow."power.cap_w"]
-places = ["*"]
-"""
+ALLOWED = {"power.cap_w": 'places = ["*"]'}
 
 
 def main() -> None:
@@ -60,44 +52,37 @@ def main() -> None:
 def measure(agent: Path, folder: Path, rest_s: float, settings: int) -> Mapping[str, object]:
     """The costs of an agent on a recorded server in `folder`."""
     record(folder / "root")
-    (folder / "run").mkdir()
-    group = subprocess.run(["id", "-gn"], capture_output=True, text=True, check=True).stdout.strip()
-    (folder / "agent.toml").write_text(CONFIG.format(folder=folder, group=group))
-    command = [str(agent), "serve", "--config", str(folder / "agent.toml"), "--root", str(folder / "root")]
-    with (folder / "log").open("w") as log, subprocess.Popen(command, stderr=log) as process:
-        try:
-            client = Client(folder / "run/agent.sock")
-            lease = client.ask("POST", "/v1/lease", {"holder": "bench", "ttl_s": 3600})["lease"]
+    with AgentProcess(agent, folder, folder / "root", allow=ALLOWED):
+        client = Client(folder / "agent.sock")
+        lease = client.ask("POST", "/v1/lease", {"holder": "bench", "ttl_s": 3600})["lease"]
 
-            def apply(setting: Mapping[str, float]) -> None:
-                client.ask("POST", "/v1/apply", {"lease": lease, "setting": setting})
+        def apply(setting: Mapping[str, float]) -> None:
+            client.ask("POST", "/v1/apply", {"lease": lease, "setting": setting})
 
-            one, every = "power.cap_w@intel-rapl:0/0", "power.cap_w"
+        one, every = "power.cap_w@intel-rapl:0/0", "power.cap_w"
 
-            def cost(action: Callable[[int], object]) -> Mapping[str, float]:
-                before_s = client.cpu_s()
-                times = milliseconds(settings, action)
-                return {**times, "agent_cpu": round(1e3 * (client.cpu_s() - before_s) / settings, 3)}
+        def cost(action: Callable[[int], object]) -> Mapping[str, float]:
+            before_s = client.cpu_s()
+            times = milliseconds(settings, action)
+            return {**times, "agent_cpu": round(1e3 * (client.cpu_s() - before_s) / settings, 3)}
 
-            request_ms = {
-                "one_cap": cost(lambda i: apply({one: 60 + i % 2})),
-                "every_cap": cost(lambda i: apply({every: 60 + i % 2})),
-                "status": cost(lambda _: client.ask("GET", "/v1/status")),
-            }
-            before = client.ask("GET", "/v1/status")
-            time.sleep(rest_s)
-            after = client.ask("GET", "/v1/status")
-            cpu_s = after["own"]["cpu_s"] - before["own"]["cpu_s"]
-            return {
-                "caps": ZONES * CONSTRAINTS,
-                "rest_s": rest_s,
-                "rest_cpu_pct_of_a_core": round(100 * cpu_s / (after["uptime_s"] - before["uptime_s"]), 4),
-                "rss_mb": round(after["own"]["rss_bytes"] / 1e6, 2),
-                "request_ms": request_ms,
-                "disk_sync_ms": milliseconds(settings, lambda _: sync(folder / "state/probe")),
-            }
-        finally:
-            process.send_signal(signal.SIGTERM)
+        request_ms = {
+            "one_cap": cost(lambda i: apply({one: 60 + i % 2})),
+            "every_cap": cost(lambda i: apply({every: 60 + i % 2})),
+            "status": cost(lambda _: client.ask("GET", "/v1/status")),
+        }
+        before = client.ask("GET", "/v1/status")
+        time.sleep(rest_s)
+        after = client.ask("GET", "/v1/status")
+        cpu_s = after["own"]["cpu_s"] - before["own"]["cpu_s"]
+        return {
+            "caps": ZONES * CONSTRAINTS,
+            "rest_s": rest_s,
+            "rest_cpu_pct_of_a_core": round(100 * cpu_s / (after["uptime_s"] - before["uptime_s"]), 4),
+            "rss_mb": round(after["own"]["rss_bytes"] / 1e6, 2),
+            "request_ms": request_ms,
+            "disk_sync_ms": milliseconds(settings, lambda _: sync(folder / "state/probe")),
+        }
 
 
 def record(root: Path) -> None:
@@ -137,17 +122,11 @@ def sync(path: Path) -> None:
 
 
 class Client:
-    """Requests on one connection to the agent's socket, once it listens."""
+    """Requests on one connection to the agent's socket."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = http.client.HTTPConnection("agent")
-        for _ in range(500):
-            self._connection.sock = socket.socket(socket.AF_UNIX)
-            if self._connection.sock.connect_ex(str(path)) == 0:
-                return
-            time.sleep(0.01)
-        raise SystemExit(f"the agent does not listen at {path}")
 
     def cpu_s(self) -> float:
         """The processor time of the agent so far."""
@@ -155,7 +134,7 @@ class Client:
 
     def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
         """The answer to a request that succeeds."""
-        if self._connection.sock is None:  # the agent closes a connection that was idle
+        if self._connection.sock is None:  # at first, and after the agent has closed an idle one
             self._connection.sock = socket.socket(socket.AF_UNIX)
             self._connection.sock.connect(str(self._path))
         try:
