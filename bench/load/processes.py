@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.background import Background
+from tests.support.servers import free_port, memcached_on
 
 _START_S: Final = 10.0
 
@@ -94,31 +95,9 @@ def memcached(*, cpu: int, requests_per_event: int) -> Iterator[tuple[subprocess
         cpu: The core.
         requests_per_event: Most requests of a connection before it is another's turn, memcached's `-R`.
     """
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-    user = ["-u", "root"] if os.geteuid() == 0 else []
-    words = ["memcached", *user, "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1", "-m", "256"]
-    words += ["-R", str(requests_per_event)]
-    with subprocess.Popen(words, start_new_session=True, preexec_fn=_first_on(cpu)) as server:  # noqa: PLW1509
-        try:
-            _await_port(port)
-            yield server, port
-        finally:
-            server.send_signal(signal.SIGCONT)
-            server.kill()
-
-
-def _await_port(port: int) -> None:
-    deadline_s = time.monotonic() + _START_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError as error:
-            if time.monotonic() > deadline_s:
-                raise RunError("memcached does not listen") from error
-            time.sleep(0.02)
-        else:
-            return
+    port = free_port()
+    with memcached_on(port, "-m", "256", "-R", str(requests_per_event), before=_first_on(cpu)) as server:
+        yield server, port
 
 
 class Answers(Background):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
-import socket
 import subprocess
 import sys
 import time
@@ -12,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.needs import need
 from tests.support.prometheus import Prometheus
+from tests.support.servers import free_port, memcached_on
 
 from bayop.experiments.rig.veth import SERVER_ADDRESS, VethPair
 from bayop.latency.base import LatencySource
@@ -90,16 +88,5 @@ def loaded_pair(veth_pair: VethPair) -> Iterator[VethPair]:
 @pytest.fixture(scope="module")
 def idle_memcached() -> Iterator[str]:
     """A memcached on a free port of loopback."""
-    need("memcached")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(["memcached", "--user=nobody", "--listen=127.0.0.1", f"--port={port}"])
-    ends = time.monotonic() + 10.0
-    while time.monotonic() < ends:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
-            break
-        time.sleep(0.02)
-    yield f"127.0.0.1:{port}"
-    process.terminate()
-    process.wait()
+    with memcached_on(port := free_port()):
+        yield f"127.0.0.1:{port}"

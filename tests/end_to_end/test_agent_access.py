@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 from tests.support.agents import AgentProcess, Machine
+from tests.support.servers import free_port
 
 from bayop.cli import main
 
@@ -54,8 +54,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def serving(binary: Path, folder: Path, machine: Machine, certificates: Path, name: str = "agent") -> AgentProcess:
     """An agent on a free TCP port; its address is that of the port."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     tls = (
         f'[tls]\nlisten = "127.0.0.1:{port}"\ncertificate = "{certificates}/{name}.pem"\n'
         f'key = "{certificates}/{name}.key"\nclient_ca = "{certificates}/ours.pem"\n'

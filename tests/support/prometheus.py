@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -13,6 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+from tests.support.servers import free_port
 
 from bayop.errors import InputError
 from bayop.latency.prometheus_api import Api
@@ -101,9 +102,7 @@ class Prometheus:
     """
 
     def __init__(self, folder: Path, *, target: str) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.address = f"127.0.0.1:{free_port()}"
         self._folder = folder
         (folder / "prometheus.yml").write_text(
             f"scrape_configs:\n- job_name: test\n  scrape_interval: {SCRAPE_S * 1000:.0f}ms\n"

@@ -9,8 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tests.support.needs import need, program
@@ -42,11 +42,25 @@ def result_of(run: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(command: Sequence[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A server while it runs; skips when it is not installed."""
+def serving(
+    command: Sequence[str], port: int, *, before: Callable[[], None] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server while it runs, in a session of its own; skips when it is not installed.
+
+    Args:
+        command: Program and arguments.
+        port: Where it listens on the loopback interface.
+        before: Called in its process before it starts.
+    """
     need(command[0])
     quiet = subprocess.DEVNULL
-    with subprocess.Popen([str(program(command[0])), *command[1:]], stdout=quiet, stderr=quiet) as server:
+    with subprocess.Popen(
+        [str(program(command[0])), *command[1:]],
+        stdout=quiet,
+        stderr=quiet,
+        start_new_session=True,
+        preexec_fn=before,  # noqa: PLW1509 -- no thread of this process holds a lock that it needs
+    ) as server:
         try:
             _await_port(port)
             yield server
@@ -69,14 +83,13 @@ def _await_port(port: int) -> None:
             return
 
 
-@contextmanager
-def memcached_on(port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A memcached of one thread and 64 MB while it runs."""
+def memcached_on(
+    port: int, *more: str, before: Callable[[], None] | None = None
+) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """A memcached of one thread while it runs, with more flags, and `before` as `serving` has it."""
     user = ["-u", "root"] if os.geteuid() == 0 else []
-    with serving(
-        ["memcached", *user, "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1", "-m", "64"], port
-    ) as server:
-        yield server
+    words = ["memcached", *user, "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1", *more]
+    return serving(words, port, before=before)
 
 
 @contextmanager

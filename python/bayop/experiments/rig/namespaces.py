@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from bayop.errors import UnsupportedError
-from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing
+from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing, start
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.transport import UnreachableError
 from bayop.live.space import DEFERRAL, TIMEOUT
@@ -158,13 +158,7 @@ class Rig:
         inside = ["unshare", "--mount", "sh", "-c", 'mount -t sysfs none /sys && exec "$@"', "sh"]
         words = self._pair.server.command([*inside, str(self._agent), "serve", "--config", str(config)])
         with (self._folder / "agent.log").open("wb") as log:
-            process = subprocess.Popen(  # noqa: S603 -- our words
-                ["setpriv", "--pdeathsig", "KILL", *words],  # noqa: S607 -- the machine's own
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            process = start(words, log=log)
         self._stack.callback(_end, process)
         ends = time.monotonic() + _START_S
         while True:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import BinaryIO, Final, Self
 
 SERVER_DEVICE: Final = "server0"
 CLIENT_DEVICE: Final = "client0"
@@ -56,7 +56,7 @@ class Namespace:
     """A network namespace, held by a process that sleeps in it."""
 
     def __init__(self) -> None:
-        self._holder = _start(["unshare", "--net", "sleep", "infinity"])
+        self._holder = start(["unshare", "--net", "sleep", "infinity"])
         own, ends = os.stat("/proc/self/ns/net").st_ino, time.monotonic() + _START_S  # noqa: PTH116 -- of a link's target
         while os.stat(self.path).st_ino == own:  # noqa: PTH116
             if time.monotonic() > ends or self._holder.poll() is not None:
@@ -130,7 +130,7 @@ class VethPair:
         # The kernel forgets who is to die with whom when the user changes (commit_creds), so that is said afterwards.
         user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--pdeathsig=KILL"]
         words = f"memcached --threads=1 --listen={SERVER_ADDRESS} --port={port}".split()
-        process = _start(self.server.command([*AHEAD, *user, *words]))
+        process = start(self.server.command([*AHEAD, *user, *words]))
         self._stack.callback(_end, process)
         ends = time.monotonic() + _START_S
         probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{port}"])
@@ -153,13 +153,18 @@ class VethPair:
         self.close()
 
 
-def _start(words: Sequence[str]) -> subprocess.Popen[bytes]:
-    """A process that the kernel kills when its parent dies; prctl(2), PR_SET_PDEATHSIG."""
+def start(words: Sequence[str], *, log: BinaryIO | int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    """A process that the kernel kills when its parent dies; prctl(2), PR_SET_PDEATHSIG.
+
+    Args:
+        words: Program and arguments.
+        log: Where it says what it says.
+    """
     return subprocess.Popen(  # noqa: S603 -- our words
         ["setpriv", "--pdeathsig", "KILL", *words],  # noqa: S607 -- the machine's own
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
         start_new_session=True,
     )
 
