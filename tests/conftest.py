@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -22,7 +23,7 @@ from tests.support.prometheus import Exporter, Prometheus
 
 from bayop import errors
 from bayop.errors import BayopError
-from bayop.experiments.rig.veth import VethPair
+from bayop.experiments.rig.veth import SERVER_ADDRESS, VethPair
 
 # As the command line does: the matrices are small, and threads of two libraries only fight over the cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -117,6 +118,17 @@ def veth_pair() -> Iterator[VethPair]:
     with VethPair() as pair:
         pair.memcached()
         yield pair
+
+
+@pytest.fixture
+def loaded_pair(veth_pair: VethPair) -> Iterator[VethPair]:
+    """The pair under a load of 2000 requests/s."""
+    words = f"{sys.executable} -m bayop load -s {SERVER_ADDRESS} -q 2000 -c 4 --noload --time 60s --blocking".split()
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(veth_pair.client.command(words), stdout=quiet, stderr=quiet) as load:
+        time.sleep(1.5)
+        yield veth_pair
+        load.kill()
 
 
 @pytest.fixture(autouse=True)

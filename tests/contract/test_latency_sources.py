@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 from tests.support.prometheus import Prometheus
 from tests.support.servers import free_port, memcached_on
 
-from bayop.experiments.rig.veth import SERVER_ADDRESS, VethPair
+from bayop.experiments.rig.veth import VethPair
 from bayop.latency.base import LatencySource
 from bayop.latency.command import LatencyCommand
 from bayop.latency.ebpf import EbpfProbe
@@ -73,16 +71,6 @@ class TestEbpfProbe(LatencySourceContract):
 
     def make_broken(self) -> LatencySource:
         return EbpfProbe(f"{self.command} --port 9")
-
-
-@pytest.fixture
-def loaded_pair(veth_pair: VethPair) -> Iterator[VethPair]:
-    words = f"{sys.executable} -m bayop load -s {SERVER_ADDRESS} -q 2000 -c 4 --noload --time 60s --blocking".split()
-    load = subprocess.Popen(veth_pair.client.command(words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(1.5)
-    yield veth_pair
-    load.kill()
-    load.wait()
 
 
 @pytest.fixture(scope="module")

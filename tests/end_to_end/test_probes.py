@@ -18,7 +18,7 @@ from tests.support.deferral import defer
 from tests.support.patience import eventually
 
 from bayop.errors import InputError
-from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
+from bayop.experiments.rig.veth import SERVER_DEVICE, VethPair
 from bayop.latency.base import Vantage, Window
 from bayop.latency.ebpf import EbpfProbe
 
@@ -80,17 +80,7 @@ def test_the_probe_costs_less_than_a_microsecond_a_request(windows: list[dict[st
 # The source of latency around the probe
 
 
-@pytest.fixture
-def load(veth_pair: VethPair) -> Any:
-    words = f"{sys.executable} -m bayop load -s {SERVER_ADDRESS} -q 2000 -c 4 --noload --time 60s --blocking".split()
-    process = subprocess.Popen(veth_pair.client.command(words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(1.5)
-    yield process
-    process.kill()
-    process.wait()
-
-
-@pytest.mark.usefixtures("load")
+@pytest.mark.usefixtures("loaded_pair")
 def test_the_source_adds_the_wait_that_the_setting_makes(probe_binary: Path, veth_pair: VethPair) -> None:
     defer(veth_pair, gro_flush_timeout_us=500)
     source = EbpfProbe(f"{probe_binary} --port 11211 --netns {veth_pair.server.path}")
@@ -147,7 +137,7 @@ def test_without_capabilities_it_says_which(probe_binary: Path) -> None:
     assert "hint: " in done.stderr
 
 
-@pytest.mark.usefixtures("load")
+@pytest.mark.usefixtures("loaded_pair")
 def test_a_device_without_departures_is_refused(probe_binary: Path, veth_pair: VethPair) -> None:
     """Loopback hands packets over without them."""
     done = probe(probe_binary, "--port", "11211", "--netns", veth_pair.server.path, "--wait", "lo", "--windows", "1")
