@@ -87,8 +87,8 @@ lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requireme
 		--python-version 3.11 --all-extras --constraint requirements/dev.txt pyproject.toml --output-file requirements/extras.txt
 
 deb:  ## Pack the agent as build/bayop-agent_VERSION_ARCH.deb
-	cargo build --profile dist --locked --quiet --package bayop-agent
-	packaging/build-deb $(dir $(RELEASE))dist/bayop-agent build
+	cargo build --profile agent --locked --quiet --package bayop-agent
+	packaging/build-deb $(dir $(RELEASE))agent/bayop-agent build
 
 clean:  ## Remove everything that was built
 	rm -rf $(VENV) build target python/bayop/_core*.so

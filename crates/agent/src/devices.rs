@@ -4,11 +4,11 @@
 //! after the other; when nothing has come for a moment, a second thread goes on with those that are left, and so forth.
 //! A thread that the kernel does not let go can't be ended; its device is not asked again until it has answered.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -91,33 +91,16 @@ impl Devices {
     /// The answers to all jobs in their order, each asked of its device: those of one device one after the other. A
     /// device that is still at earlier work answers nothing; nor does any once nothing has come for [`PATIENCE`].
     pub fn each<T: Send + 'static>(&self, jobs: Vec<(String, impl FnOnce() -> T + Send + 'static)>) -> Vec<Result<T>> {
-        let mut answers: Vec<_> = jobs.iter().map(|(device, _)| Err(silent(device))).collect();
+        let devices: Vec<_> = jobs.iter().map(|(device, _)| device.clone()).collect();
         let mut by_device: BTreeMap<String, Vec<_>> = BTreeMap::new();
         for (at, (device, job)) in jobs.into_iter().enumerate() {
             by_device.entry(device).or_default().push((at, job));
         }
         let free = by_device.into_iter().filter_map(|(device, jobs)| Some((self.claim(device)?, jobs)));
-        let queue: Vec<_> = free.collect();
-        let mut unanswered: usize = queue.iter().map(|(_, jobs)| jobs.len()).sum();
-        let queue = Arc::new(Mutex::new(queue));
-        let (sender, receiver) = channel();
-        let mut last = Instant::now();
-        begin(&queue, &sender);
-        while unanswered > 0 && last.elapsed() < fault::patience(PATIENCE) {
-            match receiver.recv_timeout(STALL) {
-                Ok((at, answer)) => {
-                    answers[at] = Ok(answer.unwrap_or_else(|panic| {
-                        locked(&queue).clear();
-                        resume_unwind(panic)
-                    }));
-                    (last, unanswered) = (Instant::now(), unanswered - 1);
-                }
-                Err(_) => begin(&queue, &sender),
-            }
-        }
-        locked(&queue).clear();
+        let answers = Round::new(free.collect(), devices.len()).play();
         self.go_on();
-        answers
+        let answers = answers.into_iter().zip(&devices);
+        answers.map(|(answer, device)| answer.ok_or_else(|| silent(device))).collect()
     }
 
     /// The right to ask a device, unless it is still at earlier work.
@@ -139,41 +122,92 @@ impl Drop for Claim {
     }
 }
 
-/// Devices that nobody asks yet, each with its jobs and their places among the answers.
-type Queue<J> = Arc<Mutex<Vec<(Claim, Vec<(usize, J)>)>>>;
-
-/// Lets another thread ask the devices of the queue, if there are any.
-fn begin<T, J>(queue: &Queue<J>, answers: &Sender<(usize, thread::Result<T>)>)
-where
-    T: Send + 'static,
-    J: FnOnce() -> T + Send + 'static,
-{
-    if locked(queue).is_empty() {
-        return;
-    }
-    let (shared, sender) = (queue.clone(), answers.clone());
-    let spawned = thread::Builder::new().name("devices".to_owned()).spawn(move || ask(&shared, &sender));
-    if spawned.is_err() {
-        // No thread is to be had, and restoring is worth the wait.
-        ask(queue, answers);
-    }
+/// What is asked at once, of jobs `J` that answer `T`. Whoever asks is woken when all is answered, and not by each answer.
+struct Round<T, J> {
+    table: Mutex<Table<T, J>>,
+    changed: Condvar,
 }
 
-/// Asks the devices of the queue, one after the other, until it is empty or nobody wants the answers any more.
-fn ask<T, J: FnOnce() -> T>(queue: &Queue<J>, answers: &Sender<(usize, thread::Result<T>)>) {
-    loop {
-        let Some((claim, jobs)) = locked(queue).pop() else { return };
-        let (mut claim, mut jobs) = (Some(claim), jobs.into_iter().peekable());
-        while let Some((at, job)) = jobs.next() {
-            let answer = catch_unwind(AssertUnwindSafe(job));
-            let has_panicked = answer.is_err();
-            if has_panicked || jobs.peek().is_none() {
-                // Whoever has the last answer may ask again at once.
-                claim.take();
+struct Table<T, J> {
+    /// Devices that nobody asks yet, each with its jobs and their places among the answers.
+    queue: Vec<(Claim, Vec<(usize, J)>)>,
+    answers: Vec<Option<T>>,
+    unanswered: usize,
+    /// When the last answer came.
+    last: Instant,
+    panic: Option<Box<dyn Any + Send>>,
+    /// Nobody waits for answers any more.
+    is_over: bool,
+}
+
+impl<T: Send + 'static, J: FnOnce() -> T + Send + 'static> Round<T, J> {
+    fn new(queue: Vec<(Claim, Vec<(usize, J)>)>, answers: usize) -> Arc<Self> {
+        let unanswered = queue.iter().map(|(_, jobs)| jobs.len()).sum();
+        let answers = std::iter::repeat_with(|| None).take(answers).collect();
+        let table = Table { queue, answers, unanswered, last: Instant::now(), panic: None, is_over: false };
+        Arc::new(Self { table: Mutex::new(table), changed: Condvar::new() })
+    }
+
+    /// The answers that come in time.
+    fn play(self: Arc<Self>) -> Vec<Option<T>> {
+        self.begin();
+        let mut table = locked(&self.table);
+        while table.unanswered > 0 && table.panic.is_none() && table.last.elapsed() < fault::patience(PATIENCE) {
+            table = self.changed.wait_timeout(table, STALL).unwrap_or_else(PoisonError::into_inner).0;
+            if table.last.elapsed() >= STALL {
+                drop(table);
+                self.begin();
+                table = locked(&self.table);
             }
-            // What was given up must write nothing later.
-            if answers.send((at, answer)).is_err() || has_panicked {
-                return;
+        }
+        table.is_over = true;
+        table.queue.clear();
+        if let Some(panic) = table.panic.take() {
+            drop(table);
+            resume_unwind(panic);
+        }
+        std::mem::take(&mut table.answers)
+    }
+
+    /// Lets another thread ask the devices that are left, if any.
+    fn begin(self: &Arc<Self>) {
+        if locked(&self.table).queue.is_empty() {
+            return;
+        }
+        let round = self.clone();
+        let spawned = thread::Builder::new().name("devices".to_owned()).spawn(move || round.ask());
+        if spawned.is_err() {
+            // No thread is to be had, and restoring is worth the wait.
+            self.ask();
+        }
+    }
+
+    /// Asks the devices of the queue, one after the other, until it is empty or nobody waits for the answers any more. The
+    /// last comes first: by their names these are the processors and power zones, and network devices may be slow.
+    fn ask(&self) {
+        loop {
+            let Some((claim, jobs)) = locked(&self.table).queue.pop() else { return };
+            let (mut claim, mut jobs) = (Some(claim), jobs.into_iter().peekable());
+            while let Some((at, job)) = jobs.next() {
+                let answer = catch_unwind(AssertUnwindSafe(job));
+                if answer.is_err() || jobs.peek().is_none() {
+                    // Whoever has the last answer may ask again at once.
+                    claim.take();
+                }
+                let mut table = locked(&self.table);
+                table.last = Instant::now();
+                table.unanswered -= 1;
+                match answer {
+                    Ok(answer) => table.answers[at] = Some(answer),
+                    Err(panic) => table.panic = Some(panic),
+                }
+                if table.unanswered == 0 || table.panic.is_some() {
+                    self.changed.notify_one();
+                }
+                // What was given up must write nothing later.
+                if table.is_over || table.panic.is_some() {
+                    return;
+                }
             }
         }
     }
