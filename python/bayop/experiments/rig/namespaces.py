@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -138,13 +139,31 @@ class Rig:
         """What the agent has said."""
         return (self._folder / "agent.log").read_text(encoding="utf-8")
 
+    def attributes(self) -> dict[str, str]:
+        """What is in effect: every attribute of the server's device that the kernel shows, but for counters.
+
+        Returns:
+            Their text by their path below the device's folder, such as `queues/rx-0/rps_cpus`.
+        """
+        # What a device does not support can't be read, and grep says so by its exit code.
+        show = (
+            f"cd /sys/class/net/{SERVER_DEVICE}/ && grep --recursive --no-messages --exclude-dir=statistics . * ; true"
+        )
+        lines = _output(self._inside(["sh", "-c", show])).splitlines()
+        return {path: text for path, _, text in (line.partition(":") for line in lines)}
+
     def deferral(self) -> tuple[int, int]:
-        """What is in effect: `gro_flush_timeout` in ns and `napi_defer_hard_irqs`, as the kernel shows them."""
-        folder = f"/sys/class/net/{SERVER_DEVICE}"
-        show = f"mount -t sysfs none /sys && cat {folder}/gro_flush_timeout {folder}/napi_defer_hard_irqs"
-        words = self._pair.server.command(["unshare", "--mount", "sh", "-c", show])
-        timeout_ns, deferral = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()  # noqa: S603 -- our words
-        return int(timeout_ns), int(deferral)
+        """What is in effect of the knobs: `gro_flush_timeout` in ns and `napi_defer_hard_irqs`."""
+        attributes = self.attributes()
+        return int(attributes["gro_flush_timeout"]), int(attributes["napi_defer_hard_irqs"])
+
+    def defer(self, *, gro_flush_timeout_us: int, defer_hard_irqs: int) -> None:
+        """Changes what the machine has of its own, behind the agent's back."""
+        self._pair.defer(gro_flush_timeout_us=gro_flush_timeout_us, defer_hard_irqs=defer_hard_irqs)
+
+    def restore(self) -> None:
+        """Restores from the journal what a killed agent has left, as systemd does with the package's unit."""
+        _output(self._inside([str(self._agent), "restore", "--config", str(self._folder / "agent.toml")]))
 
     def start_agent(self) -> None:
         """Starts the agent, for the first time or after its end; it restores what an earlier one has left.
@@ -154,9 +173,7 @@ class Rig:
         """
         config = self._write("agent.toml", _AGENT, group=grp.getgrgid(os.getegid()).gr_name)
         config.chmod(0o600)
-        # sysfs shows the devices of the namespace that it was mounted in.
-        inside = ["unshare", "--mount", "sh", "-c", 'mount -t sysfs none /sys && exec "$@"', "sh"]
-        words = self._pair.server.command([*inside, str(self._agent), "serve", "--config", str(config)])
+        words = self._inside([str(self._agent), "serve", "--config", str(config)])
         with (self._folder / "agent.log").open("wb") as log:
             process = start(words, log=log)
         self._stack.callback(_end, process)
@@ -174,12 +191,22 @@ class Rig:
                 self.agent_pid = process.pid
                 return
 
+    def _inside(self, words: Sequence[str]) -> list[str]:
+        """The command that runs `words` on the server."""
+        # sysfs shows the devices of the namespace that it was mounted in.
+        own_sysfs = ["unshare", "--mount", "sh", "-c", 'mount -t sysfs none /sys && exec "$@"', "sh"]
+        return self._pair.server.command([*own_sysfs, *words])
+
     def _write(self, name: str, template: str, **values: object) -> Path:
         path = self._folder / name
         words = {"folder": self._folder, "device": SERVER_DEVICE, "server": SERVER_ADDRESS, "longest": LONGEST_US}
         words |= {"timeout": TIMEOUT, "deferral": DEFERRAL, "most_polls": MOST_POLLS}
         path.write_text(template.format(**words, **values), encoding="utf-8")
         return path
+
+
+def _output(words: Sequence[str]) -> str:
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout  # noqa: S603 -- our words
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
