@@ -306,6 +306,15 @@ fn a_frequency_is_pinned_by_the_way_that_the_machine_has() {
 }
 
 #[test]
+fn a_policy_whose_cpus_are_offline_takes_no_part() {
+    let machine = Machine::named("intel-acpi-cpufreq");
+    machine.write("sys/devices/system/cpu/cpufreq/policy1/affected_cpus", "\n");
+    let instances = survey(&machine.host).instances;
+    let places: Vec<_> = instances.iter().map(Instance::name).filter(|name| name.starts_with("cpu.freq_mhz")).collect();
+    assert_eq!(places, ["cpu.freq_mhz@policy0"]);
+}
+
+#[test]
 fn a_preference_under_the_governor_performance_is_refused_with_its_remedy() {
     let machine = Machine::named("amd-pstate-active");
     machine.write("sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n");

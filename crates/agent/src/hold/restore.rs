@@ -61,6 +61,8 @@ impl Hold {
         fault::point("release.after_journal");
         let mut outcome = self.put_back(|_| true);
         outcome.stood_down = names(&stood_down).into_iter().collect();
+        // One control of a knob may be as found, and another be somebody else's by now.
+        outcome.restored.retain(|knob| !outcome.stood_down.contains(knob));
         fault::point("release.before_journal");
         self.store_later();
         outcome

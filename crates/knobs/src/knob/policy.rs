@@ -8,12 +8,14 @@ use bayop_core::{Error, Result};
 /// The governor that lets user space set the frequency.
 pub(super) const USERSPACE: &str = "userspace";
 
-/// The policies of this machine: `policy0`, `policy1`.
+/// The policies of this machine that have an online CPU: `policy0`, `policy1`. The others stay in sysfs, but the kernel
+/// refuses whatever is asked of them (EBUSY; `policy_is_inactive` in drivers/cpufreq/cpufreq.c).
 ///
 /// # Errors
 /// There is none: no cpufreq driver is at work.
 pub(super) fn names(host: &Host) -> Result<Vec<String>> {
-    let names = numbered(host, &format!("{CPU}/cpufreq"), "policy");
+    let mut names = numbered(host, &format!("{CPU}/cpufreq"), "policy");
+    names.retain(|policy| host.read(&file(policy, "affected_cpus")).is_ok_and(|cpus| !cpus.is_empty()));
     if names.is_empty() {
         return Err(Error::unsupported("no cpufreq driver is at work")
             .at(format!("/{CPU}/cpufreq"))

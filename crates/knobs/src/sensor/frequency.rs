@@ -41,17 +41,18 @@ pub(super) fn policies(host: &Host) -> Vec<Attribute> {
     policies.map(|policy| Attribute::new(format!("{folder}/{policy}/scaling_cur_freq"))).collect()
 }
 
-/// The mean frequency of the policies.
+/// The mean frequency of the policies that have an online CPU; the kernel reads nothing of the others.
 ///
 /// # Errors
-/// There is none, or one of them can't be read.
+/// There is none, or none can be read.
 pub(super) fn mean_mhz(host: &Host, policies: &mut [Attribute]) -> Result<f64> {
-    if policies.is_empty() {
-        return Err(Error::unsupported("the kernel shows no frequency policy")
-            .at(format!("/{CPUS}/cpufreq"))
-            .hint("leave [power.model.frequency] out"));
+    let none = Error::unsupported("the kernel shows no frequency policy")
+        .at(format!("/{CPUS}/cpufreq"))
+        .hint("leave [power.model.frequency] out");
+    let (khz, errors): (Vec<_>, Vec<_>) = policies.iter_mut().map(|policy| policy.read(host)).partition(Result::is_ok);
+    if khz.is_empty() {
+        return Err(errors.into_iter().find_map(Result::err).unwrap_or(none));
     }
-    let count = policies.len() as f64;
-    let sum_khz: u64 = policies.iter_mut().map(|policy| policy.read(host)).sum::<Result<u64>>()?;
-    Ok(sum_khz as f64 / KHZ_PER_MHZ / count)
+    let count = khz.len() as f64;
+    Ok(khz.into_iter().flatten().sum::<u64>() as f64 / KHZ_PER_MHZ / count)
 }

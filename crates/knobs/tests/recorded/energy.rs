@@ -249,6 +249,11 @@ fn the_estimate_follows_the_frequency_where_it_is_told_how() {
     let mut sensors = machine.sensors(model);
     machine.set("proc/stat", "cpu  100 0 0 900 0 0 0 0\n");
     assert_eq!(value(&sensors.sample(1.0), "energy_j@machine"), 50.0 + 100.0 * 0.25);
+
+    // A policy whose CPUs went offline, of which nothing can be read.
+    machine.set("sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "");
+    machine.set("proc/stat", "cpu  200 0 0 900 0 0 0 0\n");
+    assert!((value(&sensors.sample(2.0), "power_w@model") - (50.0 + 100.0 * 4.0 / 9.0)).abs() < 1e-9);
 }
 
 #[test]
