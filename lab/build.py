@@ -21,6 +21,7 @@ _PLACES = {
     "network": "/usr/lib/lab/network",
     "start": "/usr/lib/lab/start",
     "ready": "/usr/lib/lab/ready",
+    "suspend": "/usr/lib/lab/suspend",
     "command-channel": "/usr/lib/lab/command-channel",
     "inittab": "/etc/inittab",
     "modules": "/etc/lab/modules",

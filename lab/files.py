@@ -19,7 +19,7 @@ from lab.errors import LabError
 from lab.packages import TREE, tool
 
 LOADER = "/lib64/ld-linux-x86-64.so.2"
-_LIBRARY_FOLDER = "/lib/x86_64-linux-gnu"
+LIBRARY_FOLDER = "/lib/x86_64-linux-gnu"
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Files:
     def add_program(self, guest_path: str, source: Path) -> Files:
         """An executable of the host, with the shared libraries that it needs."""
         for name, library in libraries(source).items():
-            self.add(LOADER if library.name == Path(LOADER).name else f"{_LIBRARY_FOLDER}/{name}", library, mode=0o755)
+            self.add(LOADER if library.name == Path(LOADER).name else f"{LIBRARY_FOLDER}/{name}", library, mode=0o755)
         return self.add(guest_path, source, mode=0o755)
 
     def write_archive(self, archive: Path) -> None:

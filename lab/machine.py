@@ -165,6 +165,18 @@ class Machine:
         """Puts the network card back and waits until it has its address and a link."""
         self.run("echo 1 > /sys/bus/pci/rescan && /usr/lib/lab/network && /usr/lib/lab/ready")
 
+    def suspend(self, duration_s: int, *, timeout_s: float = 90) -> None:
+        """Has the guest sleep, and returns when it is awake again: later than asked where it is emulated slowly."""
+        console = self._folder / "console.log"
+        seen = console.stat().st_size
+        # Nobody answers meanwhile, and what is under way on the command channel would be lost.
+        self.run(f"/usr/lib/lab/suspend {duration_s} >/dev/null 2>&1 &")
+        deadline = time.monotonic() + timeout_s
+        while b"awake again" not in console.read_bytes()[seen:]:
+            if time.monotonic() > deadline:
+                raise self._with_console(LabError(wrong=f"the guest was not awake after {timeout_s:g} s"))
+            time.sleep(_POLL_S)
+
     def _wait_until_up(self, qemu: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + _BOOT_TIMEOUT_S
         monitor = _connect(self._folder / "qmp", qemu, deadline)
