@@ -17,6 +17,11 @@ _TREES = (
 _TUNED_LOG = "/run/tuned.log"
 
 
+def has_rivals() -> bool:
+    """Whether the guest's packages have both; those of an older list have not."""
+    return (TREE / "usr/sbin/tuned").is_file() and (TREE / "usr/sbin/irqbalance").is_file()
+
+
 def add_rivals(files: Files) -> None:
     """Adds both programs; the machine starts neither."""
     for tree in _TREES:
