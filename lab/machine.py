@@ -165,7 +165,7 @@ class Machine:
         """Puts the network card back and waits until it has its address and a link."""
         self.run("echo 1 > /sys/bus/pci/rescan && /usr/lib/lab/network && /usr/lib/lab/ready")
 
-    def suspend(self, duration_s: int, *, timeout_s: float = 90) -> None:
+    def suspend(self, duration_s: int, *, timeout_s: float = 300) -> None:
         """Has the guest sleep, and returns when it is awake again: later than asked where it is emulated slowly."""
         console = self._folder / "console.log"
         seen = console.stat().st_size

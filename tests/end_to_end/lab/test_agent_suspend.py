@@ -13,8 +13,8 @@ from lab import Machine
 pytestmark = pytest.mark.slow
 
 SETTING: dict[str, float | str] = {"cpu.freq_mhz": 1700, "power.cap_w@intel-rapl:0/0": 30, "nic.rx_usecs@eth0": 100}
-TTL_S = 10.0
-SLEEP_S = 11
+TTL_S = 15.0
+SLEEP_S = 6
 
 
 def clocks_s(machine: Machine) -> tuple[float, float]:
@@ -24,15 +24,15 @@ def clocks_s(machine: Machine) -> tuple[float, float]:
     return boottime_s, monotonic_s
 
 
+@pytest.mark.timeout(400)
 def test_a_lease_ends_while_the_machine_sleeps(machine: Machine, agent: LabAgent) -> None:
     original = snapshot(machine)
     began_s, began_awake_s = clocks_s(machine)
     lease = agent.hold(SETTING, ttl_s=TTL_S)
-    machine.suspend(SLEEP_S)
-    woke_s, _ = clocks_s(machine)
+    while clocks_s(machine)[0] - began_s <= TTL_S:
+        machine.suspend(SLEEP_S)
     assert eventually(lambda: agent.status()["held"] == [], within_s=5)
-    _, ended_awake_s = clocks_s(machine)
-    assert ended_awake_s - began_awake_s < TTL_S < woke_s - began_s, "it was the sleep that was longer than the lease"
+    assert clocks_s(machine)[1] - began_awake_s < TTL_S, "it was the sleep that was longer than the lease"
     assert snapshot(machine) == original
     assert agent.apply(lease, SETTING)["error"]["kind"] == "conflict"
     assert "event=lease_expired" in agent.log()
