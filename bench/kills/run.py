@@ -69,6 +69,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="write kills.csv, summary.json and env.json into a folder here")
     args = parser.parse_args()
+    env = environment.describe("bench.kills.run", sys.argv[1:])
     done = []
     for kill in kills(args.agent.resolve(), args.kills, args.seed):
         done.append(kill)
@@ -79,7 +80,6 @@ def main() -> None:
         folder = args.out / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        env = environment.describe("bench.kills.run", sys.argv[1:])
         (folder / "env.json").write_text(json.dumps(env, indent=2) + "\n")
         with (folder / "kills.csv").open("w", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
