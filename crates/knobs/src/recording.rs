@@ -158,7 +158,8 @@ fn names(host: &Host, folder: &str, files: &mut Files) {
             let text = host.read(&format!("{path}/{cpus}")).unwrap_or_default();
             add(files, &format!("{path}/{cpus}"), Content::Text { text: &text, mode: READ_WRITE });
         } else if folder.ends_with(".wants") && rivals::is_unit(&name) {
-            add(files, &path, Content::Link(&format!("/usr/lib/systemd/system/{name}")));
+            let top = "../".repeat(path.matches('/').count());
+            add(files, &path, Content::Link(&format!("{top}usr/lib/systemd/system/{name}")));
         }
     }
 }

@@ -18,18 +18,24 @@
 //! Comment lines come first and name the source. A file's text runs to the next `===`. A mark after the path says what
 //! is special: `!read` and `!write` take that permission away, as sysfs does even from root ([`Host`] keeps to it);
 //! `!msr` lists registers, each of which is 8 bytes at the offset that is its number; `!s32` is one binary integer.
+//!
+//! Such a text may be a stranger's. What it describes stays inside the machine's folder: a link leads up before it leads
+//! down, and not out; no path leads through a link of the same text; and registers are in `dev`, where no link leads, so
+//! that no text is as long as they are far apart.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
-use std::path::{Component, Path};
+use std::path::Path;
 
 use crate::host::Host;
 use bayop_core::{Error, Result};
 
 const HEADER: &str = "=== ";
 const REGISTER_BYTES: u64 = 8;
+/// The folder of all CPUs' registers.
+const REGISTERS_TOP: &str = "dev";
 
 /// Writes the machine that `text` describes into `folder` and opens it.
 ///
@@ -108,9 +114,16 @@ fn parse(text: &str) -> Result<Vec<Entry<'_>>> {
         if !paths.insert(entry.path) {
             return Err(Error::input(format!("{} is there twice", entry.path)).at(at));
         }
-        entries.push(entry);
+        entries.push((entry, at));
     }
-    Ok(entries)
+    let is_link = |(entry, _): &&(Entry, String)| matches!(entry.content, Content::Link(_));
+    let links: BTreeSet<_> = entries.iter().filter(is_link).map(|(entry, _)| Path::new(entry.path)).collect();
+    let through =
+        |(entry, _): &&(Entry, String)| Path::new(entry.path).ancestors().skip(1).any(|up| links.contains(up));
+    match entries.iter().find(through) {
+        Some((entry, at)) => Err(Error::cannot_use(entry.path, "a path must not lead through a link").at(at)),
+        None => Ok(entries.into_iter().map(|(entry, _)| entry).collect()),
+    }
 }
 
 fn next_line(text: &str) -> Option<(&str, &str)> {
@@ -142,10 +155,32 @@ fn entry<'a>(header: &'a str, body: &'a str) -> Result<Entry<'a>> {
     } else {
         (header, Content::Text { text: body, mode: READ_WRITE })
     };
-    if path.is_empty() || !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
+    if path.is_empty() || !path.split('/').all(is_name) {
         return Err(Error::cannot_use(path, "a path must be relative and stay inside the machine"));
     }
-    Ok(Entry { path, content })
+    match &content {
+        Content::Link(target) if !leads_inside(path, target) => {
+            let rule = "a link must be relative, its `..` first, and lead to a place in the machine, but not in dev";
+            Err(Error::cannot_use(*target, rule))
+        }
+        Content::Registers(_) if path.split('/').next() != Some(REGISTERS_TOP) => {
+            Err(Error::cannot_use(path, "registers must be in dev"))
+        }
+        _ => Ok(Entry { path, content }),
+    }
+}
+
+fn is_name(part: &str) -> bool {
+    !["", ".", ".."].contains(&part)
+}
+
+/// Whether a link at `path` leads to a place inside the machine, and to no registers. A `..` after a name would go up
+/// from where that name leads, which the text does not say if it is a link too.
+fn leads_inside(path: &str, target: &str) -> bool {
+    let (depth, ups) = (path.matches('/').count(), target.split('/').take_while(|part| *part == "..").count());
+    let mut names = target.split('/').skip(ups);
+    let top = if ups < depth { path.split('/').next() } else { names.clone().next() };
+    ups <= depth && top.is_some_and(|top| top != REGISTERS_TOP) && names.all(is_name)
 }
 
 /// Lines such as `0x199 = 0x1d00`. Two registers may not share a byte, which only a file's registers could.
@@ -247,8 +282,18 @@ two
             ("=== a -> b\ntext\n", "line 1"),
             ("=== a !run\n", "line 1"),
             ("=== a\n1\n2\n=== b !s32\n3000000000\n", "line 4"),
-            ("=== b !msr\n409 = 1\n", "line 1"),
-            ("=== b !msr\n0x199 = 0x1\n0x19a = 0x2\n", "line 1"),
+            ("=== dev/cpu/0/msr !msr\n409 = 1\n", "line 1"),
+            ("=== dev/cpu/0/msr !msr\n0x199 = 0x1\n0x19a = 0x2\n", "line 1"),
+            ("=== sys/a !msr\n0x199 = 0x1\n", "line 1"),
+            ("=== a\n1\n=== b/c -> /etc\n", "line 3"),
+            ("=== b/c -> ../../etc\n", "line 1"),
+            ("=== b/c -> d/../../../etc\n", "line 1"),
+            ("=== a -> \n", "line 1"),
+            ("=== b/c -> ..\n", "line 1"),
+            ("=== b/c -> ../dev/cpu/0/msr\n", "line 1"),
+            ("=== dev/b -> cpu\n", "line 1"),
+            ("=== a/b -> c\n=== a/b/d\n1\n", "line 2"),
+            ("=== a/b/d\n1\n=== a/b -> c\n", "line 1"),
         ] {
             assert_eq!(parse(text).unwrap_err().place.as_deref(), Some(line), "{text}");
         }
