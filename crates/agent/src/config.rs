@@ -189,7 +189,7 @@ pub fn state_dir(path: Option<&Path>) -> Result<(PathBuf, Option<Error>)> {
 }
 
 /// What a text says of `state_dir`, however broken it is elsewhere.
-fn stated(text: &str) -> Option<PathBuf> {
+pub fn stated(text: &str) -> Option<PathBuf> {
     let (table, _errors) = DeTable::parse_recoverable(text);
     let state_dir = PathBuf::from(table.get_ref().get("state_dir")?.get_ref().as_str()?);
     state_dir.is_absolute().then_some(state_dir)

@@ -225,7 +225,8 @@ fn present(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-fn encode(boot_id: &str, entries: &[Entry]) -> String {
+/// The text of a journal.
+pub fn encode(boot_id: &str, entries: &[Entry]) -> String {
     let header = Header { version: VERSION, boot_id: boot_id.to_owned(), entries: entries.len() };
     std::iter::once(line(&header)).chain(entries.iter().map(line)).collect()
 }
@@ -235,7 +236,8 @@ fn line(record: &impl Serialize) -> String {
     format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()))
 }
 
-fn decode(bytes: &[u8]) -> Loaded {
+/// What is whole in the bytes of a journal, whatever they are.
+pub fn decode(bytes: &[u8]) -> Loaded {
     let mut lines = bytes.split_inclusive(|&byte| byte == b'\n').map(whole);
     let header: Option<Header> = lines.next().flatten().and_then(|json| serde_json::from_slice(json).ok());
     let (mut torn, mut foreign) = (0, 0);
@@ -299,6 +301,15 @@ mod tests {
         journal.store("boot", &[]).unwrap();
         assert_eq!(journal.read().unwrap(), Loaded::default());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn every_number_is_read_as_it_was_written() {
+        let numbers = [95.500_000_000_000_01, 0.1 + 0.2, 1e300, f64::MIN_POSITIVE, -0.0];
+        let asked = |number: f64| Asked { found: number.into(), requested: number.into() };
+        let holders = numbers.iter().map(|number| (format!("power.cap_w@{number}"), asked(*number))).collect();
+        let entries = vec![Entry { holders, ..entry("sys/a") }];
+        assert_eq!(decode(encode("boot", &entries).as_bytes()).entries, entries);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The agent's main loop: connections, the clock, the signals.
 
-mod connection;
+pub mod connection;
 mod signals;
 mod tls;
 mod unix;
