@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator
@@ -313,6 +314,37 @@ def test_a_build_for_tests_is_never_packed(agent_binary: Path, tmp_path: Path) -
     )
     assert (packed.returncode, [*tmp_path.iterdir()]) == (2, [])
     assert "was built for tests" in packed.stderr
+
+
+@pytest.fixture(scope="module")
+def unpacked(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("package")
+    subprocess.run(["dpkg-deb", "--extract", package, folder], check=True)
+    return folder
+
+
+def test_the_bill_of_materials_names_what_is_linked(unpacked: Path) -> None:
+    bill = json.loads((unpacked / "usr/share/doc/bayop-agent/bayop-agent.cdx.json").read_text(encoding="utf-8"))
+    named = {(c["name"], c["version"]) for c in [bill["metadata"]["component"], *bill["components"]]}
+    tree = ["cargo", "tree", "--locked", "--edges", "normal", "--package", "bayop-agent"]
+    lines = subprocess.run(tree, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert named == set(re.findall(r"([\w-]+) v(\d\S*)", lines))
+    assert ("bayop-agent", VERSION) in named
+    # The program says so itself: a panic names its place, in the folder of its crate.
+    program = (unpacked / "usr/sbin/bayop-agent").read_bytes()
+    panicking = re.findall(rb"/registry/src/[^/]+/([\w-]+?)-(\d+\.\d+\.\d+[^/]*)/", program)
+    assert len(panicking) > 10
+    assert {(name.decode(), version.decode()) for name, version in panicking} <= named
+
+
+def test_the_bill_of_materials_has_sums_and_licences_and_is_the_same_again(unpacked: Path) -> None:
+    text = (unpacked / "usr/share/doc/bayop-agent/bayop-agent.cdx.json").read_text(encoding="utf-8")
+    for component in json.loads(text)["components"]:
+        own = component["name"].startswith("bayop-")
+        assert own or (len(component["hashes"][0]["content"]), component["purl"][:10]) == (64, "pkg:cargo/")
+        assert component["licenses"][0]["expression"]
+    again = [sys.executable, str(PACKAGING / "bill_of_materials.py"), "bayop-agent"]
+    assert subprocess.run(again, capture_output=True, text=True, check=True).stdout == text
 
 
 def test_the_changelog_has_the_version_that_cargo_has() -> None:
