@@ -1,11 +1,16 @@
-"""What docs/security.md says of unsafe code and of fuzzing is so."""
+"""What docs/security.md says of unsafe code, of fuzzing and of what packages are made of is so."""
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 import tomllib
 from collections import Counter
+from importlib.metadata import files
 from pathlib import Path
+
+import bayop
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -36,6 +41,15 @@ def test_every_fuzz_target_is_built_described_and_has_seeds() -> None:
     assert targets == set(re.findall(r"^\| `([a-z]+_[a-z]+)` \|", PAGE, re.MULTILINE))
     assert all(any((fuzz / "seeds" / target).iterdir()) for target in targets)
     assert targets == {path.name for path in (fuzz / "seeds").iterdir()}
+
+
+def test_the_python_package_comes_with_a_bill_of_materials() -> None:
+    """maturin writes it, with the crates of every platform."""
+    (bill,) = [path for path in files("bayop") or [] if path.match("*.dist-info/sboms/*.json")]
+    named = {(crate["name"], crate["version"]) for crate in json.loads(bill.read_text(encoding="utf-8"))["components"]}
+    tree = ["cargo", "tree", "--locked", "--edges", "normal", "--package", "bayop-python"]
+    lines = subprocess.run(tree, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"([\w-]+) v(\d\S*)", lines)) - named == {("bayop-python", bayop.__version__)}
 
 
 def test_what_is_fuzzed_is_what_is_built() -> None:
