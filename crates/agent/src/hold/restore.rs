@@ -146,6 +146,9 @@ impl Hold {
         if !changed.is_empty() || self.stale {
             self.store_later();
         }
+        if changed.is_empty() {
+            return Vec::new();
+        }
         self.held().into_iter().filter(|held| changed.contains(&held.knob)).collect()
     }
 
