@@ -1,8 +1,9 @@
 """What does the agent cost: processor time and memory at rest, and the time of applying a setting?
 
-Runs the packaged build on a recorded server with 64 power caps, in a folder of its own. "At rest" is serving nobody, with
-nothing held, and with every cap held and looked at each second. A setting writes all caps, one cap, or nothing new; its time is the client's,
-so it has the journal's disk syncs in it, which are measured beside it; `agent_cpu` is the agent's processor time.
+Runs the packaged build on a recorded server with 64 power caps, in a folder of its own. "At rest" is serving nobody,
+with nothing held, and with every cap held and looked at each second. A setting writes all caps, one cap, or nothing
+new; its time is the client's, so it has the journal's disk syncs in it, which are measured beside it; `agent_cpu` is
+the agent's processor time.
 
 Example:
   cargo build --profile agent --package bayop-agent
