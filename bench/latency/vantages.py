@@ -17,7 +17,6 @@ from statistics import median
 from typing import Any, Final
 
 from bench import environment
-from tests.support.deferral import defer
 
 from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
 
@@ -56,7 +55,7 @@ class Row:
 
 def measure(pair: VethPair, probe: Path, *, gro_flush_timeout_us: int, qps: float, window_s: float) -> Row:
     """One run of the client, and the probes' windows that lie within it."""
-    defer(pair, gro_flush_timeout_us=gro_flush_timeout_us)
+    pair.defer(gro_flush_timeout_us=gro_flush_timeout_us)
     load = [
         *_FIRST, sys.executable, "-m", "bayop", "load", "-s", f"{SERVER_ADDRESS}:{PORT}", "-q", f"{qps:g}",
         "-c", "8", "--noload", "--json", "--warmup", "1s", "--time", f"{_WINDOWS * window_s:g}s",

@@ -14,7 +14,6 @@ from statistics import median
 from typing import Any
 
 import pytest
-from tests.support.deferral import defer
 from tests.support.patience import eventually
 
 from bayop.errors import InputError
@@ -82,7 +81,7 @@ def test_the_probe_costs_less_than_a_microsecond_a_request(windows: list[dict[st
 
 @pytest.mark.usefixtures("loaded_pair")
 def test_the_source_adds_the_wait_that_the_setting_makes(probe_binary: Path, veth_pair: VethPair) -> None:
-    defer(veth_pair, gro_flush_timeout_us=500)
+    veth_pair.defer(gro_flush_timeout_us=500)
     source = EbpfProbe(f"{probe_binary} --port 11211 --netns {veth_pair.server.path}")
     setting = {"napi.gro_flush_timeout_us": 500, "napi.defer_hard_irqs": 1}
     modelled = source.measure(Window(setting, 1.0), sleep=time.sleep)

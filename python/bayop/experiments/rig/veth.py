@@ -1,7 +1,7 @@
 """A server and its clients on one machine: two network namespaces, joined by a pair of virtual devices.
 
-The server's device can defer its interrupts as a NIC does: `gro_flush_timeout` and `napi_defer_hard_irqs` (Linux
-kernel, Documentation/networking/napi.rst, "Software IRQ coalescing"), so that its latency really depends on a knob.
+The server's device defers its interrupts as a NIC does: `gro_flush_timeout` and `napi_defer_hard_irqs` (Linux kernel,
+Documentation/networking/napi.rst, "Software IRQ coalescing"), so that its latency really depends on a knob.
 
 Namespaces and servers live as long as the process that made them, also when that is killed: the kernel ends what holds
 them with it. Needs root.
@@ -120,6 +120,18 @@ class VethPair:
         namespace = Namespace()
         self._stack.callback(namespace.close)
         return namespace
+
+    def defer(self, *, gro_flush_timeout_us: int, defer_hard_irqs: int = 1) -> None:
+        """Sets how long packets for the server wait; a timeout of 0 defers nothing."""
+        folder = f"/sys/class/net/{SERVER_DEVICE}"
+        deferral = defer_hard_irqs if gro_flush_timeout_us else 0
+        # sysfs shows the devices of the namespace that it was mounted in.
+        script = (
+            "mount -t sysfs none /sys && "
+            f"echo {deferral} >{folder}/napi_defer_hard_irqs && "
+            f"echo {gro_flush_timeout_us * 1000} >{folder}/gro_flush_timeout"
+        )
+        self.server.run("unshare", "--mount", "sh", "-c", script)
 
     def memcached(self, *, port: int = 11211) -> int:
         """Starts a memcached with one thread in the server's namespace, ahead of whatever else this machine runs.

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.deferral import defer
 from tests.support.needs import need
 
 from bayop.experiments.rig.veth import (
@@ -108,14 +107,14 @@ def test_the_devices_are_in_their_namespaces_and_not_in_ours(veth_pair: VethPair
 
 def test_packets_wait_as_long_as_they_are_told_to(veth_pair: VethPair) -> None:
     """A busy machine adds to both, and takes nothing away."""
-    defer(veth_pair, gro_flush_timeout_us=20_000, defer_hard_irqs=2)
+    veth_pair.defer(gro_flush_timeout_us=20_000, defer_hard_irqs=2)
     folder = f"/sys/class/net/{SERVER_DEVICE}"
     show = f"mount -t sysfs none /sys && cat {folder}/gro_flush_timeout {folder}/napi_defer_hard_irqs"
     words = veth_pair.server.command(["unshare", "--mount", "sh", "-c", show])
     output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     assert output.split() == ["20000000", "2"]
     deferred_us = roundtrip_us(veth_pair)
-    defer(veth_pair, gro_flush_timeout_us=0, defer_hard_irqs=2)
+    veth_pair.defer(gro_flush_timeout_us=0, defer_hard_irqs=2)
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.split() == ["0", "0"]
     assert deferred_us > roundtrip_us(veth_pair) + 5_000
 
