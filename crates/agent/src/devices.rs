@@ -30,7 +30,7 @@ const STALL: Duration = Duration::from_millis(5);
 pub struct Devices {
     /// Those that have yet to answer.
     busy: Arc<Mutex<BTreeSet<String>>>,
-    /// Whether one has answered, or was given up, since [somebody looked](Self::has_gone_on).
+    /// Whether one has answered, or those that had not were given up, since [somebody looked](Self::has_gone_on).
     progress: Arc<AtomicBool>,
 }
 
@@ -91,13 +91,21 @@ impl Devices {
     /// The answers to all jobs in their order, each asked of its device: those of one device one after the other. A
     /// device that is still at earlier work answers nothing; nor does any once nothing has come for [`PATIENCE`].
     pub fn each<T: Send + 'static>(&self, jobs: Vec<(String, impl FnOnce() -> T + Send + 'static)>) -> Vec<Result<T>> {
+        self.each_within(fault::patience(PATIENCE), jobs)
+    }
+
+    fn each_within<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        jobs: Vec<(String, impl FnOnce() -> T + Send + 'static)>,
+    ) -> Vec<Result<T>> {
         let devices: Vec<_> = jobs.iter().map(|(device, _)| device.clone()).collect();
         let mut by_device: BTreeMap<String, Vec<_>> = BTreeMap::new();
         for (at, (device, job)) in jobs.into_iter().enumerate() {
             by_device.entry(device).or_default().push((at, job));
         }
         let free = by_device.into_iter().filter_map(|(device, jobs)| Some((self.claim(device)?, jobs)));
-        let answers = Round::new(free.collect(), devices.len()).play();
+        let answers = Round::new(free.collect(), devices.len(), self.clone()).play(patience);
         self.go_on();
         let answers = answers.into_iter().zip(&devices);
         answers.map(|(answer, device)| answer.ok_or_else(|| silent(device))).collect()
@@ -122,15 +130,19 @@ impl Drop for Claim {
     }
 }
 
-/// What is asked at once, of jobs `J` that answer `T`. Whoever asks is woken when all is answered, and not by each answer.
+/// What is asked at once, of jobs `J` that answer `T`.
 struct Round<T, J> {
+    devices: Devices,
     table: Mutex<Table<T, J>>,
-    changed: Condvar,
+    /// Signalled when all is answered, and not by each answer.
+    done: Condvar,
 }
 
 struct Table<T, J> {
     /// Devices that nobody asks yet, each with its jobs and their places among the answers.
     queue: Vec<(Claim, Vec<(usize, J)>)>,
+    /// A thread was begun and has yet to look at the queue.
+    is_beginning: bool,
     answers: Vec<Option<T>>,
     unanswered: usize,
     /// When the last answer came.
@@ -141,20 +153,27 @@ struct Table<T, J> {
 }
 
 impl<T: Send + 'static, J: FnOnce() -> T + Send + 'static> Round<T, J> {
-    fn new(queue: Vec<(Claim, Vec<(usize, J)>)>, answers: usize) -> Arc<Self> {
-        let unanswered = queue.iter().map(|(_, jobs)| jobs.len()).sum();
-        let answers = std::iter::repeat_with(|| None).take(answers).collect();
-        let table = Table { queue, answers, unanswered, last: Instant::now(), panic: None, is_over: false };
-        Arc::new(Self { table: Mutex::new(table), changed: Condvar::new() })
+    fn new(queue: Vec<(Claim, Vec<(usize, J)>)>, answers: usize, devices: Devices) -> Arc<Self> {
+        let table = Table {
+            unanswered: queue.iter().map(|(_, jobs)| jobs.len()).sum(),
+            queue,
+            is_beginning: false,
+            answers: std::iter::repeat_with(|| None).take(answers).collect(),
+            last: Instant::now(),
+            panic: None,
+            is_over: false,
+        };
+        Arc::new(Self { devices, table: Mutex::new(table), done: Condvar::new() })
     }
 
     /// The answers that come in time.
-    fn play(self: Arc<Self>) -> Vec<Option<T>> {
+    fn play(self: Arc<Self>, patience: Duration) -> Vec<Option<T>> {
         self.begin();
         let mut table = locked(&self.table);
-        while table.unanswered > 0 && table.panic.is_none() && table.last.elapsed() < fault::patience(PATIENCE) {
-            table = self.changed.wait_timeout(table, STALL).unwrap_or_else(PoisonError::into_inner).0;
-            if table.last.elapsed() >= STALL {
+        while table.unanswered > 0 && table.panic.is_none() && table.last.elapsed() < patience {
+            let pause = if table.queue.is_empty() { patience.saturating_sub(table.last.elapsed()) } else { STALL };
+            table = self.done.wait_timeout(table, pause).unwrap_or_else(PoisonError::into_inner).0;
+            if table.last.elapsed() >= STALL && !table.is_beginning {
                 drop(table);
                 self.begin();
                 table = locked(&self.table);
@@ -171,9 +190,12 @@ impl<T: Send + 'static, J: FnOnce() -> T + Send + 'static> Round<T, J> {
 
     /// Lets another thread ask the devices that are left, if any.
     fn begin(self: &Arc<Self>) {
-        if locked(&self.table).queue.is_empty() {
+        let mut table = locked(&self.table);
+        table.is_beginning = !table.queue.is_empty();
+        if !table.is_beginning {
             return;
         }
+        drop(table);
         let round = self.clone();
         let spawned = thread::Builder::new().name("devices".to_owned()).spawn(move || round.ask());
         if spawned.is_err() {
@@ -185,8 +207,7 @@ impl<T: Send + 'static, J: FnOnce() -> T + Send + 'static> Round<T, J> {
     /// Asks the devices of the queue, one after the other, until it is empty or nobody waits for the answers any more. The
     /// last comes first: by their names these are the processors and power zones, and network devices may be slow.
     fn ask(&self) {
-        loop {
-            let Some((claim, jobs)) = locked(&self.table).queue.pop() else { return };
+        while let Some((claim, jobs)) = self.next() {
             let (mut claim, mut jobs) = (Some(claim), jobs.into_iter().peekable());
             while let Some((at, job)) = jobs.next() {
                 let answer = catch_unwind(AssertUnwindSafe(job));
@@ -194,22 +215,36 @@ impl<T: Send + 'static, J: FnOnce() -> T + Send + 'static> Round<T, J> {
                     // Whoever has the last answer may ask again at once.
                     claim.take();
                 }
-                let mut table = locked(&self.table);
-                table.last = Instant::now();
-                table.unanswered -= 1;
-                match answer {
-                    Ok(answer) => table.answers[at] = Some(answer),
-                    Err(panic) => table.panic = Some(panic),
-                }
-                if table.unanswered == 0 || table.panic.is_some() {
-                    self.changed.notify_one();
-                }
-                // What was given up must write nothing later.
-                if table.is_over || table.panic.is_some() {
+                if !self.record(at, answer) {
                     return;
                 }
             }
         }
+    }
+
+    fn next(&self) -> Option<(Claim, Vec<(usize, J)>)> {
+        let mut table = locked(&self.table);
+        table.is_beginning = false;
+        table.queue.pop()
+    }
+
+    /// Takes an answer down. Returns whether more are wanted: of what was given up, nothing must be done later.
+    fn record(&self, at: usize, answer: thread::Result<T>) -> bool {
+        let mut table = locked(&self.table);
+        if table.is_over {
+            return false;
+        }
+        self.devices.go_on();
+        table.last = Instant::now();
+        table.unanswered -= 1;
+        match answer {
+            Ok(answer) => table.answers[at] = Some(answer),
+            Err(panic) => table.panic = Some(panic),
+        }
+        if table.unanswered == 0 || table.panic.is_some() {
+            self.done.notify_one();
+        }
+        table.panic.is_none()
     }
 }
 
@@ -220,4 +255,76 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn silent(device: &str) -> Error {
     Error::failed(format!("{device} did not answer within {} s", PATIENCE.as_secs()))
         .hint("the kernel's log may say what its driver waits for")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    type Job = (String, Box<dyn FnOnce() -> u32 + Send>);
+
+    fn job(device: &str, job: impl FnOnce() -> u32 + Send + 'static) -> Job {
+        (device.to_owned(), Box::new(job))
+    }
+
+    #[test]
+    fn answers_come_in_the_order_of_the_jobs_and_those_of_one_device_one_after_the_other() {
+        let devices = Devices::default();
+        let turn = Arc::new(Mutex::new(0));
+        let jobs = ["b", "a", "b", "c", "b"].iter().enumerate().map(|(at, device)| {
+            let turn = turn.clone();
+            job(device, move || {
+                if *device == "b" {
+                    assert!(*turn.lock().unwrap() <= at);
+                    *turn.lock().unwrap() = at;
+                }
+                at as u32
+            })
+        });
+        let answers: Vec<_> = devices.each(jobs.collect()).into_iter().map(|answer| answer.unwrap()).collect();
+        assert_eq!(answers, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn devices_that_wait_are_asked_beside_each_other() {
+        let meet = Arc::new(Barrier::new(3));
+        let jobs = ["a", "b", "c"].map(|device| {
+            let meet = meet.clone();
+            job(device, move || {
+                meet.wait();
+                1
+            })
+        });
+        assert_eq!(Devices::default().each(jobs.into()), [Ok(1), Ok(1), Ok(1)]);
+    }
+
+    #[test]
+    fn of_what_was_given_up_nothing_more_is_done_and_its_device_can_be_asked_again() {
+        let devices = Devices::default();
+        let (hang, late) = (Arc::new(Barrier::new(2)), Arc::new(AtomicBool::new(false)));
+        let (hung, done) = (hang.clone(), late.clone());
+        let jobs = vec![
+            job("hung", move || hung.wait().is_leader().into()),
+            job("hung", move || done.swap(true, Ordering::SeqCst).into()),
+            job("other", || 2),
+        ];
+        let answers = devices.each_within(Duration::from_millis(100), jobs);
+        assert!(answers[0].is_err() && answers[1].is_err() && answers[2] == Ok(2));
+        assert!(devices.on("hung", || ()).is_err(), "it is not asked again until it has answered");
+        hang.wait();
+        while devices.on("hung", || ()).is_err() {
+            thread::yield_now();
+        }
+        assert!(!late.load(Ordering::SeqCst));
+    }
+
+    #[test]
+    fn a_panic_is_that_of_who_asks_and_leaves_no_device_behind() {
+        let devices = Devices::default();
+        let asked = devices.clone();
+        assert!(catch_unwind(AssertUnwindSafe(move || asked.on("a", || panic!("asked for")))).is_err());
+        assert_eq!(devices.on("a", || 1), Ok(1));
+    }
 }

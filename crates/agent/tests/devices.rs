@@ -241,9 +241,9 @@ fn a_nic_that_was_plugged_in_anew_while_held_is_not_taken_over_again() {
     agent.post("/v1/apply", json!({"lease": lease, "setting": {"nic.rx_usecs@eth0": 100}}));
     // The card is in its place again before anybody looked, with another number and its driver's default.
     fs::write(machine.root().join("sys/class/net/eth0/ifindex"), "4").unwrap();
-    let answers = machine.root().join("ethtool/eth0.toml");
-    let text = fs::read_to_string(&answers).unwrap();
-    fs::write(&answers, text.replace("100", "3")).unwrap();
+    let (answers, anew) = (machine.root().join("ethtool/eth0.toml"), machine.path("anew"));
+    fs::write(&anew, fs::read_to_string(&answers).unwrap().replace("100", "3")).unwrap();
+    fs::rename(anew, answers).unwrap();
     agent.until(|status| status["held"][0]["state"] == "stood_down");
     assert_eq!(agent.post("/v1/release", json!({"lease": lease}))["stood_down"], json!(["nic.rx_usecs@eth0"]));
     assert_eq!((rx_usecs(&machine, "eth0"), agent.stop()), (3, Some(0)));
@@ -406,4 +406,21 @@ fn a_journal_leads_nowhere_but_to_attributes_of_the_kernel() {
         assert_eq!(restored.status.code(), Some(3), "{to}: {restored:?}");
         assert!(String::from_utf8(restored.stdout).unwrap().contains("DAMAGED"), "{to}");
     }
+}
+
+#[test]
+fn a_setting_leaves_out_a_cpu_that_went_offline_and_has_it_again_when_it_is_back() {
+    let machine = Machine::new();
+    let agent = machine.serve();
+    let lease = agent.lease();
+    let cpus = machine.root().join("sys/devices/system/cpu");
+    let online = |cpus_online: &str, affected: &str| {
+        let policy = cpus.join("cpufreq/policy1/affected_cpus");
+        let _ = fs::remove_file(&policy);
+        fs::write(policy, affected).unwrap();
+        fs::write(cpus.join("online"), cpus_online).unwrap();
+        let applied = agent.post("/v1/apply", json!({"lease": lease, "setting": {"cpu.freq_mhz": 1700}}));
+        applied["changes"].as_array().unwrap_or_else(|| panic!("{applied}")).len()
+    };
+    assert_eq!([online("0-3\n", "2 3\n"), online("0-1\n", "\n"), online("0-3\n", "2 3\n")], [2, 1, 2]);
 }

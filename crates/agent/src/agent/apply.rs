@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bayop_knobs::knob::{Instance, Survey};
 use bayop_knobs::{Value, catalogue};
 
-use super::{Agent, surveyed};
+use super::Agent;
 use crate::allow_list::not_allowed;
 use crate::config::Mode;
 use crate::hold::{Plan, id};
@@ -88,9 +88,9 @@ impl Agent {
         let known = |survey: &Survey, key: &str| {
             survey.instances.iter().any(|instance| instance.knob.id == key || instance.name() == key)
         };
-        if setting.keys().any(|key| !known(&self.survey, key)) {
-            // It may have been plugged in since.
-            self.survey = surveyed(&self.devices, &self.host)?;
+        // It may have been plugged in since; and of a CPU that is offline the kernel takes no frequency.
+        if setting.keys().any(|key| !known(&self.survey, key)) || self.online_now() != self.online {
+            self.survey()?;
         }
         let mut all: Vec<Wanted> = Vec::new();
         for (key, value) in setting {

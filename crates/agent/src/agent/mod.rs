@@ -41,6 +41,8 @@ pub struct Agent {
     devices: Devices,
     boot_id: String,
     survey: Survey,
+    /// The CPUs that were online when the machine was surveyed.
+    online: Option<String>,
     calibration: Calibration,
     leases: lease::Slot,
     hold: Hold,
@@ -66,18 +68,14 @@ impl Agent {
         let started = since_boot();
         let sensors = Sensors::open(host.clone(), &config.power, 0.0)?;
         let (leases, tally) = (lease::Slot::default(), Tally::default());
-        // One device that does not answer keeps the agent from none of its duties but showing knobs.
-        let survey = surveyed(&devices, &host).unwrap_or_else(|error| {
-            log::event("not_surveyed", &[("error", &error)]);
-            Survey::default()
-        });
         let (kept, applied) = (false, None);
-        Ok(Self {
+        let mut agent = Self {
             config,
             host,
             devices,
             boot_id,
-            survey,
+            survey: Survey::default(),
+            online: None,
             calibration,
             leases,
             hold,
@@ -86,7 +84,24 @@ impl Agent {
             kept,
             applied,
             started,
-        })
+        };
+        // One device that does not answer keeps the agent from none of its duties but showing knobs.
+        if let Err(error) = agent.survey() {
+            log::event("not_surveyed", &[("error", &error)]);
+        }
+        Ok(agent)
+    }
+
+    /// Looks for the knobs of the machine.
+    fn survey(&mut self) -> Result<()> {
+        let (host, online) = (self.host.clone(), self.online_now());
+        self.survey = self.devices.on("the machine", move || survey(&host))?;
+        self.online = online;
+        Ok(())
+    }
+
+    fn online_now(&self) -> Option<String> {
+        self.host.read("sys/devices/system/cpu/online").ok()
     }
 
     /// What is to be done each second: look at counters that wrap, end a lease whose holder is silent, look after what
@@ -160,7 +175,7 @@ impl Agent {
     /// # Errors
     /// The machine does not answer.
     pub fn knobs(&mut self) -> Result<Knobs> {
-        self.survey = surveyed(&self.devices, &self.host)?;
+        self.survey()?;
         let effective = self.effective_all(&self.survey.instances.iter().collect::<Vec<_>>());
         Ok(knobs::view(&self.survey, &self.config.allow, effective))
     }
@@ -347,11 +362,6 @@ pub fn recover(config: &Config, host: &Host, devices: &Devices, reason: &str) ->
     let outcome = hold.recover()?;
     report(&outcome, reason);
     Ok(released(outcome))
-}
-
-fn surveyed(devices: &Devices, host: &Host) -> Result<Survey> {
-    let host = host.clone();
-    devices.on("the machine", move || survey(&host))
 }
 
 /// The kernel's id of this boot. A recorded machine that has none was recorded once and never boots.

@@ -1,6 +1,7 @@
 //! Applying, all or nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bayop_knobs::{Host, control::Control, control::Write, network::identity::Identity};
@@ -166,14 +167,19 @@ impl Hold {
         if let Some((_, error)) = self.devices.put_back(&self.host, returned).into_iter().next() {
             return Err(error);
         }
-        let jobs = plans.iter().map(|plan| {
-            let (host, writes) = (self.host.clone(), plan.writes.clone());
-            let standing = self.standing(plan, earlier);
-            let device = plan.writes.first().map_or("the machine", |write| write.control.answers());
-            (device.to_owned(), move || set(&host, &writes, standing.as_deref()))
-        });
-        for (plan, answer) in plans.iter().zip(self.devices.each(jobs.collect())) {
-            answer.and_then(|done| done).map_err(|error| error.at(&plan.knob))?;
+        // One device after the other, until one refuses: each write may take a link down for seconds.
+        for plans in plans.chunk_by(|one, other| answers(one) == answers(other)) {
+            let given_up = Arc::new(AtomicBool::new(false));
+            let jobs = plans.iter().map(|plan| {
+                let (host, writes, given_up) = (self.host.clone(), plan.writes.clone(), given_up.clone());
+                let standing = self.standing(plan, earlier);
+                (answers(plan).to_owned(), move || set(&host, &writes, standing.as_deref(), &given_up))
+            });
+            let done = self.devices.each(jobs.collect());
+            given_up.store(true, Ordering::SeqCst);
+            for (plan, done) in plans.iter().zip(done) {
+                done.and_then(|done| done).map_err(|error| error.at(&plan.knob))?;
+            }
         }
         self.entries.retain(|entry| !entry.holders.is_empty());
         self.read_back()?;
@@ -236,19 +242,27 @@ impl Hold {
 }
 
 /// Does the writes in their order, unless all the controls read what is `standing` already: a write may reset a link for
-/// seconds, so it is not repeated for nothing.
-fn set(host: &Host, writes: &[Write], standing: Option<&[String]>) -> Result<()> {
+/// seconds, so it is not repeated for nothing. Nothing is written any more once the setting is `given_up`, as it is by an
+/// error here.
+fn set(host: &Host, writes: &[Write], standing: Option<&[String]>, given_up: &AtomicBool) -> Result<()> {
     let stands = |(write, text): (&Write, &String)| write.control.read(host).as_ref() == Ok(text);
     if standing.is_some_and(|texts| writes.iter().zip(texts).all(stands)) {
         return Ok(());
     }
     for write in writes {
         fault::point("apply.before_write");
-        park_abandoned();
-        write.control.write(host, &write.text)?;
+        if given_up.load(Ordering::SeqCst) || ABANDONED.load(Ordering::SeqCst) {
+            return Err(Error::failed("the setting was given up").at(&write.control));
+        }
+        write.control.write(host, &write.text).inspect_err(|_| given_up.store(true, Ordering::SeqCst))?;
         fault::point("apply.after_write");
     }
     Ok(())
+}
+
+/// What answers for a plan, or hangs.
+fn answers(plan: &Plan) -> &str {
+    plan.writes.first().map_or("the machine", |write| write.control.answers())
 }
 
 /// Keeps the thread of a request that hung from ever writing again, until the process ends.
