@@ -150,7 +150,10 @@ class Rig:
             f"cd /sys/class/net/{SERVER_DEVICE}/ && grep --recursive --no-messages --exclude-dir=statistics . * ; true"
         )
         lines = _output(self._inside(["sh", "-c", show])).splitlines()
-        return {path: text for path, _, text in (line.partition(":") for line in lines)}
+        attributes: dict[str, str] = {}
+        for path, _, text in (line.partition(":") for line in lines):
+            attributes[path] = f"{attributes[path]}\n{text}" if path in attributes else text
+        return attributes
 
     def deferral(self) -> tuple[int, int]:
         """What is in effect of the knobs: `gro_flush_timeout` in ns and `napi_defer_hard_irqs`."""

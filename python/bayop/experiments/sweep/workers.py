@@ -128,11 +128,12 @@ def _children_begun_whole() -> Iterator[None]:
     Else they complain of half a message. They never see Ctrl-C, not even while they start: what to do is their parent's
     business. Blocking it does not do for this process, where the kernel gives it to any other thread.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     arrivals: list[int] = []
-    handlers = {number: signal.signal(number, lambda number, _: arrivals.append(number)) for number in _ENDING}
+    # Handlers run in the main thread, and only there can they be set.
+    is_main = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in _ENDING if is_main}
+    for number in handlers:
+        signal.signal(number, lambda number, _: arrivals.append(number))
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
