@@ -60,8 +60,9 @@ def measure(agent: Path, folder: Path, rest_s: float, settings: int) -> Mapping[
             before = client.ask("GET", "/v1/status")
             time.sleep(rest_s)
             after = client.ask("GET", "/v1/status")
-            cpu_s = after["own"]["cpu_s"] - before["own"]["cpu_s"]
-            return round(100 * cpu_s / (after["uptime_s"] - before["uptime_s"]), 4)
+            cpu_s: float = after["own"]["cpu_s"] - before["own"]["cpu_s"]
+            uptime_s: float = after["uptime_s"] - before["uptime_s"]
+            return round(100 * cpu_s / uptime_s, 4)
 
         nothing_held_pct = rest_cpu_pct()
         lease = client.ask("POST", "/v1/lease", {"holder": "bench", "ttl_s": 3600})["lease"]

@@ -69,18 +69,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="write kills.csv, summary.json and env.json into a folder here")
     args = parser.parse_args()
-    env = environment.describe("bench.kills.run", sys.argv[1:])
+    folder = environment.results_folder(args.out) if args.out else None
+    if folder:
+        environment.write(folder, "bench.kills.run", sys.argv[1:])
     done = []
     for kill in kills(args.agent.resolve(), args.kills, args.seed):
         done.append(kill)
         print(f"{len(done)}: {words(kill)}", file=sys.stderr, flush=True)
     summary = summarized(done)
     print(json.dumps(summary, indent=2))
-    if args.out:
-        folder = args.out / f"{time.strftime('%Y-%m-%d')}-{environment.host_kind()}"
-        folder.mkdir(parents=True, exist_ok=True)
+    if folder:
         (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        (folder / "env.json").write_text(json.dumps(env, indent=2) + "\n")
         with (folder / "kills.csv").open("w", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(field.name for field in fields(Kill))

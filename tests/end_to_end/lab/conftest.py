@@ -57,13 +57,13 @@ def agent(machine: Machine, contents: tuple[Files, Access]) -> Iterator[LabAgent
     AppArmor profile has denied nothing."""
     agent = LabAgent(machine, contents[1])
     agent.ensure_running()
-    before = snapshot(machine)
+    before, denied = snapshot(machine), len(denials(machine))
     yield agent
     agent.ensure_running()
     agent.post("/v1/restore", {})
     assert snapshot(machine) == before
     assert agent.status()["held"] == []
-    assert denials(machine) == []
+    assert denials(machine)[denied:] == []
 
 
 @pytest.fixture

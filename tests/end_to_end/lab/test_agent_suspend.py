@@ -13,8 +13,8 @@ from lab import Machine
 pytestmark = pytest.mark.slow
 
 SETTING: dict[str, float | str] = {"cpu.freq_mhz": 1700, "power.cap_w@intel-rapl:0/0": 30, "nic.rx_usecs@eth0": 100}
-TTL_S = 15.0
-SLEEP_S = 6
+TTL_S = 30.0
+SLEEP_S = 10
 
 
 def clocks_s(machine: Machine) -> tuple[float, float]:
