@@ -58,8 +58,14 @@ class DatagramSender:
             except OSError:
                 # A full send queue, or an ICMP answer that nobody listens: the next one may go through.
                 sleep(self._interval_s)
-            due += self._interval_s
-            while (now := perf_counter()) < due:
+            while (now := perf_counter()) < due + self._interval_s:
                 pass
-            # Whoever falls behind does not catch up in a burst.
-            due = max(due, now - self._interval_s)
+            due = next_due_s(due, now, self._interval_s)
+
+
+def next_due_s(due_s: float, now_s: float, interval_s: float) -> float:
+    """When the next datagram is due: an interval after the last one was.
+
+    Whoever falls behind does not catch up in a burst, so it is never due longer than an interval ago.
+    """
+    return max(due_s + interval_s, now_s - interval_s)
