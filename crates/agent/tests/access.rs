@@ -195,10 +195,13 @@ fn who_asks_is_logged_and_may_do_what_the_roles_say() {
         fs::set_permissions(machine.socket(), fs::Permissions::from_mode(0o666)).unwrap();
         let method = if path == "/v1/status" { "GET" } else { "POST" };
         let body = if path == "/v1/lease" { r#"{"holder":"root","ttl_s":60}"# } else { "{}" };
-        let mut curl = Command::new("curl");
-        curl.args(["--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--request", method]);
-        curl.args(["--data", body, "--unix-socket"]).arg(machine.socket()).arg(format!("http://agent{path}"));
-        let answered = curl.uid(65_534).gid(65_534).current_dir("/").output().unwrap();
+        let program = "import http.client, socket, sys; path, method, url, body = sys.argv[1:]; \
+            connection = http.client.HTTPConnection('agent'); connection.sock = socket.socket(socket.AF_UNIX); \
+            connection.sock.connect(path); connection.request(method, url, body); \
+            print(connection.getresponse().status, end='')";
+        let mut python = Command::new("python3");
+        python.args(["-c", program]).arg(machine.socket()).args([method, path, body]);
+        let answered = python.uid(65_534).gid(65_534).current_dir("/").output().unwrap();
         assert_eq!(String::from_utf8(answered.stdout).unwrap(), status, "{path}");
     }
     assert!(machine.log().contains("reason=\"request of user:root\"") || !machine.log().contains("event=restored"));

@@ -6,7 +6,6 @@ mod common;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::process::Command;
 
 use common::{Agent, CAPS, Machine};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -107,7 +106,7 @@ fn every_signal_that_ends_a_process_restores_first() {
         }
         let (agent, _lease) = machine.holding();
         if harmless.contains(&signal) {
-            Command::new("kill").args([format!("-{signal}"), agent.id().to_string()]).status().unwrap();
+            agent.send(signal);
             assert!(agent.held(CAPS[0]).is_some(), "signal {signal}");
             assert_eq!(agent.stop(), Some(0));
         } else {

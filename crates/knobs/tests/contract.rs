@@ -81,7 +81,10 @@ impl Machine {
     }
 
     fn write(&self, path: &str, text: &str) {
-        fs::write(self.root.path().join(path), text).unwrap();
+        let path = self.root.path().join(path);
+        // It may be one that only the kernel writes.
+        fs::remove_file(&path).unwrap();
+        fs::write(path, text).unwrap();
     }
 
     /// What every file holds, but for the line's end that the kernel adds.

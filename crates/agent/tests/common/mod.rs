@@ -236,8 +236,14 @@ impl Agent {
 
     /// Sends the agent a signal, by its number, that it ends by. Returns its exit code; none when the signal killed it.
     pub fn end(mut self, signal: i32) -> Option<i32> {
-        Command::new("kill").args([format!("-{signal}"), self.process.id().to_string()]).status().unwrap();
+        self.send(signal);
         self.wait()
+    }
+
+    /// Sends the agent a signal, by its number; the shell's own kill(1), because a bare machine has no other.
+    pub fn send(&self, signal: i32) {
+        let [signal, process] = [signal.to_string(), self.process.id().to_string()];
+        assert!(Command::new("sh").args(["-c", "kill -$0 $1", &signal, &process]).status().unwrap().success());
     }
 
     /// Ends the agent as a crash does.
