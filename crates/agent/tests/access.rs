@@ -9,7 +9,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,13 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::json;
+
+/// What a Python program does when somebody else runs it with the machine's socket and `arguments`.
+fn python_as(uid: u32, gid: u32, program: &str, machine: &Machine, arguments: &[&str]) -> Output {
+    let mut python = Command::new("python3");
+    python.args(["-c", program]).arg(machine.socket()).args(arguments);
+    python.uid(uid).gid(gid).current_dir("/").output().unwrap()
+}
 
 #[test]
 fn only_root_and_the_group_may_use_the_socket() {
@@ -39,9 +46,7 @@ fn only_root_and_the_group_may_use_the_socket() {
     assert_eq!((metadata.mode() & 0o7777, metadata.gid()), (0o660, group.gid.as_raw()));
     let connects = |gid: u32| {
         let program = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])";
-        let mut python = Command::new("python3");
-        python.args(["-c", program]).arg(machine.socket()).uid(65_533).gid(gid).current_dir("/");
-        let output = python.output().unwrap();
+        let output = python_as(65_533, gid, program, &machine, &[]);
         assert!(output.status.success() || String::from_utf8_lossy(&output.stderr).contains("PermissionError"));
         output.status.success()
     };
@@ -191,18 +196,23 @@ fn who_asks_is_logged_and_may_do_what_the_roles_say() {
     let granted = "event=lease_granted holder=\"somebody else\" ttl_s=60 by=user:root\n";
     assert!(machine.log().contains(granted), "{}", machine.log());
     agent.post("/v1/restore", json!({}));
+    // Who is refused may be answered before all is sent.
+    let request = "
+import contextlib, http.client, socket, sys
+path, method, url, body = sys.argv[1:]
+connection = http.client.HTTPConnection('agent')
+connection.sock = socket.socket(socket.AF_UNIX)
+connection.sock.connect(path)
+with contextlib.suppress(BrokenPipeError):
+    connection.request(method, url, body)
+print(connection.getresponse().status, end='')
+";
     for (path, status) in [("/v1/status", "403"), ("/v1/lease", "403"), ("/v1/restore", "200")] {
         fs::set_permissions(machine.socket(), fs::Permissions::from_mode(0o666)).unwrap();
         let method = if path == "/v1/status" { "GET" } else { "POST" };
         let body = if path == "/v1/lease" { r#"{"holder":"root","ttl_s":60}"# } else { "{}" };
-        let program = "import http.client, socket, sys; path, method, url, body = sys.argv[1:]; \
-            connection = http.client.HTTPConnection('agent'); connection.sock = socket.socket(socket.AF_UNIX); \
-            connection.sock.connect(path); connection.request(method, url, body); \
-            print(connection.getresponse().status, end='')";
-        let mut python = Command::new("python3");
-        python.args(["-c", program]).arg(machine.socket()).args([method, path, body]);
-        let answered = python.uid(65_534).gid(65_534).current_dir("/").output().unwrap();
-        assert_eq!(String::from_utf8(answered.stdout).unwrap(), status, "{path}");
+        let answered = python_as(65_534, 65_534, request, &machine, &[method, path, body]);
+        assert_eq!(String::from_utf8_lossy(&answered.stdout), status, "{path}: {answered:?}");
     }
     assert!(machine.log().contains("reason=\"request of user:root\"") || !machine.log().contains("event=restored"));
 }
