@@ -58,9 +58,9 @@ class DatagramSender:
             except OSError:
                 # A full send queue, or an ICMP answer that nobody listens: the next one may go through.
                 sleep(self._interval_s)
-            while (now := perf_counter()) < due + self._interval_s:
+            due = next_due_s(due, perf_counter(), self._interval_s)
+            while perf_counter() < due:
                 pass
-            due = next_due_s(due, now, self._interval_s)
 
 
 def next_due_s(due_s: float, now_s: float, interval_s: float) -> float:
