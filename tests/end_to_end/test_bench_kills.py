@@ -35,7 +35,7 @@ def test_a_killed_agent_leaves_nothing_changed(agent_binary: Path, tmp_path: Pat
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert summary == json.loads(run.stdout)
     assert (summary["kills"], summary["left_changed"]) == (KILLS, 0)
-    assert summary["while_held"] > 0, run.stderr
+    assert summary["while_held"] >= KILLS / 2, run.stderr
     with (folder / "kills.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["left"] for row in rows] == [""] * KILLS

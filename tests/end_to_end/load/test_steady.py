@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sys
@@ -41,8 +40,7 @@ def test_windows_see_the_load_one_after_the_other(plan: Plan) -> None:
             assert latency.vantage is Vantage.CLIENT
             assert latency.quantities["qps"] == pytest.approx(QPS, rel=0.2)
             assert 0 < latency.quantities["p50_us"] <= latency.quantities["p99_us"]
-            # How much it is says how busy this machine was, no more.
-            assert 0 < latency.relative_sd["p50_us"] < math.inf
+            assert 0 < latency.relative_sd["p50_us"] < 1
 
 
 def test_while_a_window_runs_it_says_what_clients_see_in_it(plan: Plan) -> None:
