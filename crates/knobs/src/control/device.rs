@@ -30,15 +30,16 @@ impl Control {
         control
     }
 
-    /// Whether it is where attributes of the kernel are: no path that leads out of them, and no device that is a path.
+    /// Whether it is where attributes of the kernel are: below one of their folders, by no path that leads out of it, and
+    /// no device that is a path.
     pub fn is_within(&self) -> bool {
         let is_plain = |name: &str| !["", ".", ".."].contains(&name);
         let is_device = self.device().is_none_or(|device| is_plain(device) && !device.contains('/'));
         is_device
             && match self {
                 Self::File { path } => {
-                    let mut parts = path.split('/');
-                    matches!(parts.next(), Some("sys" | "proc" | "dev")) && parts.all(is_plain)
+                    let below = path.split_once('/').filter(|(folder, _)| ["sys", "proc", "dev"].contains(folder));
+                    below.is_some_and(|(_, names)| names.split('/').all(is_plain))
                 }
                 _ => true,
             }
@@ -74,7 +75,9 @@ mod tests {
         for within in [Control::file("sys/class/net/eth0/gro_flush_timeout"), nic("eth0"), Control::DmaLatency] {
             assert!(within.is_within(), "{within}");
         }
-        for path in ["../victim", "/etc/passwd", "etc/passwd", "sys/../etc/passwd", "sys//a", "", "sys/a/.."] {
+        for path in
+            ["../victim", "/etc/passwd", "etc/passwd", "sys/../etc/passwd", "sys//a", "", "sys", "sys/", "sys/a/.."]
+        {
             assert!(!Control::file(path).is_within(), "{path}");
         }
         assert!(!nic("../../v").is_within() && !nic("..").is_within() && !nic("").is_within());
