@@ -52,8 +52,10 @@ def test_it_waits_for_the_window_that_begins_now(prometheus: Prometheus) -> None
         waited.append(duration_s)
         time.sleep(duration_s)
 
+    began = time.monotonic()
     source(f"{prometheus.url}?query={QUERY}").measure(WINDOW, sleep=sleep)
-    assert sum(waited) == pytest.approx(WINDOW.duration_s, abs=0.2)
+    # What asking takes meanwhile is no time to sleep; how long that is belongs to the machine.
+    assert sum(waited) <= WINDOW.duration_s <= time.monotonic() - began
 
 
 def test_it_is_asked_meanwhile_too(prometheus: Prometheus) -> None:
