@@ -73,9 +73,8 @@ class Profile:
     def polls(self) -> bool:
         """Whether cores spin on their queues instead of taking interrupts."""
 
-    @property
-    def rx_usecs(self) -> tuple[float, float, float]:
-        """Least, greatest and step of rx-usecs."""
+    def knobs(self) -> dict[str, tuple[float, float, float] | list[float]]:
+        """What can be set, by knob id: least, greatest and step of its values, or a list of all of them."""
 
     def values(self) -> dict[str, float]:
         """Every number by its dotted key, such as `machine.idle_states.2.exit_latency_us`."""

@@ -29,6 +29,9 @@ Example:
     >>> from bayop import Setting
     >>> setting: Setting = {"nic.rx_usecs": 300, "cpu.freq_mhz": "auto"}  # 300 us; the frequency is the system's
 """
+MOST_VALUES: Final = 1_000_000
+"""More numbers than any hardware has steps to search: a domain with more can be set, but not listed."""
+
 Safest: TypeAlias = Literal["low", "high"]
 """Which end of a numeric domain makes the service fastest."""
 
@@ -64,18 +67,60 @@ class Steps:
             )
 
     def values(self) -> tuple[float, ...]:
-        """All numbers of the domain, ascending."""
-        count = math.floor((self.high - self.low) / self.step + 1e-9) + 1
-        steps = (_tidy(self.low + i * self.step) for i in range(count))
+        """All numbers of the domain, ascending.
+
+        Raises:
+            InputError: there are more than `MOST_VALUES`.
+        """
+        if self._count > MOST_VALUES:
+            raise InputError(
+                f"a domain must have at most {MOST_VALUES} values to be searched",
+                wrong=f"{self.low:g} to {self.high:g} in steps of {self.step:g} are {self._count} values",
+                value=(self.low, self.high, self.step),
+                hint="give a range with a wider step, such as --range nic.rx_usecs=2:1022:2",
+            )
+        steps = (self._at(i) for i in range(self._count))
         return tuple(step for step in steps if not self._is_reserved(step))
+
+    def spelled(self, value: Value) -> float | None:
+        """The value as the domain spells it; None when it is not one of its values."""
+        if isinstance(value, str) or not math.isfinite(value):
+            return None
+        own = self.nearest(value)
+        return own if own is not None and (value == own or math.isclose(value, own)) else None
+
+    def nearest(self, value: float) -> float | None:
+        """The number of the domain that is nearest to this one, the lower of two; None when all are reserved."""
+        place = (min(max(value, self.low), self.high) - self.low) / self.step
+        sides = (self._free_from(math.floor(place + 1e-9), -1), self._free_from(math.ceil(place - 1e-9), 1))
+        return min((side for side in sides if side is not None), key=lambda side: abs(side - value), default=None)
 
     def holds(self, value: float) -> bool:
         """Whether the value is one of the domain's, as far as floating point can tell."""
         inside = self.low <= value <= self.high or math.isclose(value, self.low) or math.isclose(value, self.high)
         return inside and _is_multiple(value - self.low, self.step) and not self._is_reserved(value)
 
+    @property
+    def _count(self) -> int:
+        """How many numbers there are, reserved ones included."""
+        return math.floor((self.high - self.low) / self.step + 1e-9) + 1
+
+    def _at(self, index: int) -> float:
+        return _tidy(self.low + index * self.step)
+
     def _is_reserved(self, value: float) -> bool:
         return any(low <= value <= high for low, high in self.reserved)
+
+    def _free_from(self, index: int, direction: Literal[-1, 1]) -> float | None:
+        """The first number from `index` on, upwards or downwards, that is not reserved."""
+        while 0 <= index < self._count:
+            number = self._at(index)
+            ends = [low if direction < 0 else high for low, high in self.reserved if low <= number <= high]
+            if not ends:
+                return number
+            beyond = math.floor((ends[0] - self.low) / self.step)
+            index = min(index, beyond + 1) - 1 if direction < 0 else max(index, beyond) + 1
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +145,21 @@ class Choices:
     def values(self) -> tuple[Value, ...]:
         """All values of the domain."""
         return self.options
+
+    def spelled(self, value: Value) -> Value | None:
+        """The value as the domain spells it; None when it is not one of its values."""
+
+        def is_same(own: Value) -> bool:
+            return value == own or (
+                not isinstance(value, str) and not isinstance(own, str) and math.isclose(value, own)
+            )
+
+        return next((own for own in self.options if is_same(own)), None)
+
+    def nearest(self, value: float) -> float | None:
+        """The number of the domain that is nearest to this one, the first of two; None when there are only words."""
+        numbers = sorted(own for own in self.options if not isinstance(own, str))
+        return min(numbers, key=lambda own: abs(own - min(max(value, numbers[0]), numbers[-1])), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +242,7 @@ class Knob:
         Raises:
             InputError: not a value of this knob.
         """
-        if text == AUTO or (text in self.domain.values()):
+        if text == AUTO or self.domain.spelled(text) is not None:
             return self.check(text)
         try:
             value = parse_quantity(text, self.unit) if self.unit else float(text)
@@ -198,9 +258,9 @@ class Knob:
         Raises:
             InputError: the value is outside the domain or between two steps.
         """
-        for own in self.values():
-            if value == own or (not isinstance(value, str) and not isinstance(own, str) and math.isclose(value, own)):
-                return own
+        own = AUTO if self.auto and value == AUTO else self.domain.spelled(value)
+        if own is not None:
+            return own
         raise InputError(f"{self.id} must be {self.describe()}", value=value, hint=self._nearest(value))
 
     def describe(self) -> str:
@@ -242,11 +302,8 @@ class Knob:
         return " without " + ", ".join(shown(low, high) for low, high in reserved) if reserved else ""
 
     def _nearest(self, value: Value) -> str | None:
-        numbers = self.numbers()
-        if isinstance(value, str) or not numbers or math.isnan(value):
-            return None
-        inside = min(max(value, numbers[0]), numbers[-1])
-        return f"the nearest value is {format_quantity(min(numbers, key=lambda n: abs(n - inside)), self.unit)}"
+        number = None if isinstance(value, str) or math.isnan(value) else self.domain.nearest(value)
+        return None if number is None else f"the nearest value is {format_quantity(number, self.unit)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ KEY_LINES = {
     "ask_and_tell": r"best: \{'app\.workers': \d+, 'app\.batch': \d+\}, [56]\d\.\d W instead of 129\.0 W",
     "knob_from_script": r"failed: the power meter does not answer\nput back: threads = 6",
     "load_study": r"best:    74\.2 W, p99 480 us at 300\.0 us, 1700\.0 MHz\nit saves 43%",
-    "own_knob": r"found a batch of \d+ among 3 knobs\nput back: a batch of 1",
+    "own_knob": r"a batch of \d+ among 4 knobs\n.*: idle.max_latency_us \(us\), app.batch\nput back: a batch of 1",
     "own_optimizer": r"grey-box +\d trials, \d over the SLO: 7[34]\.\d W",
     "own_target": r"\d+ trials, \w+; found \{'app\.threads': [567]\}\nput back: 16 threads\nrefused: .*must be 1 to 32",
     "run_twin": r"400 us +11\d\.\d W +\d+ us +6\d\.\d W",

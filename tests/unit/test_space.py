@@ -3,6 +3,8 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bayop.errors import InputError
 from bayop.space import (
@@ -95,6 +97,39 @@ def test_checks_programs_as_strictly_as_people(value: Value) -> None:
     with pytest.raises(InputError) as caught:
         DELAY.check(value)
     assert RX_USECS in caught.value.message
+
+
+def test_a_knob_of_a_billion_values_is_set_at_once_and_not_listed() -> None:
+    fine = Knob(RX_USECS, Steps(0.0, 1e6, 0.001), auto=True)
+    assert fine.parse("123.456us") == fine.check(123.456) == 123.456
+    assert fine.check(AUTO) == AUTO
+    with pytest.raises(InputError) as caught:
+        fine.check(0.0004)
+    assert caught.value.hint == "the nearest value is 0us"
+    with pytest.raises(InputError, match="are 1000000001 values; a domain must have at most 1000000 values"):
+        fine.values()
+
+
+@given(
+    st.integers(-50, 50),
+    st.integers(0, 400),
+    st.sampled_from([0.001, 0.1, 0.25, 1.0, 3.0, 50.0]),
+    st.lists(st.tuples(st.floats(-100, 500), st.floats(0, 60)), max_size=3),
+    st.floats(-1000, 5000) | st.integers(-100, 500),
+)
+def test_finds_a_number_among_many_as_if_it_looked_at_all(
+    low: int, width: int, step: float, reserved: list[tuple[float, float]], value: float
+) -> None:
+    steps = Steps(low, low + width * step * 1.01, step, tuple((a, a + b) for a, b in reserved))
+    numbers = steps.values()
+    inside = min(max(value, steps.low), steps.high)
+    nearest = steps.nearest(value)
+    assert (nearest is None) == (not numbers)
+    if nearest is not None:
+        assert nearest in numbers
+        assert abs(nearest - inside) <= min(abs(number - inside) for number in numbers) + 1e-6
+    assert [steps.spelled(number) for number in numbers] == list(numbers)
+    assert steps.spelled(value) == next((n for n in numbers if n == value or math.isclose(n, value)), None)
 
 
 def test_a_checked_setting_has_the_order_and_the_spelling_of_the_space() -> None:

@@ -46,4 +46,8 @@ pub trait IdleGovernor {
     /// How the period went: it lasted `length_us`, and the timer that [`select`](Self::select) was
     /// told of ended it or, if not `timer_fired`, a device or another core.
     fn reflect(&mut self, states: &[State], length_us: f64, timer_fired: bool);
+
+    /// Instead of [`reflect`](Self::reflect): the kernel's tick ended the period, which it goes on through when the
+    /// state that was selected says that the period will be short.
+    fn tick(&mut self) {}
 }

@@ -5,9 +5,9 @@
 //! learned factor (how much of that time the core usually sleeps). The deepest state whose
 //! target residency fits the prediction wins.
 //!
-//! Simplified: no scheduler tick (the kernel keeps it running for short predictions), no tasks
-//! waiting for I/O, no latency limits, and the recent periods are tried even when all of them
-//! are longer than the timer's prediction, which the minimum makes irrelevant.
+//! Simplified: no tasks waiting for I/O, no latency limits, whoever runs the core decides when the
+//! scheduler's tick goes on, and the recent periods are tried even when all of them are longer than
+//! the timer's prediction, which the minimum makes irrelevant.
 
 use crate::{IdleGovernor, State};
 
@@ -25,6 +25,8 @@ const PER_US: f32 = 16.0;
 const MAX_TICKS: f32 = 1e6 * PER_US;
 /// Variance below which the recent periods count as regular (400 us squared), in ticks squared.
 const REGULAR_VARIANCE: u64 = 400 * 256;
+/// What a period counts as that a tick ended: the prediction was too short (`9 * MAX_INTERESTING / 10`).
+const TICKED_US: f32 = 45_000.0;
 /// One factor per decade of the distance to the next timer.
 const BUCKETS: usize = 6;
 
@@ -102,6 +104,19 @@ fn regular_mean_us(sum: u64, squares: u64, n: u64) -> Option<f32> {
     regular.then(|| sum as f32 * (1.0 / PER_US) / n as f32)
 }
 
+impl Menu {
+    /// Learns that the last period was so long.
+    #[inline(always)]
+    fn learn(&mut self, measured_us: f32) {
+        let measured_us = measured_us.min(self.timer_us);
+        self.recent.push(measured_us);
+        let factor = &mut self.factors[self.bucket];
+        let old = *factor;
+        *factor += (RESOLUTION as f32 * measured_us / self.timer_us) as u32;
+        *factor -= old / DECAY;
+    }
+}
+
 impl IdleGovernor for Menu {
     #[inline]
     fn select(&mut self, states: &[State], now_us: f64, next_timer_us: f64) -> usize {
@@ -130,13 +145,11 @@ impl IdleGovernor for Menu {
     fn reflect(&mut self, states: &[State], length_us: f64, _: bool) {
         let exit_us = states[self.choice].exit_latency_us as f32;
         let length_us = length_us as f32;
-        let measured_us = if length_us > 2.0 * exit_us { length_us - exit_us } else { 0.5 * length_us };
-        let measured_us = measured_us.min(self.timer_us);
-        self.recent.push(measured_us);
-        let factor = &mut self.factors[self.bucket];
-        let old = *factor;
-        *factor += (RESOLUTION as f32 * measured_us / self.timer_us) as u32;
-        *factor -= old / DECAY;
+        self.learn(if length_us > 2.0 * exit_us { length_us - exit_us } else { 0.5 * length_us });
+    }
+
+    fn tick(&mut self) {
+        self.learn(TICKED_US);
     }
 }
 
@@ -166,6 +179,17 @@ mod tests {
         assert_eq!(choice_after(10.0), 0);
         assert_eq!(choice_after(60.0), 1);
         assert_eq!(choice_after(900.0), 2);
+    }
+
+    #[test]
+    fn ticks_lead_to_the_deepest_state() {
+        let mut menu = Menu::default();
+        let mut choices = [0; 10];
+        for (tick, choice) in choices.iter_mut().enumerate() {
+            *choice = menu.select(&STATES, 4_000.0 * tick as f64, 700_000.0);
+            menu.tick();
+        }
+        assert!(choices[0] < 2 && choices[9] == 2 && choices.is_sorted(), "{choices:?}");
     }
 
     #[test]

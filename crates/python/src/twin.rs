@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bayop_core::Error;
-use bayop_twin::{Length, Load, Measurement, Override, Run, Setting, Stopped};
+use bayop_twin::{Domain, Knob, Length, Load, Measurement, Override, Run, Setting, Stopped};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyType};
 
@@ -18,6 +18,13 @@ pub struct Profile(bayop_twin::Profile);
 enum Value {
     Number(f64),
     Text(String),
+}
+
+/// What a knob can be set to.
+#[derive(IntoPyObject)]
+enum Values {
+    Steps((f64, f64, f64)),
+    Choices(Vec<f64>),
 }
 
 #[pymethods]
@@ -59,11 +66,15 @@ impl Profile {
         self.0.os.polls()
     }
 
-    /// Least, greatest and step of rx-usecs.
-    #[getter]
-    fn rx_usecs(&self) -> (f64, f64, f64) {
-        let nic = &self.0.machine.nic;
-        (nic.rx_usecs_min, nic.rx_usecs_max, nic.rx_usecs_step)
+    /// What can be set, by knob id: least, greatest and step of its values, or all of them.
+    fn knobs(&self) -> BTreeMap<&'static str, Values> {
+        let values = |knob: Knob| {
+            knob.domain(&self.0).map(|domain| match domain {
+                Domain::Steps { least, greatest, step } => Values::Steps((least, greatest, step)),
+                Domain::Choices(numbers) => Values::Choices(numbers),
+            })
+        };
+        Knob::ALL.into_iter().filter_map(|knob| Some((knob.id(), values(knob)?))).collect()
     }
 
     /// Every number by its dotted key.

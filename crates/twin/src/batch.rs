@@ -65,14 +65,16 @@ pub fn simulate_batch(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Length, Load, Setting};
+    use crate::knob::Knob;
+    use crate::run::{Length, Load};
+    use crate::setting::Setting;
 
     #[test]
     fn results_come_in_the_order_of_the_jobs_whatever_their_lengths() {
         let text = include_str!("../../../python/bayop/twin/profiles/ebbrt_memcached.toml");
         let profile = Profile::parse(text, "ebbrt_memcached.toml").unwrap();
         let job = |seconds: f64, qps: f64| {
-            let setting = Setting { rx_usecs: Some(50.0), freq_mhz: Some(2900.0) };
+            let setting = Setting::default().with(Knob::RxUsecs, 50.0).with(Knob::FreqMhz, 2900.0);
             (
                 &profile,
                 Run { setting, load: Load::Qps(qps), length: Length::Seconds(seconds), warmup_s: Some(0.0), seed: 1 },

@@ -2,19 +2,28 @@
 
 use bayop_idle::{IdleGovernor, State};
 
-/// An idle period. The engine knows when it ends before the core enters it.
+/// An idle period. The engine knows more than the core that enters it.
 #[derive(Clone, Copy, Debug)]
 pub struct IdlePeriod {
     /// When it begins.
     pub start_us: f64,
-    /// How long until the core is wanted again.
+    /// How long until the core is wanted again: as far as the engine knows while the period lasts, and at its end.
     pub length_us: f64,
 }
 
-/// Chooses the idle states of one core.
+/// Chooses the idle states of one core. For each idle period, in this order: [`select`](Self::select), then
+/// [`tick`](Self::tick) as often as one fires, then [`reflect`](Self::reflect).
 pub trait Chooser {
     /// Index of the state that the core spends `period` in.
-    fn choose(&mut self, states: &[State], period: IdlePeriod) -> usize;
+    fn select(&mut self, states: &[State], period: IdlePeriod) -> usize;
+
+    /// Index of the state for what is left of a period, after a tick of the kernel that another state has let go on.
+    fn tick(&mut self, states: &[State], left: IdlePeriod) -> usize {
+        self.select(states, left)
+    }
+
+    /// How long the period was.
+    fn reflect(&mut self, states: &[State], length_us: f64);
 
     /// A poll of the core's receive queue found packets.
     fn arrival(&mut self, now_us: f64);
@@ -24,7 +33,8 @@ pub trait Chooser {
 /// the core was wanted, without the wake-up that follows.
 ///
 /// It sees a timer ahead every so often, as on a machine with little else to do. None of them
-/// fires, because what the core would then do is not modelled; a period may outlast its timer.
+/// fires, because what the core would then do is not modelled; a period may outlast its timer. The
+/// tick does fire, but costs nothing.
 #[derive(Clone, Debug)]
 pub struct Governed<G> {
     governor: G,
@@ -41,13 +51,21 @@ impl<G: IdleGovernor> Governed<G> {
 
 impl<G: IdleGovernor> Chooser for Governed<G> {
     #[inline(always)]
-    fn choose(&mut self, states: &[State], period: IdlePeriod) -> usize {
+    fn select(&mut self, states: &[State], period: IdlePeriod) -> usize {
         while self.next_timer_us <= period.start_us {
             self.next_timer_us += self.timer_period_us;
         }
-        let choice = self.governor.select(states, period.start_us, self.next_timer_us);
-        self.governor.reflect(states, period.length_us, false);
-        choice
+        self.governor.select(states, period.start_us, self.next_timer_us)
+    }
+
+    fn tick(&mut self, states: &[State], left: IdlePeriod) -> usize {
+        self.governor.tick();
+        self.select(states, left)
+    }
+
+    #[inline(always)]
+    fn reflect(&mut self, states: &[State], length_us: f64) {
+        self.governor.reflect(states, length_us, false);
     }
 
     #[inline(always)]
@@ -61,9 +79,11 @@ impl<G: IdleGovernor> Chooser for Governed<G> {
 pub struct Oracle;
 
 impl Chooser for Oracle {
-    fn choose(&mut self, states: &[State], period: IdlePeriod) -> usize {
+    fn select(&mut self, states: &[State], period: IdlePeriod) -> usize {
         states.iter().rposition(|s| s.target_residency_us <= period.length_us).unwrap_or(0)
     }
+
+    fn reflect(&mut self, _: &[State], _: f64) {}
 
     fn arrival(&mut self, _: f64) {}
 }

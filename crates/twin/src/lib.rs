@@ -20,8 +20,8 @@
 //! constants; the published measurements of \[D\] (`data/study_memcached.csv` and
 //! `data/study_silo.csv`) for every fitted number.
 //!
-//! Not modelled: packet loss and retransmission, NUMA distance, hyperthreads, turbo, thermal
-//! throttling, and memory or network power.
+//! Not modelled: packet loss and retransmission, NUMA distance, thermal throttling, and memory or
+//! network power.
 
 mod arrivals;
 mod balance;
@@ -31,19 +31,27 @@ mod engine;
 mod frequency;
 mod histogram;
 mod idle;
+mod knob;
 mod measure;
 mod moderation;
 mod network;
+mod normal;
 mod power;
 pub mod profile;
 mod rng;
 mod run;
 mod service;
+mod setting;
+mod siblings;
+mod time;
+mod turbo;
 
 pub use batch::{Stopped, simulate_batch};
 pub use engine::simulate;
+pub use knob::{Domain, Knob};
 pub use measure::{IdleStateUse, Measurement, QUANTILES};
 pub use power::Energy;
 pub use profile::Profile;
 pub use profile::values::Override;
-pub use run::{Length, Load, Run, Setting};
+pub use run::{Length, Load, Run};
+pub use setting::Setting;

@@ -1,6 +1,6 @@
 //! What a simulated window of time showed.
 
-use crate::engine::Tally;
+use crate::engine::{Accounts, Tally};
 use crate::power::Energy;
 use crate::profile::Profile;
 use crate::run::Applied;
@@ -10,7 +10,7 @@ use crate::run::Applied;
 pub struct IdleStateUse {
     /// Name of the state.
     pub name: String,
-    /// Part of the serving cores' time spent in it (0 to 1).
+    /// Part of the same cores' time spent in it (0 to 1).
     pub residency: f64,
     /// Entries per second, all cores.
     pub entries_per_s: f64,
@@ -28,7 +28,7 @@ pub struct Measurement {
     pub latency_us: Vec<(f64, Option<f64>)>,
     /// Mean latency.
     pub mean_us: Option<f64>,
-    /// Share of the serving cores' time not halted (0 to 1).
+    /// Share of time in which the cores that serve, or could if they had a queue, are not idle (0 to 1).
     pub utilization: f64,
     /// Interrupts of all vectors.
     pub interrupts_per_s: f64,
@@ -58,21 +58,22 @@ pub struct Measurement {
 pub const QUANTILES: [f64; 6] = [0.05, 0.5, 0.9, 0.95, 0.99, 0.999];
 
 impl Measurement {
-    pub(crate) fn new(profile: &Profile, run: &Applied, tally: &Tally, energy: Energy, busy_mhz_us: f64) -> Self {
+    pub(crate) fn new(profile: &Profile, run: &Applied, tally: &Tally, accounts: &Accounts) -> Self {
+        let Accounts { window: time, energy, busy_mhz_us, .. } = accounts;
         let duration_s = run.duration_us * 1e-6;
-        let core_us = run.duration_us * profile.serving_cores() as f64;
+        let core_us = run.duration_us * (profile.serving_cores() + profile.parked_cores) as f64;
         let per_s = |count: u64| count as f64 / duration_s;
         let states = &profile.machine.idle_states;
         let idle_states = states
             .iter()
-            .zip(tally.idle_us.iter().zip(tally.idle_entries))
-            .map(|(state, (us, entries))| IdleStateUse {
+            .zip(&time.idle)
+            .map(|(state, idle)| IdleStateUse {
                 name: state.name.clone(),
-                residency: us / core_us,
-                entries_per_s: per_s(entries),
+                residency: idle.total_us() / core_us,
+                entries_per_s: per_s(idle.entries),
             })
             .collect();
-        let idle_periods: u64 = tally.idle_entries.iter().sum();
+        let idle_periods: u64 = time.idle.iter().map(|idle| idle.entries).sum();
         let app = &profile.app;
         // Every round trip receives the message once and sends it once.
         let message_kib = 2.0 * tally.completed as f64 * run.message_bytes / 1024.0;
@@ -80,10 +81,10 @@ impl Measurement {
         let fastest_mhz = profile.machine.freq_mhz[profile.machine.freq_mhz.len() - 1];
         Self {
             power_w: energy.total_j() / duration_s,
-            energy,
+            energy: *energy,
             latency_us: QUANTILES.map(|q| (q, tally.latency.quantile_us(q))).to_vec(),
             mean_us: tally.latency.mean_us(),
-            utilization: tally.busy_us / core_us,
+            utilization: time.busy_us / core_us,
             interrupts_per_s: per_s(tally.interrupts),
             qps: per_s(tally.completed),
             duration_s,
@@ -92,15 +93,19 @@ impl Measurement {
             idle_states,
             rx_usecs: run.rx_usecs.unwrap_or(interval_us / profile.machine.nic.rx_usecs_tick_factor),
             freq_mhz: match run.freq_step {
-                Some(step) => profile.machine.freq_mhz[step],
-                None if tally.busy_us > 0.0 => busy_mhz_us / tally.busy_us,
-                None => fastest_mhz,
+                Some(step) if run.cap_w.is_none() && profile.machine.turbo_mhz.is_empty() => {
+                    profile.machine.freq_mhz[step]
+                }
+                _ if time.busy_us > 0.0 => busy_mhz_us / time.busy_us,
+                _ => fastest_mhz,
             },
             instructions: 1e3
                 * (tally.completed as f64 * app.request_kinstructions
                     + tally.interrupts as f64 * app.interrupt_kinstructions
                     + idle_periods as f64 * app.idle_kinstructions
-                    + message_kib * profile.exchange.as_ref().map_or(0.0, |e| e.kinstructions_per_kib)),
+                    + profile.exchange.as_ref().map_or(0.0, |e| {
+                        message_kib * e.kinstructions_per_kib + tally.packets as f64 * e.packet_kinstructions
+                    })),
             packets_per_s: per_s(tally.packets),
             thread_wakes_per_s: per_s(tally.thread_wakes),
         }

@@ -20,8 +20,7 @@ impl Rng {
     #[inline(always)]
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0xa076_1d64_78bd_642f);
-        let wide = u128::from(self.0).wrapping_mul(u128::from(self.0 ^ 0xe703_7ed1_a0b4_28db));
-        (wide >> 64) as u64 ^ wide as u64
+        remix(self.0)
     }
 
     /// An exponential variate of mean 1.
@@ -29,6 +28,13 @@ impl Rng {
     pub fn exponential(&mut self) -> f64 {
         exponential_from_bits(self.next_u64() as u32)
     }
+}
+
+/// 64 other bits, always the same for the same `bits`: random if these are, and unlike any part of them.
+#[inline(always)]
+pub fn remix(bits: u64) -> u64 {
+    let wide = u128::from(bits).wrapping_mul(u128::from(bits ^ 0xe703_7ed1_a0b4_28db));
+    (wide >> 64) as u64 ^ wide as u64
 }
 
 /// An exponential variate of mean 1 from 32 random bits: `-ln((bits + 1/2) / 2^32)`.
@@ -77,6 +83,20 @@ mod tests {
         let mean = sum / f64::from(n);
         assert!((mean - 1.0).abs() < 0.005, "{mean}");
         assert!((squares / f64::from(n) - mean * mean - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn remixed_bits_have_nothing_to_do_with_any_of_the_others() {
+        let mut rng = Rng::new(7, 0);
+        let draws: Vec<u64> = (0..1 << 18).map(|_| rng.next_u64()).collect();
+        for shift in (0..64).step_by(4) {
+            let mut counts = [[0_u32; 16]; 16];
+            draws.iter().for_each(|&bits| counts[(bits >> shift) as usize % 16][(remix(bits) >> 60) as usize] += 1);
+            let expected = (draws.len() / 256) as f64;
+            let chi_squared: f64 = counts.iter().flatten().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
+            // 255 degrees of freedom: the mean, give or take five standard deviations.
+            assert!((chi_squared - 255.0).abs() < 5.0 * 510_f64.sqrt(), "bits {shift} on: {chi_squared}");
+        }
     }
 
     #[test]

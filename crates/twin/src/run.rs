@@ -1,42 +1,16 @@
 //! What is asked of a simulation: a setting, a load, a length of time.
 
+use std::borrow::Cow;
+
 use crate::frequency::pinned_step;
+use crate::knob::Knob;
+use crate::power::cap::CAP_WINDOW_US;
 use crate::profile::{Exchange, Profile};
+use crate::setting::{Setting, check};
 use bayop_core::Error;
 
 /// Largest message of a closed loop (16 MiB).
 const MAX_MESSAGE_BYTES: f64 = 16_777_216.0;
-
-/// The knobs that the twin models; `None` leaves a knob to the operating system.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Setting {
-    /// Interrupt delay (ITR-delay, `ethtool -C rx-usecs`).
-    pub rx_usecs: Option<f64>,
-    /// Pinned core frequency.
-    pub freq_mhz: Option<f64>,
-}
-
-impl Setting {
-    /// Ids of the knobs, as the catalogue of `bayop-knobs` has them.
-    pub const KNOBS: [&str; 2] = ["nic.rx_usecs", "cpu.freq_mhz"];
-
-    /// The setting that gives these knobs, by id, their values.
-    pub fn of_knobs<'a>(values: impl IntoIterator<Item = (&'a str, f64)>) -> Result<Self, Error> {
-        let mut setting = Self::default();
-        for (id, value) in values {
-            let knob = match id {
-                "nic.rx_usecs" => &mut setting.rx_usecs,
-                "cpu.freq_mhz" => &mut setting.freq_mhz,
-                _ => {
-                    let error = Error::input(format!("the twin does not model {id}")).value(id).at("run, setting");
-                    return Err(error.hint(format!("it models {}", Self::KNOBS.join(", "))));
-                }
-            };
-            *knob = Some(value);
-        }
-        Ok(setting)
-    }
-}
 
 /// What the clients do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,8 +39,8 @@ pub struct Run {
     pub load: Load,
     /// Length of the measured window.
     pub length: Length,
-    /// Simulated time before it; `None` is a tenth of the window, and at least ten sampling
-    /// periods when a frequency governor has to settle.
+    /// Simulated time before it; `None` is a tenth of the window, and at least ten periods of who has to settle: the
+    /// frequency policy's sampling, unless the frequency is pinned, and the power cap's window.
     pub warmup_s: Option<f64>,
     /// Seed of all randomness.
     pub seed: u64,
@@ -77,8 +51,16 @@ pub struct Run {
 pub struct Applied {
     /// rx-usecs after the driver's rounding; `None` is adaptive or the system's default.
     pub rx_usecs: Option<f64>,
+    /// Received packets that fire the interrupt at once; `None` is no such bound.
+    pub rx_frames: Option<usize>,
+    /// Polls by a timer instead of interrupts; `None` is none.
+    pub deferral: Option<Deferral>,
     /// Index of the P-state; `None` leaves it to the governor.
     pub freq_step: Option<usize>,
+    /// What every package may draw; `None` is no cap.
+    pub cap_w: Option<f64>,
+    /// How many idle states may be entered, from the shallowest on.
+    pub idle_states: usize,
     /// Offered load; of a closed loop, roughly what it will be.
     pub qps: f64,
     /// Size of the message of a closed loop.
@@ -89,6 +71,15 @@ pub struct Applied {
     pub warmup_us: f64,
     /// Seed.
     pub seed: u64,
+}
+
+/// NAPI's deferral of hardware interrupts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deferral {
+    /// Empty polls before the interrupt is switched on again; at least one.
+    pub empty_polls: u32,
+    /// Time from a poll to the next.
+    pub timeout_us: f64,
 }
 
 impl Run {
@@ -103,7 +94,8 @@ impl Run {
 
     /// Resolves the run on a server: validates, rounds, fills in defaults.
     pub fn apply(&self, profile: &Profile) -> Result<Applied, Error> {
-        let rx_usecs = match self.setting.rx_usecs {
+        let setting = &self.setting;
+        let rx_usecs = match setting.get(Knob::RxUsecs) {
             Some(rx_usecs) => Some(applied_rx_usecs(profile, rx_usecs)?),
             None if profile.os.polls() => Some(0.0), // nothing is delayed or held back
             None => None,
@@ -113,23 +105,46 @@ impl Run {
             Length::Seconds(seconds) => check(seconds, 1e-6, 1e6, "duration_s")?,
             Length::Requests(requests) => check(requests as f64, 1.0, 1e12, "requests")? / qps,
         };
-        let freq_step = match self.setting.freq_mhz {
-            Some(freq_mhz) => Some(pinned_step(&profile.machine, check(freq_mhz, 1.0, 1e5, "freq_mhz")?)),
+        let freq_step = match setting.get(Knob::FreqMhz) {
+            Some(freq_mhz) => {
+                let steps_mhz = &profile.machine.freq_mhz;
+                let freq_mhz = check(freq_mhz, steps_mhz[0], steps_mhz[steps_mhz.len() - 1], "freq_mhz")?;
+                Some(pinned_step(&profile.machine, freq_mhz))
+            }
             None => None,
         };
-        let settling_s = if freq_step.is_none() { 10e-6 * profile.os.frequency_sampling_us } else { 0.0 };
+        let cap_w = setting.checked(profile, Knob::CapW)?;
+        let governor_us = if freq_step.is_none() { profile.os.frequency_sampling_us } else { 0.0 };
+        let cap_us = if cap_w.is_some() { CAP_WINDOW_US } else { 0.0 };
+        let settling_s = 10e-6 * f64::max(governor_us, cap_us);
         let warmup_s = match self.warmup_s {
             Some(seconds) => check(seconds, 0.0, 1e6, "warmup_s")?,
             None => f64::max(0.1 * duration_s, settling_s),
         };
+        let max_latency_us = setting.checked(profile, Knob::MaxLatencyUs)?.unwrap_or(f64::INFINITY);
+        let states = &profile.machine.idle_states;
+        let empty_polls = setting.checked(profile, Knob::DeferHardIrqs)?.unwrap_or(0.0) as u32;
+        let timeout_us = setting.checked(profile, Knob::GroFlushTimeoutUs)?.unwrap_or(0.0);
         Ok(Applied {
             rx_usecs,
+            rx_frames: setting.checked(profile, Knob::RxFrames)?.map(|frames| frames as usize),
+            deferral: (empty_polls > 0 && timeout_us > 0.0).then_some(Deferral { empty_polls, timeout_us }),
             freq_step,
+            cap_w,
+            idle_states: states.iter().take_while(|state| state.exit_latency_us <= max_latency_us).count().max(1),
             qps,
             message_bytes,
             duration_us: 1e6 * duration_s,
             warmup_us: 1e6 * warmup_s,
             seed: self.seed,
+        })
+    }
+
+    /// The server that the setting leaves: fewer queues serve on fewer cores.
+    pub fn server<'a>(&self, profile: &'a Profile) -> Result<Cow<'a, Profile>, Error> {
+        Ok(match self.setting.checked(profile, Knob::CombinedQueues)? {
+            Some(queues) => Cow::Owned(profile.with_queues(queues as usize)),
+            None => Cow::Borrowed(profile),
         })
     }
 
@@ -161,7 +176,7 @@ fn nominal_round_trips_per_s(exchange: &Exchange, message_bytes: f64, rx_usecs: 
     0.5e6 / f64::max(wire_us + SIDE_US, rx_usecs.unwrap_or(0.0))
 }
 
-/// rx-usecs as the driver applies it: rounded down to its step, refused out of range.
+/// rx-usecs as the driver applies it: rounded down to a whole number of steps from the least, refused out of range.
 fn applied_rx_usecs(profile: &Profile, rx_usecs: f64) -> Result<f64, Error> {
     let nic = &profile.machine.nic;
     if profile.os.polls() {
@@ -169,13 +184,6 @@ fn applied_rx_usecs(profile: &Profile, rx_usecs: f64) -> Result<f64, Error> {
         return Err(Error::cannot_use(format!("{rx_usecs} us"), rule).at("run, rx_usecs"));
     }
     let rx_usecs = check(rx_usecs, nic.rx_usecs_min, nic.rx_usecs_max, "rx_usecs")?;
-    Ok(f64::max((rx_usecs / nic.rx_usecs_step + 1e-9).floor() * nic.rx_usecs_step, nic.rx_usecs_min))
-}
-
-fn check(value: f64, least: f64, greatest: f64, name: &str) -> Result<f64, Error> {
-    if (least..=greatest).contains(&value) {
-        return Ok(value);
-    }
-    let rule = format!("{name} must be between {least} and {greatest}");
-    Err(Error::cannot_use(value, rule).at(format!("run, {name}")))
+    let steps = ((rx_usecs - nic.rx_usecs_min) / nic.rx_usecs_step + 1e-9).floor();
+    Ok(nic.rx_usecs_min + steps * nic.rx_usecs_step)
 }

@@ -6,7 +6,7 @@
 
 mod common;
 
-use bayop_twin::{Length, Load, Profile, Run, Setting};
+use bayop_twin::{Knob, Length, Load, Profile, Run, Setting};
 use common::{FILES, measure};
 
 /// One row: profile, load, setting (none: default policy), then what was measured.
@@ -53,9 +53,8 @@ fn measured_rows_are_reproduced() {
     for Row(file, qps, setting, measured) in ROWS {
         let (name, text) = FILES[file];
         let profile = Profile::parse(text, name).unwrap();
-        let setting = setting.map_or(Setting::default(), |(rx_usecs, freq_mhz)| Setting {
-            rx_usecs: Some(rx_usecs),
-            freq_mhz: Some(freq_mhz),
+        let setting = setting.map_or(Setting::default(), |(rx_usecs, freq_mhz)| {
+            Setting::default().with(Knob::RxUsecs, rx_usecs).with(Knob::FreqMhz, freq_mhz)
         });
         let m = measure(
             &profile,

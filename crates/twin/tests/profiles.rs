@@ -90,6 +90,26 @@ fn wrong_types_words_and_syntax() {
 }
 
 #[test]
+fn an_idle_state_may_never_settle() {
+    let never = with_line("settle_us", "settle_us = \"never\"").unwrap();
+    assert_eq!(never.machine.idle_states[0].settle_us, f64::INFINITY);
+    assert_eq!(Profile::parse(&never.to_toml(), "copy").unwrap(), never);
+    let key = "machine.idle_states.0.settle_us";
+    assert!(never.values().iter().all(|(other, _)| other != key));
+    let set = |profile: &Profile, value| profile.with_values(&[(key.to_string(), value)]);
+    assert_eq!(set(&linux(), Override::Text("never".into())).unwrap(), never);
+    assert_eq!(set(&never, Override::Number(100.0)).unwrap(), linux());
+    assert!(set(&linux(), Override::Text("soon".into())).is_err());
+    assert!(set(&never, Override::Number(-1.0)).unwrap_err().to_string().contains("between 0 and"));
+    for wrong in ["\"soon\"", "inf", "-1", "true"] {
+        let error = with_line("settle_us", &format!("settle_us = {wrong}")).unwrap_err();
+        assert!(error.to_string().contains("it must be "), "{error}");
+        assert!(error.place.unwrap().contains(&format!("line {}", line_of("settle_us"))));
+    }
+    assert!(with_line("wake_us", "wake_us = \"never\"").is_err());
+}
+
+#[test]
 fn rules_between_keys() {
     assert!(with_line("freq_mhz", "freq_mhz = [1200, 1100]").unwrap_err().to_string().contains("ascending"));
     assert!(with_line("freq_mhz", "freq_mhz = []").is_err());

@@ -3,12 +3,13 @@
 Least squares over the logarithm of simulated / measured, each quantity in units of the error that matters for it
 (`TOLERANCES`). Every simulation sees the same random numbers, so a finite difference shows the effect of a parameter
 and not noise. A weak pull towards the start keeps parameters that the data say little about where they were, and a
-soft loss keeps single odd cells from bending everything else.
+soft loss keeps single odd cells from bending everything else. Every load weighs the same, however many cells it has.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -54,19 +55,23 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "exchange": (
         "app.request_kcycles",
+        "app.request_us",
         "app.after_response_kcycles",
         "exchange.copy_kcycles_per_kib",
         "exchange.wire_us",
         "exchange.kinstructions_per_kib",
+        "exchange.packet_kinstructions",
         "app.request_kinstructions",
         "app.interrupt_kinstructions",
+        "os.idle_loop_us",
+    ),
+    "interrupts": (
         "os.interrupt_kcycles",
-        "os.packet_kcycles",
         "os.tx_clean_kcycles",
         "os.idle_loop_kcycles",
-        "os.idle_loop_us",
         "machine.nic.coalesce_us",
         "machine.nic.tx_completion_us",
+        "machine.nic.eager_writeback_us",
     ),
     "power": (
         "machine.power.static_w",
@@ -105,6 +110,21 @@ class Fit:
     cost_after: float
 
 
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """The same machine and operating system with another application, and what was measured there.
+
+    One load hardly tells static power, halted power and busy power apart; another application's loads do.
+
+    Attributes:
+        profile: The server; its application keeps its numbers.
+        cells: Measured cells.
+    """
+
+    profile: _core.Profile
+    cells: Sequence[Cell]
+
+
 class Calibration:
     """A least-squares problem over some parameters of a profile.
 
@@ -112,6 +132,7 @@ class Calibration:
         profile: Where the fit starts.
         cells: Measured cells to fit.
         parameters: Dotted keys of numbers in the profile.
+        siblings: Are fitted too, with the profile's parameters of machine and operating system.
         requests: Simulated requests in every cell.
         seed: Seed of all randomness.
         threads: Threads to use; the result does not depend on it.
@@ -127,6 +148,7 @@ class Calibration:
         cells: Sequence[Cell],
         parameters: Sequence[str],
         *,
+        siblings: Sequence[Sibling] = (),
         requests: int,
         seed: int,
         threads: int,
@@ -136,6 +158,8 @@ class Calibration:
             raise InputError(wrong="there is no measured cell to fit")
         self._profile = profile
         self._cells = cells
+        self._siblings = siblings
+        self._groups = sum(len({cell.load for cell in some}) for some in [cells, *(s.cells for s in siblings)])
         self._parameters = tuple(parameters)
         self._requests = requests
         self._seed = seed
@@ -163,10 +187,11 @@ class Calibration:
             xtol=2e-3,
             ftol=1e-3,
         )
+        after = dict(zip(self._parameters, map(float, np.exp(solution.x)), strict=True))
         return Fit(
-            profile=self._with(solution.x),
+            profile=replace_numbers(self._profile, after),
             before=self._before,
-            after=dict(zip(self._parameters, map(float, np.exp(solution.x)), strict=True)),
+            after=after,
             cost_before=self._cost(self._start),
             cost_after=self._cost(solution.x),
         )
@@ -178,13 +203,23 @@ class Calibration:
         return self._residual_at[1]
 
     def _residuals(self, x: Vector) -> Vector:
-        simulated = simulate_cells(
-            self._with(x), self._cells, requests=self._requests, seed=self._seed, threads=self._threads
-        )
-        errors = [_weighted_errors(c, s) for c, s in zip(self._cells, simulated, strict=True)]
+        own = dict(zip(self._parameters, map(float, np.exp(x)), strict=True))
+        shared = {key: value for key, value in own.items() if key.startswith(("machine.", "os."))}
+        errors = self._errors(self._profile, self._cells, own)
+        for sibling in self._siblings:
+            errors += self._errors(sibling.profile, sibling.cells, shared)
         self._on_simulated()
-        flat = np.concatenate(errors)
-        return np.concatenate([flat / np.sqrt(len(self._cells)), _PULL * (x - self._start)])
+        return np.concatenate([*errors, _PULL * (x - self._start)])
+
+    def _errors(self, profile: _core.Profile, cells: Sequence[Cell], values: Mapping[str, float]) -> list[Vector]:
+        simulated = simulate_cells(
+            replace_numbers(profile, values), cells, requests=self._requests, seed=self._seed, threads=self._threads
+        )
+        per_load = Counter(cell.load for cell in cells)
+        return [
+            _weighted_errors(cell, one) / np.sqrt(self._groups * per_load[cell.load])
+            for cell, one in zip(cells, simulated, strict=True)
+        ]
 
     def _jacobian(self, x: Vector) -> Vector:
         here = self.residuals(x)
@@ -197,16 +232,21 @@ class Calibration:
             columns.append((self._residuals(neighbour) - here) / step)
         return np.stack(columns, axis=1)
 
-    def _with(self, x: Vector) -> _core.Profile:
-        values = dict(zip(self._parameters, map(float, np.exp(x)), strict=True))
-        try:
-            return self._profile.with_values(values)
-        except _core.Error as error:
-            raise InputError.of(error) from error
-
     def _cost(self, x: Vector) -> float:
         errors = self.residuals(x)[: -len(x)]
         return float(np.sum(errors**2))
+
+
+def replace_numbers(profile: _core.Profile, values: Mapping[str, float]) -> _core.Profile:
+    """The profile with some numbers replaced.
+
+    Raises:
+        InputError: a number is out of its range.
+    """
+    try:
+        return profile.with_values(values)
+    except _core.Error as error:
+        raise InputError.of(error) from error
 
 
 def checked_parameters(profile: _core.Profile, parameters: Sequence[str]) -> dict[str, float]:

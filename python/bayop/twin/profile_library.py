@@ -3,7 +3,8 @@
 A profile file is complete, or it names another one, `base = "linux-memcached"`, and says only what differs. Any
 profile can be put on another machine: `linux-xapian@xeon-silver-4314` takes the hardware from a machine file, built-in
 or not, which has a complete `[machine]` and may change keys of `[os]` that come with the hardware, such as what the
-network card's driver does by default.
+network card's driver does by default. What differs under one operating system only stands in `[linux.os]`,
+`[ebbrt.machine.power]` and so on.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ from bayop.errors import InputError, unreadable
 
 BASE: Final = "base"
 """The key by which a profile file names the one that it starts from."""
+
+_SYSTEMS: Final = {"steered": "linux", "run-to-completion": "ebbrt"}
+"""Tables of a machine file for one operating system, by how it dispatches requests."""
+
+_MOST_DEPTH: Final = 5
+"""`ebbrt.machine.idle_states.2.wake_us`."""
 
 _MOST_BASES: Final = 8
 """More files than anybody would have a profile start from, one after the other: they start from each other."""
@@ -103,7 +110,7 @@ def _base_of(text: str, source: str) -> str | None:
     """What a profile starts from; None for a complete one, and for text that the core will refuse anyway."""
     try:
         base = tomllib.loads(text).get(BASE)
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return None
     if base is not None and not isinstance(base, str):
         raise InputError("a profile must start from one other, by name", value=base, place=f"{source}, key base")
@@ -112,9 +119,28 @@ def _base_of(text: str, source: str) -> str | None:
 
 def _parsed(text: str, source: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InputError(wrong=f"the file is not TOML: {error}", value=str(error), place=source) from error
+    for key, value in table.items():
+        _check(value, key, source)
+    return table
+
+
+def _check(value: object, key: str, source: str, depth: int = 1) -> None:
+    """Refuses what no profile has: dates, tables deep in tables, and lists of tables and others."""
+    if isinstance(value, dict) and depth < _MOST_DEPTH:
+        for name, below in value.items():
+            _check(below, f"{key}.{name}", source, depth + 1)
+    elif isinstance(value, list) and depth < _MOST_DEPTH and len({isinstance(item, dict) for item in value}) <= 1:
+        for at, below in enumerate(value):
+            _check(below, f"{key}.{at}", source, depth + 1)
+    elif not isinstance(value, str | int | float):
+        raise InputError(
+            "a profile must have words, numbers, lists of them, tables and lists of tables",
+            value=str(value)[:40],
+            place=f"{source}, key {key[:80]}",
+        )
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,12 +154,19 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 def _on_machine(profile: Mapping[str, Any], part: Mapping[str, Any], source: str) -> dict[str, Any]:
     """The profile with the machine file's hardware and what of the system comes with it."""
-    if "machine" not in part or not part.keys() <= {"machine", "os"}:
+    if "machine" not in part or not part.keys() <= {"machine", "os", *_SYSTEMS.values()}:
         raise InputError(
-            "a machine file must have [machine], maybe [os], and nothing else", value=", ".join(part), place=source
+            "a machine file must have [machine], maybe [os], [linux] and [ebbrt], and nothing else",
+            value=", ".join(part),
+            place=source,
         )
+    for key, value in (*part.items(), ("os", profile.get("os", {}))):
+        if not isinstance(value, dict):
+            raise InputError(f"{key} must be a table", value=str(value)[:40], place=f"{source}, key {key}")
     without = {key: value for key, value in profile.items() if key != "machine"}
-    return _merged(without, part)
+    system = _SYSTEMS.get(str(profile.get("os", {}).get("dispatch")), "")
+    for_all = {key: value for key, value in part.items() if key not in _SYSTEMS.values()}
+    return _merged(_merged(without, for_all), part.get(system, {}))
 
 
 def _spelled(table: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final, Self
@@ -15,7 +15,7 @@ from bayop import _core
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.slo import quantile_name
-from bayop.space import AUTO, RX_USECS, Choices, Setting, Space, Steps, default_setting, nic_and_cpu_space
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Safest, Setting, Space, Steps, default_setting
 from bayop.target.base import Modelled
 from bayop.twin.profile_library import read_profile
 
@@ -44,6 +44,18 @@ QUANTITIES: Final = frozenset(
 
 CLOSED_LOOP_QUANTITIES: Final = frozenset({"roundtrips", "roundtrip_us", "goodput_mibit_s", "instructions"})
 """What it shows beside those of a closed loop; its latencies are those of round trips."""
+
+SAFEST: Final[Mapping[str, Safest]] = {
+    RX_USECS: "low",
+    FREQ_MHZ: "high",
+    "nic.rx_frames": "low",
+    "nic.combined_queues": "high",
+    "power.cap_w": "high",
+    "idle.max_latency_us": "low",
+    "napi.defer_hard_irqs": "low",
+    "napi.gro_flush_timeout_us": "low",
+}
+"""Every knob that the twin models, and which end of its values makes the service fastest."""
 
 # Relative sd of the power and utilization of a window of `REQUESTS_PER_WINDOW`, from 30 seeds at 400K requests/s.
 _NOISE: Final = {"power_w": 0.002, "energy_j": 0.002, "utilization": 0.003}
@@ -74,9 +86,10 @@ class TwinTarget(Modelled):
         message_bytes: Size of the message, of a closed loop.
         seed: Seed of everything random; the same seed gives the same sequence of measurements.
         requests: Simulated requests in one window.
+        knobs: Ids of knobs beyond ITR-delay and frequency, such as `idle.max_latency_us`.
 
     Raises:
-        InputError: the load is no positive number, or not of the profile's kind.
+        InputError: the load is no positive number, or not of the profile's kind, or the profile has no such knob.
 
     Example:
         >>> from bayop import TwinTarget
@@ -98,31 +111,39 @@ class TwinTarget(Modelled):
         message_bytes: float | None = None,
         seed: int,
         requests: int | None = None,
+        knobs: Iterable[str] = (),
     ) -> None:
         self._profile = profile
         self._load = check_load(profile, qps=qps, message_bytes=message_bytes)
         self._seed = seed
         self._requests = requests or (ROUND_TRIPS_PER_WINDOW if profile.closed_loop else REQUESTS_PER_WINDOW)
         self._windows = 0
-        self._space = profile_space(profile)
+        self._space = profile_space(profile, knobs)
         self._setting = default_setting(self._space)
         unit = "byte messages" if profile.closed_loop else "qps"
         self.description = f"the twin {profile.name} at {self._load:g} {unit}"
 
     @classmethod
     def from_profile(
-        cls, name_or_file: str, *, qps: float | None = None, message_bytes: float | None = None, seed: int
+        cls,
+        name_or_file: str,
+        *,
+        qps: float | None = None,
+        message_bytes: float | None = None,
+        seed: int,
+        knobs: Iterable[str] = (),
     ) -> Self:
         """The twin of a built-in profile (`linux-memcached`) or of a profile file.
 
         Raises:
-            InputError: there is no such profile, its text breaks a rule, or the load is not of its kind.
+            InputError: there is no such profile, its text breaks a rule, the load is not of its kind, or it has no
+                such knob.
         """
-        return cls(load_profile(name_or_file), qps=qps, message_bytes=message_bytes, seed=seed)
+        return cls(load_profile(name_or_file), qps=qps, message_bytes=message_bytes, seed=seed, knobs=knobs)
 
     @property
     def space(self) -> Space:
-        """ITR-delay x frequency in the profile's steps, frequency alone if it polls; all can be left to the system."""
+        """ITR-delay (unless it polls), frequency, and the knobs that were asked for; all can be left to the system."""
         return self._space
 
     @property
@@ -226,14 +247,29 @@ def parse_profile(text: str, *, source: str) -> _core.Profile:
         raise InputError.of(error) from error
 
 
-def profile_space(profile: _core.Profile) -> Space:
-    """The knobs of a profile's machine, in hardware steps."""
-    low, high, step = profile.rx_usecs
-    mhz = profile.freq_mhz
-    gaps = {round(b - a, 6) for a, b in pairwise(mhz)}
-    frequencies = Steps(mhz[0], mhz[-1], gaps.pop()) if len(gaps) == 1 else Choices(tuple(mhz))
-    space = nic_and_cpu_space(Steps(low, high, step), frequencies, auto=True)
-    return Space(tuple(knob for knob in space.knobs if knob.id != RX_USECS)) if profile.polls else space
+def profile_space(profile: _core.Profile, knobs: Iterable[str] = ()) -> Space:
+    """The knobs of a profile's machine, in hardware steps: ITR-delay unless it polls, frequency, and those named.
+
+    Raises:
+        InputError: a name is of no knob that the profile has.
+    """
+    values = profile.knobs()
+    every = Space(
+        tuple(Knob(i, _domain(values[i]), auto=True, safest=safest) for i, safest in SAFEST.items() if i in values)
+    )
+    named = {every[knob_id].id for knob_id in knobs}
+    return Space(tuple(knob for knob in every.knobs if knob.id in named | {RX_USECS, FREQ_MHZ}))
+
+
+def _domain(values: tuple[float, float, float] | list[float]) -> Steps | Choices:
+    if isinstance(values, tuple):
+        return Steps(*values)
+    gaps = {round(b - a, 6) for a, b in pairwise(values)}
+    return (
+        Steps(values[0], values[-1], gaps.pop())
+        if len(gaps) == 1
+        else Choices(tuple(int(v) if v.is_integer() else v for v in values))
+    )
 
 
 def simulation_run(profile: _core.Profile, setting: Setting, *, load: float, requests: int, seed: int) -> _core.Run:

@@ -75,3 +75,10 @@ def test_who_ends_in_an_error_says_what_is_in_effect(
     ):
         raise OSError("the disk is full")
     assert capsys.readouterr().err == message
+
+
+def test_a_user_without_a_name_is_named_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 54321)
+    assert agent_flags.holder("tune").startswith("bayop tune by uid 54321@")

@@ -189,6 +189,19 @@ def test_flags_that_make_no_sense_are_refused_before_anything_is_measured(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_knob_of_the_twin_is_swept_when_it_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "depth.parquet"
+    ranges = ["--range", "idle.max_latency_us=0,109", "--only", "idle.max_latency_us"]
+    flags = ["--load", "20kqps", "--window", "0.05", "--processes", "1", "--json", "--out", str(out)]
+    assert main(["sweep", *flags, *ranges]) == 0
+    capsys.readouterr()
+    frame = pl.read_parquet(out).sort("asked.idle.max_latency_us", nulls_last=True)
+    polling, deepest, default = frame["power_w"]
+    assert frame["asked.idle.max_latency_us"].to_list() == [0, 109, None]
+    assert polling > 1.5 * deepest
+    assert deepest == pytest.approx(default, rel=0.05)
+
+
 def test_a_closed_loop_is_swept_over_its_message_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "netpipe.parquet"
     ranges = ["--range", "nic.rx_usecs=2,18,42", "--range", "cpu.freq_mhz=1.3GHz"]

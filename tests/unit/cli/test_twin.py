@@ -54,6 +54,19 @@ class TestRun:
         assert {"power_w", "p50_us", "p99_us", "utilization", "interrupts_per_s"} <= set(lines[0]["measured"])
         assert "meets_slo" not in lines[0]
 
+    def test_other_knobs_are_set_when_they_are_named(self, capsys: pytest.CaptureFixture[str]) -> None:
+        settings = ["--setting", "auto", "--setting", "nic.combined_queues=4,idle.max_latency_us=10us"]
+        assert main(["twin", "run", "--load", "100kqps", *settings, *SMALL, "--json"]) == 0
+        default, few = json_lines(capsys)
+        assert few["setting"] == {
+            "nic.rx_usecs": "auto",
+            "cpu.freq_mhz": "auto",
+            "nic.combined_queues": 4,
+            "idle.max_latency_us": 10,
+        }
+        assert default["setting"] == dict.fromkeys(few["setting"], "auto")
+        assert few["measured"]["interrupts_per_s"] < default["measured"]["interrupts_per_s"]
+
     def test_repeats_on_any_number_of_threads(self, capsys: pytest.CaptureFixture[str]) -> None:
         outputs = []
         for threads in ("1", "2", "5"):
@@ -119,6 +132,11 @@ class TestRun:
                 ["--setting", "nic.rx_usec=50us"],
                 "there is no knob 'nic.rx_usec' here (--setting)",
                 "did you mean nic.rx_usecs?",
+            ),
+            (
+                ["--setting", "idle.governor=menu"],
+                "there is no knob 'idle.governor' here (--setting)",
+                "nic.combined_queues, power.cap_w, idle.max_latency_us",
             ),
             (
                 ["--setting", "nic.rx_usecs=51us"],
@@ -343,6 +361,20 @@ class TestCrossvalidate:
         assert [(r["load"], r["fitted_on"]) for r in lines] == [(200_000.0, [500_000.0]), (500_000.0, [200_000.0])]
         assert main([*argv, "--parameters", "app.network_us", *SMALL]) == 0
         assert "fitted on the other loads, predicted at this one" in capsys.readouterr().out
+
+    def test_another_application_on_the_machine_helps(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        argv = ["twin", "crossvalidate", "--data", str(study), "--profile", "ebbrt-memcached", "--sweeps", "2"]
+        argv += ["--parameters", "machine.power.static_w", *SMALL, "--with"]
+        assert main([*argv, f"ebbrt-memcached={study}", "--json"]) == 0
+        assert len(json_lines(capsys)) == 2
+        check_refusal([*argv, "ebbrt-silo"], capsys, "it must be a profile and a study (--with)")
+        check_refusal([*argv, f"linux-silo={study}"], capsys, f"{study} has no trials of linux")
+        check_refusal([*argv, "ebbrt-silo=nope.csv"], capsys, "nope.csv: no such file")
+
+    def test_leaves_out_busy_cells(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        argv = ["twin", "crossvalidate", "--data", str(study), "--profile", "ebbrt-memcached", *SMALL]
+        check_refusal([*argv, "--max-utilization", "0"], capsys, "the cells are of 0 load")
+        check_refusal([*argv, "--max-utilization", "2"], capsys, "it must be a number between 0 and 1")
 
     def test_needs_two_loads(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         profile = load_profile("ebbrt-memcached")

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 from tests.support.twin_studies import write_twin_study
 
 from bayop.errors import InputError
-from bayop.twin.calibrate import GROUPS, Calibration, checked_parameters, named_parameters, scattered
+from bayop.twin.calibrate import GROUPS, Calibration, Sibling, checked_parameters, named_parameters, scattered
 from bayop.twin.profile_library import profile_names
 from bayop.twin.target import load_profile
 from bayop.twin.validate import Cell, read_cells
@@ -32,6 +35,18 @@ def test_a_fit_finds_what_the_server_is_made_of(cells: list[Cell]) -> None:
         assert fit.after[key] == pytest.approx(truth[key], rel=0.05), key
         assert fit.profile.values()[key] == fit.after[key]
     assert fit.cost_after < 0.05 * fit.cost_before
+
+
+def test_another_application_on_the_machine_is_fitted_too(tmp_path: Path, cells: list[Cell]) -> None:
+    keys = ("machine.power.static_w", "machine.power.halted_core_at_max_freq_w", "app.network_us")
+    other = TRUTH.with_values({"app.request_kcycles": 40.0, "app.network_us": 55.0})
+    measured = [c for c in read_cells(write_twin_study(tmp_path / "o.csv", other, os="ebbrt")) if not c.is_default]
+    start, one_cell = scattered(TRUTH, keys, relative_sd=0.3, seed=4), cells[:1]
+    siblings = [Sibling(other, measured)]
+    fit = Calibration(start, one_cell, keys, siblings=siblings, requests=5_000, seed=1, threads=2).run(sweeps=40)
+    for key, truth in checked_parameters(TRUTH, keys).items():
+        # One cell can't tell static from halted power; and the other application's network is its own.
+        assert fit.after[key] == pytest.approx(truth, rel=0.05), key
 
 
 def test_a_fit_repeats_on_any_number_of_threads(cells: list[Cell]) -> None:
@@ -84,7 +99,7 @@ def test_names_may_mix_keys_and_groups_and_overlap() -> None:
     ("parameters", "rule", "hint"),
     [
         (["app.request_kcycle"], "dotted key", "did you mean app.request_kcycles?"),
-        (["zzz"], "dotted key", "groups: application, system, exchange, power"),
+        (["zzz"], "dotted key", "groups: application, system, exchange, interrupts, power"),
         ([], "at least one parameter", None),
         (["app.network_us", "app.network_us"], "each once", None),
         (["machine.cores"], "this one is a count", "one by one"),
@@ -99,3 +114,15 @@ def test_parameters_that_do_not_exist(parameters: list[str], rule: str, hint: st
 def test_a_fit_needs_cells() -> None:
     with pytest.raises(InputError, match="there is no measured cell"):
         Calibration(TRUTH, [], PARAMETERS, requests=1_000, seed=1, threads=1)
+
+
+def test_every_load_weighs_the_same(cells: list[Cell]) -> None:
+    """However many cells a load has, its errors count once: repeating its cells changes nothing."""
+
+    def cost(some: list[Cell]) -> float:
+        problem = Calibration(TRUTH, some, ["app.network_us"], requests=2_000, seed=1, threads=1)
+        start = np.log([2.0 * TRUTH.values()["app.network_us"]])
+        return float(np.sum(problem.residuals(start)[:-1] ** 2))
+
+    least = min(cell.load for cell in cells)
+    assert cost([*cells, *(cell for cell in cells if cell.load == least)]) == pytest.approx(cost(cells))

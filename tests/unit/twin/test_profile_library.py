@@ -41,7 +41,13 @@ def test_every_service_runs_on_every_machine() -> None:
             profile = load_profile(f"{name}@{machine}")
             assert profile.name == load_profile(name).name
     assert load_profile("linux-xapian@epyc-ena").freq_mhz == [1500, 2000, 2500]
-    assert load_profile("linux-xapian@epyc-ena").rx_usecs == (50, 1000, 50)
+    assert load_profile("linux-xapian@epyc-ena").knobs()["nic.rx_usecs"] == (50, 1000, 50)
+
+
+def test_what_never_settles_is_spelled_so() -> None:
+    text, _ = read_profile("linux-memcached@xeon-silver-4314")
+    profile = load_profile("linux-memcached@xeon-silver-4314")
+    assert text.count('settle_us = "never"') == profile.to_toml().count('settle_us = "never"') == 3
 
 
 @pytest.mark.parametrize("name", ["linux-memcached", "linux-silo", *TAILBENCH])
@@ -52,9 +58,17 @@ def test_the_papers_machine_is_that_of_the_built_in_profiles(name: str) -> None:
 def test_a_machine_brings_what_its_driver_does_by_default_and_no_more() -> None:
     here = tomllib.loads(read_profile("linux-memcached")[0])
     there = tomllib.loads(read_profile("linux-memcached@xeon-silver-4314")[0])
-    changed = {key for key, value in there["os"].items() if value != here["os"][key]}
-    assert changed == {"moderation", "default_rx_usecs"}
-    assert there["app"] == here["app"]
+    changed = {key for key, value in there["os"].items() if value != here["os"].get(key)}
+    driver = {"moderation", "default_rx_usecs"}
+    assert changed == driver | {"name", "frequency_governor", "cost_factor", "idle_loop_us", "idle_exit_kcycles"}
+    assert there["app"] == {**here["app"], "network_us": 30}
+
+
+def test_a_machine_may_differ_under_one_operating_system_only() -> None:
+    linux, ebbrt = (load_profile(f"{name}-memcached@xeon-e5-2630-v3") for name in ("linux", "ebbrt"))
+    assert (linux.serving_cores, ebbrt.serving_cores) == (32, 16)
+    assert linux.values()["machine.power.static_w"] == 37.9
+    assert ebbrt.values()["machine.power.static_w"] == 40.5
 
 
 def test_a_file_may_start_from_another_profile(tmp_path: Path) -> None:
@@ -63,7 +77,7 @@ def test_a_file_may_start_from_another_profile(tmp_path: Path) -> None:
     assert profile.name == "mine"
     assert profile.values() == load_profile("linux-xapian").values() | {"app.service_log_sd": 0.5}
     further = write(tmp_path / "further.toml", f'base = "{mine}"\n[machine.nic]\nrx_usecs_step = 4\n')
-    assert load_profile(further).rx_usecs == (2, 1022, 4)
+    assert load_profile(further).knobs()["nic.rx_usecs"] == (2, 1022, 4)
 
 
 def test_a_file_may_be_the_machine(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from bayop import _core
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.objective import Objective
@@ -15,6 +16,7 @@ from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Steps, default_
 from bayop.target.own_knob import OwnKnobTarget
 from bayop.twin.profile_library import read_profile
 from bayop.twin.target import (
+    SAFEST,
     TwinTarget,
     combine_batches,
     load_profile,
@@ -28,6 +30,11 @@ FAST = {RX_USECS: 10.0, FREQ_MHZ: 2900.0}
 SLOW = {RX_USECS: 400.0, FREQ_MHZ: 1300.0}
 
 
+def _power_under(text: str) -> tuple[Slo, Objective]:
+    slo = Slo.parse(text)
+    return slo, Objective.parse("power", slo)
+
+
 def twin(seed: int = 0) -> TwinTarget:
     return TwinTarget(load_profile("ebbrt-memcached"), qps=100_000.0, seed=seed, requests=20_000)
 
@@ -39,11 +46,52 @@ def test_the_space_is_the_machines() -> None:
     assert all(knob.auto for knob in space.knobs)
 
 
+def test_other_knobs_join_the_space_when_they_are_named() -> None:
+    linux = load_profile("linux-memcached")
+    space = profile_space(linux, ["power.cap_w", "idle.max_latency_us"])
+    assert space.ids == (RX_USECS, FREQ_MHZ, "power.cap_w", "idle.max_latency_us")
+    assert space["idle.max_latency_us"].domain == Choices((0, 2, 10, 80, 109))
+    assert all(knob.auto and knob.safest for knob in space.knobs)
+    assert profile_space(linux, [RX_USECS]) == profile_space(linux)
+    assert set(load_profile("linux-memcached@xeon-silver-4314").knobs()) == set(SAFEST)
+    with pytest.raises(InputError, match=r"no knob 'nic\.rx_frames' here"):
+        profile_space(linux, ["nic.rx_frames"])
+
+
+def test_a_named_knob_that_stays_auto_changes_nothing() -> None:
+    plain, more = (TwinTarget.from_profile("linux-memcached", qps=1e5, seed=3, knobs=k) for k in ((), list(SAFEST)[3:]))
+    more.apply({**default_setting(more.space), **FAST})
+    plain.apply(FAST)
+    assert more.measure() == plain.measure()
+
+
 def test_irregular_frequencies_become_choices() -> None:
     text, source = read_profile("linux-memcached")
     line = next(line for line in text.splitlines() if line.startswith("freq_mhz"))
     profile = parse_profile(text.replace(line, "freq_mhz = [1000, 2000, 2500]"), source=source)
     assert profile_space(profile)[FREQ_MHZ].domain == Choices((1000.0, 2000.0, 2500.0))
+
+
+def test_what_a_window_ran_with_is_what_was_applied() -> None:
+    profile = load_profile("linux-memcached").with_values(
+        {"machine.nic.rx_usecs_min": 5.0, "machine.nic.rx_usecs_step": 30.0}
+    )
+    target = TwinTarget(profile, qps=100_000.0, seed=0, requests=1_000)
+    delays, frequencies = (target.space[knob].numbers() for knob in (RX_USECS, FREQ_MHZ))
+    settings = [target.apply({RX_USECS: delay, FREQ_MHZ: frequencies[i % 18]}) for i, delay in enumerate(delays)]
+    runs = [simulation_run(profile, setting, load=1e5, requests=100, seed=1) for setting in settings]
+    windows = _core.simulate(profile, runs)
+    assert [(window["rx_usecs"], window["freq_mhz"]) for window in windows] == [tuple(s.values()) for s in settings]
+
+
+def test_a_card_with_a_billion_delays_takes_any_of_them() -> None:
+    changed = {"machine.nic.rx_usecs_min": 0.0, "machine.nic.rx_usecs_max": 1e6, "machine.nic.rx_usecs_step": 0.001}
+    profile = load_profile("linux-memcached").with_values(changed)
+    target = TwinTarget(profile, qps=100_000.0, seed=0, requests=8_000)
+    assert target.apply({RX_USECS: 123.456, FREQ_MHZ: 2000}) == {RX_USECS: 123.456, FREQ_MHZ: 2000}
+    assert target.measure()["p99_us"] > 123.0
+    with pytest.raises(InputError, match=r"are 1000000001 values; a domain must have at most 1000000"):
+        make_optimizer("grey-box", Problem(target.space, *_power_under("p99<500us"), target.qps), seed=0)
 
 
 def test_every_window_has_arrivals_of_its_own_and_repeats_for_a_seed() -> None:
@@ -107,6 +155,8 @@ def test_errors_of_the_core_keep_rule_place_and_hint() -> None:
     assert error.value.value == "nam"
     with pytest.raises(InputError, match="rx_usecs must be between 2 and 1022"):
         simulate(load_profile("linux-memcached"), [{"qps": 1e5, "setting": {RX_USECS: 5000.0}}], threads=1)
+    with pytest.raises(InputError, match=r"cannot use \'1\': freq_mhz must be between 1200 and 2900"):
+        simulate(load_profile("linux-memcached"), [{"qps": 1e5, "setting": {FREQ_MHZ: 1.0}}], threads=1)
 
 
 def test_batches_combine_to_means_totals_and_standard_errors() -> None:
@@ -141,14 +191,14 @@ def test_the_truth_of_a_closed_loop_is_of_as_many_round_trips_as_a_window() -> N
     assert truth["energy_j"] == pytest.approx(window["energy_j"], rel=0.05)
 
 
-def test_a_knob_of_ones_own_is_searched_with_the_papers_two() -> None:
-    server = TwinTarget.from_profile("linux-memcached", qps=2e5, seed=0)
+@pytest.mark.parametrize("more", [(), ("idle.max_latency_us",)])
+def test_a_knob_of_ones_own_is_searched_with_those_of_the_twin(more: tuple[str, ...]) -> None:
+    server = TwinTarget.from_profile("linux-memcached", qps=2e5, seed=0, knobs=more)
     threads: list[object] = []
     target = OwnKnobTarget(server, Knob("app.threads", Choices((2, 4, 8))), threads.append, before=4)
-    slo = Slo.parse("p99<500us")
-    problem = Problem(target.space.without_auto(), slo, Objective.parse("power", slo), target.qps)
+    problem = Problem(target.space.without_auto(), *_power_under("p99<500us"), target.qps)
     result = run_search(target, problem, make_optimizer("grey-box", problem, seed=0), max_trials=8)
-    assert set(problem.space.ids) == {RX_USECS, FREQ_MHZ, "app.threads"}
+    assert set(problem.space.ids) == {RX_USECS, FREQ_MHZ, *more, "app.threads"}
     assert result.setting is not None
     assert set(result.setting) == set(problem.space.ids)
     assert any(trial.meets_slo for trial in result.trials)

@@ -14,7 +14,7 @@ mod events;
 mod report;
 mod scaling;
 
-use bayop_twin::{Length, Load, Override, Profile, Run, Setting, simulate};
+use bayop_twin::{Knob, Length, Load, Override, Profile, Run, Setting, simulate};
 
 use events::EventCosts;
 use scaling::Scaling;
@@ -85,7 +85,7 @@ pub struct Results {
 }
 
 fn run(qps: f64, rx_usecs: Option<f64>, freq_mhz: Option<f64>) -> Run {
-    let setting = Setting { rx_usecs, freq_mhz };
+    let setting = Setting::default().with(Knob::RxUsecs, rx_usecs).with(Knob::FreqMhz, freq_mhz);
     Run { setting, load: Load::Qps(qps), length: Length::Requests(REQUESTS), warmup_s: Some(0.0), seed: 1 }
 }
 

@@ -4,8 +4,10 @@
 //! application thread on another core; [`run_to_completion`] models those that serve them in
 //! the interrupt handler or on cores that poll. Both are built from a [`vector`] (receive queue and throttle), a
 //! [`sleeper`] (idle states) and a [`tally`] (what is counted). [`exchange`] models a closed loop:
-//! two machines and one message.
+//! two machines and one message. [`clocks`] are what policies set, [`accounts`] where time and energy go.
 
+mod accounts;
+mod clocks;
 mod exchange;
 mod queue;
 mod run_to_completion;
@@ -18,24 +20,27 @@ mod vector;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::balance;
-use crate::frequency::FrequencyGovernor;
 use crate::idle::{Chooser, Governed, Oracle};
 use crate::measure::Measurement;
 use crate::moderation::{AdaptiveIxgbe, Fixed, Moderation};
-use crate::power::{CoreTime, Energy, PowerModel};
 use crate::profile::{Dispatch, IdlePolicy, ModerationPolicy, Profile};
 use crate::rng::Rng;
 use crate::run::{Applied, Run};
+use crate::siblings::Siblings;
+pub use accounts::Accounts;
 use bayop_core::Error;
 use bayop_idle::{Always, IdleGovernor, Menu};
+use clocks::Clocks;
 use exchange::PingPong;
 use run_to_completion::RunToCompletion;
 use server::Server;
+use sleeper::Unused;
 use steered::Steered;
 pub use tally::Tally;
-use vector::Vector;
+use vector::{Vector, min};
 
-/// Simulated time after which a simulation looks whether to stop.
+/// Simulated time after which a simulation looks whether to stop. A slice ends there, so this also bounds how late those
+/// act who look at slices: siblings, the scheduler's imbalance, and policies that learn. Another value changes results.
 const STOP_CHECK_US: f64 = 20_000.0;
 
 /// Simulates one run.
@@ -48,6 +53,10 @@ pub fn simulate(profile: &Profile, run: &Run) -> Result<Measurement, Error> {
 pub fn simulate_unless(profile: &Profile, run: &Run, stop: &AtomicBool) -> Option<Result<Measurement, Error>> {
     let applied = match run.apply(profile) {
         Ok(applied) => applied,
+        Err(error) => return Some(Err(error)),
+    };
+    let profile = &*match run.server(profile) {
+        Ok(server) => server,
         Err(error) => return Some(Err(error)),
     };
     let job = Job { profile, run: &applied, stop };
@@ -69,7 +78,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn with_moderation<M: Moderation>(&self, moderation: &M) -> Option<Measurement> {
-        let states = &self.profile.machine.idle_states;
+        let states = &self.profile.machine.idle_states[..self.run.idle_states];
         let deepest = states.len() - 1;
         let halting = states.iter().position(|s| s.exit_latency_us > 0.0).unwrap_or(deepest);
         match self.profile.os.idle_governor {
@@ -110,65 +119,63 @@ impl Job<'_> {
             })
             .collect();
         match profile.os.dispatch {
-            Dispatch::Steered => self.drive(Steered::new(profile, run, parts)),
+            Dispatch::Steered if run.freq_step.is_none() && profile.os.frequency_governor.acts_at_events() => {
+                self.drive(Steered::<M, I, true>::new(profile, run, parts))
+            }
+            Dispatch::Steered => self.drive(Steered::<M, I, false>::new(profile, run, parts)),
             Dispatch::RunToCompletion | Dispatch::Polling => self.drive(RunToCompletion::new(profile, run, parts)),
         }
     }
 
-    /// Advances a server through warm-up and window, letting the frequency policy look in
-    /// between.
+    /// Advances a server through warm-up and window, slice by slice, letting those look in between who set clocks and
+    /// costs.
     fn drive(&self, mut server: impl Server) -> Option<Measurement> {
         let Self { profile, run, stop } = *self;
-        let governor = FrequencyGovernor::new(&profile.os, &profile.machine);
-        let dynamic = run.freq_step.is_none() && governor.is_dynamic();
-        let chunk_us = if dynamic { profile.os.frequency_sampling_us } else { STOP_CHECK_US };
-        let power = PowerModel::new(profile);
-        let serving = profile.serving_cores();
-        let spare_load = profile.app.spare_core_load_share;
-        let spare_loads = vec![spare_load; profile.machine.cores - serving];
-        let mut steps = vec![run.freq_step.unwrap_or(governor.initial_step()); profile.machine.cores];
-        for (core, &step) in steps[..serving].iter().enumerate() {
-            server.set_step(core, step);
+        let (serving, parked) = (profile.serving_cores(), profile.parked_cores);
+        let mut accounts = Accounts::new(profile);
+        let mut clocks = Clocks::new(profile, run);
+        let mut siblings = Siblings::new(profile);
+        let mut parked_cpu = Unused::parked(profile, run);
+        let mut spare_cpu = Unused::spare(profile, run);
+        for (cpu, &step) in clocks.steps()[..serving].iter().enumerate() {
+            server.set_step(cpu, step, 0.0);
         }
-        let mut energy = Energy::default();
-        let mut busy_mhz_us = 0.0;
-        let mut now_us = 0.0;
+        let (mut now_us, mut check_us) = (0.0, STOP_CHECK_US);
         for end_us in [run.warmup_us, run.warmup_us + run.duration_us] {
             *server.tally() = Tally::default();
-            energy = Energy::default();
-            busy_mhz_us = 0.0;
+            accounts.begin_window();
             while now_us < end_us {
                 if stop.load(Ordering::Relaxed) {
                     return None;
                 }
-                let until_us = f64::min(now_us + chunk_us, end_us);
+                let until_us = min(min(check_us, clocks.next_us()), end_us);
+                let slice_us = until_us - now_us;
                 server.advance(until_us);
-                for (core, &step) in steps[..serving].iter().enumerate() {
-                    let time = server.core_tally(core).take_time();
-                    server.tally().busy_us += time.busy_us;
-                    busy_mhz_us += time.busy_us * profile.machine.freq_mhz[step];
-                    power.add_cores(&mut energy, step, time);
-                }
-                let spare = CoreTime { busy_us: spare_load * (until_us - now_us), halted_us: 0.0 };
-                for &step in &steps[serving..] {
-                    power.add_cores(&mut energy, step, spare);
-                }
-                if dynamic {
-                    let load = |core| server.core_tally(core).take_load(until_us - now_us);
-                    let mut loads: Vec<f64> = (0..serving).map(load).collect();
-                    loads.extend_from_slice(&spare_loads);
-                    let decided = governor.decide(&loads);
-                    let changed = |&(core, step): &(usize, &usize)| steps[core] != *step;
-                    for (core, &step) in decided[..serving].iter().enumerate().filter(changed) {
-                        server.set_step(core, step);
+                let (parked_time, spare_time) = (parked_cpu.take_time(until_us), spare_cpu.take_time(until_us));
+                for (cpu, &step) in clocks.steps().iter().enumerate() {
+                    if cpu < serving {
+                        server.take_time(cpu, until_us, |step, time| accounts.add(cpu, step, time));
+                    } else {
+                        accounts.add(cpu, step, if cpu < serving + parked { &parked_time } else { &spare_time });
                     }
-                    steps = decided;
+                }
+                accounts.charge(clocks.steps(), slice_us);
+                if let Some(costs) = siblings.as_mut().and_then(|siblings| siblings.look(&accounts.cpus, slice_us)) {
+                    server.set_costs(costs);
                 }
                 now_us = until_us;
+                if now_us == check_us {
+                    check_us += STOP_CHECK_US;
+                }
+                clocks.look(now_us, &mut accounts);
+                clocks.set(|cpu, step| {
+                    if cpu < serving {
+                        server.set_step(cpu, step, now_us);
+                    }
+                });
+                accounts.end_slice();
             }
         }
-        let tally = server.tally();
-        power.add_static(&mut energy, run.duration_us, &profile.machine.idle_states, &tally.settled_us);
-        Some(Measurement::new(profile, run, tally, energy, busy_mhz_us))
+        Some(Measurement::new(profile, run, server.tally(), &accounts))
     }
 }

@@ -47,6 +47,11 @@ impl RequestQueue {
         self.tail - self.head
     }
 
+    /// Every request waiting, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        (self.head..self.tail).map(|at| &self.slots[at & (self.slots.len() - 1)])
+    }
+
     /// When the first request is ready; [`NEVER_US`] when there is none.
     #[inline(always)]
     pub fn ready_us(&self) -> f64 {

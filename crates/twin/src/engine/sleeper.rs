@@ -1,14 +1,18 @@
-//! Idle periods of one core.
+//! Idle periods of one core, and where all of its time goes.
 
-use super::tally::{CoreTally, Tally};
-use super::vector::min;
+use super::vector::{max, min};
 use crate::costs::Costs;
 use crate::idle::{Chooser, IdlePeriod};
 use crate::profile::{IdleState, Profile};
+use crate::run::Applied;
+use crate::time::CoreTime;
 use bayop_idle::State;
 
+/// From one tick of the kernel to the next, as distributions build it (`CONFIG_HZ=250`).
+const TICK_US: f64 = 4_000.0;
+
 /// What ending an idle period costs the work that ended it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct WakeUp {
     /// Time until the core runs again.
     pub exit_us: f64,
@@ -20,7 +24,7 @@ pub struct WakeUp {
 #[derive(Clone, Debug)]
 pub struct IdleModel {
     states: Vec<IdleState>,
-    /// What the kernel's table says of them.
+    /// What the kernel's table says of those that may be entered.
     table: Vec<State>,
     tau_us: f64,
     on_path_share: f64,
@@ -30,8 +34,8 @@ pub struct IdleModel {
 }
 
 impl IdleModel {
-    /// The idle model of `profile`.
-    pub fn new(profile: &Profile) -> Self {
+    /// The idle model of `profile` with the states that `run` allows.
+    pub fn new(profile: &Profile, run: &Applied) -> Self {
         let states = &profile.machine.idle_states;
         let in_table = |state: &IdleState| State {
             exit_latency_us: state.exit_latency_us,
@@ -39,7 +43,7 @@ impl IdleModel {
         };
         Self {
             states: states.clone(),
-            table: states.iter().map(in_table).collect(),
+            table: states[..run.idle_states].iter().map(in_table).collect(),
             tau_us: profile.os.idle_loop_tau_us,
             on_path_share: profile.os.idle_loop_on_path_share,
             wake_limit_share: profile.os.wake_limit_share,
@@ -47,29 +51,223 @@ impl IdleModel {
         }
     }
 
-    /// An idle period of a core, counted and charged at the costs of its frequency.
+    /// Part of the cost of the idle loop that a period of `length_us` has.
     #[inline(always)]
-    pub fn sleep(
-        &self,
-        chooser: &mut impl Chooser,
-        period: IdlePeriod,
-        costs: &Costs,
-        tally: &mut Tally,
-        core: &mut CoreTally,
-    ) -> WakeUp {
-        let choice = chooser.choose(&self.table, period);
-        let state = &self.states[choice];
-        let length_us = period.length_us;
-        let exit_us = min(state.wake_us, self.wake_limit_share * length_us);
-        let loop_us = costs.idle_loop_us * length_us / (length_us + self.tau_us);
-        let cold_us = self.on_path_share * loop_us;
-        let before_us = min(costs.idle_entry_us + loop_us - cold_us, length_us);
+    fn loop_share(&self, length_us: f64) -> f64 {
+        length_us / (length_us + self.tau_us)
+    }
+
+    /// Whether a tick fires of a period that has lasted `length_us` in `state`. The kernel goes without in the deepest
+    /// state; whoever expects less than that takes to pay off is woken by the next tick, and chooses anew
+    /// (`tick_nohz_idle_retain_tick`).
+    #[inline(always)]
+    fn ticks(&self, state: usize, length_us: f64) -> bool {
+        length_us > TICK_US && state + 1 < self.table.len()
+    }
+
+    /// Part of `asleep_us` in `state` before it settles.
+    #[inline(always)]
+    fn halted_us(&self, state: usize, asleep_us: f64) -> f64 {
+        let unsettled_us = min(asleep_us, self.states[state].settle_us);
+        unsettled_us + self.awake_share * (asleep_us - unsettled_us)
+    }
+}
+
+/// A CPU that serves nothing: but for a load of its own it sleeps in the deepest state that it may enter.
+#[derive(Clone, Debug)]
+pub struct Unused {
+    model: IdleModel,
+    load_share: f64,
+    /// To when its time was taken.
+    taken_us: f64,
+}
+
+impl Unused {
+    /// One that nothing ever wakes.
+    pub fn parked(profile: &Profile, run: &Applied) -> Self {
+        Self { model: IdleModel::new(profile, run), load_share: 0.0, taken_us: 0.0 }
+    }
+
+    /// One for other work than the service, which keeps others from settling, but not itself.
+    pub fn spare(profile: &Profile, run: &Applied) -> Self {
+        let model = IdleModel { awake_share: 0.0, ..IdleModel::new(profile, run) };
+        Self { model, load_share: profile.app.spare_core_load_share, taken_us: 0.0 }
+    }
+
+    /// Where the time went from when it was last taken until `until_us`.
+    pub fn take_time(&mut self, until_us: f64) -> CoreTime {
+        let state = self.model.table.len() - 1;
+        let halted_us = self.model.halted_us(state, until_us) - self.model.halted_us(state, self.taken_us);
+        let slice_us = until_us - std::mem::replace(&mut self.taken_us, until_us);
+        let asleep_share = 1.0 - self.load_share;
+        let mut time = CoreTime { busy_us: self.load_share * slice_us, ..CoreTime::default() };
+        time.idle[state].halted_us = asleep_share * halted_us;
+        time.idle[state].settled_us = asleep_share * (slice_us - halted_us);
+        time.unloaded_us = asleep_share * slice_us;
+        time
+    }
+}
+
+/// How a core went idle.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    state: usize,
+    /// What entering costs, at the frequency that the core had.
+    entry_us: f64,
+    /// The limit of what the idle loop costs before the core sleeps, at that frequency.
+    loop_us: f64,
+    /// After how much of the period: ticks may have come before.
+    since_us: f64,
+}
+
+/// The last idle period that ended: what of it may lie beyond the time to which the core was simulated.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slept {
+    state: usize,
+    asleep_us: f64,
+    /// When the core ran again.
+    awake_us: f64,
+    /// When the kernel began to count it as busy.
+    loaded_us: f64,
+}
+
+/// One core's idle periods and its time.
+///
+/// Time is counted when something begins, although it may end after the point to which the core is simulated;
+/// [`Sleeper::take_time`] takes what lies before that point, of a period under way, too.
+#[derive(Clone, Debug)]
+pub struct Sleeper<I> {
+    chooser: I,
+    time: CoreTime,
+    /// The idle period under way, when somebody had to know of it before its end.
+    entered: Option<Entry>,
+    slept: Slept,
+}
+
+impl<I: Chooser> Sleeper<I> {
+    /// A core at rest at time zero.
+    pub fn new(chooser: I) -> Self {
+        Self { chooser, time: CoreTime::default(), entered: None, slept: Slept::default() }
+    }
+
+    /// Counts busy time.
+    #[inline(always)]
+    pub fn busy(&mut self, us: f64) {
+        self.time.busy_us += us;
+    }
+
+    /// A poll of the core's receive queue found packets.
+    #[inline(always)]
+    pub fn arrival(&mut self, now_us: f64) {
+        self.chooser.arrival(now_us);
+    }
+
+    /// An idle period that has ended, charged at the costs of the core's frequency.
+    #[inline(always)]
+    pub fn sleep(&mut self, model: &IdleModel, period: IdlePeriod, costs: &Costs) -> WakeUp {
+        let entry = match self.entered.take() {
+            Some(entry) => entry,
+            None => self.enter(model, period, costs),
+        };
+        let entry = self.let_tick(model, entry, period);
+        let length_us = period.length_us - entry.since_us;
+        self.chooser.reflect(&model.table, length_us);
+        let exit_us = min(model.states[entry.state].wake_us, model.wake_limit_share * length_us);
+        let cold_us = model.on_path_share * (costs.idle_loop_us * model.loop_share(period.length_us));
+        let before_us = busy_before_us(model, &entry, length_us);
         let asleep_us = length_us - before_us + exit_us;
-        let unsettled_us = min(asleep_us, state.settle_us);
-        let halted_us = unsettled_us + self.awake_share * (asleep_us - unsettled_us);
-        let settled_us = asleep_us - halted_us;
-        tally.idle(choice, halted_us + settled_us, settled_us);
-        core.idle(halted_us, settled_us, before_us, cold_us + costs.idle_exit_us);
+        let halted_us = model.halted_us(entry.state, asleep_us);
+        let idle = &mut self.time.idle[entry.state];
+        idle.halted_us += halted_us;
+        idle.settled_us += asleep_us - halted_us;
+        let awake_us = period.start_us + period.length_us + exit_us;
+        let loaded_us = awake_us + cold_us + costs.idle_exit_us;
+        self.time.busy_us += before_us;
+        self.time.unloaded_us += loaded_us - period.start_us;
+        self.slept = Slept { state: entry.state, asleep_us, awake_us, loaded_us };
         WakeUp { exit_us, cold_us }
     }
+
+    #[inline(always)]
+    fn enter(&mut self, model: &IdleModel, period: IdlePeriod, costs: &Costs) -> Entry {
+        let state = self.chooser.select(&model.table, period);
+        self.time.idle[state].entries += 1;
+        let loop_us = (1.0 - model.on_path_share) * costs.idle_loop_us;
+        Entry { state, entry_us: costs.idle_entry_us, loop_us, since_us: 0.0 }
+    }
+
+    /// How the core is idle after all ticks that fired of `period`, of which it was entered as `entry`.
+    #[inline(always)]
+    fn let_tick(&mut self, model: &IdleModel, entry: Entry, period: IdlePeriod) -> Entry {
+        if model.ticks(entry.state, period.length_us - entry.since_us) {
+            self.tick(model, entry, period)
+        } else {
+            entry
+        }
+    }
+
+    #[cold]
+    fn tick(&mut self, model: &IdleModel, mut entry: Entry, period: IdlePeriod) -> Entry {
+        while model.ticks(entry.state, period.length_us - entry.since_us) {
+            let before_us = busy_before_us(model, &entry, TICK_US);
+            let halted_us = model.halted_us(entry.state, TICK_US - before_us);
+            self.time.busy_us += before_us;
+            self.time.idle[entry.state].halted_us += halted_us;
+            self.time.idle[entry.state].settled_us += TICK_US - before_us - halted_us;
+            let since_us = entry.since_us + TICK_US;
+            let left = IdlePeriod { start_us: period.start_us + since_us, length_us: period.length_us - since_us };
+            let state = self.chooser.tick(&model.table, left);
+            self.time.idle[state].entries += 1;
+            entry = Entry { state, entry_us: 0.0, loop_us: 0.0, since_us };
+        }
+        entry
+    }
+
+    /// Where the time went until `until_us` of a core that is free from `free_us` on and wanted at `wanted_us`, as
+    /// things stand.
+    pub fn take_time(
+        &mut self,
+        model: &IdleModel,
+        costs: &Costs,
+        free_us: f64,
+        wanted_us: f64,
+        until_us: f64,
+    ) -> CoreTime {
+        let mut taken;
+        if free_us < until_us {
+            let entry = match self.entered {
+                Some(entry) => entry,
+                None => self.enter(model, IdlePeriod { start_us: free_us, length_us: wanted_us - free_us }, costs),
+            };
+            let past = IdlePeriod { start_us: free_us, length_us: until_us - free_us };
+            let entry = self.let_tick(model, entry, past);
+            self.entered = Some(entry);
+            taken = self.time;
+            let length_us = past.length_us - entry.since_us;
+            let before_us = busy_before_us(model, &entry, length_us);
+            let halted_us = model.halted_us(entry.state, length_us - before_us);
+            taken.busy_us += before_us;
+            taken.idle[entry.state].halted_us += halted_us;
+            taken.idle[entry.state].settled_us += length_us - before_us - halted_us;
+            taken.unloaded_us += past.length_us;
+        } else {
+            taken = self.time;
+            let slept = &self.slept;
+            taken.busy_us -= free_us - max(slept.awake_us, until_us);
+            taken.unloaded_us -= max(slept.loaded_us - until_us, 0.0);
+            let beyond_us = max(slept.awake_us - until_us, 0.0);
+            let halted_us = |asleep_us| model.halted_us(slept.state, asleep_us);
+            let halted_beyond_us = halted_us(slept.asleep_us) - halted_us(slept.asleep_us - beyond_us);
+            taken.idle[slept.state].halted_us -= halted_beyond_us;
+            taken.idle[slept.state].settled_us -= beyond_us - halted_beyond_us;
+        }
+        self.time -= &taken;
+        taken
+    }
+}
+
+/// Busy time between going idle and sleeping, cut short by the end of the period.
+#[inline(always)]
+fn busy_before_us(model: &IdleModel, entry: &Entry, length_us: f64) -> f64 {
+    min(entry.entry_us + entry.loop_us * model.loop_share(length_us), length_us)
 }

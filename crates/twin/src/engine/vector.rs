@@ -1,11 +1,11 @@
 //! One receive queue with its interrupt vector: packets, transmit completions, throttle.
 
-use crate::arrivals::ArrivalProcess;
+use crate::arrivals::{ArrivalProcess, Upcoming};
 use crate::moderation::{Moderation, PollWork};
 use crate::profile::Profile;
 use crate::profile::limits::MAX_POLL_BUDGET;
 use crate::rng::Rng;
-use crate::run::Applied;
+use crate::run::{Applied, Deferral};
 
 /// Time of something that will not happen.
 pub const NEVER_US: f64 = 1e30;
@@ -29,6 +29,10 @@ pub type Packets = [Packet; MAX_POLL_BUDGET];
 /// What one poll found.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
+    /// Whether an interrupt began it, not a timer or a poll before it that used up its budget.
+    pub interrupted: bool,
+    /// Whether it goes on from a poll that used up its budget.
+    pub continued: bool,
     /// Number of requests: the first ones of [`Packets`].
     pub requests: usize,
     /// Packets received, acknowledgements included.
@@ -39,18 +43,22 @@ pub struct Work {
     pub interval_us: f64,
 }
 
+/// Where NAPI's deferral of interrupts stands.
+#[derive(Clone, Copy, Debug)]
+struct Deferred {
+    rule: Deferral,
+    /// Empty polls left before the interrupt is switched on.
+    polls_left: u32,
+    /// Until when the card's own throttle holds back the next interrupt.
+    throttled_until_us: f64,
+}
+
 /// A receive queue, the transmit completions that share its interrupt, and the throttle.
 ///
 /// Completions are kept as first, last and count: that is all the interrupt timing needs.
 #[derive(Clone, Debug)]
 pub struct Vector<M> {
-    arrivals: ArrivalProcess,
-    rng: Rng,
-    next_packet_us: f64,
-    /// Gap after the next packet and its random bits, drawn ahead so that nothing waits for the
-    /// logarithm.
-    gap_us: f64,
-    bits: u64,
+    upcoming: Upcoming,
     /// Packets whose low 16 random bits are below this are bare acknowledgements.
     ack_threshold: u64,
     first_completion_us: f64,
@@ -58,6 +66,14 @@ pub struct Vector<M> {
     completions: u32,
     /// No interrupt fires before this.
     throttled_until_us: f64,
+    /// When the interrupt fired whose polls are not over, because the last one used up its budget.
+    polling_since_us: Option<f64>,
+    /// Whether a timer is armed to poll next, while the interrupt is off.
+    timer_armed: bool,
+    /// NAPI's deferral, if it is on.
+    deferred: Option<Deferred>,
+    /// Waiting packets that fire the interrupt whatever the throttle.
+    rx_frames: Option<usize>,
     budget: usize,
     request_bytes: [f64; 2],
     large_threshold: u64,
@@ -72,58 +88,63 @@ impl<M: Moderation> Vector<M> {
         let app = &profile.app;
         let acks = acks_per_request(profile, run);
         let mean_gap_us = 1e6 / (run.qps * share * (1.0 + acks));
-        let arrivals = ArrivalProcess::new(app, mean_gap_us);
-        let mut rng = Rng::new(run.seed, 2 * core as u64);
-        let next_packet_us = arrivals.gap_from_bits(rng.next_u64());
-        let bits = rng.next_u64();
-        let gap_us = arrivals.gap_from_bits(bits);
+        let rng = Rng::new(run.seed, 2 * core as u64);
         let interval_us = moderation.interval_us();
         let start_us = profile.machine.nic.phase_spread_share * interval_us * phase;
         let throttled_until_us = (start_us - interval_us) + interval_us;
-        Self {
-            arrivals,
-            rng,
-            next_packet_us,
-            gap_us,
-            bits,
+        let mut vector = Self {
+            upcoming: Upcoming::new(ArrivalProcess::new(app, mean_gap_us), rng),
             ack_threshold: (acks / (1.0 + acks) * 65_536.0) as u64,
             first_completion_us: NEVER_US,
             last_completion_us: 0.0,
             completions: 0,
             throttled_until_us,
+            polling_since_us: None,
+            timer_armed: false,
+            deferred: run.deferral.map(|rule| Deferred { rule, polls_left: 0, throttled_until_us }),
+            rx_frames: run.rx_frames,
             budget: profile.os.poll_budget.clamp(1, MAX_POLL_BUDGET),
             request_bytes: [app.request_bytes, app.large_request_bytes],
             large_threshold: (app.large_request_share * 64.0) as u64,
             response_bytes: app.response_bytes,
             moderation,
+        };
+        if let Some(frames) = vector.rx_frames {
+            vector.fire_at_frame(frames);
         }
+        vector
     }
 
-    /// When the next interrupt fires as things stand.
+    /// When the next interrupt fires, or the next poll is due, as things stand.
     #[inline(always)]
     pub fn due_us(&self) -> f64 {
-        max(min(self.next_packet_us, self.first_completion_us), self.throttled_until_us)
+        max(min(self.upcoming.arrived_us(), self.first_completion_us), self.throttled_until_us)
     }
 
     /// Handles an interrupt that fired at `fired_us` and is polled at `now_us`: takes all work
     /// that is there by then, up to the budget. Requests go to `packets`, marked with `poll`.
+    ///
+    /// Who has used up its budget is polled again as soon as the core is free, without another interrupt (NAPI,
+    /// Documentation/networking/napi.rst). The interval was set when the interrupt fired. What moderation chooses now
+    /// holds from the next one on: at the end of a poll the driver writes the interval and leaves the counter under way
+    /// alone (`ixgbe_write_eitr`, EITR.CNT_WDIS).
     #[inline(always)]
     pub fn poll(&mut self, fired_us: f64, now_us: f64, packets: &mut Packets, poll: u32) -> Work {
         let (mut requests, mut received, mut large) = (0, 0, 0);
-        while self.next_packet_us <= now_us && received < self.budget {
+        while self.upcoming.arrived_us() <= now_us && received < self.budget {
             received += 1;
+            let bits = self.upcoming.bits();
             // Acknowledgements are written too and then overwritten: cheaper than a branch.
             packets[requests % MAX_POLL_BUDGET] =
-                Packet { arrived_us: self.next_packet_us, choice: (self.bits >> 16) as u32, poll };
-            let is_request = self.bits & 0xffff >= self.ack_threshold;
+                Packet { arrived_us: self.upcoming.arrived_us(), choice: (bits >> 16) as u32, poll };
+            let is_request = bits & 0xffff >= self.ack_threshold;
             requests += usize::from(is_request);
-            large += usize::from(is_request && self.bits >> 26 & 63 < self.large_threshold);
-            self.next_packet_us += self.gap_us;
-            self.bits = self.rng.next_u64();
-            self.gap_us = self.arrivals.gap_from_bits(self.bits);
+            large += usize::from(is_request && bits >> 26 & 63 < self.large_threshold);
+            self.upcoming.advance();
         }
         let completions = self.take_completions(now_us);
         let acks = (received - requests) as f64;
+        let interval_us = self.moderation.interval_us();
         self.moderation.observe(PollWork {
             now_us,
             rx_packets: received as u32,
@@ -133,9 +154,69 @@ impl<M: Moderation> Vector<M> {
             tx_packets: completions,
             tx_bytes: f64::from(completions) * self.response_bytes,
         });
-        let interval_us = self.moderation.interval_us();
+        let continued = self.polling_since_us.is_some();
+        let interrupted = !continued && !self.timer_armed;
+        let fired_us = self.polling_since_us.take().unwrap_or(fired_us);
         self.throttled_until_us = fired_us + interval_us;
-        Work { requests, received, completions, interval_us }
+        if received == self.budget && self.upcoming.arrived_us() <= now_us {
+            self.polling_since_us = Some(fired_us);
+            self.throttled_until_us = now_us;
+        } else if self.deferred.is_some() || self.rx_frames.is_some() {
+            self.end_polls(now_us, received);
+        }
+        Work { interrupted, continued, requests, received, completions, interval_us }
+    }
+
+    /// After the last poll that an interrupt or a timer began: arms what `napi.*` and `nic.rx_frames` ask for.
+    ///
+    /// A poll that found packets starts the count of empty polls anew; while any are left a timer polls next and the
+    /// interrupt stays off (Documentation/networking/napi.rst, "Software IRQ coalescing").
+    #[cold]
+    fn end_polls(&mut self, now_us: f64, received: usize) {
+        if let Some(deferred) = &mut self.deferred {
+            if !self.timer_armed {
+                deferred.throttled_until_us = self.throttled_until_us;
+            }
+            if received > 0 {
+                deferred.polls_left = deferred.rule.empty_polls;
+            }
+            self.timer_armed = deferred.polls_left > 0;
+            if self.timer_armed {
+                deferred.polls_left -= 1;
+                let timer_us = now_us + deferred.rule.timeout_us;
+                // It polls whether or not anything has come: as if a completion were due then, of nothing.
+                self.first_completion_us = min(self.first_completion_us, timer_us);
+                self.throttled_until_us = timer_us;
+                return;
+            }
+            self.throttled_until_us = deferred.throttled_until_us;
+        }
+        if let Some(frames) = self.rx_frames {
+            self.fire_at_frame(frames);
+        }
+    }
+
+    /// Ends the throttle when as many packets wait, if that is before its time.
+    fn fire_at_frame(&mut self, frames: usize) {
+        let mut upcoming = self.upcoming.clone();
+        for _ in 1..frames {
+            if upcoming.arrived_us() >= self.throttled_until_us {
+                return;
+            }
+            upcoming.advance();
+        }
+        self.throttled_until_us = min(self.throttled_until_us, upcoming.arrived_us());
+    }
+
+    /// The requests that no poll has found yet, whenever they arrive.
+    pub fn future(&self) -> impl Iterator<Item = Packet> + use<M> {
+        let (mut upcoming, ack_threshold) = (self.upcoming.clone(), self.ack_threshold);
+        let packets = std::iter::repeat_with(move || {
+            let (arrived_us, bits) = (upcoming.arrived_us(), upcoming.bits());
+            upcoming.advance();
+            (bits & 0xffff >= ack_threshold).then_some(Packet { arrived_us, choice: (bits >> 16) as u32, poll: 0 })
+        });
+        packets.flatten()
     }
 
     #[inline(always)]

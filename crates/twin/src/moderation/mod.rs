@@ -10,7 +10,7 @@ pub use adaptive::AdaptiveIxgbe;
 pub use fixed::Fixed;
 
 /// The throttle of one interrupt vector.
-pub trait Moderation: Clone {
+pub trait Moderation: Clone + 'static {
     /// Least time between two interrupts as things stand, in real microseconds.
     fn interval_us(&self) -> f64;
 

@@ -64,20 +64,16 @@ pub struct App {
     pub hold_responses: bool,
     /// Most requests waiting per core; more are dropped (clients' pipelining depth).
     pub queue_limit: usize,
-    /// Whether all threads take their requests from one queue, as under Tailbench's harness; the
-    /// twin hands a request to the thread that has the fewest. Otherwise each thread serves
-    /// connections of its own (steered dispatch only).
+    /// Whether all threads take their requests from one queue, as under Tailbench's harness. Otherwise each thread
+    /// serves connections of its own (steered dispatch only).
     #[serde(default)]
     pub shared_queue: bool,
     /// Relative standard deviation of load between receive queues (RSS hashing).
     pub queue_imbalance_share: f64,
     /// Relative standard deviation of load between the cores' application threads when the
-    /// threads are fully loaded (the scheduler stacks threads on busy cores).
+    /// threads are fully loaded.
     pub thread_imbalance_share: f64,
-    /// Additional load of the hottest core then.
-    pub hot_thread_share: f64,
-    /// Both shrink at lower loads as the mean load of a thread (0 to 1) to this power: while
-    /// cores are idle the scheduler keeps threads apart.
+    /// It shrinks at lower loads as the mean load of a thread (0 to 1) to this power.
     pub thread_imbalance_exponent: f64,
 
     /// Client and wire: the part of every latency that the server does not see.

@@ -26,6 +26,8 @@ pub struct Range {
 const BY_KEY: &[(&str, f64, f64)] = &[
     ("arrival_shape", 0.0, 0.45),
     ("service_log_sd", 0.0, 2.0),
+    ("busy_sibling_factor", 1.0, 10.0),
+    ("cost_factor", 0.01, 100.0),
     ("memory_us_per_kcycle", 0.0, 10.0),
     ("rx_usecs_step", 0.001, 1e4),
     ("rx_usecs_tick_factor", 0.1, 10.0),
@@ -36,15 +38,20 @@ const BY_KEY: &[(&str, f64, f64)] = &[
     ("copy_kcycles_per_kib", 0.0, 1000.0),
     ("kinstructions_per_kib", 0.0, 1000.0),
     ("wire_mbit_s", 1.0, 1e7),
+    ("bus_mbit_s", 1.0, 1e7),
 ];
 
 /// Keys that count things: key, least, greatest.
 const COUNTS: &[(&str, usize, usize)] = &[
     ("cores", 1, MAX_CORES),
     ("frequency_domain_cores", 1, MAX_CORES),
+    ("package_cores", 0, MAX_CORES),
+    ("rx_frames_max", 0, 65_535),
+    ("threads_per_core", 1, 8),
     ("spare_cores", 0, MAX_CORES - 1),
     ("connections", 1, 10_000_000),
     ("poll_budget", 1, MAX_POLL_BUDGET),
+    ("frequency_poll_budget", 1, MAX_POLL_BUDGET),
     ("queue_limit", 1, MAX_QUEUE),
 ];
 
@@ -58,7 +65,7 @@ const BY_SUFFIX: &[(&str, f64, f64, &str)] = &[
     ("_kinstructions", 0.0, 1e8, "thousand instructions"),
     ("_bytes", 1.0, 1e6, "bytes"),
     ("_share", 0.0, 1.0, ""),
-    ("_exponent", 0.0, 6.0, ""),
+    ("_exponent", 0.0, 20.0, ""),
     ("_factor", 0.0, 100.0, ""),
     ("_batching", 0.0, 1000.0, ""),
     ("_usecs_min", 0.0, 1e6, "us"),

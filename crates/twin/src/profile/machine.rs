@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::never;
+
 /// The server hardware: cores, frequencies, network card, idle states, power.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -10,18 +12,49 @@ pub struct Machine {
     pub name: String,
     /// Physical cores.
     pub cores: usize,
+    /// Hyperthreads of a core. Each is a CPU to the operating system: it has a receive queue and serves. Together they
+    /// draw the power of one core, which is busy while any of them is.
+    #[serde(default = "one_thread")]
+    pub threads_per_core: usize,
+    /// How many times as long everything takes on a thread while all other threads of its core are busy, too. Busy a
+    /// share `u` of the time, they slow it by `1 + u (this - 1)`.
+    #[serde(default = "not_slower")]
+    pub busy_sibling_factor: f64,
     /// Cores that share one clock and voltage. When the operating system picks frequencies
     /// per core, the hardware runs the whole domain at the greatest request of its cores.
     pub frequency_domain_cores: usize,
+    /// Cores of one package, which turbo and a power cap are on; 0 stands for all of them.
+    #[serde(default)]
+    pub package_cores: usize,
     /// P-states in MHz, ascending. A request in between runs at the next step up
-    /// (Linux's `CPUFREQ_RELATION_L`).
+    /// (Linux's `CPUFREQ_RELATION_L`); one beyond either end is refused, where Linux would run
+    /// another without a word.
     pub freq_mhz: Vec<f64>,
+    /// Turbo: the greatest frequency of a package with one active core, two, and so on; with more than are listed, the
+    /// last. Empty when every core may run at the greatest of [`Machine::freq_mhz`] at any time.
+    #[serde(default)]
+    pub turbo_mhz: Vec<f64>,
     /// The network card.
     pub nic: Nic,
     /// Idle states from the shallowest to the deepest.
     pub idle_states: Vec<IdleState>,
     /// Power coefficients.
     pub power: Power,
+}
+
+impl Machine {
+    /// Cores of one package.
+    pub fn package_cores(&self) -> usize {
+        if self.package_cores == 0 { self.cores } else { self.package_cores }
+    }
+}
+
+fn one_thread() -> usize {
+    1
+}
+
+fn not_slower() -> f64 {
+    1.0
 }
 
 /// The network card: one interrupt vector per core, each with its own throttle.
@@ -32,10 +65,13 @@ pub struct Nic {
     pub rx_usecs_min: f64,
     /// Greatest rx-usecs; the driver refuses more.
     pub rx_usecs_max: f64,
-    /// Granularity of rx-usecs; the driver rounds down to a multiple.
+    /// Granularity of rx-usecs; the driver rounds down to so many steps above the smallest.
     pub rx_usecs_step: f64,
     /// Real microseconds per nominal one: the 82599 counts ticks of 2.048 us as if of 2 us.
     pub rx_usecs_tick_factor: f64,
+    /// Greatest rx-frames that the driver takes; 0 when it has no such parameter.
+    #[serde(default)]
+    pub rx_frames_max: usize,
     /// Receive-side coalescing holds packets for a moment when rx-usecs is at least this.
     pub coalesce_from_rx_usecs: f64,
     /// How long receive-side coalescing holds a packet.
@@ -85,16 +121,20 @@ impl Nic {
 pub struct IdleState {
     /// Name, such as "C1E".
     pub name: String,
-    /// Worst-case exit latency as the kernel's table has it; what governors reckon with.
+    /// Worst-case exit latency as the kernel's table has it; what governors reckon with. Zero is a
+    /// loop that polls: it draws what a busy core does, so its settling means nothing.
     pub exit_latency_us: f64,
     /// Shortest stay that saves energy, from the same table.
     pub target_residency_us: f64,
     /// What a wake-up from this state really costs in time, as seen in latencies.
     pub wake_us: f64,
     /// How long the core goes on drawing the power of a merely halted one
-    /// ([`Power::halted_core_at_max_freq_w`]): until clocks, caches and voltage are off.
+    /// ([`Power::halted_core_at_max_freq_w`]): until clocks, caches and voltage are off. Infinite,
+    /// in a file `"never"`, when they stay on.
+    #[serde(with = "never")]
     pub settle_us: f64,
-    /// Power of one core once settled in this state.
+    /// Power of one core once settled in this state, beyond that in the deepest one, which is part
+    /// of [`Power::static_w`].
     pub settled_w: f64,
 }
 
@@ -107,6 +147,10 @@ pub struct IdleState {
 pub struct Power {
     /// Packages with every core in its deepest idle state while serving (uncore, leakage).
     pub static_w: f64,
+    /// Packages of which every core has settled in the deepest idle state: a package state, such as Intel's PC6, turns
+    /// most of [`Power::static_w`] off. None: they have no such state, or it is switched off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asleep_w: Option<f64>,
     /// One busy core, the part that does not depend on frequency (`a`).
     pub busy_core_w: f64,
     /// One busy core at the greatest frequency, the part that does (`b`).

@@ -9,6 +9,7 @@ pub mod app;
 pub mod exchange;
 pub mod limits;
 pub mod machine;
+mod never;
 pub mod os;
 mod parse;
 pub mod values;
@@ -16,7 +17,7 @@ pub mod values;
 use serde::{Deserialize, Serialize};
 
 pub use app::{App, Arrivals};
-pub use exchange::Exchange;
+pub use exchange::{Acknowledgement, Exchange};
 pub use machine::{IdleState, Machine, Nic, Power};
 pub use os::{Dispatch, FrequencyPolicy, IdlePolicy, ModerationPolicy, Os};
 
@@ -35,11 +36,39 @@ pub struct Profile {
     /// The closed loop, when the load is one message that goes back and forth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchange>,
+    /// Cores that could serve but have no receive queue: they idle. No file has them, a setting does
+    /// ([`Profile::with_queues`]).
+    #[serde(skip)]
+    pub parked_cores: usize,
 }
 
 impl Profile {
     /// Cores that serve requests, each with its own receive queue and application thread.
     pub fn serving_cores(&self) -> usize {
-        self.machine.cores.saturating_sub(self.app.spare_cores).max(1)
+        self.cpus().saturating_sub(self.app.spare_cores + self.parked_cores).max(1)
+    }
+
+    /// What the operating system takes for cores: hyperthreads, when it uses them.
+    pub fn cpus(&self) -> usize {
+        self.machine.cores * self.threads_per_core()
+    }
+
+    /// Threads of a core that the operating system uses.
+    pub fn threads_per_core(&self) -> usize {
+        if self.os.hyperthreads { self.machine.threads_per_core } else { 1 }
+    }
+
+    /// The same server with `queues` receive queues, each with a core that takes its interrupts and serves; the other
+    /// cores are parked.
+    ///
+    /// More connections share a queue then: more requests can wait in it, and hashing spreads load more evenly, with
+    /// the relative standard deviation `sqrt(queues / connections)` of a multinomial.
+    pub fn with_queues(&self, queues: usize) -> Self {
+        let mut server = self.clone();
+        let share = queues as f64 / self.serving_cores() as f64;
+        server.parked_cores = self.parked_cores + self.serving_cores() - queues;
+        server.app.queue_limit = ((self.app.queue_limit as f64 / share) as usize).min(limits::MAX_QUEUE);
+        server.app.queue_imbalance_share = self.app.queue_imbalance_share * share.sqrt();
+        server
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::limits::MAX_POLL_BUDGET;
+
 /// Which core a request is served on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -52,6 +54,22 @@ pub enum FrequencyPolicy {
     Performance,
     /// Always the least frequency.
     Powersave,
+    /// At each arrival and completion the least frequency at which every request of the core is answered in time, to the
+    /// 99th percentile of service times (Kasture et al., MICRO 2015). Needs [`Os::frequency_slo_us`].
+    Rubik,
+    /// The greatest frequency while a core's packets are polled rather than announced by interrupts, else ondemand (Kang
+    /// et al., MICRO 2021).
+    Nmap,
+    /// As `rubik`, but knows how long every request takes and, where threads do not share a queue, which will arrive. No
+    /// policy: what prediction could gain.
+    Oracle,
+}
+
+impl FrequencyPolicy {
+    /// Whether it acts when requests come and go, core by core.
+    pub fn acts_at_events(self) -> bool {
+        matches!(self, Self::Rubik | Self::Nmap | Self::Oracle)
+    }
 }
 
 /// The operating system: dispatch, default policies, and what its code costs.
@@ -64,6 +82,9 @@ pub struct Os {
     pub name: String,
     /// Where requests are served.
     pub dispatch: Dispatch,
+    /// Whether a machine's hyperthreads are used; otherwise one thread of each core is.
+    #[serde(default = "yes")]
+    pub hyperthreads: bool,
     /// Idle governor.
     pub idle_governor: IdlePolicy,
     /// Moderation while rx-usecs is auto.
@@ -76,8 +97,22 @@ pub struct Os {
     pub frequency_sampling_us: f64,
     /// Load above which ondemand goes to the greatest frequency.
     pub frequency_up_threshold_share: f64,
+    /// The 99th percentile of clients' latencies that `rubik` and `oracle` aim at; 500 us where a profile does not say.
+    #[serde(default = "default_slo_us")]
+    pub frequency_slo_us: f64,
+    /// From asking for a frequency to having it, of policies that act at events. 4 is assumed where a profile does not
+    /// say: what regulators on the die allow.
+    #[serde(default = "default_transition_us")]
+    pub frequency_transition_us: f64,
+    /// Packets in one poll from which on `nmap` counts a core as polling; NAPI itself goes on polling from
+    /// [`Os::poll_budget`] on, which is the default.
+    #[serde(default = "default_frequency_poll_budget")]
+    pub frequency_poll_budget: usize,
     /// Frequency-independent time per kilocycle of kernel code (cache misses).
     pub memory_us_per_kcycle: f64,
+    /// How many times as long all code takes on this machine, with this kernel, as where its costs were measured.
+    #[serde(default = "as_measured")]
+    pub cost_factor: f64,
     /// Taking one interrupt: entry, soft interrupt, poll, re-arming.
     pub interrupt_kcycles: f64,
     /// Looking at the receive queue and finding something (polling dispatch only). 0.3 is assumed where
@@ -97,6 +132,15 @@ pub struct Os {
     pub poll_budget: usize,
     /// From the end of the interrupt work to the request being visible to the other core.
     pub steer_us: f64,
+    /// How long two threads share a core, on average and exponentially distributed, when the threads
+    /// are fully loaded, until the scheduler balances them anew (steered dispatch); 0 is never.
+    pub stacking_us: f64,
+    /// That time shrinks at lower loads as the mean load of a thread (0 to 1) to this power.
+    pub stacking_exponent: f64,
+    /// Part of the time of interrupts and idle loops that counts as such load.
+    pub stacking_interrupt_share: f64,
+    /// How long it is until two threads share a core again, likewise.
+    pub stacking_every_us: f64,
     /// Waking the application thread of an idle core (steered dispatch).
     pub thread_wake_kcycles: f64,
     /// Entering idle: leaving the scheduler, choosing a state, stopping the tick. Busy, but the
@@ -128,6 +172,26 @@ impl Os {
     pub fn polls(&self) -> bool {
         self.dispatch == Dispatch::Polling
     }
+}
+
+fn default_slo_us() -> f64 {
+    500.0
+}
+
+fn default_transition_us() -> f64 {
+    4.0
+}
+
+fn default_frequency_poll_budget() -> usize {
+    MAX_POLL_BUDGET
+}
+
+fn as_measured() -> f64 {
+    1.0
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn default_poll_kcycles() -> f64 {

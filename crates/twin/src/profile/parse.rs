@@ -4,8 +4,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Profile;
-use super::limits::{MAX_IDLE_STATES, range_of};
+use super::limits::{MAX_CORES, MAX_IDLE_STATES, range_of};
+use super::{Dispatch, Profile};
 use bayop_core::Error;
 
 impl Profile {
@@ -47,22 +47,80 @@ impl Profile {
                     .hint("sort them by target_residency_us"));
             }
         }
+        for (i, w) in machine.idle_states.windows(2).enumerate() {
+            if w[0].exit_latency_us > w[1].exit_latency_us {
+                let value = format!("{} after {}", w[1].exit_latency_us, w[0].exit_latency_us);
+                let key = format!("machine.idle_states.{}.exit_latency_us", i + 1);
+                return Err(Error::cannot_use(value, "deeper idle states must not be left sooner").at(place(&key)));
+            }
+        }
+        for (i, state) in machine.idle_states.iter().enumerate() {
+            if machine.idle_states[..i].iter().any(|other| other.name == state.name) {
+                let rule = "idle states must have names of their own";
+                return Err(Error::cannot_use(&state.name, rule).at(place("machine.idle_states")));
+            }
+        }
+        self.check_cores(place)?;
         let nic = &machine.nic;
         if nic.rx_usecs_min > nic.rx_usecs_max {
             let value = format!("{} > {}", nic.rx_usecs_min, nic.rx_usecs_max);
             let rule = "rx_usecs_min must not exceed rx_usecs_max";
             return Err(Error::cannot_use(value, rule).at(place("machine.nic.rx_usecs_min")));
         }
-        if self.app.spare_cores >= machine.cores {
-            let wrong = format!("{} of {} cores are spare", self.app.spare_cores, machine.cores);
-            return Err(Error::input(wrong).rule("at least one must serve").at(place("app.spare_cores")));
+        if self.os.frequency_governor.acts_at_events() {
+            self.check_events(place)?;
         }
         if self.exchange.is_some() && self.serving_cores() != 1 {
-            let wrong = format!("{} of {} cores serve", self.serving_cores(), machine.cores);
+            let wrong = format!("{} of {} CPUs serve", self.serving_cores(), self.cpus());
             return Err(Error::input(wrong)
-                .rule("a closed loop must have one serving core")
+                .rule("a closed loop must have one that serves")
                 .at(place("app.spare_cores"))
-                .hint("spare_cores is one less than cores"));
+                .hint("spare_cores is one less than cores, or than hyperthreads where the system uses them"));
+        }
+        Ok(())
+    }
+
+    /// Rules of cores, and of packages of them.
+    fn check_cores(&self, place: &dyn Fn(&str) -> String) -> Result<(), Error> {
+        let machine = &self.machine;
+        if self.cpus() > MAX_CORES {
+            let value = format!("{} times {}", machine.cores, machine.threads_per_core);
+            let rule = format!("cores times threads_per_core must be at most {MAX_CORES}");
+            return Err(Error::cannot_use(value, rule).at(place("machine.threads_per_core")));
+        }
+        if self.app.spare_cores >= self.cpus() {
+            let wrong = format!("{} of {} CPUs are spare", self.app.spare_cores, self.cpus());
+            return Err(Error::input(wrong).rule("at least one must serve").at(place("app.spare_cores")));
+        }
+        let (turbo_mhz, freq_mhz) = (&machine.turbo_mhz, &machine.freq_mhz);
+        let has = |mhz: &f64| (freq_mhz[0]..=freq_mhz[freq_mhz.len() - 1]).contains(mhz);
+        if !turbo_mhz.iter().all(has) || turbo_mhz.windows(2).any(|w| w[0] < w[1]) {
+            let rule = "turbo_mhz must lie within freq_mhz and not rise with the number of active cores";
+            return Err(Error::cannot_use(format!("{turbo_mhz:?}"), rule).at(place("machine.turbo_mhz")));
+        }
+        if let Some(asleep_w) = machine.power.asleep_w.filter(|&asleep_w| asleep_w > machine.power.static_w) {
+            let rule = "packages must not draw more asleep (asleep_w) than awake (static_w)";
+            let value = format!("{asleep_w} > {}", machine.power.static_w);
+            return Err(Error::cannot_use(value, rule).at(place("machine.power.asleep_w")));
+        }
+        Ok(())
+    }
+
+    /// Rules of a frequency policy that acts at events.
+    fn check_events(&self, place: &dyn Fn(&str) -> String) -> Result<(), Error> {
+        let (key, value) = ("os.frequency_governor", format!("{:?}", self.os.frequency_governor).to_lowercase());
+        if self.os.dispatch != Dispatch::Steered || self.exchange.is_some() {
+            let rule = "a policy that acts at events must have steered dispatch and an open loop";
+            return Err(Error::cannot_use(value, rule).at(place(key)));
+        }
+        if self.threads_per_core() > 1 || !self.machine.turbo_mhz.is_empty() {
+            let rule = "a policy that acts at events must have one thread a core and no turbo";
+            let hint = "hyperthreads = false, turbo_mhz = []";
+            return Err(Error::cannot_use(value, rule).at(place(key)).hint(hint));
+        }
+        if self.app.spare_core_load_share > 0.0 && self.serving_cores() % self.machine.frequency_domain_cores > 0 {
+            let rule = "a policy that acts at events must not share a clock with a busy spare core";
+            return Err(Error::cannot_use(value, rule).at(place(key)).hint("frequency_domain_cores = 1"));
         }
         Ok(())
     }
@@ -84,7 +142,7 @@ fn collect_numbers(numbers: &mut Vec<Number>, prefix: &str, table: &DeTable<'_>)
 }
 
 fn collect_value(numbers: &mut Vec<Number>, key: String, value: &Spanned<DeValue<'_>>) {
-    let text = match value.get_ref() {
+    let number = match value.get_ref() {
         DeValue::Table(table) => return collect_numbers(numbers, &key, table),
         DeValue::Array(array) => {
             for (i, item) in array.iter().enumerate() {
@@ -92,11 +150,13 @@ fn collect_value(numbers: &mut Vec<Number>, key: String, value: &Spanned<DeValue
             }
             return;
         }
-        DeValue::Integer(number) => number.as_str(),
-        DeValue::Float(number) => number.as_str(),
+        // What no 128 bits hold is beyond every range.
+        DeValue::Integer(number) => i128::from_str_radix(&number.as_str().replace('_', ""), number.radix())
+            .map_or(Some(f64::INFINITY), |number| Some(number as f64)),
+        DeValue::Float(number) => number.as_str().replace('_', "").parse().ok(),
         _ => return,
     };
-    if let Ok(number) = text.replace('_', "").parse() {
+    if let Some(number) = number {
         numbers.push(Number { key, value: number, start: value.span().start });
     }
 }

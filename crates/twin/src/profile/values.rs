@@ -5,6 +5,7 @@ use toml::Value;
 
 use super::Profile;
 use super::limits::range_of;
+use super::never::NEVER;
 use bayop_core::Error;
 
 /// A replacement for one value of a profile.
@@ -76,9 +77,11 @@ fn replace(root: &mut Value, key: &str, replacement: &Override) -> Result<(), Er
         }
         .ok_or_else(unknown)?;
     }
+    let may_be_never = key.ends_with(".settle_us");
     *slot = match (&*slot, replacement) {
         (Value::String(_), Override::Text(text)) => Value::String(text.clone()),
-        (Value::Integer(_) | Value::Float(_), Override::Number(number)) => {
+        (Value::Float(_), Override::Text(text)) if may_be_never && text == NEVER => Value::String(text.clone()),
+        (old, Override::Number(number)) if old.is_integer() || old.is_float() || (may_be_never && old.is_str()) => {
             if let Some(range) = range_of(key).filter(|range| !range.allows(*number)) {
                 return Err(Error::cannot_use(number, range.rule()).at(place()));
             }

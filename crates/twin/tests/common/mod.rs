@@ -1,7 +1,7 @@
 //! Shared by the integration tests.
 #![allow(dead_code, missing_docs)]
 
-use bayop_twin::{Length, Load, Measurement, Override, Profile, Run, Setting, simulate};
+use bayop_twin::{Knob, Length, Load, Measurement, Override, Profile, Run, Setting, simulate};
 
 pub const FILES: [(&str, &str); 4] = [
     ("linux_memcached.toml", include_str!("../../../../python/bayop/twin/profiles/linux_memcached.toml")),
@@ -24,7 +24,7 @@ pub fn with(profile: &Profile, values: &[(&str, f64)]) -> Profile {
 }
 
 pub fn run(qps: f64, rx_usecs: impl Into<Option<f64>>, freq_mhz: impl Into<Option<f64>>) -> Run {
-    let setting = Setting { rx_usecs: rx_usecs.into(), freq_mhz: freq_mhz.into() };
+    let setting = Setting::default().with(Knob::RxUsecs, rx_usecs).with(Knob::FreqMhz, freq_mhz);
     Run { setting, load: Load::Qps(qps), length: Length::Requests(100_000), warmup_s: None, seed: 1 }
 }
 

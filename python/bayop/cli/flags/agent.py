@@ -79,7 +79,14 @@ def check_needs_agent(args: argparse.Namespace) -> None:
 
 def holder(verb: str) -> str:
     """How the agent names us to others who want the lease."""
-    return f"bayop {verb} by {getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()})"
+    return f"bayop {verb} by {_user()}@{socket.gethostname()} (pid {os.getpid()})"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user, say, whom nothing gives a name
+        return f"uid {os.getuid()}"
 
 
 @contextmanager

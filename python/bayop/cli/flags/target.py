@@ -99,7 +99,16 @@ def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
         return nullcontext(study_target(args.data, os=args.os or "linux", qps=args.load, seed=args.seed))
     from bayop.twin.target import TwinTarget
 
-    return nullcontext(TwinTarget.from_profile(args.profile or "linux-memcached", qps=args.load, seed=args.seed))
+    profile = args.profile or "linux-memcached"
+    return nullcontext(TwinTarget.from_profile(profile, qps=args.load, seed=args.seed, knobs=named_knobs(args)))
+
+
+def named_knobs(args: argparse.Namespace) -> list[str]:
+    """The knobs that `--only` and `--range` name, of those that a twin has when it is asked for them."""
+    from bayop.twin.target import SAFEST
+
+    named = [*(getattr(args, "only", None) or ()), *(knob_id for knob_id, _ in getattr(args, "range", None) or ())]
+    return [knob_id for knob_id in named if knob_id in SAFEST]
 
 
 def _target(text: str) -> str:

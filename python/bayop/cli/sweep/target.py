@@ -71,7 +71,8 @@ def _model_subject(args: argparse.Namespace) -> Subject:
 
     maker: Maker
     if args.target == "twin":
-        maker = TwinMaker.of(args.profile or "linux-memcached", window_s=args.window)
+        knobs = target_flags.named_knobs(args)
+        maker = TwinMaker.of(args.profile or "linux-memcached", window_s=args.window, knobs=knobs)
     else:
         maker = StudyMaker(args.data, args.os or "linux")
 

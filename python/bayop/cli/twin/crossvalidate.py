@@ -15,6 +15,8 @@ EXAMPLE: Final = """\
   bayop twin crossvalidate --data example:silo --profile linux-silo
   bayop twin crossvalidate --data example:memcached \\
       --profile ebbrt-memcached --parameters application,system,power
+  bayop twin crossvalidate --data example:memcached --profile linux-memcached \\
+      --parameters power --with linux-silo=example:silo
 """
 
 
@@ -23,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_problem(parser)
     parser.add_argument(
         "--scatter",
-        type=arguments.reader(_share, "--scatter"),
+        type=arguments.reader(flags.share, "--scatter"),
         default=0.2,
         metavar="SHARE",
         help="start every fit from parameters that are this far off at random, as a relative standard deviation: the "
@@ -64,13 +66,3 @@ def run(args: argparse.Namespace) -> int:
         console().print(f"[bold]{args.profile}[/bold]: fitted on the other loads, predicted at this one")
         console().print(flags.error_table(("predicted", errors) for _, errors in results))
     return 0
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise InputError("it must be a number between 0 and 1", value=text)
-    return value

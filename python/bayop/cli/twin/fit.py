@@ -17,7 +17,7 @@ from bayop.errors import InputError
 
 if TYPE_CHECKING:
     from bayop import _core
-    from bayop.twin.calibrate import Fit
+    from bayop.twin.calibrate import Fit, Sibling
     from bayop.twin.validate import Cell, Errors
 
 EXAMPLE: Final = """\
@@ -48,12 +48,28 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
         "--os", help="the operating system of the cells (default: the first word of the profile's name)"
     )
     parser.add_argument(
+        "--with",
+        dest="siblings",
+        type=arguments.reader(_sibling, "--with"),
+        action="append",
+        default=[],
+        metavar="PROFILE=FILE",
+        help="fit machine and system to what another application on them showed, too; may come several times",
+    )
+    parser.add_argument(
         "--parameters",
         type=lambda text: [part.strip() for part in text.split(",")],
         default=["application"],
         metavar="KEY,...",
-        help="numbers of the profile by their dotted keys, or the groups application, system, power, exchange "
-        "(default: application)",
+        help="numbers of the profile by their dotted keys, or the groups application, system, power, exchange, "
+        "interrupts (default: application)",
+    )
+    parser.add_argument(
+        "--max-utilization",
+        type=arguments.reader(flags.share, "--max-utilization"),
+        default=1.0,
+        metavar="SHARE",
+        help="leave out cells whose cores were busier than this, such as saturated ones (default: 1)",
     )
     parser.add_argument(
         "--sweeps",
@@ -72,7 +88,23 @@ def cells_to_fit(args: argparse.Namespace) -> list[Cell]:
     Raises:
         InputError: the file is no study, or it has no such operating system.
     """
-    return flags.cells_of(args.data, os=args.os or args.profile.partition("-")[0])
+    cells = flags.cells_of(args.data, os=args.os or args.profile.partition("-")[0])
+    return [cell for cell in cells if cell.measured.get("utilization", 0.0) <= args.max_utilization]
+
+
+def _sibling(text: str) -> Sibling:
+    from bayop.twin.calibrate import Sibling
+    from bayop.twin.target import load_profile
+
+    name, equals, data = text.partition("=")
+    if not equals:
+        raise InputError("it must be a profile and a study", value=text, hint="for example linux-silo=example:silo")
+    profile, system = load_profile(name), name.partition("-")[0]
+    cells = [cell for cell in flags.cells_of(arguments.study_file(data), os=None) if cell.os == system]
+    if not cells:
+        hint = "a profile's name begins with its system, as linux-silo does"
+        raise InputError(wrong=f"{data} has no trials of {system}", value=text, hint=hint)
+    return Sibling(profile, [cell for cell in cells if not cell.is_default])
 
 
 def parameters_to_fit(args: argparse.Namespace, profile: _core.Profile) -> list[str]:
@@ -100,6 +132,7 @@ def calibrate(
         start,
         [cell for cell in cells if not cell.is_default],
         parameters,
+        siblings=args.siblings,
         requests=args.requests,
         seed=args.seed,
         threads=args.threads,

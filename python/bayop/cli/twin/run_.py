@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
@@ -22,6 +23,7 @@ EXAMPLE: Final = """\
   bayop twin run --profile ebbrt-silo --load 100kqps --slo 'p99<500us' \\
       --setting nic.rx_usecs=100us,cpu.freq_mhz=2.3GHz
   bayop twin run --profile linux-netpipe --message 64KB --setting nic.rx_usecs=14us
+  bayop twin run --load 100kqps --setting auto --setting idle.max_latency_us=10us,power.cap_w=40W
   bayop twin run --polling --load 400kqps --setting cpu.freq_mhz=1.5GHz
 """
 
@@ -48,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="KNOB=VALUE,...",
         help="such as nic.rx_usecs=50us,cpu.freq_mhz=2.1GHz; a knob that is not named stays auto, and auto alone is "
-        "the default policy (repeatable; default: auto)",
+        "the default policy; docs/twin.md lists the knobs (repeatable; default: auto)",
     )
     parser.add_argument(
         "--slo", type=arguments.reader(Slo.parse, "--slo"), metavar="SLO", help="say which settings meet it"
@@ -80,8 +82,9 @@ def run(args: argparse.Namespace) -> int:
         load = check_load(profile, qps=args.load, message_bytes=args.message)
     except InputError as error:
         raise error.at("--message" if profile.closed_loop else "--load") from error
-    space = profile_space(profile)
-    settings = [parse_setting(space, text) for text in args.setting or [AUTO]]
+    texts = args.setting or [AUTO]
+    space = arguments.reader(partial(profile_space, profile), "--setting")(_named_knobs(texts))
+    settings = [parse_setting(space, text) for text in texts]
     what = f"{load:g} B messages" if profile.closed_loop else f"{load:g} requests/s"
     runs = [simulation_run(profile, s, load=load, requests=args.requests, seed=args.seed) for s in settings]
     windows = simulate(profile, runs, threads=args.threads)
@@ -116,6 +119,11 @@ def parse_setting(space: Space, text: str) -> Setting:
         except InputError as error:
             raise error.at("--setting") from error
     return space.check({**default_setting(space), **setting})
+
+
+def _named_knobs(texts: Sequence[str]) -> list[str]:
+    """The ids left of the equals signs."""
+    return [part.partition("=")[0].strip() for text in texts for part in text.split(",") if "=" in part]
 
 
 def _event(setting: Setting, window: Measurement, load: float, slo: Slo | None) -> dict[str, object]:

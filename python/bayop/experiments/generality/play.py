@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import statistics
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from bayop import _core
@@ -104,7 +106,8 @@ def play_case(case: Case, seeds: Sequence[int], *, on_search: Callable[[], None]
         seeds: Seeds of the searches and of the arrivals that they see.
         on_search: Called after every search, for display.
     """
-    profile = load_profile(case.profile_name)
+    # The default of [D] on every machine, also on those that were measured with another.
+    profile = load_profile(case.profile_name).with_values({"os.frequency_governor": "ondemand"})
     peak = peak_qps(profile, case.slo)
     for share in LOAD_SHARES:
         qps = share * peak
@@ -126,8 +129,17 @@ def play(
 
     Arguments as `play_case`, which says what happens to one; results don't depend on the number of threads.
     """
+    over = threading.Event()
+
+    def outcomes(case: Case) -> list[Outcome]:
+        rows = play_case(case, seeds, on_search=on_search)
+        return list(takewhile(lambda _: not over.is_set(), rows))
+
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(lambda case: list(play_case(case, seeds, on_search=on_search)), todo)
+        try:
+            yield from pool.map(outcomes, todo)
+        finally:  # else who leaves early, by Ctrl-C say, would wait for every search of the cases under way
+            over.set()
 
 
 def service_s(profile: _core.Profile) -> float:

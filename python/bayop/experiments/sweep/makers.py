@@ -6,7 +6,7 @@ What makes targets travels to other processes and machines, so it carries what i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -50,19 +50,22 @@ class TwinMaker:
         name: What people call it, such as `linux-memcached`.
         window_s: Simulated time of one measurement. None for a closed loop: there it is `ROUND_TRIPS_PER_WINDOW` round
             trips, however long they take, so that the energy and instructions of all settings are of the same work.
+        knobs: Knobs beyond ITR-delay and frequency.
     """
 
     profile: str
     name: str
     window_s: float | None
+    knobs: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, name_or_file: str, *, window_s: float | None = None) -> TwinMaker:
+    def of(cls, name_or_file: str, *, window_s: float | None = None, knobs: Iterable[str] = ()) -> TwinMaker:
         """The maker of a built-in profile's server, or of a profile file's.
 
         Args:
             name_or_file: The profile.
             window_s: Simulated time of one measurement of an open loop; None for that of a live machine.
+            knobs: Knobs beyond ITR-delay and frequency.
 
         Raises:
             InputError: there is no such profile, its text breaks a rule, or it is a closed loop and has no such time.
@@ -71,11 +74,11 @@ class TwinMaker:
 
         text, source = read_profile(name_or_file)
         if not parse_profile(text, source=source).closed_loop:
-            return cls(text, name_or_file, WINDOW_S if window_s is None else window_s)
+            return cls(text, name_or_file, WINDOW_S if window_s is None else window_s, tuple(knobs))
         if window_s is not None:
             rule = f"a window of a closed loop must be {ROUND_TRIPS_PER_WINDOW} round trips, however long they take"
             raise InputError(rule, value=f"{window_s:g} s", place="--window", hint="leave the flag out")
-        return cls(text, name_or_file, None)
+        return cls(text, name_or_file, None, tuple(knobs))
 
     def make(self, load: Load | None, *, seed: int) -> TwinTarget:
         """A server with the load and the arrivals of one trial.
@@ -91,6 +94,7 @@ class TwinMaker:
             message_bytes=load.message_bytes,
             seed=seed,
             requests=None if load.qps is None or self.window_s is None else max(1, round(load.qps * self.window_s)),
+            knobs=self.knobs,
         )
 
     def describe(self) -> Mapping[str, object]:

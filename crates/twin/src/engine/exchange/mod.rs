@@ -17,7 +17,7 @@ mod host;
 use self::host::{Host, Shared};
 use super::server::Server;
 use super::sleeper::IdleModel;
-use super::tally::{CoreTally, Tally};
+use super::tally::Tally;
 use super::vector::min;
 use crate::costs::Costs;
 use crate::idle::Chooser;
@@ -25,6 +25,7 @@ use crate::moderation::Moderation;
 use crate::profile::{Exchange, Profile};
 use crate::rng::Rng;
 use crate::run::Applied;
+use crate::time::CoreTime;
 
 /// The server and its client, which is configured like it.
 pub struct PingPong<M, I> {
@@ -40,28 +41,24 @@ impl<M: Moderation, I: Chooser> PingPong<M, I> {
     /// Both at rest at time zero, the client about to send.
     pub fn new(profile: &Profile, exchange: &Exchange, run: &Applied, moderation: &M, choosers: [I; 2]) -> Self {
         let shared = Shared {
-            idle: IdleModel::new(profile),
+            idle: IdleModel::new(profile, run),
             exchange: exchange.clone(),
             message_bytes: run.message_bytes,
             polls: profile.os.polls(),
+            merges: run.message_bytes >= exchange.merged_from_bytes,
             jitter_us: profile.app.network_jitter_us,
             completion_us: profile.machine.nic.tx_completion_us,
-            arrival_us: exchange.wire_us + profile.machine.nic.coalescing_us(run.rx_usecs),
+            coalesce_us: profile.machine.nic.coalescing_us(run.rx_usecs),
             rewrite: profile.machine.nic.eager_writeback(run.rx_usecs),
         };
+        let fastest = profile.machine.freq_mhz.len() - 1;
         let mut stream = 0;
         let mut hosts = choosers.map(|chooser| {
             stream += 1;
-            Host::new(moderation.clone(), chooser, Rng::new(run.seed, stream))
+            Host::new(moderation.clone(), chooser, Rng::new(run.seed, stream), fastest, stream == 2)
         });
         hosts[1].begin(run.message_bytes);
-        Self {
-            hosts,
-            costs: profile.machine.freq_mhz.iter().map(|&f| Costs::new(profile, f)).collect(),
-            shared,
-            tally: Tally::default(),
-            unseen: Tally::default(),
-        }
+        Self { hosts, costs: Costs::table(profile, 0.0), shared, tally: Tally::default(), unseen: Tally::default() }
     }
 }
 
@@ -82,15 +79,20 @@ impl<M: Moderation, I: Chooser> Server for PingPong<M, I> {
         }
     }
 
-    fn set_step(&mut self, _: usize, step: usize) {
-        self.hosts.iter_mut().for_each(|host| host.step = step);
+    fn set_step(&mut self, _: usize, step: usize, _: f64) {
+        self.hosts[0].step = step;
+    }
+
+    fn set_costs(&mut self, costs: Vec<Costs>) {
+        self.costs = costs;
     }
 
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
     }
 
-    fn core_tally(&mut self, _: usize) -> &mut CoreTally {
-        &mut self.hosts[0].tally
+    fn take_time(&mut self, _: usize, until_us: f64, mut count: impl FnMut(usize, &CoreTime)) {
+        let server = &mut self.hosts[0];
+        count(server.step, &server.take_time(until_us, &self.costs[server.step], &self.shared));
     }
 }

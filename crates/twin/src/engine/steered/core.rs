@@ -3,14 +3,15 @@
 use super::outbox::Outbox;
 use crate::costs::Costs;
 use crate::engine::queue::{RequestQueue, Waiting};
-use crate::engine::sleeper::{IdleModel, WakeUp};
-use crate::engine::tally::{CoreTally, Tally};
+use crate::engine::sleeper::{IdleModel, Sleeper, WakeUp};
+use crate::engine::tally::Tally;
 use crate::engine::vector::{NEVER_US, Vector, max, min};
 use crate::idle::{Chooser, IdlePeriod};
 use crate::moderation::Moderation;
 use crate::network::Network;
 use crate::rng::Rng;
 use crate::service::ServiceTimes;
+use crate::time::CoreTime;
 
 /// What all cores share and none changes.
 pub struct Shared {
@@ -24,13 +25,24 @@ pub struct Shared {
     pub steer_us: f64,
 }
 
-/// One core: its interrupt vector, its application thread, and who chooses its idle states.
+/// What is known of a request in service.
+#[derive(Clone, Copy)]
+pub struct InService {
+    /// When its packet arrived.
+    pub arrived_us: f64,
+    /// How much of it is done, in mean service times.
+    pub done: f64,
+    /// How much is left.
+    pub left: f64,
+}
+
+/// One core: its interrupt vector, its application thread, and its idle periods.
 pub struct Core<M, I> {
     vector: Vector<M>,
-    chooser: I,
+    sleeper: Sleeper<I>,
     service_rng: Rng,
     /// P-state.
-    pub step: usize,
+    step: usize,
     /// When the core finishes what it does, or went idle.
     free_us: f64,
     /// From when on the thread can be woken; [`NEVER_US`] while it serves a request.
@@ -39,6 +51,8 @@ pub struct Core<M, I> {
     queue: RequestQueue,
     /// When the request in service completes; [`NEVER_US`] when there is none.
     service_end_us: f64,
+    /// How many requests waited when it began, it included.
+    service_waiting: usize,
     /// When the packet of the request in service arrived.
     service_arrived_us: f64,
     /// Random bits of the request in service.
@@ -46,8 +60,6 @@ pub struct Core<M, I> {
     /// Those of the next request, and its service time relative to the mean.
     next_bits: u64,
     next_factor: f64,
-    /// Where the core's time went.
-    pub tally: CoreTally,
 }
 
 impl<M: Moderation, I: Chooser> Core<M, I> {
@@ -55,18 +67,18 @@ impl<M: Moderation, I: Chooser> Core<M, I> {
     pub fn new(vector: Vector<M>, chooser: I, service_rng: Rng, queue_limit: usize) -> Self {
         Self {
             vector,
-            chooser,
+            sleeper: Sleeper::new(chooser),
             service_rng,
             step: 0,
             free_us: 0.0,
             available_us: 0.0,
             queue: RequestQueue::new(queue_limit),
             service_end_us: NEVER_US,
+            service_waiting: 0,
             service_arrived_us: 0.0,
             service_bits: 0,
             next_bits: 0,
             next_factor: 1.0,
-            tally: CoreTally::default(),
         }
     }
 
@@ -88,9 +100,81 @@ impl<M: Moderation, I: Chooser> Core<M, I> {
         self.queue.len() + usize::from(self.service_end_us < NEVER_US)
     }
 
+    /// Whether the thread ends a service before `us`, and nothing waits for it then.
+    #[inline(always)]
+    pub fn ends_before(&self, us: f64) -> bool {
+        self.service_end_us < us && self.queue.len() == 0
+    }
+
+    /// The request in service, if any.
+    pub fn in_service(&self, now_us: f64, costs: &Costs, service: &ServiceTimes) -> Option<InService> {
+        (self.service_end_us < NEVER_US).then(|| {
+            let left_us = self.service_end_us - max(now_us, self.free_us);
+            let left = left_us / costs.service_us[self.service_waiting];
+            let done = max(service.factor(self.service_bits) - left, 0.0);
+            InService { arrived_us: self.service_arrived_us, done, left }
+        })
+    }
+
+    /// When the packet of every waiting request arrived, in the order of service.
+    pub fn waiting(&self) -> impl Iterator<Item = f64> {
+        self.queue.iter().map(|request| request.arrived_us)
+    }
+
+    /// The demands of the requests that will be served next, in mean service times: what no kernel knows.
+    pub fn demands(&self, service: &ServiceTimes) -> impl Iterator<Item = f64> {
+        let mut rng = self.service_rng.clone();
+        let later = std::iter::repeat_with(move || service.factor(rng.next_u64()));
+        std::iter::once(self.next_factor).chain(later)
+    }
+
+    /// Its receive queue.
+    pub fn vector(&self) -> &Vector<M> {
+        &self.vector
+    }
+
+    /// P-state.
+    pub fn step(&self) -> usize {
+        self.step
+    }
+
+    /// Goes on at P-state `step` from `now_us` on: a request in service has as much work left as before. Returns when
+    /// the next event is due.
+    pub fn set_step(&mut self, step: usize, now_us: f64, costs: &[Costs]) -> f64 {
+        let [old_us, new_us] = [self.step, step].map(|step| costs[step].service_us[self.service_waiting]);
+        self.step = step;
+        if self.service_end_us < NEVER_US && old_us > 0.0 {
+            let left_us = self.service_end_us - max(now_us, self.free_us);
+            let longer_us = left_us * (new_us / old_us - 1.0);
+            self.service_end_us += longer_us;
+            self.sleeper.busy(longer_us);
+        }
+        self.due_us()
+    }
+
+    /// Where the time went from when it was last taken until `until_us`.
+    pub fn take_time(&mut self, until_us: f64, costs: &Costs, idle: &IdleModel) -> CoreTime {
+        let free_us = if self.service_end_us < NEVER_US { self.service_end_us } else { self.free_us };
+        self.sleeper.take_time(idle, costs, free_us, self.due_us(), until_us)
+    }
+
+    /// When the next event is due as things stand.
+    #[inline(always)]
+    fn due_us(&self) -> f64 {
+        let work_us = min(self.service_end_us, max(self.queue.ready_us(), self.available_us));
+        max(min(self.vector.due_us(), work_us), self.free_us)
+    }
+
     /// Handles one event at `now_us` and returns when the next is due.
     #[inline(always)]
-    pub fn step(&mut self, now_us: f64, costs: &Costs, shared: &Shared, outbox: &mut Outbox, tally: &mut Tally) -> f64 {
+    pub fn handle(
+        &mut self,
+        now_us: f64,
+        costs: &Costs,
+        shared: &Shared,
+        outbox: &mut Outbox,
+        tally: &mut Tally,
+    ) -> f64 {
         let fired_us = self.vector.due_us();
         if self.service_end_us < NEVER_US {
             if now_us < self.service_end_us {
@@ -108,18 +192,17 @@ impl<M: Moderation, I: Chooser> Core<M, I> {
             let ready_us = self.queue.ready_us();
             let wanted_us = min(fired_us, ready_us);
             let mut start_us = now_us;
-            let mut wake = WakeUp { exit_us: 0.0, cold_us: 0.0 };
+            let mut wake = WakeUp::default();
             if wanted_us > self.free_us {
                 let period = IdlePeriod { start_us: self.free_us, length_us: wanted_us - self.free_us };
-                wake = shared.idle.sleep(&mut self.chooser, period, costs, tally, &mut self.tally);
+                wake = self.sleeper.sleep(&shared.idle, period, costs);
                 start_us = wanted_us + wake.exit_us;
             }
             if fired_us <= start_us {
                 let took_us = self.interrupt(fired_us, start_us, wake.cold_us, costs, shared, outbox, tally);
                 self.free_us = start_us + took_us;
                 self.available_us = self.free_us;
-                let soon_us = self.free_us + shared.steer_us;
-                if self.queue.ready_us() <= soon_us {
+                if self.queue.ready_us() <= self.free_us {
                     tally.thread_wakes += 1;
                     self.serve(costs.thread_wake_us, costs, shared);
                 }
@@ -129,8 +212,7 @@ impl<M: Moderation, I: Chooser> Core<M, I> {
                 self.serve(wake.cold_us + costs.thread_wake_us, costs, shared);
             }
         }
-        let work_us = min(self.service_end_us, max(self.queue.ready_us(), self.available_us));
-        max(min(self.vector.due_us(), work_us), self.free_us)
+        self.due_us()
     }
 
     /// Takes an interrupt: polls the vector, steers the requests. Returns how long it took.
@@ -149,17 +231,16 @@ impl<M: Moderation, I: Chooser> Core<M, I> {
         let (packets, poll) = outbox.room();
         let work = self.vector.poll(fired_us, start_us, packets, poll);
         if work.received > 0 {
-            self.chooser.arrival(start_us);
+            self.sleeper.arrival(start_us);
         }
-        let took_us = costs.interrupt_us
-            + cold_us
-            + costs.packets_us[work.received]
-            + f64::from(work.completions) * costs.tx_clean_us;
+        let interrupt_us = if work.continued { 0.0 } else { costs.interrupt_us };
+        let took_us =
+            interrupt_us + cold_us + costs.packets_us[work.received] + f64::from(work.completions) * costs.tx_clean_us;
         outbox.send(work.requests, start_us + took_us + shared.steer_us);
-        tally.interrupts += 1;
-        tally.interval_us += work.interval_us;
+        tally.interrupts += u64::from(work.interrupted);
+        tally.interval_us += if work.interrupted { work.interval_us } else { 0.0 };
         tally.packets += work.received as u64;
-        self.tally.busy(took_us);
+        self.sleeper.busy(took_us);
         took_us
     }
 
@@ -167,15 +248,15 @@ impl<M: Moderation, I: Chooser> Core<M, I> {
     /// overhead.
     #[inline(always)]
     fn serve(&mut self, extra_us: f64, costs: &Costs, shared: &Shared) {
-        let waiting = self.queue.len();
+        self.service_waiting = self.queue.len();
         let request = self.queue.pop();
-        let took_us = extra_us + costs.service_us[waiting] * self.next_factor;
+        let took_us = extra_us + costs.service_us[self.service_waiting] * self.next_factor;
         self.service_bits = self.next_bits;
         self.draw_ahead(shared);
         self.service_arrived_us = request.arrived_us;
         self.service_end_us = self.free_us + took_us;
         self.available_us = NEVER_US;
-        self.tally.busy(took_us);
+        self.sleeper.busy(took_us);
     }
 
     /// Draws the randomness of the next request ahead, so that nothing waits for the table.
@@ -200,6 +281,6 @@ impl<M: Moderation, I: Chooser> Core<M, I> {
         self.service_end_us = NEVER_US;
         self.free_us = end_us + costs.after_response_us;
         self.available_us = self.free_us;
-        self.tally.busy(costs.after_response_us);
+        self.sleeper.busy(costs.after_response_us);
     }
 }
