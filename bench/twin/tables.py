@@ -3,7 +3,7 @@
     python -m bench.twin.tables ../shared/data            writes them
     python -m bench.twin.tables ../shared/data --check    exit code 1 if they no longer follow from the code
 
-A table stands between `<!-- errors: APP -->` and `<!-- end -->`. Cross-validation takes hours and has commands of its
+A table stands between `<!-- errors: NAME -->` and `<!-- end -->`. Cross-validation takes hours and has commands of its
 own on that page.
 """
 
@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
+
+from bench.markdown import replace_table
+from bench.twin import machines
 
 from bayop.twin.target import load_profile
 from bayop.twin.validate import (
@@ -84,17 +86,6 @@ def _static(row: Errors, name: str) -> str:
     return text if every == text else f"{text} ({every})"
 
 
-def replaced(page: str, app: str, new: str) -> str:
-    """The page with an application's table replaced."""
-    start, end = f"<!-- errors: {app} -->", "<!-- end -->"
-    text, count = re.subn(
-        f"({re.escape(start)}\n).*?({re.escape(end)})", lambda m: f"{m[1]}{new}\n{m[2]}", page, flags=re.DOTALL
-    )
-    if count != 1:
-        raise SystemExit(f"{PAGE} has no table between {start} and {end}")
-    return text
-
-
 def main() -> int:
     """Writes or checks the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -102,10 +93,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing")
     args = parser.parse_args()
     tables = {app: table(app, errors_of(args.data, app)) for app in REQUESTS}
+    tables["machines"] = machines.table(list(machines.series_of(args.data, threads=os.cpu_count() or 1)))
     page = PAGE.read_text(encoding="utf-8")
     new = page
     for app, rows in tables.items():
-        new = replaced(new, app, rows)
+        new = replace_table(new, f"errors: {app}", rows)
     if args.check:
         return int(new != page)
     PAGE.write_text(new, encoding="utf-8")
