@@ -122,7 +122,6 @@ impl Run {
             None => f64::max(0.1 * duration_s, settling_s),
         };
         let max_latency_us = setting.checked(profile, Knob::MaxLatencyUs)?.unwrap_or(f64::INFINITY);
-        let states = &profile.machine.idle_states;
         let empty_polls = setting.checked(profile, Knob::DeferHardIrqs)?.unwrap_or(0.0) as u32;
         let timeout_us = setting.checked(profile, Knob::GroFlushTimeoutUs)?.unwrap_or(0.0);
         Ok(Applied {
@@ -131,7 +130,7 @@ impl Run {
             deferral: (empty_polls > 0 && timeout_us > 0.0).then_some(Deferral { empty_polls, timeout_us }),
             freq_step,
             cap_w,
-            idle_states: states.iter().take_while(|state| state.exit_latency_us <= max_latency_us).count().max(1),
+            idle_states: profile.machine.idle_states_within(max_latency_us).max(1),
             qps,
             message_bytes,
             duration_us: 1e6 * duration_s,

@@ -37,10 +37,9 @@ impl Turbo {
         if pinned.is_some_and(|pinned| pinned <= least) {
             return None;
         }
-        let allowed = vec![least; machine.cores.div_ceil(machine.package_cores())];
-        let states = &machine.idle_states;
-        let shallow = states.iter().take_while(|state| state.exit_latency_us <= ACTIVE_EXIT_US).count();
-        Some(Self { limits, package_cores: machine.package_cores(), deep: shallow..states.len(), allowed })
+        let allowed = vec![least; machine.packages()];
+        let deep = machine.idle_states_within(ACTIVE_EXIT_US)..machine.idle_states.len();
+        Some(Self { limits, package_cores: machine.package_cores(), deep, allowed })
     }
 
     /// How often packages of a server look at their cores.

@@ -48,7 +48,7 @@ impl Accounts {
             busy_mhz_us: 0.0,
             unloaded_us: vec![0.0; counted_cpus],
             halted_us: vec![0.0; counted_cpus],
-            halting: profile.machine.idle_states.iter().take_while(|state| state.exit_latency_us == 0.0).count(),
+            halting: profile.machine.idle_states_within(0.0),
         }
     }
 

@@ -26,14 +26,13 @@ impl PowerCap {
     /// A cap on every package of `profile` that nothing was held to yet.
     pub fn new(profile: &Profile, cap_w: f64) -> Self {
         let machine = &profile.machine;
-        let packages = machine.cores.div_ceil(machine.package_cores());
         Self {
             cap_w,
             package_cores: machine.package_cores(),
             freq_mhz: machine.freq_mhz.clone(),
             power: PowerModel::new(profile),
             times: vec![CoreTime::default(); machine.cores],
-            ceilings: vec![machine.freq_mhz.len() - 1; packages],
+            ceilings: vec![machine.freq_mhz.len() - 1; machine.packages()],
         }
     }
 

@@ -47,6 +47,16 @@ impl Machine {
     pub fn package_cores(&self) -> usize {
         if self.package_cores == 0 { self.cores } else { self.package_cores }
     }
+
+    /// Packages, the last of which may have fewer cores.
+    pub fn packages(&self) -> usize {
+        self.cores.div_ceil(self.package_cores())
+    }
+
+    /// How many of [`Machine::idle_states`] wake within so long, by the kernel's table: from the shallowest on.
+    pub fn idle_states_within(&self, exit_latency_us: f64) -> usize {
+        self.idle_states.iter().take_while(|state| state.exit_latency_us <= exit_latency_us).count()
+    }
 }
 
 fn one_thread() -> usize {

@@ -1,16 +1,16 @@
 //! Frequency policies that act when requests come and go, not once per sampling period.
 //!
-//! Each is small and stands for a paper. A core asks for a P-state after everything that happens to it; [`clock`] says
-//! when it gets it. `docs/policies.md` says what is simplified.
+//! Each is small and stands for a paper. A core asks for a P-state after everything that happens to it; [`transitions`]
+//! says when it gets it. `docs/policies.md` says what is simplified.
 
-mod clock;
 mod foresight;
 mod slack;
 mod tails;
+mod transitions;
 
-use self::clock::Clocks;
 use self::foresight::Foresight;
 use self::slack::Slack;
+use self::transitions::Transitions;
 use super::core::{Core, Shared};
 use crate::costs::Costs;
 use crate::engine::vector::Packet;
@@ -43,7 +43,7 @@ struct PacketMode {
 /// A policy at work on the cores of one server.
 pub struct Paced {
     policy: Policy,
-    clocks: Clocks,
+    transitions: Transitions,
     last_step: usize,
     /// Time of every core at every P-state since it was last taken.
     spent: Vec<Vec<CoreTime>>,
@@ -70,7 +70,7 @@ impl Paced {
                 FrequencyPolicy::Oracle => Policy::Slack(Slack::knowing_everything(profile)),
                 _ => Policy::Slack(Slack::knowing_tails(profile, &shared.service)),
             },
-            clocks: Clocks::new(cores, machine.frequency_domain_cores, os.frequency_transition_us),
+            transitions: Transitions::new(cores, machine.frequency_domain_cores, os.frequency_transition_us),
             last_step: steps - 1,
             spent: vec![vec![CoreTime::default(); steps]; cores],
             busy_us: 0.0,
@@ -82,12 +82,12 @@ impl Paced {
 
     /// When the next clock changes.
     pub fn due_us(&self) -> f64 {
-        self.clocks.due_us()
+        self.transitions.due_us()
     }
 
     /// A clock that changes at `now_us`: its cores, and their new P-state.
     pub fn change(&mut self, now_us: f64) -> Option<(std::ops::Range<usize>, usize)> {
-        self.clocks.change(now_us)
+        self.transitions.change(now_us)
     }
 
     /// Something happened to `core` before `now_us`: maybe an interrupt that received packets.
@@ -101,11 +101,13 @@ impl Paced {
         shared: &Shared,
     ) {
         match &mut self.policy {
-            Policy::Slack(slack) => self.clocks.ask(index, slack.step_for(index, core, now_us, costs, shared), now_us),
+            Policy::Slack(slack) => {
+                self.transitions.ask(index, slack.step_for(index, core, now_us, costs, shared), now_us)
+            }
             Policy::PacketMode(mode) => {
                 if received >= mode.poll_packets {
                     mode.polled[index] = true;
-                    self.clocks.ask(index, self.last_step, now_us);
+                    self.transitions.ask(index, self.last_step, now_us);
                 }
             }
         }
@@ -143,7 +145,7 @@ impl Paced {
     pub fn govern(&mut self, core: usize, step: usize, now_us: f64) {
         let Policy::PacketMode(mode) = &mut self.policy else { return };
         if !std::mem::take(&mut mode.polled[core]) {
-            self.clocks.ask(core, step, now_us);
+            self.transitions.ask(core, step, now_us);
         }
     }
 

@@ -1,13 +1,14 @@
-//! Clocks that cores ask to change, and that take a while to do so.
+//! Changes of clocks that cores ask for, and that take a while.
 
 use crate::engine::vector::NEVER_US;
 
-/// The clocks of all cores. Those of one domain run at the greatest P-state that any of its cores asks for.
+/// The clocks of all cores, and the changes under way. Those of one domain run at the greatest P-state that any of its
+/// cores asks for.
 ///
 /// A change takes effect a transition after it was asked for. Meanwhile cores run on as before, and what is asked for
 /// waits for its end, as Intel's datasheets have it (Pentium Silver, volume 1, Enhanced Intel SpeedStep Technology; that of
 /// the Xeon E5-2600 lets the later request cut the transition short).
-pub struct Clocks {
+pub struct Transitions {
     /// What each core asks for.
     wanted: Vec<usize>,
     domain_cores: usize,
@@ -25,7 +26,7 @@ struct Domain {
     target: usize,
 }
 
-impl Clocks {
+impl Transitions {
     /// All at the least P-state.
     pub fn new(cores: usize, domain_cores: usize, transition_us: f64) -> Self {
         let domains = cores.div_ceil(domain_cores);
@@ -85,24 +86,24 @@ mod tests {
 
     #[test]
     fn a_change_takes_a_transition_and_later_ones_wait_for_its_end() {
-        let mut clocks = Clocks::new(2, 1, 4.0);
-        clocks.ask(0, 7, 10.0);
-        clocks.ask(0, 3, 11.0);
-        assert_eq!((clocks.due_us(), clocks.change(13.0)), (14.0, None));
-        assert_eq!(clocks.change(14.0), Some((0..1, 7)));
-        assert_eq!((clocks.due_us(), clocks.change(18.0)), (18.0, Some((0..1, 3))));
-        assert_eq!(clocks.due_us(), NEVER_US);
+        let mut transitions = Transitions::new(2, 1, 4.0);
+        transitions.ask(0, 7, 10.0);
+        transitions.ask(0, 3, 11.0);
+        assert_eq!((transitions.due_us(), transitions.change(13.0)), (14.0, None));
+        assert_eq!(transitions.change(14.0), Some((0..1, 7)));
+        assert_eq!((transitions.due_us(), transitions.change(18.0)), (18.0, Some((0..1, 3))));
+        assert_eq!(transitions.due_us(), NEVER_US);
     }
 
     #[test]
     fn a_domain_runs_at_its_greatest_request() {
-        let mut clocks = Clocks::new(5, 4, 0.0);
-        clocks.ask(1, 5, 0.0);
-        clocks.ask(2, 2, 0.0);
-        clocks.ask(4, 1, 0.0);
-        assert_eq!(clocks.change(0.0), Some((0..4, 5)));
-        assert_eq!(clocks.change(0.0), Some((4..5, 1)));
-        clocks.ask(1, 0, 1.0);
-        assert_eq!((clocks.change(1.0), clocks.change(1.0)), (Some((0..4, 2)), None));
+        let mut transitions = Transitions::new(5, 4, 0.0);
+        transitions.ask(1, 5, 0.0);
+        transitions.ask(2, 2, 0.0);
+        transitions.ask(4, 1, 0.0);
+        assert_eq!(transitions.change(0.0), Some((0..4, 5)));
+        assert_eq!(transitions.change(0.0), Some((4..5, 1)));
+        transitions.ask(1, 0, 1.0);
+        assert_eq!((transitions.change(1.0), transitions.change(1.0)), (Some((0..4, 2)), None));
     }
 }
