@@ -374,14 +374,14 @@ class TestCrossvalidate:
     def test_leaves_out_busy_cells(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
         argv = ["twin", "crossvalidate", "--data", str(study), "--profile", "ebbrt-memcached", *SMALL]
         check_refusal([*argv, "--max-utilization", "0"], capsys, "the cells are of 0 load")
-        check_refusal([*argv, "--max-utilization", "2"], capsys, "it must be a number between 0 and 1")
+        check_refusal([*argv, "--max-utilization", "2"], capsys, "a share must lie between 0 and 1")
 
     def test_needs_two_loads(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         profile = load_profile("ebbrt-memcached")
         path = write_twin_study(tmp_path / "s.csv", profile, os="ebbrt", loads=(200_000.0,), requests=500)
         argv = ["twin", "crossvalidate", "--data", str(path), "--profile", "ebbrt-memcached"]
         check_refusal(argv, capsys, "the cells are of 1 load; a cross-validation must have cells at two loads or more")
-        check_refusal([*argv, "--scatter", "2"], capsys, "it must be a number between 0 and 1 (--scatter)")
+        check_refusal([*argv, "--scatter", "2"], capsys, "a share must lie between 0 and 1 (--scatter)")
 
 
 @pytest.mark.parametrize("argv", [["twin"], ["twin", "fly"], ["twin", "fit", "--data", "x.csv"]])

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_problem(parser)
     parser.add_argument(
         "--scatter",
-        type=arguments.reader(flags.share, "--scatter"),
+        type=arguments.reader(arguments.share, "--scatter"),
         default=0.2,
         metavar="SHARE",
         help="start every fit from parameters that are this far off at random, as a relative standard deviation: the "

@@ -66,7 +66,7 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-utilization",
-        type=arguments.reader(flags.share, "--max-utilization"),
+        type=arguments.reader(arguments.share, "--max-utilization"),
         default=1.0,
         metavar="SHARE",
         help="leave out cells whose cores were busier than this, such as saturated ones (default: 1)",

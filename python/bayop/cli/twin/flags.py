@@ -212,18 +212,3 @@ _HEADERS = {
 
 def _per_cent(errors: Mapping[str, float]) -> dict[str, float]:
     return {name: round_significant(100.0 * error, 4) for name, error in errors.items()}
-
-
-def share(text: str) -> float:
-    """A share, 0 to 1, from text.
-
-    Raises:
-        InputError: it is none.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise InputError("it must be a number between 0 and 1", value=text)
-    return value
