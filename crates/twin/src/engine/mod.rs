@@ -80,7 +80,7 @@ impl Job<'_> {
     fn with_moderation<M: Moderation>(&self, moderation: &M) -> Option<Measurement> {
         let states = &self.profile.machine.idle_states[..self.run.idle_states];
         let deepest = states.len() - 1;
-        let halting = states.iter().position(|s| s.exit_latency_us > 0.0).unwrap_or(deepest);
+        let halting = self.profile.machine.idle_states_within(0.0).min(deepest);
         match self.profile.os.idle_governor {
             IdlePolicy::Menu => self.with_governor(moderation, Menu::default),
             IdlePolicy::Deepest => self.with_governor(moderation, || Always(deepest)),
