@@ -174,15 +174,9 @@ impl<I: Chooser> Sleeper<I> {
         self.chooser.reflect(&model.table, length_us);
         let exit_us = min(model.states[entry.state].wake_us, model.wake_limit_share * length_us);
         let cold_us = model.on_path_share * (costs.idle_loop_us * model.loop_share(period.length_us));
-        let before_us = busy_before_us(model, &entry, length_us);
-        let asleep_us = length_us - before_us + exit_us;
-        let halted_us = model.halted_us(entry.state, asleep_us);
-        let idle = &mut self.time.idle[entry.state];
-        idle.halted_us += halted_us;
-        idle.settled_us += asleep_us - halted_us;
+        let asleep_us = count_sleep(&mut self.time, model, &entry, length_us, exit_us);
         let awake_us = period.start_us + period.length_us + exit_us;
         let loaded_us = awake_us + cold_us + costs.idle_exit_us;
-        self.time.busy_us += before_us;
         self.time.unloaded_us += loaded_us - period.start_us;
         self.slept = Slept { state: entry.state, asleep_us, awake_us, loaded_us };
         WakeUp { exit_us, cold_us }
@@ -209,11 +203,7 @@ impl<I: Chooser> Sleeper<I> {
     #[cold]
     fn tick(&mut self, model: &IdleModel, mut entry: Entry, period: IdlePeriod) -> Entry {
         while model.ticks(entry.state, period.length_us - entry.since_us) {
-            let before_us = busy_before_us(model, &entry, TICK_US);
-            let halted_us = model.halted_us(entry.state, TICK_US - before_us);
-            self.time.busy_us += before_us;
-            self.time.idle[entry.state].halted_us += halted_us;
-            self.time.idle[entry.state].settled_us += TICK_US - before_us - halted_us;
+            count_sleep(&mut self.time, model, &entry, TICK_US, 0.0);
             let since_us = entry.since_us + TICK_US;
             let left = IdlePeriod { start_us: period.start_us + since_us, length_us: period.length_us - since_us };
             let state = self.chooser.tick(&model.table, left);
@@ -243,12 +233,7 @@ impl<I: Chooser> Sleeper<I> {
             let entry = self.let_tick(model, entry, past);
             self.entered = Some(entry);
             taken = self.time;
-            let length_us = past.length_us - entry.since_us;
-            let before_us = busy_before_us(model, &entry, length_us);
-            let halted_us = model.halted_us(entry.state, length_us - before_us);
-            taken.busy_us += before_us;
-            taken.idle[entry.state].halted_us += halted_us;
-            taken.idle[entry.state].settled_us += length_us - before_us - halted_us;
+            count_sleep(&mut taken, model, &entry, past.length_us - entry.since_us, 0.0);
             taken.unloaded_us += past.length_us;
         } else {
             taken = self.time;
@@ -266,8 +251,16 @@ impl<I: Chooser> Sleeper<I> {
     }
 }
 
-/// Busy time between going idle and sleeping, cut short by the end of the period.
+/// Counts `length_us` of an idle period and the wake-up from it: busy until the core sleeps, then asleep. Returns how long
+/// it was asleep.
 #[inline(always)]
-fn busy_before_us(model: &IdleModel, entry: &Entry, length_us: f64) -> f64 {
-    min(entry.entry_us + entry.loop_us * model.loop_share(length_us), length_us)
+fn count_sleep(time: &mut CoreTime, model: &IdleModel, entry: &Entry, length_us: f64, exit_us: f64) -> f64 {
+    let before_us = min(entry.entry_us + entry.loop_us * model.loop_share(length_us), length_us);
+    let asleep_us = length_us - before_us + exit_us;
+    let halted_us = model.halted_us(entry.state, asleep_us);
+    let idle = &mut time.idle[entry.state];
+    idle.halted_us += halted_us;
+    idle.settled_us += asleep_us - halted_us;
+    time.busy_us += before_us;
+    asleep_us
 }
