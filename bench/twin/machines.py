@@ -9,8 +9,8 @@ answer.
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,5 +126,12 @@ def _range(errors: Sequence[float]) -> str:
     return least if least == greatest else f"{least} to {greatest}"
 
 
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="the folder of systor_memcached.csv and systor_silo.csv")
+    print(table(list(series_of(parser.parse_args().data))))
+
+
 if __name__ == "__main__":
-    print(table(list(series_of(Path(sys.argv[1])))))
+    main()
