@@ -107,7 +107,10 @@ def write(batches: Iterable[Batch], layout: Layout, path: Path) -> None:
     draft = path.with_name(f".{path.name}.unfinished")
     try:
         source = register_io_source(frames, schema=schema)
-        source.sink_parquet(draft, row_group_size=BATCH_ROWS, metadata={METADATA_KEY: layout.to_json()})
+        # Opened here: polars opens a path in a thread of its own, perhaps after the source has failed and
+        # the draft has been removed.
+        with draft.open("wb") as file:
+            source.sink_parquet(file, row_group_size=BATCH_ROWS, metadata={METADATA_KEY: layout.to_json()})
         draft.replace(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         if errors:
