@@ -12,9 +12,12 @@ __all__ = [
     "__version__",
     "driver_rules",
     "examine",
+    "find_idle_states",
     "find_knobs",
     "find_nics",
     "find_services",
+    "idle_governors",
+    "idle_replay",
     "knob_catalogue",
     "load_arrivals",
     "load_choose",
@@ -403,3 +406,54 @@ def load_trace_counts(path: str | PathLike[str], bin_s: float) -> list[int]:
 
 def load_trace_times(path: str | PathLike[str], most: int) -> list[float]:
     """Times of the first requests of a recorded trace, in s since the first one. Raises Error."""
+
+@type_check_only
+class IdleOutcome(TypedDict):
+    """What a governor made of a trace of idle periods."""
+
+    energy_us: float
+    """Energy, as the time that a polling core takes for as much."""
+    least_energy_us: float
+    """The least that any governor could have taken who knows every length, but has no timer of its own."""
+    decisions: int
+    """How often it was asked."""
+    too_deep: int
+    """Stays that were shorter than the target residency of their state."""
+    too_shallow: int
+    """Stays for which a deeper state would have been right."""
+    own_wakes: int
+    """Wake-ups by its own timer."""
+    wake_latency_mean_us: float
+    """How long what ended a period waited for the core, timers aside."""
+    wake_latency_p99_us: int
+    """Its 99th percentile."""
+    ns_per_decision: float
+    """Time of a decision beyond that of a governor which has none to make."""
+    stays: list[tuple[int, int, int, int | None]]
+    """Where asked for: period, state, length until something woke the core, us, and how late it was, us."""
+
+def idle_governors() -> list[str]:
+    """Names of the governors that can be replayed."""
+
+def find_idle_states(*, root: PathLike[str] | str | None = None) -> list[tuple[str, int, int]]:
+    """The idle states of this machine or a recorded one: name, exit latency and target residency, us. Raises Error."""
+
+def idle_replay(
+    states: Sequence[tuple[int, int, float]],
+    periods: Sequence[tuple[int, int, int, int, int, int]],
+    governor: str,
+    *,
+    price: float = 0.1,
+    limit_us: int = 50,
+    stays: bool = False,
+) -> IdleOutcome:
+    """Replays idle periods under a governor. Raises Error.
+
+    Args:
+        states: Exit latency and target residency, us, and power as a share of a polling core's, from the shallowest.
+        periods: As in `bayop.idle.trace`.
+        governor: One of `idle_governors`.
+        price: What `bayop` pays for 1 us of latency, in us of a polling core.
+        limit_us: What is late for `bayop-slo`.
+        stays: Whether to return every stay.
+    """

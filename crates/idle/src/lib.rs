@@ -1,53 +1,39 @@
 //! Idle governors: how deeply a core sleeps, chosen from what a kernel knows when the core goes idle.
 //!
 //! ```text
-//!   core goes idle ──► select(states, now, next timer) ──► state
-//!   packets come   ──► arrival(now)
-//!   core is back   ──► reflect(states, how long, who woke it)
+//!   packets came    ──► arrivals(when, how many)
+//!   core goes idle  ──► select(states, what is known) ──► state, timer of its own, tick or not
+//!   core runs again ──► reflect(states, how long, what woke it)
 //! ```
 //!
-//! A governor is told the past and the present, never the length of the period to come. There is
-//! no clock in here, no allocation and no `std`, so that whatever has a core to put to sleep can
-//! use the same governor: a model of a server, a replay of recorded periods, a kernel.
+//! A [`Governor`] is told the past and the present, never the length of the period to come. There is no clock in here,
+//! no allocation, no floating point and no `std`, so that whatever has a core to put to sleep can use the same governor:
+//! a [`replay`](replay::replay) of recorded periods, a library OS, a kernel.
+//!
+//! Times are whole microseconds. Energies are relative to a core that polls: [`UNIT`] is what that takes in 1 us.
 
 #![no_std]
 
-mod always;
+mod bayop;
+mod fixed;
+mod governor;
+mod haltpoll;
+mod ladder;
 mod menu;
+pub mod replay;
+mod states;
+mod teo;
+mod yawn;
 
-pub use always::Always;
-pub use menu::Menu;
+pub use bayop::{BayOp, Plans, Shadow, Slo};
+pub use fixed::Fixed;
+pub use governor::{Choice, Governor, Slept, View, Waker};
+pub use haltpoll::Haltpoll;
+pub use ladder::Ladder;
+pub use menu::{Menu, MenuOf};
+pub use states::{MAX_STATES, Rule, State, States, UNIT};
+pub use teo::Teo;
+pub use yawn::{Expert, Experts, Faults, NetworkExpert, ResidencyExpert, Yawn};
 
-/// What a kernel's table says about an idle state (C-state) of a core.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct State {
-    /// Worst case of the time from the wake-up to the first instruction. Zero: a loop that polls.
-    pub exit_latency_us: f64,
-    /// Shortest stay that saves energy against the next shallower state.
-    pub target_residency_us: f64,
-}
-
-/// Chooses the idle states of one core. For each idle period, in this order:
-/// [`select`](Self::select), then [`reflect`](Self::reflect).
-///
-/// Every call gets the same states, from the shallowest to the deepest and at least one. Points in
-/// time are microseconds since any moment that stays the same.
-pub trait IdleGovernor {
-    /// The index of the state to enter, for a core that goes idle now and whose next timer fires at
-    /// `next_timer_us`, which is later.
-    fn select(&mut self, states: &[State], now_us: f64, next_timer_us: f64) -> usize;
-
-    /// A poll of the core's receive queue found packets. Polls follow wake-ups and come between
-    /// them, while the core is busy.
-    fn arrival(&mut self, now_us: f64) {
-        let _ = now_us;
-    }
-
-    /// How the period went: it lasted `length_us`, and the timer that [`select`](Self::select) was
-    /// told of ended it or, if not `timer_fired`, a device or another core.
-    fn reflect(&mut self, states: &[State], length_us: f64, timer_fired: bool);
-
-    /// Instead of [`reflect`](Self::reflect): the kernel's tick ended the period, which it goes on through when the
-    /// state that was selected says that the period will be short.
-    fn tick(&mut self) {}
-}
+/// From one tick of the kernel to the next, as distributions build it (`CONFIG_HZ=250`).
+pub const TICK_US: u32 = 4_000;

@@ -1,155 +1,151 @@
-//! Linux's menu governor (`drivers/cpuidle/governors/menu.c`, kernel 5.5).
+//! Linux's menu governor, as documented (Documentation/admin-guide/pm/cpuidle.rst, "The menu Governor").
 //!
-//! It predicts the length of the coming idle period in two ways and believes the shorter:
-//! the last eight periods when they are regular enough, and the time to the next timer times a
-//! learned factor (how much of that time the core usually sleeps). The deepest state whose
-//! target residency fits the prediction wins.
+//! It predicts the length of the coming idle period in two ways and believes the shorter: the last eight periods when
+//! they are regular enough, and the time to the next timer times a learned factor (how much of that time the core usually
+//! sleeps). The deepest state whose target residency fits the prediction wins.
 //!
-//! Simplified: no tasks waiting for I/O, no latency limits, whoever runs the core decides when the
-//! scheduler's tick goes on, and the recent periods are tried even when all of them are longer than
-//! the timer's prediction, which the minimum makes irrelevant.
+//! Left out: tasks that wait for I/O and the load average (both limit the exit latency to a share of the prediction), and
+//! states that users have switched off.
 
-use crate::{IdleGovernor, State};
+use crate::TICK_US;
+use crate::governor::{Choice, Governor, Slept, View, Waker};
+use crate::states::States;
 
 /// Periods remembered.
 const INTERVALS: usize = 8;
-/// Weight of the past in the learned factors, and their unit: a factor of 1 is
-/// `RESOLUTION * DECAY`. The integer arithmetic matters: a factor never decays below
-/// `DECAY - 1`, so a core whose next timer is a second away predicts almost a millisecond
-/// however short its sleeps are. That is why a busy server enters its deepest state at all.
-const DECAY: u32 = 8;
-const RESOLUTION: u32 = 1024;
-/// Resolution of remembered periods: integers, so that running sums stay exact.
-const PER_US: f32 = 16.0;
-/// Longer periods count as this long.
-const MAX_TICKS: f32 = 1e6 * PER_US;
-/// Variance below which the recent periods count as regular (400 us squared), in ticks squared.
-const REGULAR_VARIANCE: u64 = 400 * 256;
-/// What a period counts as that a tick ended: the prediction was too short (`9 * MAX_INTERESTING / 10`).
-const TICKED_US: f32 = 45_000.0;
+/// Weight of the past in the learned factors, and their unit: a factor of 1 is `RESOLUTION * DECAY`.
+const DECAY: u64 = 8;
+const RESOLUTION: u64 = 1024;
 /// One factor per decade of the distance to the next timer.
 const BUCKETS: usize = 6;
+/// Periods from here on count as long as their timer promised.
+const MAX_INTERESTING_US: u32 = 50_000;
+/// Variance below which recent periods count as regular, in us squared.
+const REGULAR_VARIANCE: u64 = 400;
+
+/// Whose menu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MenuOf {
+    /// Linux 4.4: the tick always stops when a core goes idle.
+    Linux4,
+    /// Linux 6.1: the tick goes on when the prediction is shorter than it.
+    Linux6,
+}
 
 /// State of one core's governor.
 #[derive(Clone, Debug)]
 pub struct Menu {
-    recent: Recent,
-    factors: [u32; BUCKETS],
-    /// Distance to the next timer and its bucket, as of the last selection.
-    timer_us: f32,
-    bucket: usize,
-    /// The state selected last.
-    choice: usize,
-}
-
-impl Default for Menu {
-    fn default() -> Self {
-        Self {
-            recent: Recent::new(20 * PER_US as u32),
-            factors: [RESOLUTION; BUCKETS],
-            timer_us: 0.0,
-            bucket: 0,
-            choice: 0,
-        }
-    }
-}
-
-/// The last periods, in ticks of 1 / [`PER_US`] us, with their sum and sum of squares.
-#[derive(Clone, Debug)]
-struct Recent {
-    ticks: [u32; INTERVALS],
+    of: MenuOf,
+    recent_us: [u32; INTERVALS],
     next: usize,
-    sum: u64,
-    squares: u64,
-}
-
-impl Recent {
-    fn new(ticks: u32) -> Self {
-        let each = u64::from(ticks);
-        let n = INTERVALS as u64;
-        Self { ticks: [ticks; INTERVALS], next: 0, sum: n * each, squares: n * each * each }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, us: f32) {
-        let new = (us * PER_US).min(MAX_TICKS) as u32;
-        let old = core::mem::replace(&mut self.ticks[self.next % INTERVALS], new);
-        self.next = self.next.wrapping_add(1);
-        let (new, old) = (u64::from(new), u64::from(old));
-        self.sum = self.sum + new - old;
-        self.squares = self.squares + new * new - old * old;
-    }
-
-    /// Mean of the recent periods if they are regular, leaving out up to two of the longest.
-    #[inline(always)]
-    fn typical_us(&self) -> Option<f32> {
-        regular_mean_us(self.sum, self.squares, 8).or_else(|| {
-            let (mut longest, mut second) = (0, 0);
-            for &ticks in &self.ticks {
-                second = second.max(ticks.min(longest));
-                longest = longest.max(ticks);
-            }
-            let (longest, second) = (u64::from(longest), u64::from(second));
-            let (sum, squares) = (self.sum - longest, self.squares - longest * longest);
-            regular_mean_us(sum, squares, 7).or_else(|| regular_mean_us(sum - second, squares - second * second, 6))
-        })
-    }
-}
-
-/// Mean of `n` periods when their variance is small, absolutely or relative to the mean.
-#[inline(always)]
-fn regular_mean_us(sum: u64, squares: u64, n: u64) -> Option<f32> {
-    let variance = n * squares - sum * sum; // n squared times the variance
-    let regular = variance <= REGULAR_VARIANCE * n * n || sum * sum > 36 * variance;
-    regular.then(|| sum as f32 * (1.0 / PER_US) / n as f32)
+    factors: [u32; BUCKETS],
+    timer_us: u32,
+    bucket: usize,
+    state: usize,
 }
 
 impl Menu {
-    /// Learns that the last period was so long.
-    #[inline(always)]
-    fn learn(&mut self, measured_us: f32) {
-        let measured_us = measured_us.min(self.timer_us);
-        self.recent.push(measured_us);
-        let factor = &mut self.factors[self.bucket];
-        let old = *factor;
-        *factor += (RESOLUTION as f32 * measured_us / self.timer_us) as u32;
-        *factor -= old / DECAY;
+    /// The governor of a kernel.
+    pub fn new(of: MenuOf) -> Self {
+        let factors = [(RESOLUTION * DECAY) as u32; BUCKETS];
+        Self { of, recent_us: [0; INTERVALS], next: 0, factors, timer_us: 0, bucket: 0, state: 0 }
+    }
+
+    /// How long the core will probably be idle.
+    #[inline]
+    fn predict_us(&self) -> u32 {
+        let unit = RESOLUTION * DECAY;
+        let by_timer = (u64::from(self.timer_us) * u64::from(self.factors[self.bucket]) + unit / 2) / unit;
+        let by_timer_us = by_timer.min(u64::from(u32::MAX)) as u32;
+        typical_us(&self.recent_us).map_or(by_timer_us, |typical_us| typical_us.min(by_timer_us))
+    }
+
+    /// As 6.1 chooses: a prediction shorter than a tick keeps the tick, so that a wrong one has an end.
+    #[inline]
+    fn select_with_tick(&self, states: &States, view: &View, mut predicted_us: u32) -> Choice {
+        let limit_us = view.max_latency_us;
+        let mut state = states.deepest_for(predicted_us, limit_us);
+        let halt = states.shallowest_halt(limit_us);
+        // Halts rather than polling, unless a timer is about to fire.
+        if state < halt && states[halt].target_residency_us <= self.timer_us {
+            state = halt;
+            predicted_us = states[halt].target_residency_us;
+        }
+        let deeper = states.get(state + 1).is_some_and(|next| next.exit_latency_us <= limit_us);
+        if predicted_us >= TICK_US && deeper {
+            // The next state would need longer still: its tick may wake the core and let it choose again.
+            predicted_us = states[state].target_residency_us;
+        }
+        if predicted_us >= TICK_US && states[state].exit_latency_us > 0 {
+            return Choice::stay(state);
+        }
+        if states[state].target_residency_us > view.tick_us {
+            state = states.deepest_for(view.tick_us, limit_us);
+        }
+        Choice { state, wake_after_us: None, keeps_tick: true }
     }
 }
 
-impl IdleGovernor for Menu {
+impl Governor for Menu {
     #[inline]
-    fn select(&mut self, states: &[State], now_us: f64, next_timer_us: f64) -> usize {
-        self.timer_us = (next_timer_us - now_us) as f32;
-        let least = [10.0, 100.0, 1_000.0, 10_000.0, 100_000.0];
-        self.bucket = least.iter().map(|&us| usize::from(self.timer_us >= us)).sum();
-        let by_timer_us = self.timer_us * self.factors[self.bucket] as f32 * (1.0 / (RESOLUTION * DECAY) as f32);
-        let predicted_us = match self.recent.typical_us() {
-            Some(typical) => typical.min(by_timer_us),
-            None => by_timer_us,
+    fn select(&mut self, states: &States, view: &View) -> Choice {
+        self.timer_us = view.timer_us;
+        self.bucket = [10, 100, 1_000, 10_000, 100_000].iter().map(|&us| usize::from(self.timer_us >= us)).sum();
+        let predicted_us = self.predict_us();
+        let choice = match self.of {
+            MenuOf::Linux6 => self.select_with_tick(states, view, predicted_us),
+            MenuOf::Linux4 => {
+                let halt = if self.timer_us > 5 { states.shallowest_halt(view.max_latency_us) } else { 0 };
+                Choice::stay(states.deepest_for(predicted_us, view.max_latency_us).max(halt))
+            }
         };
-        let predicted_us = f64::from(predicted_us);
-        let mut choice = 0;
-        while choice + 1 < states.len() && states[choice + 1].target_residency_us <= predicted_us {
-            choice += 1;
-        }
-        // A state that halts rather than polling, unless a timer is about to fire.
-        if choice == 0 && states.len() > 1 && states[0].exit_latency_us == 0.0 && self.timer_us > 2.0 {
-            choice = 1;
-        }
-        self.choice = choice;
+        self.state = choice.state;
         choice
     }
 
     #[inline]
-    fn reflect(&mut self, states: &[State], length_us: f64, _: bool) {
-        let exit_us = states[self.choice].exit_latency_us as f32;
-        let length_us = length_us as f32;
-        self.learn(if length_us > 2.0 * exit_us { length_us - exit_us } else { 0.5 * length_us });
+    fn reflect(&mut self, states: &States, slept: &Slept) {
+        let exit_us = states[self.state].exit_latency_us;
+        let measured_us = match self.of {
+            // The tick cut the period short: what it would have been is not known, only that it was long.
+            MenuOf::Linux6 if slept.waker == Waker::Tick && self.timer_us > TICK_US => MAX_INTERESTING_US / 10 * 9,
+            MenuOf::Linux6 if slept.length_us <= exit_us.saturating_mul(2) => slept.length_us / 2,
+            _ => slept.until_woken_us(exit_us),
+        };
+        let measured_us = measured_us.min(self.timer_us);
+        let factor = &mut self.factors[self.bucket];
+        let share = if self.timer_us > 0 && measured_us < MAX_INTERESTING_US {
+            RESOLUTION * u64::from(measured_us) / u64::from(self.timer_us)
+        } else {
+            RESOLUTION
+        };
+        *factor = (*factor - *factor / DECAY as u32 + share as u32).max(1);
+        self.recent_us[self.next] = measured_us;
+        self.next = (self.next + 1) % INTERVALS;
     }
+}
 
-    fn tick(&mut self) {
-        self.learn(TICKED_US);
+/// Mean of the recent periods if they are regular, leaving out up to two of the longest.
+#[inline]
+fn typical_us(recent_us: &[u32; INTERVALS]) -> Option<u32> {
+    let mut longest_us = u32::MAX;
+    loop {
+        let (mut n, mut sum, mut greatest_us) = (0_u64, 0_u64, 0_u32);
+        for &us in recent_us.iter().filter(|&&us| us <= longest_us) {
+            n += 1;
+            sum += u64::from(us);
+            greatest_us = greatest_us.max(us);
+        }
+        let mean = sum / n.max(1);
+        let squares = |&us: &u32| u64::from(us).abs_diff(mean).pow(2) / n.max(1);
+        let variance: u64 = recent_us.iter().filter(|&&us| us <= longest_us).map(squares).sum();
+        if variance <= REGULAR_VARIANCE || (4 * n >= 3 * INTERVALS as u64 && mean * mean > 36 * variance.min(1 << 58)) {
+            return Some(mean as u32);
+        }
+        if 4 * n <= 3 * INTERVALS as u64 || greatest_us == 0 {
+            return None;
+        }
+        longest_us = greatest_us - 1;
     }
 }
 
@@ -157,49 +153,9 @@ impl IdleGovernor for Menu {
 mod tests {
     use super::*;
 
-    /// C1, C1E and C3 of a Xeon E5-2690 (Linux's `intel_idle.c`).
-    const STATES: [State; 3] = [
-        State { exit_latency_us: 2.0, target_residency_us: 2.0 },
-        State { exit_latency_us: 10.0, target_residency_us: 20.0 },
-        State { exit_latency_us: 80.0, target_residency_us: 211.0 },
-    ];
-
-    fn choice_after(length_us: f64) -> usize {
-        let mut menu = Menu::default();
-        let mut choice = 0;
-        for i in 0..100 {
-            choice = menu.select(&STATES, f64::from(i), 100_000.0);
-            menu.reflect(&STATES, length_us, false);
-        }
-        choice
-    }
-
-    #[test]
-    fn learns_regular_periods() {
-        assert_eq!(choice_after(10.0), 0);
-        assert_eq!(choice_after(60.0), 1);
-        assert_eq!(choice_after(900.0), 2);
-    }
-
-    #[test]
-    fn ticks_lead_to_the_deepest_state() {
-        let mut menu = Menu::default();
-        let mut choices = [0; 10];
-        for (tick, choice) in choices.iter_mut().enumerate() {
-            *choice = menu.select(&STATES, 4_000.0 * tick as f64, 700_000.0);
-            menu.tick();
-        }
-        assert!(choices[0] < 2 && choices[9] == 2 && choices.is_sorted(), "{choices:?}");
-    }
-
     #[test]
     fn two_outliers_do_not_hide_a_pattern() {
-        let typical_us = |periods_us: [f32; 8]| {
-            let mut recent = Recent::new(0);
-            periods_us.iter().for_each(|&us| recent.push(us));
-            recent.typical_us()
-        };
-        assert_eq!(typical_us([50.0, 50.0, 9000.0, 50.0, 50.0, 50.0, 8000.0, 50.0]), Some(50.0));
-        assert_eq!(typical_us([5.0, 900.0, 9000.0, 50.0, 500.0, 5.0, 8000.0, 50.0]), None);
+        assert_eq!(typical_us(&[50, 50, 9000, 50, 50, 50, 8000, 50]), Some(50));
+        assert_eq!(typical_us(&[5, 900, 9000, 50, 500, 5, 8000, 50]), None);
     }
 }

@@ -1,4 +1,5 @@
-//! The compiled part of the Python package, `bayop._core`: the digital twin, the load generator and the knob catalogue.
+//! The compiled part of the Python package, `bayop._core`: the digital twin, the load generator, the replay of
+//! idle governors and the knob catalogue.
 //!
 //! The only crate that knows Python. It translates arguments, results and errors, releases the
 //! interpreter while simulations run, and lets Ctrl-C interrupt them.
@@ -11,6 +12,7 @@ macro_rules! set_fields {
 }
 
 mod error;
+mod idle;
 mod knobs;
 mod load;
 mod twin;
@@ -24,6 +26,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Error", module.py().get_type::<error::Error>())?;
     module.add_class::<twin::Profile>()?;
     module.add_function(wrap_pyfunction!(twin::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(idle::idle_governors, module)?)?;
+    module.add_function(wrap_pyfunction!(idle::idle_replay, module)?)?;
+    module.add_function(wrap_pyfunction!(idle::find_idle_states, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::knob_catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::driver_rules, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::examine, module)?)?;

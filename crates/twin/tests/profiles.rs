@@ -83,8 +83,8 @@ fn numbers_out_of_range() {
 fn wrong_types_words_and_syntax() {
     let error = with_line("steer_us", "steer_us = \"fast\"").unwrap_err();
     assert!(error.to_string().contains(&format!("line {}", line_of("steer_us"))), "{error}");
-    let error = with_line("idle_governor", "idle_governor = \"teo\"").unwrap_err();
-    assert!(error.to_string().contains("menu"), "{error}");
+    let error = with_line("idle_governor", "idle_governor = \"doze\"").unwrap_err();
+    assert!(error.to_string().starts_with("cannot use 'doze': it must be one of menu, menu-4.4, "), "{error}");
     let error = with_line("steer_us", "steer_us = = 1").unwrap_err();
     assert!(error.to_string().starts_with("steer_us = = 1 is not valid TOML: "), "{error}");
 }
@@ -132,7 +132,7 @@ fn overrides_are_checked_like_files() {
         ("app.request_kcycles", Override::Text("3".into())),
         ("machine.cores", Override::Number(2.5)),
         ("machine", Override::Number(2.5)),
-        ("os.idle_governor", Override::Text("teo".into())),
+        ("os.idle_governor", Override::Text("doze".into())),
         ("os.idle_governor", Override::Number(1.0)),
     ] {
         let error = set(key, value).unwrap_err();

@@ -20,7 +20,7 @@ mod vector;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::balance;
-use crate::idle::{Chooser, Governed, Oracle};
+use crate::idle::{Always, Asked, Chooser, Governed, IdleGovernor, Menu, Oracle, Terms, Timers, named};
 use crate::measure::Measurement;
 use crate::moderation::{AdaptiveIxgbe, Fixed, Moderation};
 use crate::profile::{Dispatch, IdlePolicy, ModerationPolicy, Profile};
@@ -29,7 +29,6 @@ use crate::run::{Applied, Run};
 use crate::siblings::Siblings;
 pub use accounts::Accounts;
 use bayop_core::Error;
-use bayop_idle::{Always, IdleGovernor, Menu};
 use clocks::Clocks;
 use exchange::PingPong;
 use run_to_completion::RunToCompletion;
@@ -86,7 +85,20 @@ impl Job<'_> {
             IdlePolicy::Deepest => self.with_governor(moderation, || Always(deepest)),
             IdlePolicy::Shallowest => self.with_governor(moderation, || Always(halting)),
             IdlePolicy::Oracle => self.with_chooser(moderation, |_| Oracle),
+            policy => {
+                let terms = Terms::new(self.profile);
+                let max_latency_us = terms.states[deepest].exit_latency_us;
+                self.with_chooser(moderation, |rng| {
+                    let governor = named(policy, &terms).expect("the others are above");
+                    Asked::new(governor, &terms.states, max_latency_us, self.timers(rng))
+                })
+            }
         }
+    }
+
+    fn timers(&self, rng: &mut Rng) -> Timers {
+        let period_us = self.profile.os.idle_timer_period_us;
+        Timers::new(period_us, rng.exponential() * period_us)
     }
 
     fn with_governor<M: Moderation, G: IdleGovernor>(
@@ -94,8 +106,7 @@ impl Job<'_> {
         moderation: &M,
         governor: impl Fn() -> G,
     ) -> Option<Measurement> {
-        let timer_us = self.profile.os.idle_timer_period_us;
-        self.with_chooser(moderation, |rng| Governed::new(governor(), timer_us, rng.exponential() * timer_us))
+        self.with_chooser(moderation, |rng| Governed::new(governor(), self.timers(rng)))
     }
 
     fn with_chooser<M: Moderation, I: Chooser>(

@@ -1,15 +1,24 @@
 //! Idle periods of one core, and where all of its time goes.
 
+#[cfg(test)]
+mod tests;
+mod unused;
+
+use bayop_idle::UNIT;
+use bayop_idle::replay::{ARM, HANDLER};
+
 use super::vector::{max, min};
 use crate::costs::Costs;
-use crate::idle::{Chooser, IdlePeriod};
+use crate::idle::{Chooser, IdlePeriod, State, Stay};
 use crate::profile::{IdleState, Profile};
 use crate::run::Applied;
 use crate::time::CoreTime;
-use bayop_idle::State;
+pub use unused::Unused;
 
-/// From one tick of the kernel to the next, as distributions build it (`CONFIG_HZ=250`).
-const TICK_US: f64 = 4_000.0;
+/// Busy time of programming a timer, and of a wake-up that finds nothing to do but to choose again: what a replay of idle
+/// periods charges, too. A loop that polls looks at the clock instead.
+const ARM_US: f64 = ARM as f64 / UNIT as f64;
+const HANDLER_US: f64 = HANDLER as f64 / UNIT as f64;
 
 /// What ending an idle period costs the work that ended it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,12 +66,16 @@ impl IdleModel {
         length_us / (length_us + self.tau_us)
     }
 
-    /// Whether a tick fires of a period that has lasted `length_us` in `state`. The kernel goes without in the deepest
-    /// state; whoever expects less than that takes to pay off is woken by the next tick, and chooses anew
-    /// (`tick_nohz_idle_retain_tick`).
+    /// How long a wake-up from `state` takes after `stay_us` in it.
     #[inline(always)]
-    fn ticks(&self, state: usize, length_us: f64) -> bool {
-        length_us > TICK_US && state + 1 < self.table.len()
+    fn exit_us(&self, state: usize, stay_us: f64) -> f64 {
+        min(self.states[state].wake_us, self.wake_limit_share * stay_us)
+    }
+
+    /// Busy time for a timer when the core stays in `state`.
+    #[inline(always)]
+    fn timer_us(&self, state: usize, us: f64) -> f64 {
+        if self.states[state].exit_latency_us > 0.0 { us } else { 0.0 }
     }
 
     /// Part of `asleep_us` in `state` before it settles.
@@ -73,51 +86,18 @@ impl IdleModel {
     }
 }
 
-/// A CPU that serves nothing: but for a load of its own it sleeps in the deepest state that it may enter.
-#[derive(Clone, Debug)]
-pub struct Unused {
-    model: IdleModel,
-    load_share: f64,
-    /// To when its time was taken.
-    taken_us: f64,
-}
-
-impl Unused {
-    /// One that nothing ever wakes.
-    pub fn parked(profile: &Profile, run: &Applied) -> Self {
-        Self { model: IdleModel::new(profile, run), load_share: 0.0, taken_us: 0.0 }
-    }
-
-    /// One for other work than the service, which keeps others from settling, but not itself.
-    pub fn spare(profile: &Profile, run: &Applied) -> Self {
-        let model = IdleModel { awake_share: 0.0, ..IdleModel::new(profile, run) };
-        Self { model, load_share: profile.app.spare_core_load_share, taken_us: 0.0 }
-    }
-
-    /// Where the time went from when it was last taken until `until_us`.
-    pub fn take_time(&mut self, until_us: f64) -> CoreTime {
-        let state = self.model.table.len() - 1;
-        let halted_us = self.model.halted_us(state, until_us) - self.model.halted_us(state, self.taken_us);
-        let slice_us = until_us - std::mem::replace(&mut self.taken_us, until_us);
-        let asleep_share = 1.0 - self.load_share;
-        let mut time = CoreTime { busy_us: self.load_share * slice_us, ..CoreTime::default() };
-        time.idle[state].halted_us = asleep_share * halted_us;
-        time.idle[state].settled_us = asleep_share * (slice_us - halted_us);
-        time.unloaded_us = asleep_share * slice_us;
-        time
-    }
-}
-
 /// How a core went idle.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     state: usize,
     /// What entering costs, at the frequency that the core had.
     entry_us: f64,
     /// The limit of what the idle loop costs before the core sleeps, at that frequency.
     loop_us: f64,
-    /// After how much of the period: ticks may have come before.
+    /// After how much of the period: there may have been stays before.
     since_us: f64,
+    /// After how long the core chooses again.
+    again_us: f64,
 }
 
 /// The last idle period that ended: what of it may lie beyond the time to which the core was simulated.
@@ -169,48 +149,70 @@ impl<I: Chooser> Sleeper<I> {
             Some(entry) => entry,
             None => self.enter(model, period, costs),
         };
-        let entry = self.let_tick(model, entry, period);
+        let entry = self.let_choose(model, entry, period);
         let length_us = period.length_us - entry.since_us;
-        self.chooser.reflect(&model.table, length_us);
-        let exit_us = min(model.states[entry.state].wake_us, model.wake_limit_share * length_us);
+        let stay_us = min(length_us, entry.again_us);
+        let asleep_exit_us = model.exit_us(entry.state, stay_us);
+        let (exit_us, handler_us) = if length_us > entry.again_us {
+            // Its own timer is waking the core already.
+            let handler_us = model.timer_us(entry.state, HANDLER_US);
+            (entry.again_us + asleep_exit_us + handler_us - length_us, handler_us)
+        } else {
+            (asleep_exit_us, 0.0)
+        };
+        self.chooser.reflect(&model.table, length_us, exit_us);
         let cold_us = model.on_path_share * (costs.idle_loop_us * model.loop_share(period.length_us));
-        let asleep_us = count_sleep(&mut self.time, model, &entry, length_us, exit_us);
-        let awake_us = period.start_us + period.length_us + exit_us;
-        let loaded_us = awake_us + cold_us + costs.idle_exit_us;
+        let asleep_us = count_sleep(&mut self.time, model, &entry, stay_us, asleep_exit_us);
+        self.time.busy_us += handler_us;
+        let runs_us = period.start_us + period.length_us + exit_us;
+        let loaded_us = runs_us + cold_us + costs.idle_exit_us;
         self.time.unloaded_us += loaded_us - period.start_us;
-        self.slept = Slept { state: entry.state, asleep_us, awake_us, loaded_us };
+        self.slept = Slept { state: entry.state, asleep_us, awake_us: runs_us - handler_us, loaded_us };
         WakeUp { exit_us, cold_us }
     }
 
     #[inline(always)]
     fn enter(&mut self, model: &IdleModel, period: IdlePeriod, costs: &Costs) -> Entry {
-        let state = self.chooser.select(&model.table, period);
-        self.time.idle[state].entries += 1;
+        let stay = self.chooser.select(&model.table, period);
         let loop_us = (1.0 - model.on_path_share) * costs.idle_loop_us;
-        Entry { state, entry_us: costs.idle_entry_us, loop_us, since_us: 0.0 }
+        self.begin(model, stay, Entry { entry_us: costs.idle_entry_us, loop_us, ..Entry::default() })
     }
 
-    /// How the core is idle after all ticks that fired of `period`, of which it was entered as `entry`.
+    /// Begins a stay, but for the timer at the costs of `entry`.
     #[inline(always)]
-    fn let_tick(&mut self, model: &IdleModel, entry: Entry, period: IdlePeriod) -> Entry {
-        if model.ticks(entry.state, period.length_us - entry.since_us) {
-            self.tick(model, entry, period)
-        } else {
-            entry
-        }
+    fn begin(&mut self, model: &IdleModel, stay: Stay, entry: Entry) -> Entry {
+        let Stay { state, again_us, armed } = stay;
+        self.time.idle[state].entries += 1;
+        let arm_us = if armed { model.timer_us(state, ARM_US) } else { 0.0 };
+        Entry { state, again_us, entry_us: entry.entry_us + arm_us, ..entry }
+    }
+
+    /// How the core is idle after it has chosen again as often as it wanted to in `period`, of which it was entered as
+    /// `entry`.
+    #[inline(always)]
+    fn let_choose(&mut self, model: &IdleModel, entry: Entry, period: IdlePeriod) -> Entry {
+        if period.length_us - entry.since_us > entry.again_us { self.choose(model, entry, period) } else { entry }
     }
 
     #[cold]
-    fn tick(&mut self, model: &IdleModel, mut entry: Entry, period: IdlePeriod) -> Entry {
-        while model.ticks(entry.state, period.length_us - entry.since_us) {
-            count_sleep(&mut self.time, model, &entry, TICK_US, 0.0);
-            let since_us = entry.since_us + TICK_US;
+    fn choose(&mut self, model: &IdleModel, mut entry: Entry, period: IdlePeriod) -> Entry {
+        loop {
+            let (exit_us, handler_us) = if I::WAKES {
+                (model.exit_us(entry.state, entry.again_us), model.timer_us(entry.state, HANDLER_US))
+            } else {
+                (0.0, 0.0)
+            };
+            let stay_us = entry.again_us + exit_us + handler_us;
+            if period.length_us - entry.since_us <= stay_us {
+                return entry;
+            }
+            count_sleep(&mut self.time, model, &entry, entry.again_us, exit_us);
+            self.time.busy_us += handler_us;
+            let since_us = entry.since_us + stay_us;
             let left = IdlePeriod { start_us: period.start_us + since_us, length_us: period.length_us - since_us };
-            let state = self.chooser.tick(&model.table, left);
-            self.time.idle[state].entries += 1;
-            entry = Entry { state, entry_us: 0.0, loop_us: 0.0, since_us };
+            let stay = self.chooser.again(&model.table, left, stay_us);
+            entry = self.begin(model, stay, Entry { since_us, ..Entry::default() });
         }
-        entry
     }
 
     /// Where the time went until `until_us` of a core that is free from `free_us` on and wanted at `wanted_us`, as
@@ -230,10 +232,14 @@ impl<I: Chooser> Sleeper<I> {
                 None => self.enter(model, IdlePeriod { start_us: free_us, length_us: wanted_us - free_us }, costs),
             };
             let past = IdlePeriod { start_us: free_us, length_us: until_us - free_us };
-            let entry = self.let_tick(model, entry, past);
+            let entry = self.let_choose(model, entry, past);
             self.entered = Some(entry);
             taken = self.time;
-            count_sleep(&mut taken, model, &entry, past.length_us - entry.since_us, 0.0);
+            let length_us = past.length_us - entry.since_us;
+            let waking_us = max(length_us - entry.again_us, 0.0);
+            let exit_us = min(waking_us, model.exit_us(entry.state, entry.again_us));
+            count_sleep(&mut taken, model, &entry, min(length_us, entry.again_us), exit_us);
+            taken.busy_us += waking_us - exit_us;
             taken.unloaded_us += past.length_us;
         } else {
             taken = self.time;

@@ -34,6 +34,7 @@ const BY_KEY: &[(&str, f64, f64)] = &[
     ("frequency_sampling_us", 100.0, 1e7),
     ("idle_loop_tau_us", 0.001, 1e7),
     ("idle_timer_period_us", 1.0, 1e9),
+    ("idle_latency_price", 0.0, 1e5),
     ("ack_rx_usecs", 0.001, 1e9),
     ("copy_kcycles_per_kib", 0.0, 1000.0),
     ("kinstructions_per_kib", 0.0, 1000.0),

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use app::{App, Arrivals};
 pub use exchange::{Acknowledgement, Exchange};
 pub use machine::{IdleState, Machine, Nic, Power};
-pub use os::{Dispatch, FrequencyPolicy, IdlePolicy, ModerationPolicy, Os};
+pub use os::{Dispatch, FrequencyPolicy, IdlePolicy, ModerationPolicy, Os, WakeBalancer};
 
 /// A complete server: the machine, the operating system on it and the application it serves.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]

@@ -24,14 +24,50 @@ pub enum Dispatch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdlePolicy {
-    /// Linux's menu governor.
+    /// Linux's menu governor, as of 5.5: what profiles were fitted with.
     Menu,
+    /// Linux 4.4's, which stops the tick whatever it expects.
+    #[serde(rename = "menu-4.4")]
+    Menu4,
+    /// Linux 6.1's.
+    #[serde(rename = "menu-6.1")]
+    Menu6,
+    /// Linux's timer events oriented governor.
+    Teo,
+    /// Linux's ladder governor.
+    Ladder,
+    /// Linux's governor for guests: polls for a while, then sleeps in the deepest state.
+    Haltpoll,
+    /// Prediction with expert advice and a timer that wakes the core early (Sharafzadeh et al., APSys 2019).
+    Yawn,
+    /// The same without two faults of its authors' kernel.
+    YawnMended,
+    /// The least expected cost of energy and of latency at the price [`Os::idle_latency_price`].
+    Bayop,
+    /// That price follows menu, of 6.1, in its shadow.
+    BayopMenu,
+    /// That price follows teo in its shadow.
+    BayopTeo,
+    /// At most 1 % of wake-ups take longer than [`Os::idle_late_us`] by the kernel's table.
+    BayopSlo,
     /// Always the deepest state, like EbbRT.
     Deepest,
     /// Always the shallowest state that halts (a PM QoS limit of a few microseconds).
     Shallowest,
     /// The right state every time: knows the future. A bound, not a policy.
     Oracle,
+}
+
+/// Where an awakened thread runs (steered dispatch).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WakeBalancer {
+    /// Where it ran before: threads stay on their cores, but for what the scheduler does now and then
+    /// ([`Os::stacking_us`]).
+    #[default]
+    None,
+    /// On an operating core that has room, else on its neighbour, which is woken (Sharafzadeh et al., APSys 2019).
+    Yawn,
 }
 
 /// What moderates interrupts when nobody sets rx-usecs.
@@ -87,6 +123,9 @@ pub struct Os {
     pub hyperthreads: bool,
     /// Idle governor.
     pub idle_governor: IdlePolicy,
+    /// Wake balancer; none where a profile does not say.
+    #[serde(default)]
+    pub wake_balancer: WakeBalancer,
     /// Moderation while rx-usecs is auto.
     pub moderation: ModerationPolicy,
     /// The delay while rx-usecs is auto and moderation is `fixed`.
@@ -163,8 +202,15 @@ pub struct Os {
     /// A wake-up takes at most this part of the idle period it ends (the state had no time to
     /// settle).
     pub wake_limit_share: f64,
-    /// Mean distance of the timers that the menu governor sees ahead.
+    /// Mean distance of the timers that idle governors see ahead.
     pub idle_timer_period_us: f64,
+    /// What 1 us of wake-up latency is worth to `bayop`, in the energy that a polling core takes in 1 us; 0.1 where a
+    /// profile does not say.
+    #[serde(default = "default_latency_price")]
+    pub idle_latency_price: f64,
+    /// What `bayop-slo` counts as late; 50 us where a profile does not say.
+    #[serde(default = "default_late_us")]
+    pub idle_late_us: f64,
 }
 
 impl Os {
@@ -180,6 +226,14 @@ fn default_slo_us() -> f64 {
 
 fn default_transition_us() -> f64 {
     4.0
+}
+
+fn default_latency_price() -> f64 {
+    0.1
+}
+
+fn default_late_us() -> f64 {
+    50.0
 }
 
 fn default_frequency_poll_budget() -> usize {

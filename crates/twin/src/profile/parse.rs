@@ -5,7 +5,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::limits::{MAX_CORES, MAX_IDLE_STATES, range_of};
-use super::{Dispatch, Profile};
+use super::values::unknown_word;
+use super::{Dispatch, Profile, WakeBalancer};
 use bayop_core::Error;
 
 impl Profile {
@@ -70,6 +71,9 @@ impl Profile {
         if self.os.frequency_governor.acts_at_events() {
             self.check_events(place)?;
         }
+        if self.os.wake_balancer != WakeBalancer::None {
+            self.check_wake_balancer(place)?;
+        }
         if self.exchange.is_some() && self.serving_cores() != 1 {
             let wrong = format!("{} of {} CPUs serve", self.serving_cores(), self.cpus());
             return Err(Error::input(wrong)
@@ -102,6 +106,20 @@ impl Profile {
             let rule = "packages must not draw more asleep (asleep_w) than awake (static_w)";
             let value = format!("{asleep_w} > {}", machine.power.static_w);
             return Err(Error::cannot_use(value, rule).at(place("machine.power.asleep_w")));
+        }
+        Ok(())
+    }
+
+    /// Rules of a balancer of awakened requests.
+    fn check_wake_balancer(&self, place: &dyn Fn(&str) -> String) -> Result<(), Error> {
+        let (key, value) = ("os.wake_balancer", format!("{:?}", self.os.wake_balancer).to_lowercase());
+        if self.os.dispatch != Dispatch::Steered || self.exchange.is_some() || self.app.shared_queue {
+            let rule = "a wake balancer must have steered dispatch, an open loop and a queue for each thread";
+            return Err(Error::cannot_use(value, rule).at(place(key)));
+        }
+        if self.os.frequency_governor.acts_at_events() {
+            let rule = "a wake balancer must have a frequency policy that does not act at events";
+            return Err(Error::cannot_use(value, rule).at(place(key)));
         }
         Ok(())
     }
@@ -216,6 +234,9 @@ impl Document<'_> {
             return Error::input(format!("the key {} is missing", quoted[0]))
                 .at(place)
                 .hint("start from a complete profile and change it");
+        }
+        if let Some(error) = unknown_word(message) {
+            return error.at(place);
         }
         let value = error.span().map_or("", |span| &self.text[span]).trim();
         Error::input(format!("{value} does not fit: {}", message.replace('`', ""))).value(value).at(place)

@@ -33,7 +33,9 @@ impl Profile {
             replace(&mut value, key, replacement)?;
         }
         let profile = Self::deserialize(value).map_err(|e| {
-            Error::input(format!("a value does not fit: {}", e.message().trim())).at("overridden values")
+            let message = e.message().trim();
+            let error = unknown_word(message);
+            error.unwrap_or_else(|| Error::input(format!("a value does not fit: {message}"))).at("overridden values")
         })?;
         profile.check(&|key| format!("overridden values, key {key}"))?;
         Ok(profile)
@@ -47,6 +49,13 @@ impl Profile {
     fn to_value(&self) -> Value {
         Value::try_from(self).expect("profiles hold nothing that TOML cannot")
     }
+}
+
+/// Translates serde's message about a word that is none of those that a key takes.
+pub(super) fn unknown_word(message: &str) -> Option<Error> {
+    let words: Vec<&str> = message.strip_prefix("unknown variant")?.split('`').skip(1).step_by(2).collect();
+    let (unknown, known) = words.split_first()?;
+    Some(Error::cannot_use(*unknown, format!("it must be one of {}", known.join(", "))))
 }
 
 fn flatten(numbers: &mut Vec<(String, f64)>, key: String, value: &Value) {

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 APPS: Final = ("memcached", "silo")
 """The open-loop services that were measured and that the twin has profiles of."""
 
+_YAWN_SERVER: Final = Path(__file__).parents[1] / "yawn_server.toml"
 _CELL_REQUESTS: Final = 100_000
 _CELL_ROUND_TRIPS: Final = 4_000
 _MEASURED: Final = (
@@ -91,6 +92,28 @@ class Evidence:
     def simulated_netpipe(self) -> pl.DataFrame:
         """The cells of `netpipe`, as the twin measures them."""
         return self._simulate("netpipe", "message_bytes", _CELL_ROUND_TRIPS)
+
+    @cached_property
+    def simulated_yawn(self) -> pl.DataFrame:
+        """The rates of yawn_by_rate.csv under menu and under Yawn with its balancer, on the twin of that server."""
+        import polars as pl
+
+        from bayop.twin.target import load_profile, simulate, simulation_run, with_words
+
+        server = load_profile(f"linux-memcached@{_YAWN_SERVER}")
+        rates = sorted(set(self.table("yawn_by_rate.csv")["qps_offered"].to_list()))
+        rows = []
+        for governor, words in {"menu": {}, "yawn": {"os.idle_governor": "yawn", "os.wake_balancer": "yawn"}}.items():
+            profile = with_words(server, words)
+            runs = [
+                simulation_run(profile, {}, load=float(qps), requests=_CELL_REQUESTS, seed=self._seed) for qps in rates
+            ]
+            windows = simulate(profile, runs, threads=self._threads)
+            rows += [
+                {"governor": governor, "qps_offered": qps, "p99_us": window["p99_us"], "power_w": window["power_w"]}
+                for qps, window in zip(rates, windows, strict=True)
+            ]
+        return pl.DataFrame(rows)
 
     @cached_property
     def tailbench(self) -> Sequence[Outcome]:

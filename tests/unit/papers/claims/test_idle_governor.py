@@ -28,7 +28,15 @@ def examined(evidence: Evidence, folder: Path, claim_id: str, *, power_w: float 
 def test_the_greatest_reduction_of_p99_is_what_up_to_means(evidence: Evidence, tmp_path: Path) -> None:
     finding = examined(evidence, tmp_path, "yawn-p99")
     assert finding.data == pytest.approx({"greatest_share": 0.4, "mean_share": 0.25})
+    assert finding.twin.keys() == finding.data.keys()
     assert finding.verdict is Verdict.REPRODUCED
+
+
+def test_the_twin_is_asked_at_the_same_rates(evidence: Evidence, tmp_path: Path) -> None:
+    (tmp_path / "yawn_by_rate.csv").write_text(RATES.format(power_w=72.0))
+    rows = {(row["governor"], row["qps_offered"]): row for row in evidence.simulated_yawn.to_dicts()}
+    assert rows.keys() == {(governor, qps) for governor in ("menu", "yawn") for qps in (1000, 2000, 4000, 8000)}
+    assert rows["yawn", 8000]["p99_us"] < rows["menu", 8000]["p99_us"]
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@ mod imbalance;
 mod outbox;
 mod paced;
 mod shared_queue;
+mod wake_balancer;
 
 use self::core::{Core, Shared};
 use self::imbalance::Imbalance;
 use self::outbox::Outbox;
 use self::paced::{MAX_STRETCH_US, Paced};
 use self::shared_queue::SharedQueue;
+use self::wake_balancer::WakeBalancer;
 use super::queue::Waiting;
 use super::server::Server;
 use super::sleeper::IdleModel;
@@ -26,7 +28,7 @@ use crate::costs::Costs;
 use crate::idle::Chooser;
 use crate::moderation::Moderation;
 use crate::network::Network;
-use crate::profile::Profile;
+use crate::profile::{self, Profile};
 use crate::rng::Rng;
 use crate::run::Applied;
 use crate::service::ServiceTimes;
@@ -63,6 +65,7 @@ pub struct Steered<M, I, const PACED: bool> {
     outbox: Outbox,
     /// Where requests wait when threads do not have queues of their own.
     shared_queue: Option<SharedQueue>,
+    wake_balancer: Option<WakeBalancer>,
     tally: Tally,
     paced: Option<Paced>,
 }
@@ -89,6 +92,10 @@ impl<M: Moderation, I: Chooser, const PACED: bool> Steered<M, I, PACED> {
         Self {
             paced: PACED.then(|| Paced::new(profile, &shared)),
             shared_queue: app.shared_queue.then(|| SharedQueue::new(app.queue_limit * cores.len())),
+            wake_balancer: match profile.os.wake_balancer {
+                profile::WakeBalancer::None => None,
+                profile::WakeBalancer::Yawn => Some(WakeBalancer::new(cores.len())),
+            },
             next_us: cores.iter().map(Core::first_us).collect(),
             tally: Tally::default(),
             cores,
@@ -149,7 +156,11 @@ impl<M: Moderation, I: Chooser, const PACED: bool> Steered<M, I, PACED> {
             paced.renew(&self.cores);
         }
         for (packet, ready_us) in self.outbox.requests() {
-            let target = self.imbalance.thread(packet.choice.rotate_right(FREE_BITS));
+            let mut target = self.imbalance.thread(packet.choice.rotate_right(FREE_BITS));
+            if let Some(balancer) = &mut self.wake_balancer {
+                let service_us = self.costs[self.cores[target].step()].service_us[1];
+                target = balancer.place(end_us, target, service_us, |core| self.cores[core].backlog());
+            }
             let request = Waiting { ready_us: max(ready_us, end_us), arrived_us: packet.arrived_us };
             if let Some(queue) = &mut self.shared_queue {
                 self.tally.dropped += u64::from(!queue.push(request, target));

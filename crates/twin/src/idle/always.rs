@@ -1,6 +1,6 @@
 //! No prediction at all.
 
-use crate::{IdleGovernor, State};
+use super::governor::{IdleGovernor, State};
 
 /// Always the same state.
 #[derive(Clone, Debug)]

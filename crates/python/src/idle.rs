@@ -1,0 +1,156 @@
+//! Replay of idle periods in Python: what a governor would have made of them, and how long it took to decide.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use bayop_core::Error;
+use bayop_idle::replay::{Outcome, Period, Stay, replay};
+use bayop_idle::{
+    BayOp, Faults, Fixed, Governor, Haltpoll, Ladder, Menu, MenuOf, NetworkExpert, Plans, ResidencyExpert, Rule,
+    Shadow, Slo, States, Teo, UNIT, Yawn,
+};
+use bayop_knobs::{Host, idle_states};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::raise;
+
+/// Repeats of a replay, of which the fastest tells the time.
+const REPEATS: usize = 3;
+/// Share of wake-ups that an SLO of the 99th percentile lets be late, in millionths: with some to spare.
+const LATE_PER_MILLION: u32 = 9_000;
+
+/// A period as Python has it: start, length, timer, waker, arrivals, age of the last.
+type Row = (u64, u32, u32, u8, u32, i64);
+
+/// What governors are told apart from what happens.
+struct Terms<'a> {
+    states: &'a States,
+    plans: &'a Plans,
+    price: u32,
+}
+
+/// Names of the governors that can be replayed.
+const GOVERNORS: [&str; 11] = [
+    "menu",
+    "menu-4.4",
+    "teo",
+    "ladder",
+    "haltpoll",
+    "yawn",
+    "yawn-mended",
+    "bayop",
+    "bayop-menu",
+    "bayop-teo",
+    "bayop-slo",
+];
+
+fn governor<'a>(name: &str, terms: &Terms<'a>) -> Option<Box<dyn Governor + Send + 'a>> {
+    let plans = terms.plans;
+    let menu = || Menu::new(MenuOf::Linux6);
+    let yawn = |faults| Box::new(Yawn::new((ResidencyExpert::default(), NetworkExpert::default()), faults));
+    Some(match name {
+        "menu" => Box::new(menu()),
+        "menu-4.4" => Box::new(Menu::new(MenuOf::Linux4)),
+        "teo" => Box::<Teo>::default(),
+        "ladder" => Box::<Ladder>::default(),
+        "haltpoll" => Box::<Haltpoll>::default(),
+        "yawn" => yawn(Faults::AsPublished),
+        "yawn-mended" => yawn(Faults::Mended),
+        "bayop" => Box::new(BayOp::new(plans, terms.price)),
+        "bayop-menu" => Box::new(Shadow::new(plans, menu())),
+        "bayop-teo" => Box::new(Shadow::new(plans, Teo::default())),
+        "bayop-slo" => Box::new(Slo::new(plans, LATE_PER_MILLION)),
+        _ => return None,
+    })
+}
+
+/// The names of all governors.
+#[pyfunction]
+pub fn idle_governors() -> Vec<&'static str> {
+    GOVERNORS.to_vec()
+}
+
+/// The idle states of this machine or a recorded one: name, exit latency and target residency, us.
+#[pyfunction]
+#[pyo3(signature = (*, root = None))]
+pub fn find_idle_states(py: Python<'_>, root: Option<PathBuf>) -> PyResult<Vec<(String, u32, u32)>> {
+    let states = idle_states::idle_states(&root.map_or_else(Host::live, Host::recorded));
+    let states = states.map_err(|error| raise(py, &error))?;
+    Ok(states.into_iter().map(|state| (state.name, state.exit_latency_us, state.target_residency_us)).collect())
+}
+
+/// Replays idle periods under a governor.
+#[pyfunction]
+#[pyo3(signature = (states, periods, governor, *, price = 0.1, limit_us = 50, stays = false))]
+pub fn idle_replay<'py>(
+    py: Python<'py>,
+    states: Vec<(u32, u32, f64)>,
+    periods: Vec<Row>,
+    governor: &str,
+    price: f64,
+    limit_us: u32,
+    stays: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let table = table(&states).map_err(|error| raise(py, &error))?;
+    let plans = Plans::new(&table, limit_us);
+    let price = (price * f64::from(UNIT)).round() as u32;
+    let terms = Terms { states: &table, plans: &plans, price };
+    if !GOVERNORS.contains(&governor) {
+        let error = Error::input(format!("there is no governor {governor:?}")).value(governor);
+        return Err(raise(py, &error.hint(format!("known: {}", GOVERNORS.join(", ")))));
+    }
+    let periods: Vec<Period> = periods.into_iter().map(period).collect();
+    let (outcome, log, ns_per_decision) = py.detach(|| run(&terms, &periods, governor));
+    let mut late_us: Vec<u32> = log.iter().filter_map(|stay| stay.late_us).collect();
+    late_us.sort_unstable();
+    let dict = PyDict::new(py);
+    dict.set_item("energy_us", outcome.energy as f64 / f64::from(UNIT))?;
+    dict.set_item("least_energy_us", outcome.least_energy as f64 / f64::from(UNIT))?;
+    set_fields!(dict, outcome: decisions, too_deep, too_shallow, own_wakes);
+    let mean_us = late_us.iter().map(|&us| f64::from(us)).sum::<f64>() / late_us.len().max(1) as f64;
+    dict.set_item("wake_latency_mean_us", mean_us)?;
+    dict.set_item("wake_latency_p99_us", late_us.get(late_us.len() * 99 / 100).copied().unwrap_or(0))?;
+    dict.set_item("ns_per_decision", ns_per_decision)?;
+    let rows: Vec<_> = log.iter().filter(|_| stays).map(|s| (s.period, s.state, s.length_us, s.late_us)).collect();
+    dict.set_item("stays", rows)?;
+    Ok(dict)
+}
+
+fn table(states: &[(u32, u32, f64)]) -> Result<States, Error> {
+    let share =
+        |&(_, _, power): &(u32, u32, f64)| (power * f64::from(UNIT)).round().clamp(0.0, f64::from(u32::MAX)) as u32;
+    let rows: Vec<_> = states.iter().map(|row| (row.0, row.1, share(row))).collect();
+    States::new(&rows).map_err(|rule| {
+        let rule = match rule {
+            Rule::Count => "a machine must have 1 to 10 idle states",
+            Rule::Depth => "exit latency and target residency must not fall from one idle state to the next",
+            Rule::Power => "the power of idle states must fall from at most 1, that of a core that polls",
+        };
+        Error::cannot_use(format!("{states:?}"), rule)
+    })
+}
+
+fn period((start_us, length_us, timer_us, waker, arrivals, age_us): Row) -> Period {
+    let arrival_age_us = u32::try_from(age_us).ok();
+    Period { start_us, length_us, timer_us, by_timer: waker == 2, arrivals, arrival_age_us }
+}
+
+/// The outcome, every stay, and the time that a decision takes beyond one that is none.
+fn run(terms: &Terms<'_>, periods: &[Period], name: &str) -> (Outcome, Vec<Stay>, f64) {
+    let mut log = Vec::with_capacity(2 * periods.len());
+    let mut outcome = Outcome::default();
+    let mut fastest_ns = [f64::INFINITY; 2];
+    for _ in 0..REPEATS {
+        let subject = governor(name, terms).expect("a governor of this name");
+        let fixed: Box<dyn Governor + Send> = Box::new(Fixed(0));
+        for (ns, mut governor) in fastest_ns.iter_mut().zip([fixed, subject]) {
+            log.clear();
+            let start = Instant::now();
+            let periods = periods.iter().copied();
+            outcome = replay(terms.states, periods, u32::MAX, &mut *governor, |stay| log.push(stay));
+            *ns = ns.min(start.elapsed().as_nanos() as f64 / outcome.decisions.max(1) as f64);
+        }
+    }
+    (outcome, log, (fastest_ns[1] - fastest_ns[0]).max(0.0))
+}

@@ -1,0 +1,27 @@
+"""`bayop idle`: governors that choose how deeply a core sleeps, compared on recorded idle periods."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from bayop.cli.flags.actions import add_actions, run_action
+
+EXAMPLE: Final = """\
+  bayop idle synthesize poisson --seed 1 --out poisson.csv.gz
+  bayop idle replay poisson.csv.gz --governors menu,teo,yawn,bayop
+  bayop idle replay ../shared/data/idle/*.csv.gz --machine skylake-sp --json
+"""
+
+ACTIONS: Final[dict[str, str]] = {
+    "replay": "compare governors on traces of idle periods: energy, wake latency, time of a decision",
+    "synthesize": "write a trace of idle periods as packets of a kind would leave them",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the actions and their flags."""
+    add_actions(parser, "idle", ACTIONS)
+
+
+run = run_action

@@ -1,0 +1,112 @@
+"""Traces of idle periods: one row for each time that a core had nothing to do.
+
+The columns, in whole microseconds: `start_us` when it went idle, `length_us` until something woke it, `timer_us` until
+its next timer as it knew at the start, `waker` (0: another core or device, 1: the network, 2: that timer), `arrivals`:
+polls of its receive queue that found packets since the period before, `arrival_age_us`: how long ago the last was, -1
+when there was none yet.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bayop.errors import InputError
+
+COLUMNS: Final = ("start_us", "length_us", "timer_us", "waker", "arrivals", "arrival_age_us")
+INTERRUPT_COLUMNS: Final = ("time_us", "since_prev_us")
+OTHER, NETWORK, TIMER = range(3)
+NO_TIMER_US: Final = 10_000_000
+"""The distance to a timer that there is none of."""
+
+_START_END_US: Final = 2**62
+_FIT: Final = "numbers must be 0 or more and fit into 32 bits, start_us into 62"
+
+Row = tuple[int, int, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Idle periods of one core.
+
+    Attributes:
+        name: What people call it.
+        rows: The periods in order, each as `COLUMNS` say.
+    """
+
+    name: str
+    rows: tuple[Row, ...]
+
+
+def read_trace(path: Path) -> Trace:
+    """The trace in a CSV file, also with gzip.
+
+    It has `COLUMNS`, with or without a header; or it is a log with one record per interrupt, whose core is taken to be
+    idle from one interrupt to the next.
+
+    Raises:
+        InputError: it is none.
+    """
+    name = path.name.removesuffix(".gz").removesuffix(".csv")
+    try:
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+            rows = tuple(_rows(path, lines))
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise InputError(f"it must be a readable CSV file: {error}", value=str(path), place="TRACE") from None
+    if not any(length_us for _, length_us, *_ in rows):
+        raise InputError("a trace must have idle periods longer than 0 us", value=str(path), place="TRACE")
+    return Trace(name, rows)
+
+
+def write_trace(trace: Trace, path: Path) -> None:
+    """Writes a trace as CSV, with a header; with gzip when the file's name says so."""
+    with gzip.open(path, "wt") if path.suffix == ".gz" else path.open("w", encoding="utf-8") as file:
+        file.write(",".join(COLUMNS) + "\n")
+        file.writelines(",".join(map(str, row)) + "\n" for row in trace.rows)
+
+
+def _rows(path: Path, lines: Iterable[str]) -> Iterator[Row]:
+    numbered = enumerate(lines, start=1)
+    number, first = next(numbered, (0, ""))
+    words = first.strip().split(",")
+    if set(INTERRUPT_COLUMNS) <= set(words):
+        yield from _interrupt_rows(path, words, numbered)
+        return
+    if tuple(words) != COLUMNS and first.strip():
+        yield _row(path, number, words)
+    for number, line in numbered:
+        yield _row(path, number, line.strip().split(","))
+
+
+def _row(path: Path, number: int, words: list[str]) -> Row:
+    try:
+        start, length, timer, waker, arrivals, age = (int(word) for word in words)
+    except ValueError:
+        rule = f"a line must have six whole numbers: {', '.join(COLUMNS)}"
+        raise InputError(rule, value=",".join(words), place=f"{path}:{number}") from None
+    if not (0 <= start < _START_END_US and all(0 <= count < 2**32 for count in (length, timer, arrivals))):
+        raise InputError(_FIT, value=",".join(words), place=f"{path}:{number}")
+    if waker not in (OTHER, NETWORK, TIMER) or not -1 <= age < 2**32:
+        rule = "waker must be 0, 1 or 2 and arrival_age_us at least -1"
+        raise InputError(rule, value=",".join(words), place=f"{path}:{number}")
+    return start, length, timer, waker, arrivals, age
+
+
+def _interrupt_rows(path: Path, header: list[str], numbered: Iterable[tuple[int, str]]) -> Iterator[Row]:
+    time, gap = (header.index(column) for column in INTERRUPT_COLUMNS)
+    for number, line in numbered:
+        words = line.strip().split(",")
+        try:
+            time_us, gap_us = float(words[time]), float(words[gap] or 0)
+        except (IndexError, ValueError):
+            rule = f"a line must have {' and '.join(INTERRUPT_COLUMNS)}"
+            raise InputError(rule, value=line.strip(), place=f"{path}:{number}") from None
+        if not (0 <= time_us < _START_END_US and 0 <= gap_us < 2**32 and gap_us <= time_us):
+            rule = "time_us must fit into 62 bits, and since_prev_us into 32 and not be more"
+            raise InputError(rule, value=line.strip(), place=f"{path}:{number}")
+        if gap_us >= 1:
+            yield int(time_us - gap_us), int(gap_us), NO_TIMER_US, NETWORK, 1, 0

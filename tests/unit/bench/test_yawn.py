@@ -1,0 +1,36 @@
+"""The page on idle governors says what the committed rows say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.rows import read_rows
+from bench.yawn import page
+from bench.yawn.run import ELSEWHERE, POLICIES, SERVER, Case, Row, line, row
+
+ROWS = max(Path("bench/yawn/results").glob("*/rows.csv"))
+
+
+def test_every_table_of_the_page_follows_from_the_rows() -> None:
+    shown = page.PAGE.read_text(encoding="utf-8")
+    for name, text in page.tables(read_rows(ROWS, Row)):
+        assert f"<!-- {name} -->\n{text}\n<!-- end -->" in shown, name
+
+
+def test_the_rows_follow_from_the_twin() -> None:
+    written = {(r.server, r.clock, r.qps, r.policy): r for r in read_rows(ROWS, Row)}
+    for policy in POLICIES:
+        for case in (Case(SERVER, "", {}, 1e4), Case(ELSEWHERE, "ondemand", {}, 8e4)):
+            now = row(case, policy, {}, threads=2)
+            before = written[now.server, now.clock, now.qps, now.policy]
+            assert now.power_w == pytest.approx(before.power_w, rel=1e-5), line(now)
+            assert now.p99_us == pytest.approx(before.p99_us, rel=1e-5), line(now)
+
+
+def test_bayop_with_the_balancer_draws_less_than_menu_at_a_lower_p99_where_cores_sleep() -> None:
+    at = {(r.qps, r.policy): r for r in read_rows(ROWS, Row) if r.clock == "2.9 GHz"}
+    for qps in (40e3, 80e3, 120e3):
+        menu, bayop = at[qps, "menu"], at[qps, "bayop, balancer"]
+        assert bayop.power_w < 0.92 * menu.power_w
+        assert bayop.p99_us < menu.p99_us

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bayop.cli import main
+from bayop.idle.machines import MACHINES, OWN
+from bayop.idle.synthetic import KINDS
+
+NUMBERS = {
+    "energy_over_clairvoyant",
+    "wake_latency_mean_us",
+    "wake_latency_p99_us",
+    "ns_per_decision",
+    "too_deep",
+    "too_shallow",
+    "decisions",
+}
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "poisson.csv.gz"
+    assert main(["idle", "synthesize", "poisson", "--seed", "1", "--out", str(path)]) == 0
+    return path
+
+
+def test_programs_get_an_object_for_each_governor(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["idle", "replay", str(trace), "--governors", "menu,bayop", "--machine", "zen2", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["event"], row["trace"], row["governor"]) for row in rows] == [
+        ("replay", "poisson", "menu"),
+        ("replay", "poisson", "bayop"),
+    ]
+    assert all(set(row) == {"event", "trace", "governor"} | NUMBERS for row in rows)
+    menu, bayop = rows
+    assert bayop["energy_over_clairvoyant"] < menu["energy_over_clairvoyant"]
+
+
+def test_people_get_a_table_and_figures(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "figures"
+    assert main(["idle", "replay", str(trace), str(trace), "--governors", "teo,bayop", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("\n all ") == 2
+    names = {"idle-energy-latency.svg", "idle-energy-latency.png", "idle-choices.svg", "idle-choices.png"}
+    assert {path.name for path in out.iterdir()} == names
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--governors", "menu,te0"], "there is no governor 'te0'"),
+        (["--machine", "skylake"], "there is no machine 'skylake'"),
+        (["--price", "17"], "it must lie between 0 and 16"),
+        (["--limit", "0us"], "it must lie between 1us and 1s"),
+    ],
+)
+def test_bad_words_are_refused(trace: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["idle", "replay", str(trace), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_help_names_the_kinds_and_machines_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    def printed(action: str) -> str:
+        with pytest.raises(SystemExit):
+            main(["idle", action, "--help"])
+        return " ".join(capsys.readouterr().out.split()).replace("- ", "-")
+
+    assert f"how packets come: {', '.join(KINDS)}" in printed("synthesize")
+    assert f"whose idle states: {', '.join(MACHINES)}, or {OWN} " in printed("replay")
