@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from bayop.cli import report_error
 from bayop.errors import BayopError, InputError
 from lab.agent import Access, add_agent
 from lab.build import build
@@ -117,9 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             access = None if options.agent is None else add_agent(files, _existing(options.agent), Path(folder))
             return _run(files, options.command) if options.verb == "run" else _console(files, access)
     except BayopError as error:
-        print(f"error: {error.message}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
+        report_error(error)
         return error.exit_code
 
 

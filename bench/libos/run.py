@@ -1,0 +1,178 @@
+"""Instructions that a memcached request takes on the library OS, by the number of connections.
+
+    make libos && python -m bench.libos.run              a table; as root: QEMU gets a tap device in a namespace
+    python -m bench.libos.run --write                    and bench/libos/results/DATE-MACHINE
+
+The emulated processor counts (count.c), and memcached's own statistics say how many requests there were in the same
+time. What is counted is all that the machine executes, its sleeps and wake-ups too. The load is Facebook's ETC (sizes,
+share of updates) at a constant rate, spread over all connections, of which most are idle where they are many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+from bench import environment
+
+from bayop.cli import report_error
+from bayop.errors import BayopError, UnsupportedError
+from bayop.experiments.rig.veth import Namespace, missing
+from lab.libos import LibraryOs
+
+HERE = Path(__file__).resolve().parent
+SETTLE_S = 4.0
+"""Until what opening connections and storing records has left behind is done."""
+ASK = """
+import socket, sys
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=10) as client:
+    client.sendall(b"stats\\r\\nquit\\r\\n")
+    while data := client.recv(1 << 16):
+        sys.stdout.write(data.decode())
+"""
+"""What asks memcached for its statistics, in the namespace where it can be reached."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """What was counted in one window.
+
+    Args:
+        connections: How many were open.
+        qps: The load that was offered, in requests per second.
+        requests: How many memcached served.
+        instructions_per_request: What the processor executed for each.
+        halts_per_request: How often it went to sleep for each.
+    """
+
+    connections: int
+    qps: float
+    requests: int
+    instructions_per_request: float
+    halts_per_request: float
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Counts, prints a table, and writes results when asked to."""
+    parser = argparse.ArgumentParser(prog="python -m bench.libos.run", description="Instructions of a request.")
+    parser.add_argument("--connections", type=int, nargs="+", default=[1, 16, 64, 1000], metavar="N")
+    parser.add_argument("--qps", type=float, default=1000.0)
+    parser.add_argument("--window-s", type=float, default=3.0)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--write", action="store_true", help="write bench/libos/results/DATE-MACHINE")
+    options = parser.parse_args(arguments)
+    try:
+        windows = count(options.connections, options.qps, options.window_s, options.repeats)
+    except BayopError as error:
+        report_error(error)
+        return error.exit_code
+    print(summary(windows))
+    if options.write:
+        folder = environment.results_folder(HERE / "results")
+        environment.write(folder, "bench.libos.run", sys.argv[1:])
+        lines = (json.dumps(asdict(window)) for window in windows)
+        (folder / "windows.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (folder / "summary.md").write_text(summary(windows) + "\n", encoding="utf-8")
+    return 0
+
+
+def count(connections: Sequence[int], qps: float, window_s: float, repeats: int) -> list[Window]:
+    """Windows at each number of connections, each with a machine of its own."""
+    reason = missing(["cc", "qemu-system-x86_64"])
+    if reason is not None:
+        raise UnsupportedError(wrong=f"this machine can't count: {reason}", hint=reason)
+    with tempfile.TemporaryDirectory(prefix="bayop-libos-bench-") as folder:
+        plugin, counters = Path(folder, "count.so"), Path(folder, "counters")
+        compiler = ["cc", "-O2", "-Wall", "-Werror", "-fPIC", "-shared", "-o", str(plugin), str(HERE / "count.c")]
+        subprocess.run(compiler, check=True)
+        namespace = Namespace()
+        try:
+            return [
+                one(namespace, plugin, counters, connections=number, qps=qps, window_s=window_s)
+                for number in connections
+                for _ in range(repeats)
+            ]
+        finally:
+            namespace.close()
+
+
+def one(namespace: Namespace, plugin: Path, counters: Path, *, connections: int, qps: float, window_s: float) -> Window:
+    """One window."""
+    with LibraryOs(
+        "app=memcached", inside=namespace.command([]), arguments=("-plugin", f"{plugin},out={counters}")
+    ) as machine:
+        address = machine.address(11211)
+        words = f"load -s {address} --workload etc -q {qps:g} -c {connections} -r 2000 -w {SETTLE_S + 1:g}s".split()
+        command = [shutil.which("bayop") or "bayop", *words, "-t", f"{window_s + 2:g}s", "--json"]
+        with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as load:
+            while opened(namespace, address) < connections:
+                must_run(load)
+                time.sleep(0.2)
+            time.sleep(SETTLE_S)
+            first = look(namespace, address, counters)
+            time.sleep(window_s)
+            last = look(namespace, address, counters)
+            must_run(load)
+            load.kill()
+        namespace.run("ip", "link", "delete", "libos0")
+    requests, instructions, halts = (after - before for before, after in zip(first, last, strict=True))
+    return Window(connections, qps, requests, instructions / requests, halts / requests)
+
+
+def must_run(load: subprocess.Popen[bytes]) -> None:
+    """The load must not have ended.
+
+    Raises:
+        BayopError: It has.
+    """
+    if load.poll() is not None:
+        said = load.communicate()[0].decode().strip()
+        raise BayopError(wrong=f"the load generator ended early: {said}", hint="on a quieter machine, again")
+
+
+def look(namespace: Namespace, address: str, counters: Path) -> tuple[int, int, int]:
+    """Requests served, instructions executed and halts, until now."""
+    said = stats(namespace, address)
+    return int(said["cmd_get"]) + int(said["cmd_set"]), *struct.unpack("QQ", counters.read_bytes())
+
+
+def opened(namespace: Namespace, address: str) -> int:
+    """How many connections are open, but for the one that asks."""
+    return int(stats(namespace, address)["curr_connections"]) - 1
+
+
+def stats(namespace: Namespace, address: str) -> dict[str, str]:
+    """What memcached says of itself."""
+    ask = namespace.command([sys.executable, "-c", ASK, *address.split(":")])
+    run = subprocess.run(ask, capture_output=True, text=True, check=True)
+    return dict(re.findall(r"STAT (\S+) (\S+)", run.stdout))
+
+
+def summary(windows: Sequence[Window]) -> str:
+    """A table of medians, and the least and the most of each."""
+    lines = [
+        "| connections | requests/s | instructions a request | least to most | sleeps a request |",
+        "|---|---|---|---|---|",
+    ]
+    for connections in sorted({window.connections for window in windows}):
+        found = [window for window in windows if window.connections == connections]
+        instructions = sorted(window.instructions_per_request for window in found)
+        halts = median(window.halts_per_request for window in found)
+        spread = f"{instructions[0]:,.0f} to {instructions[-1]:,.0f}"
+        lines.append(f"| {connections:,} | {found[0].qps:g} | {median(instructions):,.0f} | {spread} | {halts:.2f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""The library OS (docs/libos.md) in an emulated machine.
+
+    python -m lab.libos                                  memcached; says where, and Ctrl-C switches it off
+    python -m lab.libos app=hello wait=poll              other words for it
+
+>>> from lab.libos import LibraryOs
+>>> with LibraryOs("app=memcached") as machine:  # doctest: +SKIP
+...     machine.address(11211)
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from bayop.cli import report_error
+from bayop.errors import BayopError, UnsupportedError
+from lab.channel import Channel
+from lab.errors import LabError
+from lab.packages import LAB, tool
+
+GUEST_PORTS: Final = (11211, 80)
+"""Where memcached and the web server listen."""
+
+_USER_ADDRESS: Final = "10.0.2.15"
+_TAP: Final = "libos0"
+_HOST_ADDRESS: Final = "10.208.0.1"
+_TAP_ADDRESS: Final = "10.208.0.2"
+_BOOT_TIMEOUT_S: Final = 30
+_POLL_S: Final = 0.005
+
+
+def image() -> Path:
+    """The image that `make libos` builds.
+
+    Raises:
+        UnsupportedError: It is not built.
+    """
+    path = Path(os.environ.get("CARGO_TARGET_DIR", LAB.parent / "target")) / "libos" / "release" / "libos"
+    if not path.exists():
+        raise UnsupportedError(wrong="the library OS is not built", hint="make libos")
+    return path
+
+
+def command_line(
+    words: str, folder: Path, *, inside: Sequence[str] = (), arguments: Sequence[str] = ()
+) -> Sequence[str]:
+    """How to start the machine: one CPU, a NIC that speaks virtio-net, no hardware virtualization.
+
+    Args:
+        words: What the library OS is told, without its address.
+        folder: QEMU creates `console.log` and `qmp` in it.
+        inside: What starts a program in the network namespace with its tap device; nothing: QEMU's own network,
+            which needs no privileges.
+        arguments: More for QEMU.
+    """
+    forwards = ",".join(f"hostfwd=tcp:127.0.0.1:0-{_USER_ADDRESS}:{port}" for port in GUEST_PORTS)
+    network = f"user,id=net,{forwards}"
+    if inside:
+        network = f"tap,id=net,ifname={_TAP},script=no,downscript=no,vhost=off"
+    qemu = [
+        *(tool("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
+        *("-machine", "q35", "-accel", "tcg", "-cpu", "max", "-m", "256"),
+        *("-kernel", str(image())),
+        *("-append", f"ip={_TAP_ADDRESS if inside else _USER_ADDRESS} {words}"),
+        *("-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile="),
+        *("-serial", f"file:{folder / 'console.log'}"),
+        *("-qmp", f"unix:{folder / 'qmp'},server=on,wait=off"),
+        *arguments,
+    ]
+    # QEMU dies with the thread that started it.
+    return [tool("setpriv"), "--pdeathsig", "KILL", *inside, *qemu]
+
+
+class LibraryOs:
+    """A machine that runs the library OS; as a context manager it is up, and gone afterwards.
+
+    Args:
+        words: What it is told (docs/libos.md), without its address.
+        inside: What starts a program in the network namespace where clients are, such as `nsenter --net=FILE`; they
+            reach it by a tap device. Nothing: clients are here, and reach it through QEMU.
+        arguments: More for QEMU.
+    """
+
+    def __init__(self, words: str = "", *, inside: Sequence[str] = (), arguments: Sequence[str] = ()) -> None:
+        self.boot_s = 0.0
+        """From the start of QEMU to the first word that it serves."""
+        self._words = words
+        self._inside = inside
+        self._ports: Mapping[int, int] = {}
+        self._arguments = arguments
+        self._temporary = tempfile.TemporaryDirectory(prefix="bayop-libos-")
+        self._folder = Path(self._temporary.name)
+        self._qemu: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._boot()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def address(self, port: int) -> str:
+        """HOST:PORT of one of `GUEST_PORTS`, for clients."""
+        return f"{_TAP_ADDRESS}:{port}" if self._inside else f"127.0.0.1:{self._ports[port]}"
+
+    @property
+    def console(self) -> str:
+        """What it has said."""
+        log = self._folder / "console.log"
+        return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it still runs: a fault of it ends the machine."""
+        return self._qemu is not None and self._qemu.poll() is None
+
+    def wait(self) -> None:
+        """Waits until the machine ends."""
+        if self._qemu is not None:
+            self._qemu.wait()
+
+    def close(self) -> None:
+        """Switches the machine off, and removes its files."""
+        if self._qemu is not None:
+            self._qemu.kill()
+            self._qemu.wait()
+        self._temporary.cleanup()
+
+    def _boot(self) -> None:
+        if self._inside:
+            for words in (
+                f"ip tuntap add {_TAP} mode tap",
+                f"ip address add {_HOST_ADDRESS}/24 dev {_TAP}",
+                f"ip link set {_TAP} up",
+            ):
+                subprocess.run([*self._inside, *words.split()], check=True, capture_output=True)
+        command = command_line(self._words, self._folder, inside=self._inside, arguments=self._arguments)
+        start_s = time.monotonic()
+        with (self._folder / "qemu.log").open("wb") as log:
+            self._qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        while "ready: " not in self.console:
+            if not self.is_up or time.monotonic() > start_s + _BOOT_TIMEOUT_S:
+                said = self.console + (self._folder / "qemu.log").read_text(encoding="utf-8", errors="replace")
+                raise LabError(wrong=f"the library OS does not start; it and QEMU said:\n{said.strip()}")
+            time.sleep(_POLL_S)
+        self.boot_s = time.monotonic() - start_s
+        monitor = Channel(self._folder / "qmp")
+        monitor.execute("qmp_capabilities")
+        usernet = monitor.execute("human-monitor-command", {"command-line": "info usernet"})
+        monitor.close()
+        rows = re.findall(r"TCP\[HOST_FORWARD\]\s+\d+\s+\S+\s+(\d+)\s+\S+\s+(\d+)", usernet)
+        self._ports = {int(guest): int(host) for host, guest in rows}
+
+
+def main() -> int:
+    """Boots it, says where it serves, and waits for Ctrl-C; the machine ends of itself by a fault alone."""
+    parser = argparse.ArgumentParser(prog="python -m lab.libos", description="Boot the library OS (docs/libos.md).")
+    parser.add_argument("words", nargs="*", help="what it is told: app=memcached wait=interrupt memory=64 ...")
+    try:
+        with LibraryOs(" ".join(parser.parse_args().words)) as machine:
+            print(machine.console, end="")
+            for port in GUEST_PORTS:
+                print(f"{machine.address(port)} leads to its port {port}")
+            print("Ctrl-C switches it off.", flush=True)
+            machine.wait()
+            raise LabError(wrong=f"the machine has ended; its last line: {machine.console.splitlines()[-1]}")
+    except KeyboardInterrupt:
+        print()
+    except BayopError as error:
+        report_error(error)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,9 @@
+//! Services of the library OS.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod hello;
+pub mod memcached;

@@ -1,0 +1,277 @@
+//! Whole conversations, and the same in pieces.
+
+use proptest::prelude::*;
+
+use libos_net::tcp::Queue;
+
+use super::*;
+
+extern crate std;
+use std::string::String;
+
+const START_S: u32 = 1_000_000_000;
+
+struct Client {
+    server: Memcached,
+    session: Session,
+    kept: Vec<u8>,
+    now_us: u64,
+    is_closed: bool,
+}
+
+impl Client {
+    fn new() -> Client {
+        let server = Memcached::new(8 << 20, START_S, 1);
+        Client { server, session: Session::default(), kept: Vec::new(), now_us: 0, is_closed: false }
+    }
+
+    /// What a connection does: gives what was not taken again, with more behind it.
+    fn send(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut answer = Vec::new();
+        self.kept.extend_from_slice(bytes);
+        while !self.is_closed {
+            let mut queue = Queue::default();
+            let served = self.server.serve(self.now_us, &mut self.session, &self.kept, &mut Output::new(&mut queue));
+            self.kept.drain(..served.taken);
+            answer.extend_from_slice(queue.bytes());
+            self.is_closed |= served.close;
+            if served.taken == 0 || self.kept.is_empty() {
+                break;
+            }
+        }
+        answer
+    }
+
+    fn says(&mut self, question: &str) -> String {
+        String::from_utf8(self.send(question.replace('\n', "\r\n").as_bytes())).unwrap().replace("\r\n", "\n")
+    }
+}
+
+/// A question and its answer, line by line.
+fn talk(client: &mut Client, lines: &[(&str, &str)]) {
+    for (question, answer) in lines {
+        assert_eq!(client.says(&std::format!("{question}\n")), *answer, "{question}");
+    }
+}
+
+#[test]
+fn stores_and_gets() {
+    talk(
+        &mut Client::new(),
+        &[
+            ("get a", "END\n"),
+            ("set a 5 0 3\nabc", "STORED\n"),
+            ("get a", "VALUE a 5 3\nabc\nEND\n"),
+            ("gets a", "VALUE a 5 3 1\nabc\nEND\n"),
+            ("get b a  a", "VALUE a 5 3\nabc\nVALUE a 5 3\nabc\nEND\n"),
+            ("set e 4294967295 0 0\n", "STORED\n"),
+            ("get e", "VALUE e 4294967295 0\n\nEND\n"),
+            ("add a 1 0 1\nx", "NOT_STORED\n"),
+            ("add b 1 0 1\nx", "STORED\n"),
+            ("replace c 1 0 1\nx", "NOT_STORED\n"),
+            ("replace b 2 0 1\ny", "STORED\n"),
+            ("append b 9 0 2\nzz", "STORED\n"),
+            ("prepend b 9 0 1\n-", "STORED\n"),
+            ("get b", "VALUE b 2 4\n-yzz\nEND\n"),
+            ("append none 0 0 1\nx", "NOT_STORED\n"),
+            ("delete b", "DELETED\n"),
+            ("delete b", "NOT_FOUND\n"),
+            ("delete a 0", "DELETED\n"),
+            ("delete a 5", "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\n"),
+        ],
+    );
+}
+
+#[test]
+fn a_unique_number_is_a_condition() {
+    talk(
+        &mut Client::new(),
+        &[
+            ("cas a 0 0 1 1\nx", "NOT_FOUND\n"),
+            ("set a 0 0 1\na", "STORED\n"),
+            ("gets a", "VALUE a 0 1 1\na\nEND\n"),
+            ("cas a 0 0 1 2\nb", "EXISTS\n"),
+            ("cas a 0 0 1 1\nb", "STORED\n"),
+            ("cas a 0 0 1 1\nc", "EXISTS\n"),
+            ("get a", "VALUE a 0 1\nb\nEND\n"),
+            ("cas a 0 0 1\n", "ERROR\nERROR\n"),
+        ],
+    );
+}
+
+#[test]
+fn numbers_go_up_and_down() {
+    talk(
+        &mut Client::new(),
+        &[
+            ("incr a 1", "NOT_FOUND\n"),
+            ("set a 3 0 1\n9", "STORED\n"),
+            ("incr a 1", "10\n"),
+            ("decr a 1", "9\n"),
+            ("get a", "VALUE a 3 2\n9 \nEND\n"),
+            ("decr a 100", "0\n"),
+            ("set a 0 0 20\n18446744073709551615", "STORED\n"),
+            ("incr a 2", "1\n"),
+            ("incr a x", "CLIENT_ERROR invalid numeric delta argument\n"),
+            ("incr a -1", "CLIENT_ERROR invalid numeric delta argument\n"),
+            ("set a 0 0 2\nhi", "STORED\n"),
+            ("incr a 1", "CLIENT_ERROR cannot increment or decrement non-numeric value\n"),
+        ],
+    );
+}
+
+#[test]
+fn items_are_gone_when_their_time_has_come() {
+    let mut client = Client::new();
+    talk(
+        &mut client,
+        &[("set a 0 5 1\nx", "STORED\n"), ("set b 0 -1 1\nx", "STORED\n"), ("get a b", "VALUE a 0 1\nx\nEND\n")],
+    );
+    client.now_us = 4_999_999;
+    talk(
+        &mut client,
+        &[("gat 100 a", "VALUE a 0 1\nx\nEND\n"), ("gats 7 none", "END\n"), ("touch none 1", "NOT_FOUND\n")],
+    );
+    client.now_us = 100_000_000;
+    talk(&mut client, &[("touch a 10", "TOUCHED\n"), ("get a", "VALUE a 0 1\nx\nEND\n")]);
+    client.now_us = 110_000_000;
+    talk(&mut client, &[("get a", "END\n"), ("set a 0 0 1\nx", "STORED\n"), ("flush_all", "OK\n"), ("get a", "END\n")]);
+    talk(&mut client, &[("set a 0 0 1\ny", "STORED\n"), ("flush_all 10", "OK\n"), ("get a", "VALUE a 0 1\ny\nEND\n")]);
+    client.now_us = 120_000_000;
+    talk(
+        &mut client,
+        &[("get a", "END\n"), ("add a 0 1000000121 1\ny", "STORED\n"), ("get a", "VALUE a 0 1\ny\nEND\n")],
+    );
+    client.now_us = 121_000_000;
+    talk(&mut client, &[("get a", "END\n")]);
+}
+
+#[test]
+fn who_wants_no_answer_gets_none() {
+    talk(
+        &mut Client::new(),
+        &[
+            ("set a 0 0 1 noreply\n1\nadd a 0 0 1 noreply\n2\nincr a 5 noreply\nget a", "VALUE a 0 1\n6\nEND\n"),
+            ("touch a 0 noreply\nverbosity 1 noreply\ndelete a noreply\nflush_all noreply\nget a", "END\n"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_wrong_is_refused_and_the_next_command_served() {
+    let long = "k".repeat(251);
+    let mut client = Client::new();
+    talk(
+        &mut client,
+        &[
+            ("", "ERROR\n"),
+            ("frobnicate", "ERROR\n"),
+            ("get", "ERROR\n"),
+            ("gat 0", "END\n"),
+            ("gat", "ERROR\n"),
+            ("gat x a", "CLIENT_ERROR invalid exptime argument\n"),
+            ("set a 0 0", "ERROR\n"),
+            ("set a x 0 1", "CLIENT_ERROR bad command line format\n"),
+            ("set a 0 0 -1", "CLIENT_ERROR bad command line format\n"),
+            ("set a 0 0 2\nabc", "CLIENT_ERROR bad data chunk\nERROR\n"),
+            ("touch a", "ERROR\n"),
+            ("verbosity", "ERROR\n"),
+            ("verbosity 1", "OK\n"),
+            ("version", "VERSION 0.1.0-bayop-libos\n"),
+            (&std::format!("get {long}"), "CLIENT_ERROR bad command line format\n"),
+            (&std::format!("set {long} 0 0 1"), "CLIENT_ERROR bad command line format\n"),
+            (&std::format!("delete {long}"), "CLIENT_ERROR bad command line format\n"),
+        ],
+    );
+    let size = MAX_VALUE_LEN + 1;
+    talk(
+        &mut client,
+        &[
+            ("set a 0 0 1\nx", "STORED\n"),
+            (&std::format!("set a 0 0 {size}\n{}", "v".repeat(size)), "SERVER_ERROR object too large for cache\n"),
+            ("get a", "END\n"),
+        ],
+    );
+    assert_eq!(client.says(&"x".repeat(MAX_LINE_LEN)), "CLIENT_ERROR line too long\n");
+    assert!(client.is_closed);
+}
+
+#[test]
+fn a_get_of_many_keys_is_longer_than_a_line() {
+    let mut client = Client::new();
+    talk(&mut client, &[("set k 0 0 1\nv", "STORED\n")]);
+    let keys = " k".repeat(5000);
+    let answer = std::format!("{}END\n", "VALUE k 0 1\nv\n".repeat(5000));
+    talk(&mut client, &[(&std::format!("get{keys}"), &answer), (&std::format!("gat 0{keys}"), &answer)]);
+}
+
+#[test]
+fn the_last_word_is_quit() {
+    let mut client = Client::new();
+    assert_eq!(client.says("version\nquit\nversion\n"), "VERSION 0.1.0-bayop-libos\n");
+    assert!(client.is_closed);
+}
+
+#[test]
+fn what_was_done_is_counted() {
+    let mut client = Client::new();
+    client.says("set a 0 0 3\nabc\nget a b\ncas a 0 0 1 99\nx\nincr c 1\ndecr a 1\ntouch a 0\ndelete a\n");
+    let stats = client.says("stats\n");
+    for line in [
+        "cmd_get 2",
+        "get_hits 1",
+        "get_misses 1",
+        "cmd_set 2",
+        "cas_badval 1",
+        "incr_misses 1",
+        "decr_hits 1",
+        "touch_hits 1",
+        "delete_hits 1",
+        "curr_items 0",
+        "total_items 1",
+        "bytes 0",
+        "limit_maxbytes 8388608",
+    ] {
+        assert!(stats.contains(&std::format!("STAT {line}\n")), "{line} in {stats}");
+    }
+    assert!(client.says("stats reset\nstats\n").contains("STAT cmd_get 0\n"));
+}
+
+fn commands() -> impl Strategy<Value = Vec<u8>> {
+    let key = "[a-d]{1,2}|[a-d]{250,251}";
+    let command = prop_oneof![
+        (key, "[ -~]{0,300}").prop_map(|(key, value)| std::format!("set {key} 1 0 {}\r\n{value}\r\n", value.len())),
+        (key, "[0-9]{1,3}")
+            .prop_map(|(key, value)| std::format!("add {key} 1 0 {} noreply\r\n{value}\r\n", value.len())),
+        (key, key, "[ ]{1,3}").prop_map(|(a, b, space)| std::format!("get{space}{a}{space}{b}\r\n")),
+        key.prop_map(|key| std::format!("gets {key}\n")),
+        key.prop_map(|key| std::format!("gat 10 {key}\r\n")),
+        key.prop_map(|key| std::format!("incr {key} 7\r\n")),
+        key.prop_map(|key| std::format!("append {key} 0 0 2\r\nzz\r\n")),
+        key.prop_map(|key| std::format!("delete {key}\r\n")),
+        "[ -~]{0,30}\r?\n",
+    ];
+    prop::collection::vec(command, 0..20).prop_map(|commands| commands.concat().into_bytes())
+}
+
+proptest! {
+    #[test]
+    fn pieces_are_answered_like_the_whole(
+        input in commands(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+    ) {
+        let whole = Client::new().send(&input);
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(input.len() + 1)).collect();
+        cuts.extend([0, input.len()]);
+        cuts.sort_unstable();
+        let mut client = Client::new();
+        let pieces: Vec<u8> = cuts.windows(2).flat_map(|ends| client.send(&input[ends[0]..ends[1]])).collect();
+        prop_assert_eq!(String::from_utf8_lossy(&pieces), String::from_utf8_lossy(&whole));
+    }
+
+    #[test]
+    fn foreign_bytes_are_answered(input in prop::collection::vec(any::<u8>(), 0..4000)) {
+        let mut client = Client::new();
+        client.send(&input);
+        prop_assert!(client.is_closed || client.kept.len() <= MAX_LINE_LEN);
+    }
+}

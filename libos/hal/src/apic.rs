@@ -1,0 +1,50 @@
+//! The core's own interrupt controller (local APIC): its timer, and where devices send their interrupts.
+
+use crate::clock::Clock;
+use crate::interrupts::{SPURIOUS_VECTOR, TIMER_VECTOR};
+use crate::mmio::Mmio;
+use crate::port;
+
+const SPURIOUS: usize = 0xF0;
+const TIMER: usize = 0x320;
+const TIMER_INITIAL_COUNT: usize = 0x380;
+const TIMER_CURRENT_COUNT: usize = 0x390;
+const TIMER_DIVIDE: usize = 0x3E0;
+const DIVIDE_BY_16: u32 = 0b0011;
+const MASKED: u32 = 1 << 16;
+const CALIBRATION_US: u64 = 2_000;
+
+/// The local APIC of the core that boots.
+#[derive(Debug)]
+pub struct Apic {
+    registers: Mmio,
+    ticks_per_ms: u64,
+}
+
+impl Apic {
+    /// Switches the APIC on, and measures how fast its timer ticks. The PC's old interrupt controllers are switched
+    /// off.
+    pub fn new(clock: &Clock) -> Apic {
+        // SAFETY: the architecture's address of the local APIC; nothing else uses it.
+        let registers = unsafe { Mmio::new(0xFEE0_0000, 0x1000) };
+        port::write_u8(0x21, 0xFF);
+        port::write_u8(0xA1, 0xFF);
+        registers.write_u32(SPURIOUS, 1 << 8 | u32::from(SPURIOUS_VECTOR));
+        registers.write_u32(TIMER_DIVIDE, DIVIDE_BY_16);
+        registers.write_u32(TIMER, MASKED);
+        registers.write_u32(TIMER_INITIAL_COUNT, u32::MAX);
+        let start_us = clock.now_us();
+        while clock.now_us() < start_us + CALIBRATION_US {}
+        let ticks = u64::from(u32::MAX - registers.read_u32(TIMER_CURRENT_COUNT));
+        let passed_us = clock.now_us() - start_us;
+        registers.write_u32(TIMER_INITIAL_COUNT, 0);
+        registers.write_u32(TIMER, u32::from(TIMER_VECTOR));
+        Apic { registers, ticks_per_ms: (ticks * 1000 / passed_us).max(1) }
+    }
+
+    /// Has the timer interrupt once, in `delay_us` or as late as it can.
+    pub fn interrupt_in(&mut self, delay_us: u64) {
+        let ticks = delay_us.saturating_mul(self.ticks_per_ms) / 1000;
+        self.registers.write_u32(TIMER_INITIAL_COUNT, ticks.clamp(1, u64::from(u32::MAX)) as u32);
+    }
+}

@@ -1,0 +1,114 @@
+// From the loader's 32-bit entry (PVH: Xen's doc/misc/pvh.pandoc) to 64-bit code with all memory mapped to itself.
+.section .note.Xen, "a", @note
+.align 4
+.long 4, 4, 18                      // XEN_ELFNOTE_PHYS32_ENTRY
+.asciz "Xen"
+.long pvh_entry
+
+.section .boot, "ax"
+.code32
+.globl pvh_entry
+pvh_entry:
+    cli
+    movl $boot_stack_top, %esp
+    movl %ebx, %edi                 // where the loader's start information is
+
+    movl $0x80000001, %eax          // every page is one of 1 GiB: does this CPU have them?
+    cpuid
+    testl $(1 << 26), %edx
+    jz no_large_pages
+
+    movl $page_directory, %eax
+    orl $3, %eax                    // present, writable
+    movl %eax, page_map
+    xorl %ecx, %ecx
+1:  movl %ecx, %eax
+    shll $30, %eax
+    orl $0x83, %eax                 // present, writable, large
+    movl %eax, page_directory(, %ecx, 8)
+    movl %ecx, %eax
+    shrl $2, %eax
+    movl %eax, page_directory + 4(, %ecx, 8)
+    incl %ecx
+    cmpl $512, %ecx
+    jne 1b
+
+    movl %cr4, %eax
+    orl $0x620, %eax                // PAE, OSFXSR, OSXMMEXCPT
+    movl %eax, %cr4
+    movl $page_map, %eax
+    movl %eax, %cr3
+    movl $0xC0000080, %ecx          // EFER: long mode
+    rdmsr
+    orl $0x100, %eax
+    wrmsr
+    movl %cr0, %eax
+    andl $0xfffffffb, %eax          // no emulation of the FPU
+    orl $0x80000003, %eax           // paging, FPU, protection
+    movl %eax, %cr0
+    lgdt gdt_pointer
+    ljmp $8, $long_mode
+
+no_large_pages:
+    movl $no_large_pages_message, %esi
+    movw $0x3f8, %dx
+2:  lodsb
+    testb %al, %al
+    jz 3f
+    outb %al, %dx
+    jmp 2b
+3:  hlt
+    jmp 3b
+
+.code64
+long_mode:
+    movw $16, %ax
+    movw %ax, %ds
+    movw %ax, %es
+    movw %ax, %ss
+    movq $boot_stack_top, %rsp
+    movl %edi, %edi
+    xorl %ebp, %ebp
+    call libos_main
+4:  hlt
+    jmp 4b
+
+// A device or the timer: core::arch::asm! opens interrupts for one halt at a time (cpu.rs), so nothing but the return
+// address is in use. The interrupted code goes on with interrupts closed.
+.globl interrupt_entry
+interrupt_entry:
+    pushq %rax
+    movl $0xFEE000B0, %eax
+    movl $0, (%rax)                 // end of interrupt
+    popq %rax
+    andq $~0x200, 16(%rsp)
+    iretq
+
+// An exception: what the CPU pushed is its only argument.
+.globl exception_entry
+exception_entry:
+    cld
+    movq %rsp, %rdi
+    andq $-16, %rsp
+    call exception
+5:  hlt
+    jmp 5b
+
+.section .rodata
+no_large_pages_message: .asciz "libos: the CPU must have pages of 1 GiB (pdpe1gb); QEMU: -cpu max\n"
+.align 16
+gdt:
+    .quad 0
+    .quad 0x00af9a000000ffff        // code, 64 bits
+    .quad 0x00cf92000000ffff        // data
+gdt_pointer:
+    .word 23
+    .long gdt
+
+.section .bss
+.align 4096
+page_map: .skip 4096
+page_directory: .skip 4096
+.skip 262144
+boot_stack_top:
+.text

@@ -1,0 +1,52 @@
+//! Instructions of the CPU that Rust has no words for.
+
+use core::arch::asm;
+
+/// Waits for an interrupt, with interrupts open meanwhile. Returns at once when one was pending.
+pub fn halt() {
+    // SAFETY: the handlers (boot.s) keep every register, and without `nostack` the compiler keeps nothing below the
+    // stack pointer. `sti` opens interrupts only after the next instruction, so that none is lost before `hlt`.
+    unsafe { asm!("sti", "hlt", "cli") }
+}
+
+/// Takes the interrupts that are pending, and goes on.
+pub fn take_interrupts() {
+    // SAFETY: as in `halt`.
+    unsafe { asm!("sti", "nop", "cli") }
+}
+
+/// Resets the machine: with QEMU's `-no-reboot`, ends it.
+pub fn reset() -> ! {
+    crate::port::write_u8(0x64, 0xFE);
+    loop {
+        // SAFETY: stops the core for good; interrupts are closed.
+        unsafe { asm!("cli", "hlt") }
+    }
+}
+
+/// A number that differs from boot to boot, for keys that others must not know: of hash tables, of the first numbers of
+/// connections.
+///
+/// It is the CPU's random number and its time stamp. A CPU that has no `rdrand`, or whose generator fails ten times
+/// running, leaves the time stamp: who can guess within some microseconds when the machine was started, and how long it
+/// took until here, can try all keys.
+#[allow(unused_unsafe)] // newer compilers know that asking what the CPU has is safe
+pub fn seed() -> u64 {
+    // SAFETY: every x86-64 CPU has the instruction.
+    let features = unsafe { core::arch::x86_64::__cpuid(1) };
+    let mut seed = crate::clock::time_stamp().wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    if features.ecx & 1 << 30 != 0 {
+        // Intel's manual: it fails when too much was asked for, and after ten times it is broken.
+        seed ^= (0..10)
+            .find_map(|_| {
+                let (random, is_random): (u64, u8);
+                // SAFETY: the CPU has the instruction, which changes one register and the flags.
+                unsafe {
+                    asm!("rdrand {}", "setc {}", out(reg) random, out(reg_byte) is_random, options(nomem, nostack));
+                }
+                (is_random != 0).then_some(random)
+            })
+            .unwrap_or(0);
+    }
+    seed
+}

@@ -1,0 +1,21 @@
+//! The machine under the library OS, an x86-64 PC: boot (PVH), memory mapped to itself, interrupts, clocks, PCI.
+//!
+//! One core, one address space, no other privilege. Interrupts are open only while the core [halts](cpu::halt), so code
+//! runs to completion and nothing needs a lock. All `unsafe` of the library OS is here: a block says why it is sound, a
+//! module what its users must keep to.
+
+#![no_std]
+#![cfg(target_arch = "x86_64")]
+
+pub mod apic;
+#[cfg(feature = "boot")]
+pub mod boot;
+pub mod clock;
+pub mod console;
+pub mod cpu;
+pub mod dma;
+pub mod heap;
+pub mod interrupts;
+pub mod mmio;
+pub mod pci;
+mod port;

@@ -1,0 +1,94 @@
+//! The words on the kernel's command line: `ip=10.0.2.15 app=memcached memory=64 wait=interrupt connections=65536`.
+
+use core::fmt;
+
+/// What to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    /// Our address.
+    pub address: [u8; 4],
+    /// The service.
+    pub app: App,
+    /// What memcached's items take at most.
+    pub memory_mib: usize,
+    /// What a core does that has nothing to do.
+    pub wait: Wait,
+    /// How many connections there are at most.
+    pub connections: usize,
+}
+
+/// A service.
+#[derive(Clone, Copy, Debug)]
+pub enum App {
+    /// memcached, on port 11211.
+    Memcached,
+    /// A web server that says hello, on port 80.
+    Hello,
+}
+
+/// What a core does that has nothing to do.
+#[derive(Clone, Copy, Debug)]
+pub enum Wait {
+    /// Sleeps until the NIC interrupts.
+    Interrupt,
+    /// Looks again.
+    Poll,
+    /// The one or the other, by load.
+    Adaptive,
+}
+
+/// A word that is not understood, and the rule for it.
+#[derive(Clone, Copy, Debug)]
+pub struct WordError {
+    word: &'static str,
+    rule: &'static str,
+}
+
+impl fmt::Display for WordError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}, but got {:?}", self.rule, self.word)
+    }
+}
+
+impl Words {
+    /// Reads the command line.
+    pub fn parse(line: &'static str) -> Result<Words, WordError> {
+        let mut address = None;
+        let mut words =
+            Words { address: [0; 4], app: App::Memcached, memory_mib: 64, wait: Wait::Interrupt, connections: 65_536 };
+        for word in line.split_whitespace() {
+            let wrong = |rule| WordError { word, rule };
+            match word.split_once('=') {
+                Some(("ip", text)) => {
+                    address = Some(parse_address(text).ok_or(wrong("ip must be an IPv4 address"))?);
+                }
+                Some(("app", "memcached")) => words.app = App::Memcached,
+                Some(("app", "hello")) => words.app = App::Hello,
+                Some(("app", _)) => return Err(wrong("app must be memcached or hello")),
+                Some(("memory", text)) => {
+                    words.memory_mib =
+                        parse_number(text, 2..=1 << 16).ok_or(wrong("memory must be MiB, 2 to 65536"))?;
+                }
+                Some(("wait", "interrupt")) => words.wait = Wait::Interrupt,
+                Some(("wait", "poll")) => words.wait = Wait::Poll,
+                Some(("wait", "adaptive")) => words.wait = Wait::Adaptive,
+                Some(("wait", _)) => return Err(wrong("wait must be interrupt, poll or adaptive")),
+                Some(("connections", text)) => {
+                    words.connections =
+                        parse_number(text, 1..=1 << 24).ok_or(wrong("connections must be 1 to 16777216"))?;
+                }
+                _ => return Err(wrong("a word must be ip=, app=, memory=, wait= or connections=")),
+            }
+        }
+        words.address = address.ok_or(WordError { word: line, rule: "ip=ADDRESS must be given" })?;
+        Ok(words)
+    }
+}
+
+fn parse_address(text: &str) -> Option<[u8; 4]> {
+    text.parse::<core::net::Ipv4Addr>().ok().map(|address| address.octets())
+}
+
+fn parse_number(text: &str, range: core::ops::RangeInclusive<usize>) -> Option<usize> {
+    text.parse().ok().filter(|number| range.contains(number))
+}

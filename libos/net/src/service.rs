@@ -1,0 +1,101 @@
+//! What a service is to the stack: bytes in, bytes out, and never a wait.
+
+use crate::tcp::Queue;
+
+/// Answers connections. Whatever it does, it does at once.
+pub trait Service {
+    /// What it remembers of a connection.
+    type Session: Default + core::fmt::Debug;
+
+    /// Takes bytes from the front of a connection's input, and answers.
+    ///
+    /// What it does not take comes again, with more behind it: at most [`INPUT_LIMIT`](crate::tcp::INPUT_LIMIT) bytes,
+    /// and who takes nothing of so many must close. When the output [is full](Output::is_full), the service stops, and
+    /// it is called again when there is room.
+    fn serve(&mut self, now_us: u64, session: &mut Self::Session, input: &[u8], output: &mut Output) -> Served;
+
+    /// A connection began; `connections` are open now.
+    fn opened(&mut self, connections: usize) {
+        let _ = connections;
+    }
+
+    /// A connection is gone.
+    fn closed(&mut self, session: Self::Session, connections: usize) {
+        let _ = (session, connections);
+    }
+}
+
+/// What a service did.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Served {
+    /// How many bytes of the input it is done with.
+    pub taken: usize,
+    /// Close the connection when the output has gone.
+    pub close: bool,
+}
+
+/// Where a service writes its answers.
+#[derive(Debug)]
+pub struct Output<'a> {
+    queue: &'a mut Queue,
+}
+
+/// From this many bytes on, a connection that does not take its answers is not served any further.
+pub const OUTPUT_LIMIT: usize = 64 << 10;
+
+impl<'a> Output<'a> {
+    /// Writes behind what a queue holds.
+    pub fn new(queue: &'a mut Queue) -> Output<'a> {
+        Output { queue }
+    }
+
+    /// Adds bytes; there is always room, which `is_full` bounds.
+    #[inline]
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.queue.push(bytes);
+    }
+
+    /// Makes room for so many bytes at once.
+    #[inline]
+    pub fn reserve(&mut self, len: usize) {
+        self.queue.reserve(len);
+    }
+
+    /// How many bytes wait.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether none wait.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Takes back what was written after there were `len` bytes.
+    pub fn cut(&mut self, len: usize) {
+        self.queue.cut(len);
+    }
+
+    /// Adds a number in decimal.
+    pub fn write_decimal(&mut self, mut number: u64) {
+        let mut digits = [0; 20];
+        let mut at = digits.len();
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        self.write(&digits[at..]);
+    }
+
+    /// Whether the connection has enough to send for now.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.queue.len() >= OUTPUT_LIMIT
+    }
+}

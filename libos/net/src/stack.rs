@@ -1,0 +1,353 @@
+//! From a frame to its answer: ARP, ICMP's echo, and TCP with one service behind one port.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::device::{Frame, PartialChecksum, Transmit};
+use crate::random;
+use crate::service::{Output, Served, Service};
+use crate::tcp::{Connection, Id, Key, NEVER, Peer, Sequence, State, Table, Timer, Wheel};
+use crate::wire::ethernet::{self, EtherType, MacAddress};
+use crate::wire::ipv4::{self, Address};
+use crate::wire::tcp::{Flags, Segment};
+use crate::wire::{arp, icmp, tcp};
+
+/// Of so many connections, the newest, each may still owe its first acknowledgment; an older one that does is
+/// forgotten.
+const MAX_HALF_OPEN: usize = 1024;
+/// No timer is set for later: what is left of those of a connection that is gone does not pile up.
+const MAX_TIMER_US: u64 = 60_000_000;
+/// A timer that is far off may come so much later, so that one wake-up serves many of them.
+const FAR_US: u64 = 100_000;
+const SLACK_US: u64 = 1 << 15;
+
+/// Who we are.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Our station.
+    pub mac: MacAddress,
+    /// Our address.
+    pub address: Address,
+    /// Where the service listens.
+    pub port: u16,
+    /// How many connections there are at most.
+    pub max_connections: usize,
+    /// What nobody else can know: the first numbers of connections follow from it.
+    pub secret: [u64; 2],
+}
+
+/// The stack of one core, its connections, and the service.
+#[derive(Debug)]
+pub struct Stack<S: Service> {
+    config: Config,
+    numbers: random::Key,
+    service: S,
+    table: Table<Entry<S::Session>>,
+    half_open: VecDeque<Id>,
+    wheel: Wheel<(Id, Timer)>,
+    fired: Vec<(Id, Timer)>,
+}
+
+#[derive(Debug)]
+struct Entry<Session> {
+    connection: Connection,
+    session: Session,
+    /// The service knows of it.
+    is_open: bool,
+}
+
+impl<S: Service> Stack<S> {
+    /// No connections yet.
+    pub fn new(config: Config, service: S, now_us: u64) -> Stack<S> {
+        let numbers = random::Key(config.secret);
+        Stack {
+            config,
+            numbers,
+            service,
+            table: Table::new(config.max_connections, numbers.hash([0, 1])),
+            half_open: VecDeque::new(),
+            wheel: Wheel::new(now_us),
+            fired: Vec::new(),
+        }
+    }
+
+    /// The service.
+    pub fn service(&self) -> &S {
+        &self.service
+    }
+
+    /// How many connections there are, half-open and closed ones that are remembered among them.
+    pub fn connections(&self) -> usize {
+        self.table.len()
+    }
+
+    /// When to call [`expire`](Self::expire) at the latest.
+    #[inline]
+    pub fn next_us(&self) -> u64 {
+        self.wheel.next_us()
+    }
+
+    /// Serves a frame to its end.
+    #[inline]
+    pub fn receive(&mut self, now_us: u64, frame: Frame, transmit: &mut impl Transmit) {
+        let Some((header, payload)) = ethernet::parse(frame.bytes) else { return };
+        if header.destination != self.config.mac && header.destination != ethernet::BROADCAST {
+            return;
+        }
+        match header.kind {
+            EtherType::Ipv4 => self.receive_packet(now_us, header.source, payload, frame.checksum_is_right, transmit),
+            EtherType::Arp => self.answer_arp(payload, transmit),
+        }
+    }
+
+    /// Serves the timers that are due.
+    pub fn expire(&mut self, now_us: u64, transmit: &mut impl Transmit) {
+        if self.wheel.next_us() > now_us {
+            return;
+        }
+        let mut fired = core::mem::take(&mut self.fired);
+        self.wheel.advance(now_us, &mut fired);
+        for (id, timer) in fired.drain(..) {
+            let Some(entry) = self.table.get_mut(id) else { continue };
+            entry.connection.set_us[timer as usize] = NEVER;
+            if entry.connection.due_us(timer) <= now_us {
+                entry.connection.expire(now_us);
+            }
+            self.finish(now_us, id, transmit);
+        }
+        self.fired = fired;
+    }
+
+    fn answer_arp(&mut self, payload: &[u8], transmit: &mut impl Transmit) {
+        let Some(question) = arp::parse(payload) else { return };
+        if !question.is_request || question.target.1 != self.config.address {
+            return;
+        }
+        let sender = (self.config.mac, self.config.address);
+        let answer = arp::Message { is_request: false, sender, target: question.sender };
+        let header = ethernet::Header { destination: question.sender.0, source: self.config.mac, kind: EtherType::Arp };
+        // Who is not answered asks again.
+        let _ = transmit.send(ethernet::HEADER_LEN + arp::LEN, None, |frame| {
+            ethernet::write(&header, frame);
+            arp::write(&answer, &mut frame[ethernet::HEADER_LEN..]);
+        });
+    }
+
+    #[inline]
+    fn receive_packet(
+        &mut self,
+        now_us: u64,
+        mac: MacAddress,
+        packet: &[u8],
+        checksum_is_right: bool,
+        transmit: &mut impl Transmit,
+    ) {
+        let Some((header, payload)) = ipv4::parse(packet, checksum_is_right) else { return };
+        if header.destination != self.config.address {
+            return;
+        }
+        match header.protocol {
+            ipv4::TCP => {
+                if let Some(segment) = tcp::parse(payload, header.source, header.destination, checksum_is_right) {
+                    let peer = Peer { mac, address: header.source, port: segment.source_port };
+                    self.receive_segment(now_us, peer, &segment, transmit);
+                }
+            }
+            ipv4::ICMP if icmp::is_echo_request(payload) => self.echo(mac, header.source, payload, transmit),
+            _ => {}
+        }
+    }
+
+    fn echo(&self, mac: MacAddress, destination: Address, question: &[u8], transmit: &mut impl Transmit) {
+        let header = ethernet::Header { destination: mac, source: self.config.mac, kind: EtherType::Ipv4 };
+        let ip = ipv4::Header { source: self.config.address, destination, protocol: ipv4::ICMP };
+        let start = ethernet::HEADER_LEN + ipv4::HEADER_LEN;
+        let _ = transmit.send(start + question.len(), None, |frame| {
+            ethernet::write(&header, frame);
+            ipv4::write(&ip, question.len(), &mut frame[ethernet::HEADER_LEN..]);
+            frame[start..].copy_from_slice(question);
+            icmp::make_reply(&mut frame[start..]);
+        });
+    }
+
+    #[inline]
+    fn receive_segment(&mut self, now_us: u64, peer: Peer, segment: &Segment, transmit: &mut impl Transmit) {
+        let key = Key::new(peer.address, peer.port, segment.destination_port);
+        let found = self.table.find(key).and_then(|id| self.table.get_mut(id).map(|entry| (id, entry)));
+        let Some((id, entry)) = found else {
+            self.receive_stranger(now_us, key, peer, segment, transmit);
+            return;
+        };
+        let Entry { connection, is_open, .. } = entry;
+        // A new connection from the same port, while the last one is only remembered (RFC 9293, section 3.10.7.4).
+        if connection.state() == State::TimeWait && segment.flags & (Flags::SYN | Flags::ACK) == Flags::SYN {
+            self.remove(id);
+            self.receive_stranger(now_us, key, peer, segment, transmit);
+            return;
+        }
+        let was_half_open = connection.state() == State::SynReceived;
+        let arrival = connection.arrive(now_us, segment);
+        if was_half_open && !matches!(connection.state(), State::SynReceived | State::Closed) {
+            *is_open = true;
+            self.service.opened(self.table.len());
+        }
+        if let Some(number) = arrival.reset {
+            self.reset(peer, segment.destination_port, number, None, transmit);
+        }
+        self.serve(now_us, id, arrival.fresh);
+        self.finish(now_us, id, transmit);
+    }
+
+    /// A segment of no connection that we know.
+    fn receive_stranger(&mut self, now_us: u64, key: Key, peer: Peer, segment: &Segment, transmit: &mut impl Transmit) {
+        let flags = segment.flags;
+        if flags.has(Flags::RST) {
+            return;
+        }
+        let is_syn = flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
+        if !is_syn || segment.destination_port != self.config.port {
+            let (number, acknowledgment) = if flags.has(Flags::ACK) {
+                (segment.acknowledgment, None)
+            } else {
+                (Sequence(0), Some(segment.sequence + segment.len()))
+            };
+            self.reset(peer, segment.destination_port, number, acknowledgment, transmit);
+            return;
+        }
+        while self.half_open.len() >= MAX_HALF_OPEN {
+            let Some(oldest) = self.half_open.pop_front() else { break };
+            let entry = self.table.get_mut(oldest);
+            if entry.is_some_and(|entry| entry.connection.state() == State::SynReceived) {
+                self.remove(oldest);
+            }
+        }
+        if self.table.is_full() {
+            return; // who wants in asks again
+        }
+        // RFC 6528: a clock of 4 us, and a number that is this connection's own.
+        let first = Sequence(self.numbers.hash([key.number(), 0]) as u32) + (now_us / 4) as u32;
+        let connection = Connection::accept(now_us, peer, segment, first);
+        let entry = Entry { connection, session: S::Session::default(), is_open: false };
+        let id = self.table.insert(key, Box::new(entry));
+        self.half_open.push_back(id);
+        self.finish(now_us, id, transmit);
+    }
+
+    /// Hands input to the service: what is fresh, or what waits.
+    #[inline]
+    fn serve(&mut self, now_us: u64, id: Id, fresh: &[u8]) {
+        let Some(Entry { connection, session, .. }) = self.table.get_mut(id) else { return };
+        if !connection.is_served() {
+            return;
+        }
+        let mut close = false;
+        if Output::new(&mut connection.output).is_full() {
+            connection.keep(fresh);
+        } else if !fresh.is_empty() {
+            let served = self.service.serve(now_us, session, fresh, &mut Output::new(&mut connection.output));
+            connection.keep(&fresh[served.taken..]);
+            close = served.close;
+        }
+        while !close && !connection.input.is_empty() && !Output::new(&mut connection.output).is_full() {
+            let mut output = Output::new(&mut connection.output);
+            let Served { taken, close: closes } =
+                self.service.serve(now_us, session, connection.input.bytes(), &mut output);
+            connection.took(taken);
+            close = closes;
+            if taken == 0 {
+                break;
+            }
+        }
+        // Who has said his last gets the answers to it, and what is no whole request has none.
+        if close || connection.has_ended() && !Output::new(&mut connection.output).is_full() {
+            connection.close();
+        }
+    }
+
+    /// Sends what a connection has to send, sets its timers, and forgets it when it is gone.
+    #[inline]
+    fn finish(&mut self, now_us: u64, id: Id, transmit: &mut impl Transmit) {
+        self.send(now_us, id, transmit);
+        let Some(entry) = self.table.get_mut(id) else { return };
+        let connection = &entry.connection;
+        if connection.is_served() && (!connection.input.is_empty() || connection.has_ended()) {
+            // The output may have room again.
+            self.serve(now_us, id, &[]);
+            self.send(now_us, id, transmit);
+        }
+        let Some(entry) = self.table.get_mut(id) else { return };
+        if entry.connection.state() == State::Closed {
+            self.remove(id);
+            return;
+        }
+        let connection = &mut entry.connection;
+        for timer in Timer::ALL {
+            let due_us = connection.due_us(timer);
+            if due_us == NEVER {
+                continue;
+            }
+            let due_us = due_us.min(now_us + MAX_TIMER_US);
+            let due_us = if due_us > now_us + FAR_US { due_us.next_multiple_of(SLACK_US) } else { due_us };
+            if due_us < connection.set_us[timer as usize] {
+                connection.set_us[timer as usize] = due_us;
+                self.wheel.set(due_us, (id, timer));
+            }
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, now_us: u64, id: Id, transmit: &mut impl Transmit) {
+        let Some(Entry { connection, .. }) = self.table.get_mut(id) else { return };
+        let peer = connection.peer;
+        let config = &self.config;
+        connection.transmit(now_us, |segment| send_segment(config, &peer, segment, transmit));
+    }
+
+    fn reset(
+        &self,
+        peer: Peer,
+        source_port: u16,
+        sequence: Sequence,
+        acknowledgment: Option<Sequence>,
+        transmit: &mut impl Transmit,
+    ) {
+        let segment = Segment {
+            source_port,
+            destination_port: peer.port,
+            sequence,
+            acknowledgment: acknowledgment.unwrap_or(Sequence(0)),
+            flags: if acknowledgment.is_some() { Flags::RST | Flags::ACK } else { Flags::RST },
+            window: 0,
+            max_segment_size: None,
+            window_scale: None,
+            payload: &[],
+        };
+        // Who is not told asks again.
+        let _ = send_segment(&self.config, &peer, &segment, transmit);
+    }
+
+    fn remove(&mut self, id: Id) {
+        if let Some(entry) = self.table.remove(id) {
+            if entry.is_open {
+                self.service.closed(entry.session, self.table.len());
+            }
+        }
+    }
+}
+
+#[inline]
+fn send_segment(config: &Config, peer: &Peer, segment: &Segment, transmit: &mut impl Transmit) -> bool {
+    const START: usize = ethernet::HEADER_LEN + ipv4::HEADER_LEN;
+    let len = segment.header_len() + segment.payload.len();
+    let device_completes = transmit.completes_checksums();
+    let checksum = device_completes.then_some(PartialChecksum { start: START, offset: tcp::CHECKSUM_OFFSET });
+    transmit.send(START + len, checksum, |frame| {
+        let header = ethernet::Header { destination: peer.mac, source: config.mac, kind: EtherType::Ipv4 };
+        ethernet::write(&header, frame);
+        let ip = ipv4::Header { source: config.address, destination: peer.address, protocol: ipv4::TCP };
+        ipv4::write(&ip, len, &mut frame[ethernet::HEADER_LEN..]);
+        tcp::write(segment, &mut frame[START..]);
+        tcp::write_checksum(&mut frame[START..], config.address, peer.address, device_completes);
+    })
+}

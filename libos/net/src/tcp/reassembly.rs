@@ -1,0 +1,104 @@
+//! Bytes that came before those in front of them.
+
+use alloc::vec::Vec;
+
+use super::{Queue, Sequence};
+
+/// How many separate pieces are kept; a further one is dropped, and its sender sends it again.
+const MAX_PIECES: usize = 64;
+
+/// Pieces behind the next byte that is expected, in order, without overlaps.
+#[derive(Debug, Default)]
+pub struct Reassembly {
+    pieces: Vec<(Sequence, Vec<u8>)>,
+}
+
+impl Reassembly {
+    /// Whether nothing is kept.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Keeps what is new of some bytes. They must be within half of the numbers of what is kept, as a window is.
+    pub fn insert(&mut self, mut start: Sequence, mut bytes: &[u8]) {
+        let mut at = self.pieces.partition_point(|(piece, kept)| (*piece + kept.len() as u32).since(start) <= 0);
+        while !bytes.is_empty() && self.pieces.len() < MAX_PIECES {
+            let Some((piece, kept)) = self.pieces.get(at) else {
+                self.pieces.push((start, bytes.to_vec()));
+                return;
+            };
+            let before = piece.since(start).clamp(0, bytes.len() as i32) as usize;
+            let piece_end = *piece + kept.len() as u32;
+            if before > 0 {
+                self.pieces.insert(at, (start, bytes[..before].to_vec()));
+                at += 1;
+            }
+            let known = piece_end.since(start).clamp(0, bytes.len() as i32) as usize;
+            start = start + known as u32;
+            bytes = &bytes[known..];
+            at += 1;
+        }
+    }
+
+    /// Moves what is next in order to a queue. Returns what is then the next number.
+    pub fn take(&mut self, mut next: Sequence, queue: &mut Queue) -> Sequence {
+        let mut done = 0;
+        for (start, bytes) in &self.pieces {
+            let known = next.since(*start);
+            if known < 0 {
+                break;
+            }
+            if let Some(new) = bytes.get(known as usize..) {
+                queue.push(new);
+                next = next + new.len() as u32;
+            }
+            done += 1;
+        }
+        self.pieces.drain(..done);
+        if self.pieces.is_empty() {
+            self.pieces = Vec::new();
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_order_and_overlap_gives_the_bytes(
+            first: u32,
+            pieces in prop::collection::vec((0usize..400, 1usize..60), 1..60),
+        ) {
+            let stream: Vec<u8> = (0..500usize).map(|at| (at * 7 + at / 256) as u8).collect();
+            let first = Sequence(first);
+            let (mut reassembly, mut queue) = (Reassembly::default(), Queue::default());
+            let mut known = [false; 500];
+            let mut next = first;
+            for (start, len) in pieces {
+                let end = (start + len).min(stream.len());
+                let skipped = (next.since(first) as usize).min(end);
+                let start = start.max(skipped);
+                reassembly.insert(first + start as u32, &stream[start..end]);
+                known[start..end].fill(true);
+                next = reassembly.take(next, &mut queue);
+                let expected = known.iter().position(|known| !known).unwrap_or(500);
+                prop_assert_eq!(next.since(first) as usize, expected);
+                prop_assert_eq!(queue.bytes(), &stream[..expected]);
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_are_bounded() {
+        let mut reassembly = Reassembly::default();
+        for at in 0..1000 {
+            reassembly.insert(Sequence(10 + 2 * at), b"x");
+        }
+        assert_eq!(reassembly.pieces.len(), MAX_PIECES);
+    }
+}

@@ -1,0 +1,104 @@
+"""The image and its start."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from tests.support.needs import need
+from tests.support.servers import load, result_of
+
+from bayop.experiments.rig.veth import Namespace
+from lab.errors import LabError
+from lab.libos import LibraryOs, image
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("libos_image")]
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.alone
+def test_it_serves_within_a_second() -> None:
+    def boot_s() -> float:
+        with LibraryOs() as machine:
+            return machine.boot_s
+
+    # The best of three: a busy machine is slow.
+    assert min(boot_s() for _ in range(3)) < 1
+
+
+def test_the_image_is_small() -> None:
+    assert image().stat().st_size < 4 << 20
+
+
+def test_the_same_sources_give_the_same_image_elsewhere(tmp_path: Path) -> None:
+    names = subprocess.run(["git", "ls-files", "libos"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in names.split():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, tmp_path / name)
+    build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "libos-image"]
+    target = ["--target-dir", str(tmp_path / "target")]
+    subprocess.run([*build, *target, "--manifest-path", str(tmp_path / "libos/Cargo.toml")], check=True)
+    assert (tmp_path / "target/release/libos").read_bytes() == image().read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        ("app=nginx", 'app must be memcached or hello, but got "app=nginx"'),
+        ("memory=1", "memory must be MiB, 2 to 65536"),
+        ("wait", "a word must be ip=, app=, memory=, wait= or connections="),
+    ],
+)
+def test_a_word_that_it_does_not_know_is_refused(words: str, rule: str) -> None:
+    with pytest.raises(LabError) as caught, LibraryOs(words):
+        pass
+    assert rule in caught.value.message
+
+
+@pytest.mark.parametrize("wait", ["interrupt", "poll", "adaptive"])
+def test_it_serves_however_it_waits(wait: str) -> None:
+    with LibraryOs(f"app=hello wait={wait}") as machine:
+        url = f"http://{machine.address(80)}/any"
+        for _ in range(20):
+            with urllib.request.urlopen(url, timeout=10) as answer:
+                assert (answer.status, answer.read()) == (200, b"hello\n")
+        run = load("-s", machine.address(80), "--protocol", "http", "-q", "500", "-t", "1s", "-w", "0.2s", "--json")
+        counts = result_of(run)["counts"]
+        assert counts["answered"] == counts["intended"] > 300
+
+
+@pytest.mark.needs("namespaces")
+def test_a_thousand_connections_through_a_tap_device_which_completes_checksums() -> None:
+    """QEMU's own network accepts only one connection at a time, and completes no checksums."""
+    need("ip")
+    namespace = Namespace()
+    try:
+        with LibraryOs(inside=namespace.command([])) as machine:
+            words = [
+                "-s",
+                machine.address(11211),
+                "--workload",
+                "etc",
+                "-q",
+                "1000",
+                "-t",
+                "2s",
+                "-c",
+                "1000",
+                "--json",
+            ]
+            run = subprocess.run(
+                namespace.command([sys.executable, "-m", "bayop", "load", *words]),
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            result = result_of(run)
+            assert result["counts"]["answered"] == result["counts"]["intended"], run.stderr
+    finally:
+        namespace.close()
