@@ -16,18 +16,14 @@ Example:
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from bench import environment
 from bench.background import Background
+from bench.guard.times import summarized, write_times
 from tests.support.agents import AgentProcess, Machine
 
 from bayop import Objective, Problem, Slo, run_search
@@ -98,16 +94,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write breaches.csv, summary.json and env.json into a folder")
     args = parser.parse_args()
     times_s = {name: measure(args.agent.resolve(), words, args.breaches) for name, words in SOURCES.items()}
-    summary = {name: summarized(times) for name, times in times_s.items()} | {"settle_s": SETTLE_S}
+    summary = {name: summarized(times, 3) for name, times in times_s.items()} | {"settle_s": SETTLE_S}
     print(json.dumps(summary, indent=2))
     if args.out:
-        folder = environment.results_folder(args.out)
-        environment.write(folder, "bench.guard.run", sys.argv[1:])
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        with (folder / "breaches.csv").open("w", newline="") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(["source", "breach", "fall_back_s"])
-            rows.writerows([n, i, f"{t:.4f}"] for n, times in times_s.items() for i, t in enumerate(times, start=1))
+        write_times(args.out, "bench.guard.run", summary, times_s, name="breaches", kind="source")
 
 
 def measure(agent: Path, script: str, breaches: int) -> list[float]:
@@ -124,22 +114,13 @@ def measure(agent: Path, script: str, breaches: int) -> list[float]:
                 LatencyCommand(f"sh {folder}/p99"),
                 holder="bench",
                 window_s=WINDOW_S,
-                guard=TrialGuard(SLO, load_band=None),
+                guard=lambda _: TrialGuard(SLO, load_band=None),
             )
             with Stopwatch(machine) as stopwatch, target:
                 problem = Problem(space.without_auto(), SLO, Objective.parse("power", SLO), target.qps)
                 run_search(target, problem, Breaches(), max_trials=breaches)
             assert len(stopwatch.times_s) == breaches, "the stopwatch has missed a breach"
             return stopwatch.times_s
-
-
-def summarized(times_s: list[float]) -> Mapping[str, float]:
-    """Median and worst."""
-    return {
-        "breaches": len(times_s),
-        "median_s": round(statistics.median(times_s), 3),
-        "worst_s": round(max(times_s), 3),
-    }
 
 
 if __name__ == "__main__":

@@ -64,12 +64,12 @@ class Machine:
 
     Args:
         root: Its folder.
-        packets_per_s: How many packets arrive.
+        packets_per_s: How many packets arrive; may be changed while it runs.
     """
 
     def __init__(self, root: Path, *, packets_per_s: float = 100_000.0) -> None:
         self.root = root
-        self._packets_per_s = packets_per_s
+        self.packets_per_s = packets_per_s
         self._uj, self._ticks, self._drawn_w = 5e8, 0.0, 120.0
         self._packets, self._interrupts, self._asked_us = 0.0, 0.0, 30.0
         (root / "sys/class/net/eth0/device").mkdir(parents=True)
@@ -132,8 +132,8 @@ class Machine:
         self._asked_us = float(match[1]) if match else self._asked_us
         delay_us = max(self._asked_us - self._asked_us % 2, LEAST_DELAY_US) if self._asked_us else 0.0
         # The next packet after the delay raises the interrupt; without a delay each one does.
-        spacing_s = max(delay_us / 1e6, 1.0 / self._packets_per_s)
-        self._packets += self._packets_per_s * passed_s
+        spacing_s = max(delay_us / 1e6, 1.0 / self.packets_per_s)
+        self._packets += self.packets_per_s * passed_s
         self._interrupts += passed_s / spacing_s
         self.write(_PACKETS, f"{self._packets:015.0f}")
         self.write(
@@ -201,6 +201,11 @@ class AgentProcess:
                 [self._binary, "serve", "--config", self._config, "--root", self._root], stdout=log, stderr=log
             )
         self._wait(lambda: self.client.status() is not None)
+
+    def send(self, number: signal.Signals) -> None:
+        """Sends it a signal that does not end it."""
+        if self._process is not None:
+            self._process.send_signal(number)
 
     def end(self, number: signal.Signals) -> None:
         """Ends it with a signal and waits for that; nothing when it has ended."""

@@ -13,7 +13,7 @@ use toml::de::DeTable;
 use utoipa::ToSchema;
 
 use crate::allow_list::{AllowList, Rule};
-use crate::files::{DEFAULT_PATH, trusted};
+use crate::files::{DEFAULT_PATH, LATENCY_SOCKET, trusted};
 use crate::peer::Roles;
 use bayop_core::{Error, Result};
 
@@ -164,6 +164,10 @@ impl Config {
                 return Err(Error::cannot_use(value.display(), format!("{key} must be an absolute path")).at(place(0)));
             }
         }
+        if socket.ends_with(LATENCY_SOCKET) {
+            let rule = "socket must have another name than the socket for latencies beside it";
+            return Err(Error::cannot_use(socket.display(), rule).at(place(0)));
+        }
         let (power, roles) = (power.into_inner(), roles.into_inner());
         Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules), power, roles })
     }
@@ -230,6 +234,7 @@ mod tests {
             ("\n[tls]\nlisten = '0.0.0.0:9617'\ncertificate = 'a'\nkey = 'b'", 2, "client_ca"),
             ("[tls]\nlisten = 'nowhere'\ncertificate = 'a'\nkey = 'b'\nclient_ca = 'c'", 2, "socket address"),
             ("socket = 'agent.sock'", 1, "absolute"),
+            ("socket = '/run/bayop/latency.sock'", 1, "another name"),
             ("\n[power]\nmeter = []", 2, "meter"),
             ("\n[roles]\napply = ['alice']", 2, "user:NAME"),
             ("\n[roles]\nadmit = ['*']", 3, "admit"),

@@ -8,6 +8,8 @@ use bayop_core::{Error, Result};
 
 /// Where the configuration is unless `--config` says otherwise.
 pub const DEFAULT_PATH: &str = "/etc/bayop/agent.toml";
+/// The datagram socket beside the agent's.
+pub const LATENCY_SOCKET: &str = "latency.sock";
 
 /// Refuses a path that somebody else than root and this user could lead elsewhere: every folder and link on the way must
 /// be theirs. A folder where everybody may write is fine where nobody may take away what is another's (`/tmp`).

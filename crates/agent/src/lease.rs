@@ -46,10 +46,7 @@ impl Slot {
     /// # Errors
     /// Somebody holds the lease, or the length of time or the name is out of bounds.
     pub fn grant(&mut self, token: String, holder: &str, ttl_s: f64, now: Duration) -> Result<String> {
-        if !(LEAST_TTL_S..=GREATEST_TTL_S).contains(&ttl_s) {
-            let rule = format!("a lease must last {LEAST_TTL_S} to {GREATEST_TTL_S} seconds");
-            return Err(Error::cannot_use(ttl_s, rule).at("ttl_s"));
-        }
+        let ttl = length(ttl_s)?;
         if holder.is_empty() || holder.len() > HOLDER_BYTES || holder.chars().any(char::is_control) {
             let rule = format!("a holder must be 1 to {HOLDER_BYTES} bytes of printable text");
             return Err(Error::cannot_use(holder, rule).at("holder"));
@@ -61,18 +58,18 @@ impl Slot {
                 .value(&lease.holder)
                 .hint(format!("it ends in {left_s:.0} s unless it is renewed; POST /v1/restore ends it now")));
         }
-        let ttl = Duration::from_secs_f64(ttl_s);
         self.0 = Some(Lease { token: token.clone(), holder: holder.to_owned(), ttl, granted: now, expires: now + ttl });
         Ok(token)
     }
 
-    /// Lets the lease last its full length from now on. Returns the seconds left.
+    /// Lets the lease last its full length from now on, or from now on `ttl_s`. Returns the seconds left.
     ///
     /// # Errors
-    /// `token` is not that of the lease in force.
-    pub fn renew(&mut self, token: &str, now: Duration) -> Result<f64> {
+    /// `token` is not that of the lease in force, or the length is out of bounds.
+    pub fn renew(&mut self, token: &str, ttl_s: Option<f64>, now: Duration) -> Result<f64> {
         self.check(token)?;
         let lease = self.0.as_mut().expect("a token was just matched");
+        lease.ttl = ttl_s.map_or(Ok(lease.ttl), length)?;
         lease.expires = now + lease.ttl;
         Ok(lease.ttl.as_secs_f64())
     }
@@ -110,6 +107,14 @@ impl Slot {
     }
 }
 
+fn length(ttl_s: f64) -> Result<Duration> {
+    if (LEAST_TTL_S..=GREATEST_TTL_S).contains(&ttl_s) {
+        return Ok(Duration::from_secs_f64(ttl_s));
+    }
+    let rule = format!("a lease must last {LEAST_TTL_S} to {GREATEST_TTL_S} seconds");
+    Err(Error::cannot_use(ttl_s, rule).at("ttl_s"))
+}
+
 /// A new token: 128 random bits from the kernel, in hexadecimal.
 ///
 /// # Errors
@@ -142,18 +147,28 @@ mod tests {
     fn a_renewed_lease_lives_and_a_silent_one_expires() {
         let mut slot = Slot::default();
         slot.grant("a".into(), "tune", 10.0, s(0)).unwrap();
-        assert_eq!(slot.renew("a", s(8)).unwrap(), 10.0);
+        assert_eq!(slot.renew("a", None, s(8)).unwrap(), 10.0);
         assert_eq!(slot.tenure(s(9)), Some(Tenure { holder: "tune", age_s: 9.0, expires_in_s: 9.0 }));
         assert_eq!(slot.expire(s(17)), None);
         assert_eq!(slot.expire(s(18)).unwrap().holder, "tune");
-        assert_eq!(slot.renew("a", s(18)).unwrap_err().kind, Kind::Conflict);
+        assert_eq!(slot.renew("a", None, s(18)).unwrap_err().kind, Kind::Conflict);
+    }
+
+    #[test]
+    fn a_holder_may_choose_another_length() {
+        let mut slot = Slot::default();
+        slot.grant("a".into(), "run", 10.0, s(0)).unwrap();
+        assert_eq!(slot.renew("a", Some(300.0), s(5)).unwrap(), 300.0);
+        assert_eq!(slot.renew("a", Some(1.0), s(6)).unwrap_err().kind, Kind::Input);
+        assert_eq!(slot.renew("a", None, s(100)).unwrap(), 300.0);
+        assert_eq!((slot.expire(s(399)), slot.expire(s(400)).is_some()), (None, true));
     }
 
     #[test]
     fn a_wrong_token_does_nothing() {
         let mut slot = Slot::default();
         slot.grant("a".into(), "tune", 10.0, s(0)).unwrap();
-        assert_eq!(slot.renew("b", s(9)).unwrap_err().kind, Kind::Conflict);
+        assert_eq!(slot.renew("b", None, s(9)).unwrap_err().kind, Kind::Conflict);
         assert!(slot.expire(s(10)).is_some());
     }
 

@@ -8,6 +8,7 @@
 //! - [`undo`]: putting back what was read before; [`devices`]: each device apart, within a deadline; [`hold`]: what is
 //!   held, applied all or nothing, and restored.
 //! - [`lease`]: who may write, until when. Pure: time is an argument, and [`clock`] has it.
+//! - [`latency`]: what clients see, as it is pushed; [`guard`]: the conditions that a setting is held under, pure too.
 //! - [`peer`]: who asks, and what they may; [`allow_list`] and [`config`]: what may be written at all.
 //! - [`calibration`]: what a network driver really does with the delay that it is asked for.
 //! - [`knobs`], [`readings`], [`examination`], [`own`] and [`metrics`]: what the machine and the agent show of
@@ -32,9 +33,11 @@ pub mod durable;
 pub mod examination;
 pub mod fault;
 pub mod files;
+pub mod guard;
 pub mod hold;
 pub mod journal;
 pub mod knobs;
+pub mod latency;
 pub mod lease;
 pub mod lock;
 pub mod log;

@@ -1,8 +1,8 @@
 //! One writer at a time: of a state folder, and of a machine.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use bayop_knobs::Host;
@@ -16,6 +16,8 @@ use bayop_core::{Error, Result};
 
 /// Where the writers of the live machine meet, whatever their state folders are.
 const MEETING: &str = "/run/bayop";
+/// The mode of a file that is locked.
+const OWNERS: u32 = 0o600;
 
 /// Something that one process has at a time; the kernel lets go of it when the process ends, however it ends.
 #[derive(Debug)]
@@ -106,12 +108,16 @@ fn unwritable(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// Opens a file to lock it, made where it is absent, and to write it where that is possible.
+/// Opens a file to lock it, made where it is absent, and to write it where that is possible. Who may open it may lock it,
+/// if only for reading: it is closed to others, also where an earlier version left it open.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
-    options.read(true).custom_flags(libc::O_NOFOLLOW);
+    options.read(true).mode(OWNERS).custom_flags(libc::O_NOFOLLOW);
     let writable = options.clone().write(true).create(true).truncate(false).open(path);
-    writable.or_else(|error| options.open(path).map_err(|_| error))
+    let closed = writable.inspect(|file| {
+        let _ = file.set_permissions(Permissions::from_mode(OWNERS));
+    });
+    closed.or_else(|error| options.open(path).map_err(|_| error))
 }
 
 #[cfg(test)]

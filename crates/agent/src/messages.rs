@@ -10,9 +10,11 @@ use utoipa::ToSchema;
 
 use crate::calibration::{Map, Point};
 use crate::config::Mode;
+use crate::guard::{Condition, Conditions};
 use crate::journal::State;
 use crate::own::Own;
 use crate::schema::{ValueSchema, values_or_null};
+use bayop_core::Error;
 
 /// The agent and what it holds.
 #[derive(Debug, Serialize, ToSchema)]
@@ -37,6 +39,9 @@ pub struct Status {
     pub applied_by: Option<AppliedBy>,
     /// The knobs that are held, or could not be restored.
     pub held: Vec<HeldKnob>,
+    /// The conditions under which they are held; null when there are none.
+    #[schema(required)]
+    pub hold: Option<HoldInForce>,
     /// Why nothing may be applied: the journal was damaged and a person has to look.
     #[schema(required)]
     pub damage: Option<String>,
@@ -108,6 +113,9 @@ pub struct Lease {
 pub struct RenewRequest {
     /// The secret that proves it.
     pub lease: String,
+    /// How long it lasts from now on without being renewed, 2 to 3600; left out, as long as before.
+    #[serde(default)]
+    pub ttl_s: Option<f64>,
 }
 
 /// A lease that was renewed.
@@ -131,6 +139,89 @@ pub struct ApplyRequest {
     /// Whether to say what would change and write nothing.
     #[serde(default)]
     pub dry_run: bool,
+}
+
+/// Asks for a setting that is held under conditions, and for what takes its place when one of them breaks. Both are whole:
+/// a knob that is held and not named has the machine's own value.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HoldRequest {
+    /// The secret that proves the lease.
+    pub lease: String,
+    /// Values by knob or by place, as of an apply.
+    #[schema(value_type = BTreeMap<String, ValueSchema>)]
+    #[serde(deserialize_with = "each_once")]
+    pub setting: BTreeMap<String, Value>,
+    /// What is in effect once a condition has broken; nothing in it is the machine's own setting.
+    #[schema(value_type = BTreeMap<String, ValueSchema>)]
+    #[serde(deserialize_with = "each_once")]
+    pub fall_back: BTreeMap<String, Value>,
+    /// What has to be so.
+    pub conditions: Conditions,
+}
+
+/// The hold, if there is one.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Holding {
+    /// Null while nothing is held under conditions.
+    #[schema(required)]
+    pub hold: Option<HoldInForce>,
+}
+
+/// A setting that is held under conditions, or was until one of them broke.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HoldInForce {
+    /// What was asked.
+    #[schema(value_type = BTreeMap<String, ValueSchema>)]
+    pub setting: BTreeMap<String, Value>,
+    /// What takes its place.
+    #[schema(value_type = BTreeMap<String, ValueSchema>)]
+    pub fall_back: BTreeMap<String, Value>,
+    /// What has to be so.
+    pub conditions: Conditions,
+    /// How long ago it began.
+    pub age_s: f64,
+    /// The last push that named the watched quantity.
+    #[schema(required)]
+    pub latest: Option<Pushed>,
+    /// The load, once its window is over.
+    #[schema(required)]
+    pub packets_per_s: Option<f64>,
+    /// How it gave way to the fall-back; null while the setting is held.
+    #[schema(required)]
+    pub fell_back: Option<FellBack>,
+}
+
+/// What was pushed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Pushed {
+    /// The watched quantity.
+    pub latency_us: f64,
+    /// How long ago.
+    pub age_s: f64,
+}
+
+/// Why and how a hold gave way to its fall-back.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct FellBack {
+    /// Which condition broke.
+    pub condition: Condition,
+    /// What was seen, for people.
+    pub seen: String,
+    /// How long ago it was seen.
+    pub age_s: f64,
+    /// How long it took from then until the fall-back was in effect.
+    pub took_s: f64,
+    /// Why the fall-back is not in effect; the machine was restored then, and the lease ended.
+    #[schema(required)]
+    pub error: Option<Error>,
+}
+
+/// The agent has heard.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Heard {
+    /// Whether a hold is watched by it.
+    pub watched: bool,
 }
 
 /// Reads a setting in which no name comes twice: JSON leaves open which of the two would count (RFC 8259, section 4).

@@ -14,7 +14,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use crate::config::Mode;
+use crate::guard::Condition;
 use crate::hold::Held;
+use crate::messages::HoldInForce;
 use crate::own::{Own, VERSION};
 use bayop_core::{Error, Kind};
 
@@ -30,6 +32,8 @@ type Counters = Family<Labels, Counter<f64, AtomicU64>>;
 pub struct Tally {
     writes: Counters,
     drift: Counters,
+    fallbacks: Counters,
+    pushes: Counters,
 }
 
 /// How a write ended.
@@ -57,6 +61,21 @@ impl Tally {
     /// Somebody else changed the knob.
     pub fn drifted(&self, id: &str) {
         self.drift.get_or_create(&vec![("knob", id.to_owned())]).inc();
+    }
+
+    /// A hold gave way to its fall-back.
+    pub fn fell_back(&self, condition: Condition) {
+        self.fallbacks.get_or_create(&vec![("reason", condition.name().to_owned())]).inc();
+    }
+
+    /// A latency was pushed.
+    pub fn heard(&self) {
+        self.pushes.get_or_create(&vec![("result", "ok".to_owned())]).inc();
+    }
+
+    /// A datagram was refused.
+    pub fn refused_push(&self) {
+        self.pushes.get_or_create(&vec![("result", "refused".to_owned())]).inc();
     }
 
     /// Counts for knobs of the catalogue only: what clients invent makes no series.
@@ -128,6 +147,8 @@ pub struct Snapshot<'a> {
     pub knobs: Vec<(&'a Instance, Value)>,
     /// The knobs that are held.
     pub held: &'a [Held],
+    /// The conditions under which they are.
+    pub hold: Option<&'a HoldInForce>,
 }
 
 /// The text of a scrape.
@@ -138,6 +159,7 @@ pub fn render(snapshot: &Snapshot) -> String {
         sensor(&mut registry, export, snapshot.readings);
     }
     knobs(&mut registry, snapshot);
+    hold(&mut registry, snapshot.hold);
     let mut text = String::new();
     encode(&mut text, &registry).expect("a string takes all text");
     text
@@ -154,11 +176,11 @@ fn own(registry: &mut Registry, snapshot: &Snapshot) {
     let seconds = Counter::<f64, AtomicU64>::default();
     seconds.inc_by(snapshot.own.cpu_s);
     registry.register("process_cpu_seconds", "Processor time of the agent", seconds);
-    let bytes = Gauge::<f64, AtomicU64>::default();
-    bytes.set(snapshot.own.rss_bytes as f64);
-    registry.register("process_resident_memory_bytes", "Resident memory of the agent", bytes);
+    gauge(registry, "process_resident_memory_bytes", "Resident memory of the agent", snapshot.own.rss_bytes as f64);
     registry.register("bayop_knob_writes", "Knobs written, by how it ended", snapshot.tally.writes.clone());
     registry.register("bayop_knob_drift", "Held knobs that somebody else changed", snapshot.tally.drift.clone());
+    registry.register("bayop_fallbacks", "Holds that gave way, by what broke", snapshot.tally.fallbacks.clone());
+    registry.register("bayop_latency_pushes", "Latencies that were pushed", snapshot.tally.pushes.clone());
     if let Some(meter) = &snapshot.meter {
         let info = gauges(registry, "bayop_power_meter_info", "The meter of the machine's energy");
         info.get_or_create(&vec![("meter", escaped(meter))]).set(1.0);
@@ -225,6 +247,26 @@ fn knobs(registry: &mut Registry, snapshot: &Snapshot) {
     }
 }
 
+fn hold(registry: &mut Registry, hold: Option<&HoldInForce>) {
+    let states = gauges(registry, "bayop_hold", "Whether a setting is held under conditions, or gave way");
+    for (state, is_so) in [
+        ("held", hold.is_some_and(|hold| hold.fell_back.is_none())),
+        ("fell_back", hold.is_some_and(|hold| hold.fell_back.is_some())),
+    ] {
+        states.get_or_create(&vec![("state", state.to_owned())]).set(if is_so { 1.0 } else { 0.0 });
+    }
+    let Some(hold) = hold else { return };
+    if let Some(latest) = &hold.latest {
+        gauge(registry, "bayop_hold_latency_age_seconds", "How long ago the watched latency was pushed", latest.age_s);
+        let latency_s = latest.latency_us / 1e6;
+        gauge(registry, "bayop_hold_latency_seconds", "The watched latency, as it was pushed", latency_s);
+    }
+    if let Some(limit) = &hold.conditions.latency {
+        let limit_s = limit.limit_us / 1e6;
+        gauge(registry, "bayop_hold_latency_limit_seconds", "The limit of the watched latency", limit_s);
+    }
+}
+
 /// The parts of a place (`cpu0/C6`) under their names; the last name takes the rest.
 fn labels(names: &[&'static str], at: &str) -> Labels {
     names.iter().copied().zip(at.splitn(names.len(), '/').map(escaped)).collect()
@@ -239,6 +281,12 @@ fn gauges(registry: &mut Registry, name: &str, help: &str) -> Gauges {
     let family = Gauges::default();
     registry.register(name, help, family.clone());
     family
+}
+
+fn gauge(registry: &mut Registry, name: &str, help: &str, value: f64) {
+    let gauge = Gauge::<f64, AtomicU64>::default();
+    gauge.set(value);
+    registry.register(name, help, gauge);
 }
 
 fn counters(registry: &mut Registry, name: &str, help: &str) -> Counters {
@@ -259,7 +307,7 @@ mod tests {
     fn scrape(readings: &[Reading], tally: &Tally) -> String {
         let own = Own { cpu_s: 1.5, rss_bytes: 4096 };
         let (mode, meter) = (Mode::Advise, Some("powercap".to_owned()));
-        render(&Snapshot { mode, own, tally, readings, meter, knobs: vec![], held: &[] })
+        render(&Snapshot { mode, own, tally, readings, meter, knobs: vec![], held: &[], hold: None })
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub enum Role {
     Apply,
     /// Put everything back, whoever holds the lease.
     Restore,
+    /// Say what clients see.
+    Push,
 }
 
 impl Role {
@@ -47,18 +49,20 @@ impl Role {
             Self::Observe => "observe",
             Self::Apply => "apply",
             Self::Restore => "restore",
+            Self::Push => "push",
         }
     }
 }
 
-/// Who has which role: peers as they are logged, or `*`. A role that nobody is named for is everybody's who may connect.
-/// root has every role.
+/// Who has which role: peers as they are logged, or `*`. A role that is `*` or left out is everybody's who may connect,
+/// but theirs who are named for `push` alone. root has every role.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Roles {
     observe: Option<Vec<String>>,
     apply: Option<Vec<String>>,
     restore: Option<Vec<String>>,
+    push: Option<Vec<String>>,
 }
 
 impl Roles {
@@ -67,7 +71,7 @@ impl Roles {
     /// # Errors
     /// It does not say of what kind it is.
     pub fn check(&self) -> Result<()> {
-        let names = [&self.observe, &self.apply, &self.restore].into_iter().flatten().flatten();
+        let names = [&self.observe, &self.apply, &self.restore, &self.push].into_iter().flatten().flatten();
         let is_name = |name: &str| {
             let (kind, name) = name.split_once(':').unwrap_or_default();
             ["user", "certificate"].contains(&kind) && !name.is_empty()
@@ -87,14 +91,28 @@ impl Roles {
             Role::Observe => &self.observe,
             Role::Apply => &self.apply,
             Role::Restore => &self.restore,
+            Role::Push => &self.push,
         };
-        let is_named = |names: &Vec<String>| names.iter().any(|name| *name == "*" || *name == peer.to_string());
-        if *peer == Peer::User(Uid::from_raw(0)) || named.as_ref().is_none_or(is_named) {
+        let name = peer.to_string();
+        let is_named = named.iter().flatten().any(|named| *named == name);
+        let is_everybodys = named.as_ref().is_none_or(|names| names.iter().any(|named| named == "*"));
+        let is_allowed = is_named || is_everybodys && (role == Role::Push || !self.only_pushes(&name));
+        if *peer == Peer::User(Uid::from_raw(0)) || is_allowed {
             return Ok(());
         }
         Err(Error::forbidden(format!("{peer} has not the role {}", role.name()))
             .value(peer)
             .hint(format!("add it to {} in [roles] of the agent's configuration", role.name())))
+    }
+
+    /// Whether users of this machine are named for the role `push`, who need not be in the socket's group.
+    pub fn has_local_pushers(&self) -> bool {
+        self.push.iter().flatten().any(|named| named == "*" || named.starts_with("user:"))
+    }
+
+    fn only_pushes(&self, name: &str) -> bool {
+        let has = |names: &Option<Vec<String>>| names.iter().flatten().any(|named| named == name);
+        has(&self.push) && ![&self.observe, &self.apply, &self.restore].into_iter().any(has)
     }
 }
 
@@ -123,6 +141,32 @@ mod tests {
         ] {
             assert_eq!(roles.allow(peer, role).is_ok(), allowed, "{peer} {role:?}");
         }
+    }
+
+    #[test]
+    fn who_is_named_for_pushing_alone_does_nothing_else() {
+        let roles = roles("apply = ['certificate:brain']\npush = ['certificate:brain', 'certificate:pusher']");
+        let [brain, pusher, other] = ["brain", "pusher", "other"].map(|name| Peer::Certificate(name.to_owned()));
+        for (peer, allowed) in [
+            (&brain, vec![Role::Observe, Role::Apply, Role::Restore, Role::Push]),
+            (&pusher, vec![Role::Push]),
+            (&other, vec![Role::Observe, Role::Restore]),
+        ] {
+            let all = [Role::Observe, Role::Apply, Role::Restore, Role::Push];
+            let found: Vec<_> = all.into_iter().filter(|role| roles.allow(peer, *role).is_ok()).collect();
+            assert_eq!(found, allowed, "{peer}");
+        }
+    }
+
+    #[test]
+    fn who_pushes_alone_is_not_of_everybody() {
+        let roles = roles("observe = ['*']\nrestore = ['*', 'user:0']\npush = ['certificate:pusher', 'user:0']");
+        let is_allowed = |name: &str, role| roles.allow(&Peer::Certificate(name.into()), role).is_ok();
+        for role in [Role::Observe, Role::Apply, Role::Restore] {
+            assert!(!is_allowed("pusher", role) && is_allowed("other", role), "{role:?}");
+            assert!(roles.allow(&Peer::User(Uid::from_raw(0)), role).is_ok(), "{role:?}");
+        }
+        assert!(is_allowed("pusher", Role::Push) && !is_allowed("other", Role::Push));
     }
 
     #[test]

@@ -268,6 +268,22 @@ fn a_state_folder_that_somebody_could_lead_elsewhere_is_refused() {
 }
 
 #[test]
+fn a_lock_that_others_could_take_is_closed_to_them() {
+    let machine = Machine::new();
+    let lock = machine.path("state/lock");
+    for before in [None, Some(0o644)] {
+        if let Some(mode) = before {
+            fs::set_permissions(&lock, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let restore = machine.command("restore");
+        let mut loose = Command::new("sh");
+        loose.args(["-c", "umask 022 && exec \"$0\" \"$@\""]).arg(restore.get_program()).args(restore.get_args());
+        assert!(loose.output().unwrap().status.success());
+        assert_eq!(fs::metadata(&lock).unwrap().mode() & 0o7777, 0o600, "{before:?}");
+    }
+}
+
+#[test]
 fn a_key_that_the_service_can_not_use_is_found_by_check_config() {
     let tls = "certificate = \"FOLDER/agent.pem\"\nkey = \"FOLDER/agent.key\"\nclient_ca = \"FOLDER/clients.pem\"\n";
     let machine = Machine::with_config(&format!("[tls]\nlisten = \"127.0.0.1:0\"\n{tls}"));

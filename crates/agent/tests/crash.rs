@@ -9,7 +9,7 @@ use common::{Agent, CAPS, Machine, Tree};
 use serde_json::{Value, json};
 
 /// A life of an agent that comes to every kind of write: three settings, one of which hands a knob back and one of
-/// which fails half-way, a release, and an end with something held. Stops when the agent dies.
+/// which fails half-way, a hold that falls back, a release, and an end with something held. Stops when the agent dies.
 fn live(machine: &Machine, agent: Agent) -> Option<()> {
     let post = |path: &str, body: Value| agent.try_request("POST", path, &body).map(|(_, answer)| answer);
     let lease = post("/v1/lease", json!({"holder": "test", "ttl_s": 60}))?["lease"].clone();
@@ -22,6 +22,12 @@ fn live(machine: &Machine, agent: Agent) -> Option<()> {
     let failed = apply(json!({(CAPS[0]): 80, (CAPS[1]): 80, (CAPS[2]): 80}));
     writable(0o644).unwrap();
     assert!(failed?["error"].is_object());
+    let conditions = json!({"latency": {"quantity": "p99_us", "limit_us": 500, "silence_s": 60}});
+    let held = json!({"lease": lease, "setting": {"power.cap_w": 70, "nic.rx_usecs": 200},
+        "fall_back": {"power.cap_w": 90}, "conditions": conditions});
+    post("/v1/hold", held)?;
+    let (status, heard) = agent.try_request("PUT", "/v1/latency", &json!({"vantage": "client", "p99_us": 501}))?;
+    assert_eq!((status, heard), (200, json!({"watched": true})));
     post("/v1/release", json!({"lease": lease}))?;
     let lease = post("/v1/lease", json!({"holder": "test", "ttl_s": 60}))?["lease"].clone();
     post("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 70}}))?;

@@ -266,6 +266,27 @@ fn a_full_disk_means_nothing_is_written() {
 }
 
 #[test]
+fn a_fall_back_that_a_full_disk_keeps_out_of_the_journal_is_the_default() {
+    let machine = Machine::new();
+    let found = machine.tree();
+    let Some(disk) = FullDisk::mount(&machine) else { return };
+    let agent = machine.serve();
+    let conditions = json!({"latency": {"quantity": "p99_us", "limit_us": 500, "silence_s": 60}});
+    let (setting, fall_back) = (json!({"power.cap_w": 70}), json!({"power.cap_w": 90}));
+    agent.post(
+        "/v1/hold",
+        json!({"lease": agent.lease(), "setting": setting, "fall_back": fall_back, "conditions": conditions}),
+    );
+    disk.fill();
+    machine.push(json!({"vantage": "client", "p99_us": 501}));
+    let status = agent.until(|status| !status["hold"]["fell_back"].is_null());
+    assert!(status["hold"]["fell_back"]["error"]["wrong"].as_str().unwrap().contains("no space left"), "{status}");
+    assert_eq!((&status["lease"], &status["held"]), (&Value::Null, &json!([])));
+    assert_eq!(machine.tree(), found);
+    assert_eq!(agent.stop(), Some(0));
+}
+
+#[test]
 fn a_killed_agent_s_machine_is_restored_on_a_full_disk() {
     let machine = Machine::new();
     let found = machine.tree();

@@ -56,7 +56,7 @@ fn every_change_is_one_line_of_the_log() {
 #[test]
 fn every_verb_helps_with_an_example_and_shows_a_recorded_machine() {
     let machine = Machine::new();
-    for verb in ["serve", "restore", "doctor", "sensors", "knobs", "check-config", "openapi"] {
+    for verb in ["serve", "restore", "doctor", "sensors", "knobs", "check-config", "push", "openapi"] {
         let help = Command::new(env!("CARGO_BIN_EXE_bayop-agent")).args([verb, "--help"]).output().unwrap();
         assert!(String::from_utf8(help.stdout).unwrap().contains("Example"), "{verb}");
     }

@@ -16,7 +16,7 @@ use common::{Agent, CAPS, Machine, Tree};
 use serde_json::{Value, json};
 
 /// The calls that touch files, devices, sockets, memory and threads, with the errors that the kernel may give them.
-const CALLS: [(&str, &[&str]); 30] = [
+const CALLS: [(&str, &[&str]); 31] = [
     ("openat", &["EIO", "EINTR", "ENOMEM", "EMFILE"]),
     ("read", &["EIO", "EINTR"]),
     ("write", &["EIO", "EINTR", "ENOSPC"]),
@@ -33,6 +33,7 @@ const CALLS: [(&str, &[&str]); 30] = [
     ("getdents64", &["EIO"]),
     ("getcwd", &["ENOMEM"]),
     ("chmod", &["EIO"]),
+    ("fchmod", &["EIO"]),
     ("chown", &["EIO"]),
     ("socket", &["ENOMEM", "EMFILE"]),
     ("bind", &["ENOMEM"]),
@@ -97,7 +98,10 @@ fn live(agent: &Agent) -> Option<()> {
     apply(json!({(CAPS[0]): "auto", (CAPS[1]): 100}))?;
     post("/v1/release", json!({"lease": lease}))?;
     let lease = post("/v1/lease", json!({"holder": "test", "ttl_s": 60}))?["lease"].clone();
-    post("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 70}})).map(drop)
+    let conditions = json!({"latency": {"quantity": "p99_us", "limit_us": 500, "silence_s": 60}});
+    let (setting, fall_back) = (json!({"power.cap_w": 70}), json!({"power.cap_w": 90}));
+    post("/v1/hold", json!({"lease": lease, "setting": setting, "fall_back": fall_back, "conditions": conditions}))?;
+    agent.try_request("PUT", "/v1/latency", &json!({"vantage": "client", "p99_us": 501})).map(drop)
 }
 
 /// Runs `verb` over what a killed agent left, with strace's options. Returns its exit code, if it came to one.
@@ -128,9 +132,7 @@ fn sabotage(verb: &str) {
     let all = std::env::var_os("BAYOPTEST_ALL_FAULTS").is_some();
     let mut cases = 0;
     for (call, errors) in CALLS {
-        for when in std::env::var("DEBUG_FROM").map_or(1, |f| f.parse().unwrap())
-            ..=counts.get(call).copied().unwrap_or_default()
-        {
+        for when in 1..=counts.get(call).copied().unwrap_or_default() {
             let faults: Vec<_> = errors.iter().map(|error| Fault::Error(error)).chain([Fault::Kill]).collect();
             let faults = if all { &faults[..] } else { &faults[when % faults.len()..][..1] };
             for fault in faults {

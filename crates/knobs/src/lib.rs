@@ -10,6 +10,7 @@
 //! - [`network`]: coalescing and NAPI deferral of network devices, by netlink and ioctl.
 //! - [`sensor`]: what the machine shows: energy, utilization, interrupts, idle states, as [`sensor::Reading`]s.
 //! - [`doctor`]: what the machine lets BayOp control and measure, and what to do about the rest.
+//! - [`idle_states`]: the kernel's table of idle states.
 //! - [`serving`]: what the machine serves, and through which network device.
 //! - [`host`]: where the kernel's interfaces are: the live machine, or a recorded one, unpacked by [`tree`].
 //! - [`recording`]: a machine as such a text, with no more in it than BayOp looks at.
@@ -20,6 +21,7 @@ pub mod catalogue;
 pub mod control;
 pub mod doctor;
 pub mod host;
+pub mod idle_states;
 pub mod knob;
 pub mod network;
 mod overwrite;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -15,6 +15,9 @@ from bayop.live.trial_guard import LATENCY_FACTOR, LOAD_BAND
 from bayop.load.plan import PRESETS, Dialect, OpenLoop, Plan, Workload, check_distribution, check_popularity, with_ports
 from bayop.space import Range, parse_range
 from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
+
+TABLES: Final = ("tls", "knobs", "load", "window", "guard")
+"""The tables of such a file."""
 
 ALL: Final = "all"
 """What stands for every value of a knob."""
@@ -80,18 +83,44 @@ class LiveFile:
         Raises:
             InputError: it can't be read, has a key that is unknown, or a value that is not what it has to be.
         """
-        file = TomlFile(path)
-        file.check_tables(_TABLES, _TOP)
-        top = file.read("", _TOP)
+        return cls.of(TomlFile(path), path)
+
+    @classmethod
+    def of(
+        cls,
+        file: TomlFile,
+        path: Path,
+        *,
+        tables: Collection[str] = TABLES,
+        more_keys: Mapping[str, Reader] | None = None,
+        more_tables: Collection[str] = (),
+    ) -> LiveFile:
+        """What a file says, or a table of one.
+
+        Args:
+            file: The file, or the table.
+            path: Where it stands.
+            tables: Which of its tables it may have.
+            more_keys: What else may stand in it outside of tables; not read here.
+            more_tables: Which other tables it may have; not read here.
+
+        Raises:
+            InputError: a key is unknown, or a value is not what it has to be.
+        """
+        keys = {**_TOP, **(more_keys or {})}
+        file.check_tables(dict.fromkeys((*tables, *more_tables)), keys)
+        top = file.read("", keys)
         window, guard = file.read("window", _WINDOW), file.read("guard", _GUARD)
         if "agent" not in top:
             raise InputError(
-                wrong="the file names no agent", place=str(path), hint='agent = "unix:/run/bayop/agent.sock"'
+                wrong="the file names no agent", place=file.place(""), hint='agent = "unix:/run/bayop/agent.sock"'
             )
         load = _load(file)
         if load is None and "latency" not in top:
-            hint = 'add [load], or latency = "probe:memcached://HOST"; with both, the load is not what is measured'
-            raise InputError(wrong="the file names no source of latency", place=str(path), hint=hint)
+            hint = 'latency = "probe:memcached://HOST"'
+            if "load" in tables:
+                hint = f"add [load], or {hint}; with both, the load is not what is measured"
+            raise InputError(wrong="the file names no source of latency", place=file.place(""), hint=hint)
         if load is not None and "qps" in top:
             raise InputError(
                 "the qps of a load that BayOp makes must be in [load]", value=top["qps"], place=file.place("", "qps")
@@ -129,7 +158,6 @@ def _preset(value: object) -> str:
 
 
 _qps = number(0.001, 1e9)
-_TABLES: Final = {"": None, "tls": None, "knobs": None, "load": None, "window": None, "guard": None}
 _TOP: Final[Mapping[str, Reader]] = {"agent": text, "latency": text, "qps": _qps}
 _TLS: Final[Mapping[str, Reader]] = {"certificate": text, "key": text, "ca": text}
 _WORKLOAD: Final[Mapping[str, Reader]] = {

@@ -17,6 +17,7 @@ from bayop.live.target import AgentTarget
 from bayop.live.trial_guard import TrialGuard
 from bayop.live.window import window_quantities
 from bayop.load.steady import SteadyLoad
+from bayop.relative_slo import RelativeSlo, draft_of, slo_against
 from bayop.slo import Slo
 from bayop.space import Space
 
@@ -43,7 +44,7 @@ def space_of(live: LiveFile, client: AgentClient) -> Space:
 
 
 @contextmanager
-def open_target(live: LiveFile, slo: Slo, *, holder: str) -> Iterator[AgentTarget]:
+def open_target(live: LiveFile, slo: Slo | RelativeSlo, *, holder: str) -> Iterator[AgentTarget]:
     """The live machine under its load; both end with the block, and the machine's own settings are back.
 
     Args:
@@ -56,9 +57,10 @@ def open_target(live: LiveFile, slo: Slo, *, holder: str) -> Iterator[AgentTarge
     """
     client = client_of(live)
     space = space_of(live, client)
+    draft = draft_of(slo)
     with ExitStack() as stack:
         busy_before = None if live.load is None else _utilization(client)
-        latency: LatencySource | None = None if live.latency is None else source_of(live.latency, slo=slo)
+        latency: LatencySource | None = None if live.latency is None else source_of(live.latency, slo=draft)
         if live.load is not None:
             load = stack.enter_context(SteadyLoad(live.load.plan, through=live.load.through))
             latency = latency or load
@@ -72,8 +74,8 @@ def open_target(live: LiveFile, slo: Slo, *, holder: str) -> Iterator[AgentTarge
             qps=live.qps,
             window_s=live.window_s,
             settle_s=live.settle_s,
-            precision=Precision(slo.quantity, live.interval, live.most_windows),
-            guard=TrialGuard(slo, live.latency_factor, live.load_band),
+            precision=Precision(draft.quantity, live.interval, live.most_windows),
+            guard=lambda default: TrialGuard(slo_against(slo, default), live.latency_factor, live.load_band),
             busy_before=busy_before,
         )
         yield stack.enter_context(target)

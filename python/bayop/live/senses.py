@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from bayop.errors import InputError
-from bayop.latency.base import GRACE_S, Latency, LatencySource, Vantage, Watched, Window
+from bayop.latency.base import GRACE_S, Latency, LatencySource, Sampling, Vantage, Watched, Window
 from bayop.live.agent.client import AgentClient
 from bayop.live.precision import Precision, pool
 from bayop.live.trial_guard import TrialGuard
@@ -22,6 +22,9 @@ Sleep = Callable[[float], None]
 
 Expect = Callable[[float], None]
 """Says how long the step that begins now takes at most."""
+
+WINDOW_S: Final = 2.0
+"""How long one measurement takes. A p99 needs some thousand requests, a power meter some updates."""
 
 _LOOK_S: Final = 0.1
 """How often a guard looks while a window runs."""
@@ -36,7 +39,7 @@ class Senses:
     Args:
         client: The machine's agent.
         latency: What the service's clients see.
-        window_s: How long one window is.
+        window_s: How long one window is; None for `WINDOW_S`, or longer where the source of latency needs it.
         precision: When a trial's window is repeated; None for never.
         guard: When a trial ends early; None for never.
 
@@ -49,32 +52,54 @@ class Senses:
         client: AgentClient,
         latency: LatencySource,
         *,
-        window_s: float,
+        window_s: float | None = None,
         precision: Precision | None = None,
         guard: TrialGuard | None = None,
     ) -> None:
         self._client = client
         self._latency = latency
-        self._window_s = window_s
-        self._precision, self._guard = precision, guard
+        if window_s is None:
+            window_s = max(WINDOW_S, latency.least_window_s if isinstance(latency, Sampling) else 0.0)
+        self.window_s = window_s
+        """How long the windows of a trial are."""
+        self._precision = precision
+        self.guard = guard
+        """When a trial ends early; None for never."""
         self.meter = meter_of(client.sensors())
         self.vantage: Vantage | None = None
+        self.latest: Latency | None = None
+        """What clients saw in the last window."""
         self._pushes = isinstance(latency, Watched)
         """Whether the source says anything while a window runs, as far as was seen."""
 
-    def window(self, setting: Setting, *, sleep: Sleep, expect: Expect = lambda _: None) -> Measurement:
+    @property
+    def description(self) -> str:
+        """What is measured, and by whom, for people."""
+        power = f"power {'estimated' if self.meter.estimated else 'measured'} by {self.meter.source}"
+        return f"the machine at {self._client.address} ({power}, latency seen by the {self.vantage})"
+
+    def window(
+        self, setting: Setting, *, sleep: Sleep, expect: Expect = lambda _: None, duration_s: float | None = None
+    ) -> Measurement:
         """One window with a setting in effect.
+
+        Args:
+            setting: What is in effect.
+            sleep: How to wait.
+            expect: Told of the window before it begins.
+            duration_s: How long it is; None for as long as the windows of a trial.
 
         Raises:
             InputError: the source of latency fails, or waits for longer than it may.
         """
+        duration_s = self.window_s if duration_s is None else duration_s
         start_s = time.monotonic()
         before = self._client.sensors()
-        latency = self._measured(Window(setting, self._window_s), sleep, expect)
-        sleep(max(start_s + self._window_s - time.monotonic(), 0.0))
+        latency = self._measured(Window(setting, duration_s), sleep, expect)
+        sleep(max(start_s + duration_s - time.monotonic(), 0.0))
         after = self._client.sensors()
         self._pushes = isinstance(self._latency, Watched) and self._latency.recent() is not None
-        self.vantage = latency.vantage
+        self.vantage, self.latest = latency.vantage, latency
         return Measurement(window_quantities(before, after) | dict(latency.quantities), latency.relative_sd)
 
     def _measured(self, window: Window, sleep: Sleep, expect: Expect) -> Latency:
@@ -107,10 +132,10 @@ class Senses:
         """
         windows: list[Measurement] = []
         while not windows or (self._precision is not None and self._precision.wants_more(windows)):
-            if self._guard is None:
+            if self.guard is None:
                 window = self.window(setting, sleep=sleep, expect=expect)
             else:
-                window = self._guarded_window(self._guard, setting, qps, sleep, expect)
+                window = self._guarded_window(self.guard, setting, qps, sleep, expect)
             if window.censored:
                 return window
             windows.append(window)
@@ -133,7 +158,7 @@ class Senses:
                     return
 
         try:
-            if not self._pushes and self._window_s > _FIRST_S:
+            if not self._pushes and self.window_s > _FIRST_S:
                 with suppress(InputError):  # too little is seen in so short a time, or the window says what is wrong
                     check(self._measured(Window(setting, _FIRST_S, is_look=True), sleep, expect))
             window = self.window(setting, sleep=watch, expect=expect)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import time
-from types import MappingProxyType, TracebackType
+from collections.abc import Callable
+from types import TracebackType
 from typing import Final, Self
 
-from bayop.errors import DriftError, InputError, UnsupportedError
-from bayop.latency.base import LatencySource, Sampling
+from bayop.errors import InputError
+from bayop.latency.base import LatencySource
 from bayop.live.agent.address import SOCKET
+from bayop.live.agent.checks import check_applies, check_held, check_restored
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import STEP_S, TTL_S, Lease
-from bayop.live.agent.messages import Applied, Restored
-from bayop.live.agent.transport import ConflictError
 from bayop.live.doubts import foreign_work
+from bayop.live.effects import Effects
 from bayop.live.precision import Precision
 from bayop.live.senses import Senses
 from bayop.live.space import doubts as without_effect
 from bayop.live.trial_guard import TrialGuard
 from bayop.measurement import Measurement
-from bayop.space import AUTO, Setting, Space, Value, default_setting
-
-WINDOW_S: Final = 2.0
-"""How long one measurement takes. A p99 needs some thousand requests, a power meter some updates."""
+from bayop.space import Setting, Space, default_setting
 
 SETTLE_S: Final = 0.5
 """How long a setting works before it is measured: queues drain, the meter's own average moves on."""
@@ -40,12 +38,12 @@ class AgentTarget:
         latency: What the service's clients see.
         holder: Who we are, as other people read it in the agent's status.
         qps: Offered load, in requests/s; None to take it from the source of latency.
-        window_s: How long one measurement takes; None for `WINDOW_S`, or longer where the source of latency needs it.
+        window_s: How long one measurement takes; None for as long as `Senses` measures.
         settle_s: How long a setting works before it is measured.
         precision: When a trial's window is repeated; None for never.
         busy_before: How busy the machine was before its load began; None where nobody knows.
-        guard: When a trial ends early; None for never. While a window runs it needs a source that is `Watched`;
-            of other sources it sees the load of every window that has ended.
+        guard: When a trial ends early, from the window of the default; None for never. While a window runs it needs a
+            source that is `Watched`; of other sources it sees the load of every window that has ended.
         ttl_s: How long the machine may keep a setting after this process has died.
 
     Attributes:
@@ -70,7 +68,7 @@ class AgentTarget:
         window_s: float | None = None,
         settle_s: float = SETTLE_S,
         precision: Precision | None = None,
-        guard: TrialGuard | None = None,
+        guard: Callable[[Measurement], TrialGuard] | None = None,
         busy_before: float | None = None,
         ttl_s: float = TTL_S,
     ) -> None:
@@ -81,19 +79,15 @@ class AgentTarget:
         self._lease: Lease | None = None
         self.undo: str | None = None
         self._setting = default_setting(space)
-        # What was asked when a setting came into effect: a driver may not take what it shows.
-        self._requests: dict[frozenset[tuple[str, Value]], Setting] = {}
+        self._effects = Effects()
         check_applies(client)
-        if window_s is None:
-            window_s = max(WINDOW_S, latency.least_window_s if isinstance(latency, Sampling) else 0.0)
-        self._senses = Senses(client, latency, window_s=window_s, precision=precision, guard=guard)
+        self._senses = Senses(client, latency, window_s=window_s, precision=precision)
         self._baseline = self._senses.window({}, sleep=time.sleep)
+        self._senses.guard = None if guard is None else guard(self._baseline)
         self._qps = self._offered_qps(qps)
         self.busy_before = busy_before
         self._without_effect = without_effect(client.knobs(), space)
-        meter = self._senses.meter
-        power = f"power {'estimated' if meter.estimated else 'measured'} by {meter.source}"
-        self.description = f"the machine at {client.address} ({power}, latency seen by the {self._senses.vantage})"
+        self.description = self._senses.description
 
     @property
     def space(self) -> Space:
@@ -132,16 +126,10 @@ class AgentTarget:
             InputError: the setting is neither in the space nor was it ever in effect.
             DriftError: the kernel did not take it, or the lease was lost; what was written is taken back.
         """
-        request = self._requests.get(frozenset(setting.items())) or self._space.check(setting)
+        request = self._effects.request_of(setting) or self._space.check(setting)
         lease = self._held_lease()
         lease.expect(STEP_S)
-        try:
-            applied = self._client.apply(request, lease=lease.token)
-        except ConflictError as error:
-            # With the lease in our hands, whoever stands against us took a knob or the lease from us.
-            raise DriftError.of(error) from error
-        self._setting = MappingProxyType({k: _in_effect(k, v, applied) for k, v in request.items()})
-        self._requests[frozenset(self._setting.items())] = request
+        self._setting = self._effects.of(request, lambda request: self._client.apply(request, lease=lease.token))
         return self._setting
 
     def measure(self) -> Measurement:
@@ -158,7 +146,7 @@ class AgentTarget:
         lease.sleep(self._settle_s)
         measurement = self._senses.trial(self._setting, qps=self._qps, sleep=lease.sleep, expect=lease.expect)
         lease.expect(STEP_S)
-        self._check_held()
+        check_held(self._client, self._space.ids)
         return measurement
 
     def baseline(self) -> Measurement:
@@ -218,67 +206,3 @@ class AgentTarget:
                 hint="give --load, or let the latency command print qps",
             )
         return offered_qps
-
-    def _check_held(self) -> None:
-        """Refuses a window in which somebody else wrote one of our knobs."""
-        for held in self._client.status().held:
-            if held.state != "held" and held.knob.partition("@")[0] in self._space.ids:
-                raise DriftError(
-                    wrong=f"somebody else changed {held.knob} during the search",
-                    value=held.knob,
-                    place=held.reason,
-                    hint="find who else writes it (bayop doctor names known rivals), stop that, and search again",
-                )
-
-
-def _in_effect(knob_id: str, request: Value, applied: Applied) -> Value:
-    """The one value of a knob in all its places.
-
-    Raises:
-        DriftError: its places differ; a search needs one number.
-    """
-    if request == AUTO:
-        # Handed back: at its original value in every place, whatever that is.
-        return AUTO
-    effective = applied.setting[knob_id]
-    if effective is None:
-        places = [c for c in applied.changes if c.knob.partition("@")[0] == knob_id]
-        values = ", ".join(f"{c.knob} {c.effective}" for c in places)
-        raise DriftError(
-            wrong=f"{knob_id} has more than one value: {values}",
-            place=f"asked for {request}",
-            hint=f'their drivers round differently: name one of the places in [allow."{knob_id}"]',
-        )
-    return effective
-
-
-def check_applies(client: AgentClient) -> None:
-    """Refuses an agent that only looks.
-
-    Raises:
-        UnsupportedError: its mode is not `apply`.
-    """
-    mode = client.status().mode
-    if mode != "apply":
-        raise UnsupportedError(
-            "the agent must be in mode apply",
-            wrong=f"the agent is in mode {mode}",
-            value=f"mode {mode}",
-            place=str(client.address),
-            hint='set mode = "apply" in /etc/bayop/agent.toml on the server and restart bayop-agent; --dry-run needs '
-            "no such mode",
-        )
-
-
-def check_restored(restored: Restored) -> None:
-    """Refuses to call a machine restored that is not.
-
-    Raises:
-        DriftError: the kernel did not take an original value back.
-    """
-    if restored.latched:
-        raise DriftError(
-            wrong="not every knob has its original value back: "
-            + "; ".join(f"{latched.knob}: {latched.reason}" for latched in restored.latched),
-            hint="bayop restore tries again; on the server, bayop-agent restore --print shows the commands",
-        )

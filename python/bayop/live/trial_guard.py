@@ -10,7 +10,7 @@ from bayop.errors import InputError
 from bayop.slo import Slo, quantile_of
 
 LATENCY_FACTOR: Final = 3.0
-"""A latency of so many times the SLO's limit ends a trial."""
+"""A latency of so many times a limit of the SLO ends a trial."""
 
 LOAD_BAND: Final = 0.2
 """So far from the offered load, as a share of it, and a window is about something else."""
@@ -22,7 +22,7 @@ class TrialGuard:
 
     Attributes:
         slo: The latency objective that is guarded.
-        latency_factor: How many times the SLO's limit is too much.
+        latency_factor: How many times a limit of the SLO is too much.
         load_band: How far the load may be from what the search is for, as a share of it; None for any load.
 
     Raises:
@@ -42,21 +42,22 @@ class TrialGuard:
     def objection(self, quantities: Mapping[str, float], qps: float) -> str | None:
         """Why a trial has to end, for people; None when it may go on.
 
-        Where a quantile below the SLO's is over a limit, the SLO's is too: few requests show it sooner.
+        Where a quantile below that of a limit is over it, that of the limit is too: few requests show it sooner.
 
         Args:
             quantities: Latency quantiles, and `qps` where the load is known.
             qps: The load that the search is for.
         """
-        limit_us = self.latency_factor * self.slo.limit_us
-        over = {
-            quantile: name
-            for name, value in quantities.items()
-            if (quantile := quantile_of(name)) is not None and quantile <= self.slo.quantile and value > limit_us
-        }
-        if over:
-            name = over[max(over)]
-            return f"{name.removesuffix('_us')} {quantities[name]:.0f} us, over {limit_us:.0f} us"
+        for limit in self.slo.limits:
+            limit_us = self.latency_factor * limit.limit_us
+            over = {
+                quantile: name
+                for name, value in quantities.items()
+                if (quantile := quantile_of(name)) is not None and quantile <= limit.quantile and value > limit_us
+            }
+            if over:
+                name = over[max(over)]
+                return f"{name.removesuffix('_us')} {quantities[name]:.0f} us, over {limit_us:.0f} us"
         return self.load_objection(quantities, qps)
 
     def load_objection(self, quantities: Mapping[str, float], qps: float) -> str | None:

@@ -42,3 +42,10 @@ def test_a_slow_window_is_still_about_its_load() -> None:
 def test_a_guard_that_guards_nothing_is_refused(factor: float, band: float) -> None:
     with pytest.raises(InputError, match="guard"):
         TrialGuard(GUARD.slo, factor, band)
+
+
+def test_every_limit_is_guarded() -> None:
+    guard = TrialGuard(Slo.parse("p99<500us,p50<100us"))
+    assert guard.objection({"p99_us": 1400.0, "p50_us": 290.0}, 1000.0) is None
+    assert guard.objection({"p99_us": 1400.0, "p50_us": 310.0}, 1000.0) == "p50 310 us, over 300 us"
+    assert guard.objection({"p99_us": 1600.0, "p50_us": 310.0}, 1000.0) == "p99 1600 us, over 1500 us"

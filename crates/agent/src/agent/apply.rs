@@ -1,6 +1,7 @@
 //! Applying a setting: which places it is about, whether it may, and what that changes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use bayop_knobs::knob::{Instance, Survey};
 use bayop_knobs::{Value, catalogue};
@@ -8,7 +9,7 @@ use bayop_knobs::{Value, catalogue};
 use super::Agent;
 use crate::allow_list::not_allowed;
 use crate::config::Mode;
-use crate::hold::{Plan, id};
+use crate::hold::{Plan, id, refuse_contradiction};
 use crate::journal::Asked;
 use crate::log;
 use crate::messages::{Applied, ApplyRequest, Change};
@@ -26,48 +27,111 @@ struct Wanted<'a> {
     value: Option<&'a Value>,
 }
 
+impl Wanted<'_> {
+    fn name(&self) -> String {
+        self.instance.name()
+    }
+}
+
+/// What becomes of the knobs that are held and that a setting does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    Stays,
+    HandedBack,
+}
+
+/// In whose name a setting is written.
+pub(super) struct Writer<'a> {
+    pub(super) holder: &'a str,
+    pub(super) by: &'a dyn Display,
+    pub(super) reason: &'a dyn Display,
+}
+
 impl Agent {
-    /// Applies a setting, or says what it would change.
+    /// Applies a setting, or says what it would change. Nothing that is applied is under a condition any more.
     ///
     /// # Errors
     /// The mode, the lease, the allow-list, the journal or the kernel says no; the machine is then as it was.
     pub fn apply(&mut self, request: &ApplyRequest, by: &Peer) -> Result<Applied> {
-        let applied = self.try_apply(request, by);
-        if let (Err(error), false) = (&applied, request.dry_run) {
-            for key in request.setting.keys() {
-                self.tally.failed(id(key), error);
-            }
+        if request.dry_run {
+            return self.put(&request.setting, Rest::Stays, None);
         }
-        applied
+        let applied = self.put_asked(request.lease.as_deref(), &request.setting, Rest::Stays, by)?;
+        if !applied.advised {
+            self.guarded = None;
+        }
+        Ok(applied)
     }
 
-    fn try_apply(&mut self, request: &ApplyRequest, by: &Peer) -> Result<Applied> {
-        if !request.dry_run {
-            self.refuse_observing("applies no setting")?;
+    /// Puts a setting in effect as its lease and the mode allow.
+    pub(super) fn put_asked(
+        &mut self,
+        lease: Option<&str>,
+        setting: &BTreeMap<String, Value>,
+        rest: Rest,
+        by: &Peer,
+    ) -> Result<Applied> {
+        let put = self.writer(lease).and_then(|holder| {
+            let Some(holder) = holder else { return self.advise(setting, rest, by) };
+            let applied = self.put(setting, rest, Some(&Writer { holder: &holder, by, reason: &"request" }))?;
+            self.kept = false;
+            Ok(applied)
+        });
+        put.inspect_err(|error| setting.keys().for_each(|key| self.tally.failed(id(key), error)))
+    }
+
+    /// Who may write by this lease; nobody where the agent only advises.
+    fn writer(&self, lease: Option<&str>) -> Result<Option<String>> {
+        self.refuse_observing("applies no setting")?;
+        match (self.config.mode, lease) {
+            (Mode::Observe | Mode::Advise, _) => Ok(None),
+            (Mode::Apply, Some(lease)) => Ok(Some(self.leases.check(lease)?.to_owned())),
+            (Mode::Apply, None) => Err(Error::input("the request names no lease")
+                .rule("a setting must be applied under one")
+                .at("lease")
+                .hint("POST /v1/lease gives one; a dry run needs none")),
         }
-        let advised = self.config.mode == Mode::Advise && !request.dry_run;
-        let holder = match (request.dry_run, self.config.mode, &request.lease) {
-            (true, ..) | (_, Mode::Observe | Mode::Advise, _) => None,
-            (_, Mode::Apply, Some(lease)) => Some(self.leases.check(lease)?.to_owned()),
-            (_, Mode::Apply, None) => {
-                return Err(Error::input("the request names no lease")
-                    .rule("a setting must be applied under one")
-                    .at("lease")
-                    .hint("POST /v1/lease gives one; a dry run needs none"));
-            }
-        };
+    }
+
+    fn advise(&mut self, setting: &BTreeMap<String, Value>, rest: Rest, by: &Peer) -> Result<Applied> {
+        let advice = self.put(setting, rest, None)?;
+        let advisor = Writer { holder: "", by, reason: &"request" };
+        advice.changes.iter().for_each(|change| log_change("advised", change, &advisor));
+        Ok(Applied { advised: true, ..advice })
+    }
+
+    /// Puts a setting in effect; without a writer, says what it would change.
+    ///
+    /// # Errors
+    /// The allow-list, the journal or the kernel says no; the machine is then as it was.
+    pub(super) fn put(
+        &mut self,
+        setting: &BTreeMap<String, Value>,
+        rest: Rest,
+        writer: Option<&Writer>,
+    ) -> Result<Applied> {
         self.watch(false);
         self.retry();
-        let wanted = self.resolve(&request.setting)?;
+        let mut wanted = self.resolve(setting)?;
+        let mut returned: BTreeSet<_> =
+            wanted.iter().filter(|wanted| wanted.value.is_none()).map(Wanted::name).collect();
+        if rest == Rest::HandedBack {
+            let named: BTreeSet<_> = wanted.iter().map(Wanted::name).collect();
+            let held = self.hold.held().into_iter().map(|held| held.knob).filter(|knob| !named.contains(knob));
+            for knob in held.collect::<Vec<_>>() {
+                // One whose device is gone can't be shown, and is handed back all the same.
+                let instance = self.instance(&knob).cloned();
+                wanted.extend(instance.map(|instance| Wanted { key: "", instance, value: None }));
+                returned.insert(knob);
+            }
+        }
         let mut changes = self.changes(&wanted)?;
-        if let Some(holder) = &holder {
-            let returned = wanted.iter().filter(|wanted| wanted.value.is_none());
-            let returned = returned.map(|wanted| wanted.instance.name()).collect();
-            let plans = self.with_disturbed(&returned, self.plans(&wanted, &changes)?)?;
+        let plans = self.with_disturbed(&returned, self.plans(&wanted, &changes)?)?;
+        refuse_contradiction(&plans)?;
+        if let Some(writer) = writer {
             self.hold.apply(&returned, &plans)?;
-            self.kept = false;
-            if self.applied.as_ref().is_none_or(|(by, _)| by != holder) {
-                self.applied = Some((holder.clone(), self.now()));
+            if self.applied.as_ref().is_none_or(|(holder, _)| holder != writer.holder) {
+                self.applied = Some((writer.holder.to_owned(), self.now()));
             }
             let shown = self.shown_all(&instances(&wanted)).into_iter();
             for ((wanted, change), shown) in wanted.iter().zip(&mut changes).zip(shown) {
@@ -75,12 +139,10 @@ impl Agent {
                 change.effective = shown.ok().map(|shown| self.calibrated(&wanted.instance, shown));
                 let written = if faithful { Written::Ok } else { Written::Clamped };
                 self.tally.written(&wanted.instance.knob.id, written);
-                log_change("applied", change, holder, by);
+                log_change("applied", change, writer);
             }
-        } else if advised {
-            changes.iter().for_each(|change| log_change("advised", change, "", by));
         }
-        Ok(Applied { setting: by_key(&request.setting, &wanted, &changes), changes, advised })
+        Ok(Applied { setting: by_key(setting, &wanted, &changes), changes, advised: false })
     }
 
     /// The places that a setting is about.
@@ -218,7 +280,7 @@ fn by_key(setting: &BTreeMap<String, Value>, wanted: &[Wanted], changes: &[Chang
     setting.keys().map(|key| (key.clone(), effective(key))).collect()
 }
 
-fn log_change(event: &str, change: &Change, holder: &str, by: &Peer) {
+fn log_change(event: &str, change: &Change, writer: &Writer) {
     let effective = change.effective.as_ref().map(Value::to_string).unwrap_or_default();
     let Change { knob, before, requested, .. } = change;
     log::event(
@@ -228,9 +290,9 @@ fn log_change(event: &str, change: &Change, holder: &str, by: &Peer) {
             ("before", before),
             ("requested", requested),
             ("effective", &effective),
-            ("holder", &holder),
-            ("by", by),
-            ("reason", &"request"),
+            ("holder", &writer.holder),
+            ("by", writer.by),
+            ("reason", writer.reason),
         ],
     );
 }

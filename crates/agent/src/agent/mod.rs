@@ -1,6 +1,8 @@
 //! One machine's knobs behind the rules: mode, lease, allow-list, journal.
 
 mod apply;
+mod guarded;
+mod holding;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,6 +31,7 @@ use crate::own::{self, VERSION};
 use crate::peer::{Peer, Role};
 use crate::readings::Readings;
 use bayop_core::{Error, Kind, Result};
+use guarded::Guarded;
 
 /// The knob that calibrations are about.
 const CALIBRATED: &str = "nic.rx_usecs";
@@ -51,6 +54,10 @@ pub struct Agent {
     kept: bool,
     /// Whose setting is in effect, and since when.
     applied: Option<(String, Duration)>,
+    /// What is held under conditions.
+    guarded: Option<Guarded>,
+    /// Whether a push was refused, and logged, since the last tick.
+    has_refused: bool,
     started: Duration,
 }
 
@@ -83,6 +90,8 @@ impl Agent {
             tally,
             kept,
             applied,
+            guarded: None,
+            has_refused: false,
             started,
         };
         // One device that does not answer keeps the agent from none of its duties but showing knobs.
@@ -108,6 +117,7 @@ impl Agent {
     /// is held.
     pub fn tick(&mut self) {
         self.sensors.tick(self.now().as_secs_f64());
+        self.has_refused = false;
         if let Some(lease) = self.leases.expire(self.now()) {
             log::event("lease_expired", &[("holder", &lease.holder)]);
             // What an earlier lease kept, and this one did not touch, stays.
@@ -153,6 +163,7 @@ impl Agent {
                 .as_ref()
                 .map(|(holder, since)| AppliedBy { holder: holder.clone(), age_s: (now - *since).as_secs_f64() }),
             held: self.held(),
+            hold: self.holding(),
             damage: self.hold.damage(),
         })
     }
@@ -203,6 +214,7 @@ impl Agent {
             meter: self.sensors.method().ok().map(|method| method.to_string()),
             knobs,
             held: &self.hold.held(),
+            hold: self.holding().as_ref(),
         }))
     }
 
@@ -217,13 +229,13 @@ impl Agent {
         Ok(Lease { lease, ttl_s: request.ttl_s })
     }
 
-    /// Lets a lease last its full length from now on.
+    /// Lets a lease last its full length from now on, or another length.
     ///
     /// # Errors
-    /// It is over or another's.
+    /// It is over or another's, or the length is out of bounds.
     pub fn renew(&mut self, request: &RenewRequest) -> Result<Renewed> {
         let now = self.now();
-        Ok(Renewed { expires_in_s: self.leases.renew(&request.lease, now)? })
+        Ok(Renewed { expires_in_s: self.leases.renew(&request.lease, request.ttl_s, now)? })
     }
 
     /// Ends a lease and restores what it applied, or keeps it.
@@ -248,7 +260,7 @@ impl Agent {
     }
 
     fn restore_all(&mut self, reason: &str) -> Released {
-        (self.kept, self.applied) = (false, None);
+        (self.kept, self.applied, self.guarded) = (false, None, None);
         self.watch(true);
         let outcome = self.hold.release();
         report(&outcome, reason);

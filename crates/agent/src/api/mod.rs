@@ -70,6 +70,7 @@ async fn authorize(
     let role = match (request.method(), request.uri().path()) {
         (&Method::GET | &Method::HEAD, _) => Role::Observe,
         (_, routes::RESTORE) => Role::Restore,
+        (_, routes::LATENCY) => Role::Push,
         _ => Role::Apply,
     };
     // A statement of its own: the agent is not kept while the request is served.

@@ -14,9 +14,10 @@ use crate::agent::Agent;
 use crate::calibration::Map;
 use crate::examination::Examination;
 use crate::knobs::Knobs;
+use crate::latency::Latency;
 use crate::messages::{
-    Applied, ApplyRequest, CalibrateRequest, Calibrations, Lease, LeaseRequest, ReleaseRequest, Released, RenewRequest,
-    Renewed, RestoreRequest, Status,
+    Applied, ApplyRequest, CalibrateRequest, Calibrations, Heard, HoldRequest, Holding, Lease, LeaseRequest,
+    ReleaseRequest, Released, RenewRequest, Renewed, RestoreRequest, Status,
 };
 use crate::metrics;
 use crate::peer::Peer;
@@ -27,6 +28,8 @@ type Answer<T> = Result<T, Failure>;
 
 /// The path that puts everything back.
 pub(super) const RESTORE: &str = "/v1/restore";
+/// The path of what clients see.
+pub(super) const LATENCY: &str = "/v1/latency";
 
 /// Who asks.
 type By = Extension<Peer>;
@@ -49,6 +52,8 @@ pub(super) fn all() -> OpenApiRouter<Shared> {
         .routes(routes!(lease))
         .routes(routes!(renew))
         .routes(routes!(apply))
+        .routes(routes!(holding, hold))
+        .routes(routes!(latency))
         .routes(routes!(release))
         .routes(routes!(restore))
         .routes(routes!(calibrations, calibrate))
@@ -97,7 +102,7 @@ async fn lease(
     Ok((StatusCode::CREATED, Json(lease)))
 }
 
-/// Lets a lease last its full length from now on.
+/// Lets a lease last its full length from now on, or another length.
 #[utoipa::path(post, path = "/v1/lease/renew", request_body = RenewRequest, responses(
     (status = 200, body = Renewed),
     (status = 400, description = "The request is wrong", body = Failure),
@@ -120,6 +125,37 @@ async fn apply(
     Input(request): Input<ApplyRequest>,
 ) -> Answer<Json<Applied>> {
     Ok(Json(lock(&agent).apply(&request, &by)?))
+}
+
+/// What is held under conditions.
+#[utoipa::path(get, path = "/v1/hold", responses((status = 200, body = Holding)))]
+async fn holding(State(agent): State<Shared>) -> Json<Holding> {
+    Json(Holding { hold: lock(&agent).holding() })
+}
+
+/// Applies a setting and holds it under conditions, which the agent checks itself. When one of them breaks, the fall-back
+/// is in effect within a second, and the lease goes on.
+#[utoipa::path(post, path = "/v1/hold", request_body = HoldRequest, responses(
+    (status = 200, body = Applied),
+    (status = 400, description = "The request is wrong", body = Failure),
+    (status = 403, description = "The mode or the allow-list says no", body = Failure),
+    (status = 404, description = "There is no such knob, place or device", body = Failure),
+    (status = 409, description = "The lease is another's, or a knob is latched or stood down", body = Failure),
+    (status = 502, description = "The kernel refused; what was changed is put back", body = Failure)))]
+async fn hold(
+    State(agent): State<Shared>,
+    Extension(by): By,
+    Input(request): Input<HoldRequest>,
+) -> Answer<Json<Applied>> {
+    Ok(Json(lock(&agent).hold(&request, &by)?))
+}
+
+/// Says what clients see. A datagram to the socket `latency.sock` beside the agent's does the same.
+#[utoipa::path(put, path = LATENCY, request_body = Latency, responses(
+    (status = 200, body = Heard),
+    (status = 400, description = "The request is wrong", body = Failure)))]
+async fn latency(State(agent): State<Shared>, Input(latency): Input<Latency>) -> Answer<Json<Heard>> {
+    Ok(Json(lock(&agent).hear(&latency)?))
 }
 
 /// Ends a lease and restores what it applied, or keeps it.

@@ -9,6 +9,7 @@ macro_rules! outln {
 }
 
 mod machine;
+mod push;
 mod restore;
 mod show;
 
@@ -82,6 +83,15 @@ enum Verb {
     /// Check the configuration and say what it means
     #[command(after_help = "Example:\n  bayop-agent check-config --config ./agent.toml")]
     CheckConfig(Machine),
+    /// Tell the agent what clients see: each line of standard input is one latency
+    #[command(after_help = "Examples:\n  \
+        echo '{\"vantage\": \"client\", \"p99_us\": 310}' | bayop-agent push\n  \
+        bayop-probe --port 11211 --wait eth0 | bayop-agent push")]
+    Push {
+        /// The socket that takes latencies, beside the agent's own
+        #[arg(long, value_name = "PATH", default_value = "/run/bayop/latency.sock")]
+        socket: PathBuf,
+    },
     /// Print the OpenAPI description of the API
     #[command(after_help = "Example:\n  bayop-agent openapi > agent-openapi.json")]
     Openapi,
@@ -100,6 +110,7 @@ pub fn run() -> ExitCode {
         Verb::Sensors { machine, json } => show::sensors(&machine, json),
         Verb::Doctor { machine, json } => show::doctor(&machine, json),
         Verb::CheckConfig(machine) => show::config(&machine),
+        Verb::Push { socket } => push::push(&socket),
         Verb::Openapi => Ok((api::description_text(), ExitCode::SUCCESS)),
     };
     match done {

@@ -25,11 +25,10 @@ impl Hold {
     /// changed is put back, and what can't be is latched.
     ///
     /// # Errors
-    /// A knob is latched or stood down, two knobs want different things of one control, the journal can't be stored
-    /// (nothing was written then), or the kernel refuses a read or a write.
+    /// A knob is latched or stood down, the journal can't be stored (nothing was written then), or the kernel refuses a
+    /// read or a write.
     pub fn apply(&mut self, returned: &BTreeSet<String>, plans: &[Plan]) -> Result<()> {
         self.refuse_blocked(returned, plans)?;
-        refuse_contradiction(plans)?;
         let earlier = self.entries.clone();
         let texts = self.attach(returned, plans)?;
         if let Err(error) = self.journal.store(&self.boot_id, &self.entries) {
@@ -272,7 +271,11 @@ fn park_abandoned() {
     }
 }
 
-fn refuse_contradiction(plans: &[Plan]) -> Result<()> {
+/// Refuses plans that contradict each other.
+///
+/// # Errors
+/// Two knobs want different things of one control.
+pub fn refuse_contradiction(plans: &[Plan]) -> Result<()> {
     let mut wanted: BTreeMap<&Control, (&str, &Plan)> = BTreeMap::new();
     for plan in plans {
         for write in &plan.writes {

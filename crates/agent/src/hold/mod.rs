@@ -13,7 +13,7 @@ use crate::journal::{Asked, Entry, Journal, State};
 use crate::undo::Target;
 use bayop_core::Result;
 
-pub use apply::abandon;
+pub use apply::{abandon, refuse_contradiction};
 
 /// A knob to set: its instance's name, what it was, what was asked and the writes that do it.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! The agent's main loop: connections, the clock, the signals.
 
 pub mod connection;
+pub mod datagrams;
 mod signals;
 mod tls;
 mod unix;
@@ -31,10 +32,13 @@ use crate::peer::Peer;
 use crate::{fault, log};
 use bayop_core::{Error, Result, reason};
 use connection::Gate;
+use datagrams::Datagrams;
 use signals::Endings;
 
 /// How often the agent looks at the clock, at its sensors and at what it holds.
 const TICK: Duration = Duration::from_secs(1);
+/// How often it looks at the conditions of a hold.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Serves until a signal, then restores the machine. Returns what became of it.
 ///
@@ -83,6 +87,7 @@ async fn run(config: Config, host: Host, devices: Devices) -> Result<Released> {
         None => None,
     };
     let socket = unix::Socket::bind(&config.socket, &config.group)?;
+    let datagrams = Datagrams::bind(&config.socket, config.roles.has_local_pushers())?;
     let listen = config.tls.as_ref().map(|tls| tls.listen.to_string()).unwrap_or_default();
     log::event("ready", &[("mode", &config.mode), ("socket", &config.socket.display()), ("tls", &listen)]);
     notify(&[NotifyState::Ready]);
@@ -93,6 +98,8 @@ async fn run(config: Config, host: Host, devices: Devices) -> Result<Released> {
     let mut connections = JoinSet::new();
     let mut clock = tokio::time::interval(TICK);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut looks = tokio::time::interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let reason = loop {
         tokio::select! {
             signal = endings.next() => break signal,
@@ -104,6 +111,8 @@ async fn run(config: Config, host: Host, devices: Devices) -> Result<Released> {
                 devices.go_on();
                 notify(&[NotifyState::Watchdog]);
             }
+            _ = looks.tick(), if lock(&agent).is_guarding() => lock(&agent).look(),
+            (datagram, peer) = receive(&datagrams) => lock(&agent).hear_datagram(&datagram, peer.as_ref()),
             (stream, peer) = accept_local(&socket) => {
                 let (pass, router) = (local.enter(), router.clone());
                 connections.spawn(async move { pass.through(connection::serve(stream, router, peer)).await; });
@@ -119,7 +128,7 @@ async fn run(config: Config, host: Host, devices: Devices) -> Result<Released> {
         }
     };
     notify(&[NotifyState::Stopping]);
-    drop(socket);
+    drop((socket, datagrams));
     log::event("stopping", &[("reason", &reason)]);
     Ok(lock(&agent).restore(&reason))
 }
@@ -137,6 +146,15 @@ async fn accept_local(socket: &unix::Socket) -> (UnixStream, Peer) {
     }
 }
 
+async fn receive(datagrams: &Datagrams) -> (Vec<u8>, Option<Peer>) {
+    loop {
+        match datagrams.next().await {
+            Ok(received) => return received,
+            Err(error) => refused(&error).await,
+        }
+    }
+}
+
 async fn accept_remote(listener: Option<&TcpListener>) -> TcpStream {
     let Some(listener) = listener else { return std::future::pending().await };
     loop {
@@ -147,7 +165,7 @@ async fn accept_remote(listener: Option<&TcpListener>) -> TcpStream {
     }
 }
 
-/// An accept fails when the client is gone already, or no file descriptor is left: a pause lets some be closed.
+/// Taking in fails when a client is gone already, or no file descriptor or memory is left: a pause lets some be freed.
 async fn refused(error: &io::Error) {
     log::event("accept_failed", &[("error", &reason(error))]);
     tokio::time::sleep(Duration::from_millis(100)).await;

@@ -18,7 +18,8 @@ use bayop_core::{Error, Result, reason};
 pub struct Socket {
     /// Accepts the connections.
     pub listener: UnixListener,
-    path: PathBuf,
+    #[expect(dead_code, reason = "held for its drop")]
+    file: File,
 }
 
 impl Socket {
@@ -38,31 +39,40 @@ impl Socket {
         fs::metadata(folder)
             .map_err(|error| unusable(error).hint(format!("mkdir --mode 0755 {}", folder.display())))?;
         trusted(folder)?;
-        remove_stale(path)?;
-        // Closed to everybody until it belongs to the group.
-        let mask = umask(Mode::from_bits_truncate(0o177));
-        let listener = UnixListener::bind(path);
-        umask(mask);
-        let socket = Self { listener: listener.map_err(unusable)?, path: path.to_owned() };
+        remove_stale(path, |path| net::UnixStream::connect(path).map(drop))?;
+        let listener = closed(|| UnixListener::bind(path)).map_err(unusable)?;
+        let socket = Self { listener, file: File(path.to_owned()) };
         chown(path, None, Some(group.gid.as_raw())).map_err(unusable)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o660)).map_err(unusable)?;
         Ok(socket)
     }
 }
 
-impl Drop for Socket {
+/// The file of a socket, which goes when it is dropped.
+#[derive(Debug)]
+pub(super) struct File(pub(super) PathBuf);
+
+impl Drop for File {
     fn drop(&mut self) {
         // A file that stays is found stale at the next start.
-        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Removes a socket at which nobody answers.
-fn unusable(path: &Path, error: &io::Error) -> Error {
+/// Makes a socket that is closed to everybody until it belongs to the group.
+pub(super) fn closed<T>(bind: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let mask = umask(Mode::from_bits_truncate(0o177));
+    let bound = bind();
+    umask(mask);
+    bound
+}
+
+pub(super) fn unusable(path: &Path, error: &io::Error) -> Error {
     Error::unsupported(format!("cannot make the socket {}: {}", path.display(), reason(error)))
 }
 
-fn remove_stale(path: &Path) -> Result<()> {
+/// Removes a socket at which nobody answers.
+pub(super) fn remove_stale(path: &Path, connect: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
     let metadata = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(unusable(path, &error)),
@@ -71,7 +81,7 @@ fn remove_stale(path: &Path) -> Result<()> {
     if !metadata.file_type().is_socket() {
         return Err(Error::conflict(format!("{} is there and is no socket", path.display())));
     }
-    match net::UnixStream::connect(path) {
+    match connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             fs::remove_file(path).map_err(|error| Error::unwritable(path, &error))
         }

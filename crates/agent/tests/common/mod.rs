@@ -2,11 +2,13 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod holding;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -68,6 +70,17 @@ impl Machine {
     /// The agent's socket.
     pub fn socket(&self) -> PathBuf {
         self.path("run/agent.sock")
+    }
+
+    /// The socket that takes latencies.
+    pub fn latency_socket(&self) -> PathBuf {
+        self.path("run/latency.sock")
+    }
+
+    /// Says what clients see, by a datagram.
+    pub fn push(&self, latency: Value) {
+        let latency = latency.to_string();
+        UnixDatagram::unbound().unwrap().send_to(latency.as_bytes(), self.latency_socket()).unwrap();
     }
 
     /// The agent's journal.
@@ -208,6 +221,13 @@ impl Agent {
     /// A lease of a minute.
     pub fn lease(&self) -> Value {
         self.post("/v1/lease", json!({"holder": "test", "ttl_s": 60}))["lease"].clone()
+    }
+
+    /// What `GET /metrics` shows of a metric.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        let metrics = self.get("/metrics");
+        let line = metrics.as_str().unwrap().lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.map(|value| value.parse().unwrap())
     }
 
     /// How the knob stands in the status.

@@ -26,6 +26,7 @@ use power::Power;
 use reading::Sample;
 
 pub(crate) use interrupts::nic_interrupts;
+pub use nic::received_packets;
 pub use power::{Method, Model, Options, Order, Scaling};
 pub use reading::{Kind, Reading};
 

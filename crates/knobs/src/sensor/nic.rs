@@ -4,6 +4,7 @@ use super::reading::{Quantity, Sample};
 use super::text::number;
 use crate::host::Host;
 use crate::network::device::NET;
+use bayop_core::{Error, Kind, Result};
 
 const STATISTICS: [(&str, Quantity); 4] = [
     ("rx_packets", Quantity::counter("nic_rx_packets", "1")),
@@ -23,4 +24,20 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
             }
         }
     }
+}
+
+/// The packets that a network device has received so far.
+///
+/// # Errors
+/// There is no such device, or it does not say.
+pub fn received_packets(host: &Host, device: &str) -> Result<f64> {
+    let devices = host.devices();
+    if !devices.iter().any(|known| known == device) {
+        return Err(Error::new(Kind::NotFound, format!("there is no network device {device}"))
+            .value(device)
+            .hint(format!("network devices: {}", devices.join(", "))));
+    }
+    let file = format!("{NET}/{device}/statistics/rx_packets");
+    let packets = number(host.read(&file)?.as_bytes()).map_err(|error| error.at(format!("/{file}")))?;
+    Ok(packets as f64)
 }

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
+
+from bayop.latency.base import Latency
 from bayop.live.agent import messages
 from bayop.live.agent.address import Address, Credentials, parse_address
 from bayop.live.agent.transport import Transport
@@ -59,13 +62,19 @@ class AgentClient:
         asked = {"holder": holder, "ttl_s": ttl_s}
         return self._transport.request("POST", "/v1/lease", messages.Lease, asked).lease
 
-    def renew(self, lease: str, *, timeout_s: float) -> None:
+    def renew(self, lease: str, *, timeout_s: float, ttl_s: float | None = None) -> None:
         """Another `ttl_s` for a lease; it ends meanwhile, so this waits no longer than `timeout_s` for an answer.
+
+        Args:
+            lease: The lease.
+            timeout_s: How long an answer may take, in s.
+            ttl_s: How long the lease lasts from now on without a renewal, in s; None for as long as before.
 
         Raises:
             ConflictError: it has ended.
         """
-        self._transport.request("POST", "/v1/lease/renew", messages.Done, {"lease": lease}, timeout_s=timeout_s)
+        asked = {"lease": lease} | ({} if ttl_s is None else {"ttl_s": ttl_s})
+        self._transport.request("POST", "/v1/lease/renew", messages.Done, asked, timeout_s=timeout_s)
 
     def apply(self, setting: Setting, *, lease: str) -> messages.Applied:
         """Writes a setting, all of it or nothing, and reads back what is in effect."""
@@ -74,6 +83,26 @@ class AgentClient:
     def preview(self, setting: Setting) -> messages.Applied:
         """What `apply` would change. Writes nothing and needs no lease."""
         return self._apply({"setting": dict(setting), "dry_run": True})
+
+    def hold(
+        self, setting: Setting, *, fall_back: Setting, conditions: messages.Conditions, lease: str
+    ) -> messages.Applied:
+        """Writes a setting and holds it under conditions that the agent checks itself, without us.
+
+        When one of them breaks, the fall-back is in effect within a second, and the lease goes on. Both are whole: what
+        is held and not named has the machine's own value. Another hold, or `apply`, takes its place.
+        """
+        asked = {"setting": dict(setting), "fall_back": dict(fall_back), "conditions": msgspec.to_builtins(conditions)}
+        return self._transport.request("POST", "/v1/hold", messages.Applied, {"lease": lease, **asked})
+
+    def holding(self) -> messages.HoldInForce | None:
+        """What is held under conditions, and how it fell back if it did."""
+        return self._transport.request("GET", "/v1/hold", messages.Holding).hold
+
+    def push(self, latency: Latency) -> None:
+        """Says what clients see. Where that breaks the hold's condition, the fall-back is then in effect."""
+        asked = {"vantage": str(latency.vantage), **latency.quantities}
+        self._transport.request("PUT", "/v1/latency", messages.Done, asked)
 
     def release(self, lease: str, *, keep: bool) -> messages.Restored:
         """Ends a lease; the originals are back unless `keep`."""

@@ -41,9 +41,27 @@ class Lease:
         self._lost: BayopError | None = None
         # Set when there is nothing to renew any more: the lease was lost or is ours to end.
         self._over = threading.Event()
+        # Set when the thread has to look at what has changed: the length of the lease, or its end.
+        self._changed = threading.Event()
         self._due = monotonic() + STEP_S
         self._thread = threading.Thread(target=self._renew, name="bayop-lease", daemon=True)
         self._thread.start()
+
+    def last(self, ttl_s: float) -> None:
+        """Changes how long the agent waits for a renewal: seconds during a search, minutes while a setting is held.
+
+        Raises:
+            DriftError: the lease was lost.
+        """
+        if ttl_s == self._ttl_s:
+            return
+        self.check()
+        try:
+            self._client.renew(self.token, timeout_s=min(ttl_s, self._ttl_s) / 4, ttl_s=ttl_s)
+        except (UnreachableError, ConflictError) as error:
+            raise lost(self._client, error) from error
+        self._ttl_s = ttl_s
+        self._changed.set()
 
     def expect(self, duration_s: float) -> None:
         """Begins a step of the work, which ends within `duration_s`.
@@ -80,6 +98,7 @@ class Lease:
             DriftError: it was lost, before or now.
         """
         self._over.set()
+        self._changed.set()
         self._thread.join()
         self.check()
         try:
@@ -90,8 +109,15 @@ class Lease:
     def _renew(self) -> None:
         ends = monotonic() + self._ttl_s
         pause_s = self._ttl_s / 3
-        while not self._over.wait(pause_s):
+        while True:
+            is_changed = self._changed.wait(pause_s)
+            if self._over.is_set():
+                return
             asked = monotonic()
+            if is_changed:
+                self._changed.clear()
+                ends, pause_s = asked + self._ttl_s, self._ttl_s / 3
+                continue
             if asked > self._due:
                 pause_s = self._ttl_s / 20
                 continue
@@ -110,6 +136,7 @@ class Lease:
                 ends, pause_s = asked + self._ttl_s, self._ttl_s / 3
                 continue
             self._over.set()
+            return
 
 
 def lost(client: AgentClient, cause: BayopError) -> DriftError:

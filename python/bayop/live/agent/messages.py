@@ -80,6 +80,99 @@ class LeaseInForce(Tenure, frozen=True):
     expires_in_s: float
 
 
+class LatencyLimit(msgspec.Struct, frozen=True):
+    """A quantile of the latency that clients see stays below a limit, and somebody pushes it.
+
+    Attributes:
+        quantity: `p99_us`. A lower quantile above the limit breaks it too.
+        limit_us: The limit, in us.
+        silence_s: How old the last push that names the quantity may be: 0.5 to 3600 s.
+        settle_s: So long after the hold's beginning pushes are signs of life only, since they are about the setting
+            before: 0 to 60 s.
+    """
+
+    quantity: str
+    limit_us: float
+    silence_s: float
+    settle_s: float = 0.0
+
+
+class LoadBand(msgspec.Struct, frozen=True):
+    """The packets/s that a network device receives, as a mean of `window_s` (0.5 to 60 s), stay in a band."""
+
+    device: str
+    low_packets_per_s: float
+    high_packets_per_s: float
+    window_s: float = 1.0
+
+
+class Conditions(msgspec.Struct, frozen=True):
+    """What has to be so while a setting is held; at least one of them.
+
+    Attributes:
+        latency: What clients see, as it is pushed.
+        load: What the machine is asked, by its own counter.
+        longest_s: How long the setting is held at most, in s.
+    """
+
+    latency: LatencyLimit | None = None
+    load: LoadBand | None = None
+    longest_s: float | None = None
+
+
+class Pushed(msgspec.Struct, frozen=True):
+    """The watched quantity as it was pushed last, in us, and how long ago, in s."""
+
+    latency_us: float
+    age_s: float
+
+
+class FellBack(msgspec.Struct, frozen=True):
+    """Why and how a hold gave way to its fall-back.
+
+    Attributes:
+        condition: Which condition broke.
+        seen: What was seen, for people.
+        age_s: How long ago, in s.
+        took_s: How long it took from then until the fall-back was in effect, in s.
+        error: Why the fall-back is not in effect; the machine was restored then, and the lease ended.
+    """
+
+    condition: Literal["latency", "silence", "load", "time"]
+    seen: str
+    age_s: float
+    took_s: float
+    error: Cause | None
+
+
+class HoldInForce(msgspec.Struct, frozen=True):
+    """A setting that is held under conditions, or was until one of them broke.
+
+    Attributes:
+        setting: What was asked.
+        fall_back: What takes its place; nothing in it is the machine's own setting.
+        conditions: What has to be so.
+        age_s: How long ago it began, in s.
+        latest: The last push that named the watched quantity.
+        packets_per_s: The load, once its window is over.
+        fell_back: How it gave way; None while the setting is held.
+    """
+
+    setting: dict[str, Value]
+    fall_back: dict[str, Value]
+    conditions: Conditions
+    age_s: float
+    latest: Pushed | None
+    packets_per_s: float | None
+    fell_back: FellBack | None
+
+
+class Holding(msgspec.Struct, frozen=True):
+    """`GET /v1/hold`: the hold under conditions, if there is one."""
+
+    hold: HoldInForce | None
+
+
 class Status(msgspec.Struct, frozen=True):
     """`GET /v1/status`: what an agent is doing.
 
@@ -90,6 +183,7 @@ class Status(msgspec.Struct, frozen=True):
         kept: Whether what is held stays without a lease.
         applied_by: Whose setting is in effect; None when nothing was applied since the last restore.
         held: The knobs that are held, or could not be restored.
+        hold: The conditions under which they are; None when there are none.
         damage: Why nothing may be applied before a person has looked at the machine.
     """
 
@@ -99,6 +193,7 @@ class Status(msgspec.Struct, frozen=True):
     kept: bool
     applied_by: Tenure | None
     held: tuple[Held, ...]
+    hold: HoldInForce | None
     damage: str | None
 
     @property

@@ -86,6 +86,8 @@ class Transport:
             status, text = within(timeout_s, lambda: self._exchange(method, path, payload, timeout_s))
         except (OSError, HTTPException) as error:
             raise _unreachable(self.address, error, timeout_s) from error
+        except ValueError as error:  # a chunk of negative length
+            raise _no_agent(self.address, b"") from error
         if status >= 400:
             raise _refusal(self.address, text)
         try:
@@ -132,7 +134,7 @@ def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.S
     for file in (credentials.certificate, credentials.key, credentials.ca):
         try:
             file.read_bytes()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise unreadable(file, error) from error
     try:
         context = ssl.create_default_context(cafile=credentials.ca)

@@ -11,9 +11,10 @@ from tests.support.agents import NIC, AgentProcess, Machine
 
 from bayop import __version__
 from bayop.errors import BayopError, InputError, UnsupportedError
+from bayop.latency.base import Latency, Vantage
 from bayop.live.agent.address import UnixAddress
 from bayop.live.agent.client import AgentClient
-from bayop.live.agent.messages import Change
+from bayop.live.agent.messages import Change, Conditions, LatencyLimit
 from bayop.live.agent.transport import ConflictError, UnreachableError
 from bayop.space import Setting, Steps
 
@@ -101,6 +102,48 @@ def test_a_refusal_changes_nothing(
     mine = agent.client.acquire("me", 5.0)
     with pytest.raises(error):
         agent.client.apply(setting, lease=lease or mine)
+    assert machine.cap_w == FOUND_W
+
+
+CONDITIONS = Conditions(LatencyLimit("p99_us", 500.0, silence_s=60.0))
+
+
+def test_a_hold_gives_way_when_a_push_breaks_its_condition(agent: AgentProcess, machine: Machine) -> None:
+    client = agent.client
+    lease = client.acquire("me", 5.0)
+    assert client.holding() is None
+    held = client.hold({"power.cap_w": 80}, fall_back={"power.cap_w": 100}, conditions=CONDITIONS, lease=lease)
+    assert (held.setting, machine.cap_w) == ({"power.cap_w": 80}, 80.0)
+    client.push(Latency({"p99_us": 499.0, "qps": 1000.0}, Vantage.CLIENT))
+    hold = client.holding()
+    assert hold is not None
+    assert (hold.conditions, hold.fell_back, hold.latest and hold.latest.latency_us) == (CONDITIONS, None, 499.0)
+    client.push(Latency({"p50_us": 501.0}, Vantage.PROBE))
+    assert machine.cap_w == 100.0
+    status = client.status()
+    assert status.hold is not None
+    assert status.hold.fell_back is not None
+    assert (status.hold.fell_back.condition, status.hold.fell_back.seen) == ("latency", "p50 501 us, over 500 us")
+    assert status.hold.fell_back.took_s < 1.0
+    client.release(lease, keep=False)
+    assert (client.holding(), machine.cap_w) == (None, FOUND_W)
+
+
+def test_a_lease_lasts_as_long_as_its_holder_says(agent: AgentProcess) -> None:
+    client = agent.client
+    lease = client.acquire("me", 5.0)
+    client.renew(lease, timeout_s=5.0, ttl_s=300.0)
+    in_force = client.status().lease
+    assert in_force is not None
+    assert 290.0 < in_force.expires_in_s <= 300.0
+    with pytest.raises(InputError, match="2 to 3600"):
+        client.renew(lease, timeout_s=5.0, ttl_s=4000.0)
+
+
+def test_a_hold_without_a_condition_is_refused(agent: AgentProcess, machine: Machine) -> None:
+    lease = agent.client.acquire("me", 5.0)
+    with pytest.raises(InputError, match="no condition"):
+        agent.client.hold({"power.cap_w": 80}, fall_back={}, conditions=Conditions(), lease=lease)
     assert machine.cap_w == FOUND_W
 
 

@@ -28,8 +28,9 @@ class Agent(AgentClient):
     def acquire(self, holder: str, ttl_s: float) -> str:
         return f"lease of {holder}, {ttl_s:g} s"
 
-    def renew(self, lease: str, *, timeout_s: float) -> None:
+    def renew(self, lease: str, *, timeout_s: float, ttl_s: float | None = None) -> None:
         assert 0 < timeout_s < 1
+        assert ttl_s is None
         self.renewed.append(lease)
         error = self._answer(len(self.renewed))
         if error is not None:
@@ -93,3 +94,44 @@ def test_an_agent_that_dies_before_the_release_is_drift_and_no_success() -> None
     lease = Lease(Agent(lambda number: silent(number) if number == 0 else None), holder="me", ttl_s=30.0)
     with pytest.raises(DriftError, match="the agent ended the lease before the work was done"):
         lease.release(keep=True)
+
+
+class Patient(Agent):
+    """Takes another length, and notes when it was renewed."""
+
+    def renew(self, lease: str, *, timeout_s: float, ttl_s: float | None = None) -> None:
+        del lease, timeout_s
+        self.renewals.append((time.monotonic(), ttl_s))
+        error = self._answer(len(self.renewals))
+        if error is not None:
+            raise error
+
+    renewals: list[tuple[float, float | None]]
+
+
+def patient(answer: Callable[[int], BayopError | None] = lambda _: None) -> Patient:
+    agent = Patient(answer)
+    agent.renewals = []
+    return agent
+
+
+def test_it_lasts_for_minutes_while_a_setting_is_held_and_for_seconds_again() -> None:
+    agent = patient()
+    lease = Lease(agent, holder="me", ttl_s=TTL_S)
+    lease.last(600.0)
+    assert agent.renewals[-1][1] == 600.0
+    lease.last(600.0)
+    asked = len(agent.renewals)
+    lease.sleep(3 * TTL_S)
+    assert len(agent.renewals) == asked, "a third of ten minutes has not passed"
+    lease.last(TTL_S)
+    lease.sleep(4 * TTL_S)
+    assert len(agent.renewals) >= asked + 3, "the thread did not wait for the end of the long pause"
+    lease.release(keep=False)
+
+
+@pytest.mark.parametrize("answer", [silent, lambda _: ConflictError(wrong="somebody else holds it")])
+def test_one_that_was_lost_gets_no_other_length(answer: Callable[[int], BayopError]) -> None:
+    lease = Lease(patient(answer), holder="me", ttl_s=60.0)
+    with pytest.raises(DriftError, match="the agent ended the lease"):
+        lease.last(600.0)

@@ -14,6 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bayop.errors import UnsupportedError
+from bayop.latency.base import Latency, Vantage
 from bayop.live.agent import messages
 from bayop.live.agent.address import UnixAddress
 from bayop.live.agent.client import AgentClient
@@ -79,6 +80,16 @@ REQUESTS: dict[str, Callable[[AgentClient], object]] = {
     "renew": lambda client: client.renew("a secret", timeout_s=1.0),
     "apply": lambda client: client.apply({"nic.rx_usecs": 10, "cpu.epp": "power"}, lease="a secret"),
     "preview": lambda client: client.preview({"nic.rx_usecs": "auto"}),
+    "hold": lambda client: client.hold(
+        {"nic.rx_usecs": 10},
+        fall_back={},
+        conditions=messages.Conditions(
+            messages.LatencyLimit("p99_us", 500.0, 5.0), messages.LoadBand("eth0", 1.0, 2.0), longest_s=60.0
+        ),
+        lease="a secret",
+    ),
+    "holding": AgentClient.holding,
+    "push": lambda client: client.push(Latency({"p99_us": 310.5, "qps": 1000.0}, Vantage.CLIENT)),
     "release": lambda client: client.release("a secret", keep=True),
     "restore": AgentClient.restore,
     "store_calibration": lambda client: client.store_calibration("eth0", [(10.0, 20.0)], holder="test"),
@@ -103,6 +114,14 @@ def test_requests_and_answers_are_those_of_the_agents_description(name: str) -> 
         Draft202012Validator(DESCRIPTION | shape_of(described["requestBody"])).validate(body)
     (success,) = (response for status, response in described["responses"].items() if status.startswith("2"))
     check_reads(answer, shape_of(success))
+
+
+def test_a_renewal_names_a_length_only_to_change_it() -> None:
+    client = AgentClient(Recorder(UnixAddress("/nobody")))
+    for ttl_s, body in ((None, {"lease": "a secret"}), (300.0, {"lease": "a secret", "ttl_s": 300.0})):
+        with pytest.raises(Asked) as asked:
+            client.renew("a secret", timeout_s=1.0, ttl_s=ttl_s)
+        assert asked.value.args[3] == body
 
 
 def test_a_refusal_is_the_agents_failure() -> None:

@@ -100,6 +100,7 @@ def test_a_refusal_is_the_error_of_its_kind_with_all_its_parts(
         (http(200, "<html>"), "what answers is no bayop-agent"),
         (http(500, "oops"), "what answers is no bayop-agent"),
         (http(400, '{"error": "no"}'), "what answers is no bayop-agent"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n", "what answers is no bayop-agent"),
         (http(400, '{"error": {"kind": "new", "rule": "R"}}'), "what answers is no bayop-agent"),
     ],
 )

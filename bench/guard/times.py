@@ -1,0 +1,49 @@
+"""How long it took, again and again: what the benchmarks of the guards print and write."""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench import environment
+
+
+def summarized(times_s: Sequence[float], digits: int) -> Mapping[str, float]:
+    """Median and worst."""
+    return {
+        "breaches": len(times_s),
+        "median_s": round(statistics.median(times_s), digits),
+        "worst_s": round(max(times_s), digits),
+    }
+
+
+def write_times(
+    out: Path,
+    program: str,
+    summary: Mapping[str, object],
+    times_s: Mapping[str, Sequence[float]],
+    *,
+    name: str,
+    kind: str,
+) -> None:
+    """Writes summary.json, env.json and NAME.csv into a folder of `out`.
+
+    Args:
+        out: The folder of results.
+        program: The module that measured.
+        summary: What it printed.
+        times_s: The times of each kind.
+        name: Of the file with a line for each time.
+        kind: The column that says of which kind a time is.
+    """
+    folder = environment.results_folder(out)
+    environment.write(folder, program, sys.argv[1:])
+    (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    with (folder / f"{name}.csv").open("w", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow([kind, "breach", "fall_back_s"])
+        rows.writerows([n, i, f"{t:.4f}"] for n, times in times_s.items() for i, t in enumerate(times, start=1))
