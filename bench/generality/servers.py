@@ -109,11 +109,11 @@ def sweep_settings(profile: _core.Profile) -> list[Setting]:
     """An exhaustive sweep's settings: up to 12 frequencies x 16 delays that grow with their size."""
     delay, frequency = profile_space(profile).knobs
     return [
-        {delay.id: d, frequency.id: f} for d in _spread(delay.numbers(), 16) for f in _spread(frequency.numbers(), 12)
+        {delay.id: d, frequency.id: f} for d in spread(delay.numbers(), 16) for f in spread(frequency.numbers(), 12)
     ]
 
 
-def _spread(values: tuple[float, ...], count: int) -> list[float]:
+def spread(values: tuple[float, ...], count: int) -> list[float]:
     """At most `count` of the values, evenly spread over a scale that is linear in small, logarithmic in large ones."""
     if len(values) <= count:
         return list(values)

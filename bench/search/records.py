@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.search.cells import Cell, meets, regret
+from bench.search.contestants import make_contestant
 
-from bayop.optimize import make_optimizer
 from bayop.search import run_search
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
 
@@ -66,7 +66,7 @@ def run(search: Search) -> Sequence[Record]:
     cell = search.cell
     target = cell.target(search.seed)
     problem = cell.problem(target)
-    optimizer = make_optimizer(search.optimizer, problem, seed=search.seed)
+    optimizer = make_contestant(search.optimizer, problem, seed=search.seed)
     result = run_search(target, problem, optimizer, max_trials=search.max_trials)
     records = []
     for trial in result.trials:

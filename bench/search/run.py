@@ -9,31 +9,27 @@ results/<date>-<kind of machine>/.
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, fields
-from multiprocessing import get_context
 from pathlib import Path
 
 # One thread a search: the computing time of an optimizer is that of one core. Set before numpy is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from bench import environment
+from bench.results import write_results
 from bench.search.cells import find_cells
+from bench.search.contestants import CONTESTANTS, OPTUNA
 from bench.search.records import Record, Search, run
 from bench.search.summary import by_cell, markdown, summarise
+from bench.side_by_side import run_side_by_side
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bayop.cli import report_error
 from bayop.errors import InputError
-from bayop.optimize import OPTIMIZERS
 
-SLOW = ("ax", "ax-constrained")
+SLOW = ("ax", "ax-constrained", OPTUNA)
 EXAMPLES = """\
 examples:
   python -m bench.search.run ../shared/data
@@ -51,14 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         report_error(error)
         return error.exit_code
-    records = run_all(searches, args.jobs, console)
-    out = args.out or environment.results_folder(Path(__file__).parent / "results")
-    environment.write(out, "bench.search.run", arguments)
-    write_raw(out / "raw.csv", records)
+    searched = run_side_by_side(
+        run, searches, args.jobs, console, label="searches", describe=lambda s: f"{s.cell.name}, {s.optimizer}"
+    )
+    records = [record for search in searched for record in search]
     text = report(records, args)
-    (out / "summary.md").write_text(text, encoding="utf-8")
-    sys.stdout.write(text)
-    console.print(f"written to {out}")
+    write_results("bench.search.run", arguments, {"raw": records}, text, out=args.out, console=console)
     return 0
 
 
@@ -72,11 +66,11 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("data", type=Path, help="folder of study_memcached.csv and study_silo.csv")
     result.add_argument(
-        "--optimizers", default=",".join(OPTIMIZERS), metavar="NAMES", help="comma-separated (default: all)"
+        "--optimizers", default=",".join(CONTESTANTS), metavar="NAMES", help="comma-separated (default: all)"
     )
     result.add_argument("--seeds", type=int, default=20, metavar="N", help="searches per cell (default: 20)")
     result.add_argument(
-        "--slow-seeds", type=int, default=3, metavar="N", help=f"the same for {' and '.join(SLOW)} (default: 3)"
+        "--slow-seeds", type=int, default=3, metavar="N", help=f"the same for {', '.join(SLOW)} (default: 3)"
     )
     result.add_argument("--trials", type=int, default=30, metavar="N", help="budget of a search (default: 30)")
     result.add_argument("--cells", default="", metavar="TEXT", help="only cells whose name holds this text")
@@ -92,9 +86,9 @@ def plan(args: argparse.Namespace) -> Iterator[Search]:
         InputError: the data, an optimizer or a cell is not there.
     """
     names = args.optimizers.split(",")
-    unknown = [n for n in names if n not in OPTIMIZERS]
+    unknown = [n for n in names if n not in CONTESTANTS]
     if unknown:
-        hint = f"there are {', '.join(OPTIMIZERS)}"
+        hint = f"there are {', '.join(CONTESTANTS)}"
         raise InputError(
             wrong=f"there is no optimizer {unknown[0]!r}", value=unknown[0], place="--optimizers", hint=hint
         )
@@ -105,23 +99,6 @@ def plan(args: argparse.Namespace) -> Iterator[Search]:
         for name in names:
             for seed in range(args.slow_seeds if name in SLOW else args.seeds):
                 yield Search(cell, name, seed, args.trials)
-
-
-def run_all(searches: Sequence[Search], jobs: int, console: Console) -> list[Record]:
-    """Runs every search and gives the records in the order of the plan."""
-    progress = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
-    )
-    results: dict[int, Sequence[Record]] = {}
-    # Fresh processes: PyTorch does not survive a fork.
-    with progress, ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        task = progress.add_task("searches", total=len(searches))
-        waiting = {pool.submit(run, search): i for i, search in enumerate(searches)}
-        for future in as_completed(waiting):
-            results[waiting[future]] = future.result()
-            search = searches[waiting[future]]
-            progress.update(task, advance=1, description=f"{search.cell.name}, {search.optimizer}")
-    return [record for i in range(len(searches)) for record in results[i]]
 
 
 def report(records: Sequence[Record], args: argparse.Namespace) -> str:
@@ -139,14 +116,6 @@ def report(records: Sequence[Record], args: argparse.Namespace) -> str:
     ]
     parts += [markdown(name, summarise(rows)) for name, rows in by_cell(records).items()]
     return "\n".join(parts)
-
-
-def write_raw(path: Path, records: Sequence[Record]) -> None:
-    """One row a trial."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [f.name for f in fields(Record)])
-        writer.writeheader()
-        writer.writerows(asdict(r) | {"over_slo": int(r.over_slo), "held_ok": int(r.held_ok)} for r in records)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize.base import Problem
 from bayop.saving import Looks, PairedSaving
-from bayop.slo import Slo
+from bayop.slo import QPS, Slo
 from bayop.space import Setting, default_setting
 from bayop.target.base import Target
 
@@ -38,13 +38,14 @@ class Comparison:
     Attributes:
         rounds: The rounds, in order.
         saving: What the setting saves of the objective; None without a whole pair of windows.
-        latency_us: The median latency at the SLO's quantile, by contender; infinity for a window that was cut short.
+        medians: By contender, the median of each quantity that the SLO names; a latency of a window that was cut short
+            is infinity.
         verdict: What follows.
     """
 
     rounds: Sequence[Round]
     saving: PairedSaving | None
-    latency_us: Mapping[str, float]
+    medians: Mapping[str, Mapping[str, float]]
     verdict: Verdict
 
     @classmethod
@@ -54,19 +55,19 @@ class Comparison:
         """Compares contender `b` with contender `a`."""
         pairs = objective_pairs(rounds, problem.objective, a, b)
         saving = looks.saving(pairs) if pairs else None
-        latency_us = {name: _median_latency(rounds, name, problem.slo) for name in (a, b)} if rounds else {}
+        medians = {name: _medians(rounds, name, problem.slo) for name in (a, b)} if rounds else {}
         verdict: Verdict = "not significant"
         if saving is None:
             verdict = "unknown"
         elif problem.objective.constrained and (
-            not problem.slo.met_by(latency_us[b]) or _cut_short(rounds, b) >= _MOST_CUT_SHORT
+            not problem.slo.met_by(medians[b]) or _cut_short(rounds, b) >= _MOST_CUT_SHORT
         ):
             verdict = "breaks"
-        elif problem.objective.constrained and not problem.slo.met_by(latency_us[a]):
+        elif problem.objective.constrained and not problem.slo.met_by(medians[a]):
             verdict = "meets"
         elif saving.significant:
             verdict = "saves"
-        return cls(tuple(rounds), saving, latency_us, verdict)
+        return cls(tuple(rounds), saving, medians, verdict)
 
     @property
     def is_worth_holding(self) -> bool:
@@ -171,5 +172,10 @@ def _cut_short(rounds: Sequence[Round], name: str) -> int:
     return sum(r[name].censored for r in rounds)
 
 
-def _median_latency(rounds: Sequence[Round], name: str, slo: Slo) -> float:
-    return median(math.inf if r[name].censored else r[name][slo.quantity] for r in rounds)
+def _medians(rounds: Sequence[Round], name: str, slo: Slo) -> dict[str, float]:
+    """The median of everything that the SLO names; a window that was cut short counts as the worst there is."""
+
+    def shown(window: Measurement, quantity: str) -> float:
+        return (0.0 if quantity == QPS else math.inf) if window.censored else window[quantity]
+
+    return {quantity: median(shown(r[name], quantity) for r in rounds) for quantity in slo.quantities}

@@ -36,7 +36,8 @@ class Objective:
     Attributes:
         name: `power`, `rp`, `latency`, `edp`, or the text of the user's expression.
         expression: What is computed from a measurement.
-        slo: The latency objective that the expression may refer to as `slo_us`.
+        slo: The latency objective that the expression may refer to as `slo_us`; of several limits that is the highest
+            quantile's.
         constrained: Whether settings that break the SLO are out of the question. Objectives that price the
             breach themselves (rp) or ignore energy (latency) have no constraint.
 
@@ -60,11 +61,17 @@ class Objective:
         """A built-in objective by its name, or a user's expression.
 
         Raises:
-            InputError: neither a name nor a valid expression.
+            InputError: neither a name nor a valid expression; or it prices one latency limit, and the SLO has more.
         """
         built_in = _BUILT_IN.get(text)
         if built_in is not None:
             template, constrained, _ = built_in
+            if slo.is_several and not constrained:
+                raise InputError(
+                    f"the objective {text} must have an SLO of one latency limit",
+                    value=str(slo),
+                    hint="power and edp keep several",
+                )
             return cls(text, Expression.parse(template.format(q=slo.quantity)), slo, constrained)
         if text.isidentifier() and "_" not in text and not is_quantity(text):
             raise InputError(

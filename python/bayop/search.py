@@ -1,5 +1,8 @@
 """One search: ask, apply, measure, tell, decide to stop; then hold the incumbent or put the default back.
 
+What is held may be watched for some windows more. Every one of them teaches, and the setting moves on to a neighbour
+that has become almost surely better and safe.
+
 `SearchSteps` decides and does nothing; `run_search` applies and measures what it decides, on a target. A controller
 takes the same steps in its own time.
 """
@@ -8,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 from time import perf_counter
 from typing import Literal
 
@@ -16,24 +20,28 @@ from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
-from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, StopReason
+from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, StopReason, to_hold
+from bayop.relative_slo import parse_slo, slo_against
 from bayop.slo import Slo
-from bayop.space import Setting
-from bayop.target.base import Target, Tunable, put
+from bayop.space import AUTO, Setting, default_setting
+from bayop.target.base import Measurable, Target, put
 
-Stopped = Literal[StopReason, "budget", "interrupted"]
+Halt = Literal["quiet", "overspent"]
+"""Why nothing may be tried for now: the hours are to be quiet, or the error budget is spent."""
+
+Stopped = Literal[StopReason, "budget", "interrupted", Halt]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One setting, applied and measured.
+    """One setting, applied and measured: a trial of a search, or a window of the hold after it.
 
     Attributes:
-        number: Counts from 1.
+        number: Counts from 1, in a hold anew.
         setting: What was in effect.
         measurement: What the window showed.
         meets_slo: Whether the measured latency meets the SLO; that of a window that was cut short never does.
-        incumbent: The setting that BayOp would hold if it had to stop after this trial.
+        incumbent: The setting that BayOp would hold if it had to stop after this trial; None for the default.
         chosen_in_s: The optimizer's own time to choose this trial, in s.
     """
 
@@ -50,8 +58,9 @@ class Result:
     """How a search ended.
 
     Attributes:
-        setting: What is held now; None when nothing was trusted to meet the SLO and the default is back.
-        trials: All trials, in order.
+        setting: What is held now: `auto` for every knob when the default is best; None when nothing was trusted to meet
+            the SLO and the default is back.
+        trials: All trials of the search, in order.
         stopped: Why it ended: the optimizer's reason, `budget` or `interrupted`.
         prediction: What the model expects of the setting; None without a setting or a model.
     """
@@ -61,9 +70,16 @@ class Result:
     stopped: Stopped
     prediction: Prediction | None
 
+    @property
+    def is_default(self) -> bool:
+        """Whether the result is to leave every knob to the operating system."""
+        return self.setting is not None and all(value == AUTO for value in self.setting.values())
+
 
 class SearchSteps:
     """A search step by step: `ask` for a setting, measure it, `tell` what was seen, until there is nothing to ask.
+
+    A hold goes on in the same way: `hold` says what to hold next, and `watch` takes in what was seen.
 
     Args:
         problem: What to search for.
@@ -75,6 +91,8 @@ class SearchSteps:
     def __init__(self, problem: Problem, optimizer: Optimizer, *, max_trials: int, timer: Callable[[], float]) -> None:
         self.trials: list[Trial] = []
         """What was tried, in order."""
+        self.windows: list[Trial] = []
+        """What was held after the search, in order."""
         self.stopped: Stopped = "interrupted"
         """Why there is nothing more to ask; until that is so, the search counts as interrupted."""
         self._problem = problem
@@ -105,23 +123,55 @@ class SearchSteps:
         Raises:
             InputError: the objective has no finite value in the first trial.
         """
-        problem = self._problem
         if not self.trials and not measurement.censored:
-            _check_value(problem.objective, measurement)
+            _check_value(self._problem.objective, measurement)
+        return self._take(self.trials, setting, measurement)
+
+    def hold(self) -> Setting | None:
+        """What to hold in the next window, polished where the optimizer can do that; None is the default."""
         began = self._timer()
-        observation = Observation(setting, measurement, problem.qps, asked=self._pending)
+        setting = None if self.is_default_best else to_hold(self._optimizer)
+        self._chosen_in_s = self._timer() - began
+        if setting is not None:
+            self._pending = setting
+        return setting
+
+    def watch(self, setting: Setting, measurement: Measurement) -> Trial:
+        """Takes in a window of what was to be held, of which `setting` was in effect."""
+        return self._take(self.windows, setting, measurement)
+
+    def _take(self, trials: list[Trial], setting: Setting, measurement: Measurement) -> Trial:
+        began = self._timer()
+        observation = Observation(setting, measurement, self._problem.qps, asked=self._pending)
         self._optimizer.tell(observation)
-        incumbent = self._optimizer.incumbent()
+        trial = Trial(len(trials) + 1, setting, measurement, observation.meets(self._problem.slo), None, 0.0)
+        trials.append(trial)
+        incumbent = self.incumbent
         chosen_in_s = self._chosen_in_s + self._timer() - began
-        number = len(self.trials) + 1
-        trial = Trial(number, setting, measurement, observation.meets(problem.slo), incumbent, chosen_in_s)
-        self.trials.append(trial)
-        return trial
+        trials[-1] = replace(trial, incumbent=incumbent, chosen_in_s=chosen_in_s)
+        return trials[-1]
 
     @property
     def incumbent(self) -> Setting | None:
         """What to hold if the search ended now; None is the default."""
-        return self._optimizer.incumbent()
+        return None if self.is_default_best else self._optimizer.incumbent()
+
+    @property
+    def is_default_best(self) -> bool:
+        """Whether the default meets the SLO for no more than the optimizer's incumbent, where there is one."""
+        default = self._problem.default_objective
+        if default is None:
+            return False
+        incumbent = self._optimizer.incumbent()
+        return incumbent is None or default <= self._expected_objective(incumbent)
+
+    def _expected_objective(self, setting: Setting) -> float:
+        """What the optimizer's model expects of a setting; without a model, the mean of what was measured."""
+        prediction = self._optimizer.predict(setting)
+        if prediction is not None:
+            return prediction.objective
+        windows = [t.measurement for t in (*self.trials, *self.windows) if t.setting == setting]
+        return fmean(self._problem.objective.of(m) for m in windows if not m.censored)
 
 
 def tune(
@@ -142,7 +192,8 @@ def tune(
 
     Args:
         target: What is tuned.
-        slo: The latency objective; as text, with its unit: `p99<500us`.
+        slo: The latency objective; as text, with its unit: `p99<500us`. Several at once, some relative to the default:
+            `p99<500us,p50<1.2*default,qps>0.98*default`.
         objective: What is minimised: `power`, `rp`, `latency`, `edp`, or an expression such as `power_w * p99_us`.
         optimizer: Who chooses: a name that `make_optimizer` knows, or what makes one from a problem and a seed, such as
             a class.
@@ -152,8 +203,8 @@ def tune(
         on_trial: Called after every trial.
 
     Returns:
-        The setting that is applied now (None for the default), all trials, why the search ended, and what the
-        optimizer's model expects of the setting.
+        The setting that is applied now (`auto` for every knob when the default is best, None when nothing was trusted),
+        all trials, why the search ended, and what the optimizer's model expects of the setting.
 
     Raises:
         InputError: an argument can't be used, or the target does not measure what it names; nothing is applied then.
@@ -167,7 +218,8 @@ def tune(
         >>> server.measure()["power_w"] < 0.6 * server.baseline()["power_w"]
         True
     """
-    slo = Slo.parse(slo) if isinstance(slo, str) else slo
+    baseline = target.baseline()
+    slo = slo_against(parse_slo(slo), baseline) if isinstance(slo, str) else slo
     problem = Problem(
         target.space.without_auto(),
         slo,
@@ -177,6 +229,7 @@ def tune(
         small_steps=target.is_live,
     )
     check_problem(target, problem, max_trials)
+    problem = replace(problem, default=baseline)
     if isinstance(optimizer, str):
         chooser = make_optimizer(optimizer, problem, seed=seed)
     else:
@@ -190,9 +243,13 @@ def run_search(
     optimizer: Optimizer,
     *,
     max_trials: int,
+    hold: int = 0,
     on_trial: Callable[[Trial], None] = lambda _: None,
+    on_window: Callable[[Trial], None] = lambda _: None,
 ) -> Result:
     """Searches `target` and leaves it with the incumbent applied, or with its default when there is none.
+
+    A hold after the search goes on learning. It ends early when nothing is trusted any more, or the default is best.
 
     Ctrl-C (KeyboardInterrupt) ends the search early with the same guarantee. Any other error puts the default back
     before it is passed on.
@@ -202,7 +259,9 @@ def run_search(
         problem: What to search for; its space is (a part of) the target's.
         optimizer: Chooses the trials.
         max_trials: The trial budget, at least 1.
+        hold: For how many windows to hold what was found, and to polish it.
         on_trial: Called after every trial, for display and records.
+        on_window: Called after every window of the hold.
 
     Raises:
         InputError: the budget is no positive number, or the target measures less than the problem needs (nothing
@@ -228,6 +287,12 @@ def run_search(
                 # Ends the harm at once; the next trial is chosen afterwards.
                 put(target, search.incumbent)
             on_trial(search.tell(effective, measurement))
+        while len(search.windows) < hold and (held := search.hold()) is not None:
+            effective = target.apply(held)
+            measurement = target.measure()
+            if measurement.censored:
+                put(target, None)
+            on_window(search.watch(effective, measurement))
     except KeyboardInterrupt:
         search.stopped = "interrupted"
     except BaseException:
@@ -237,6 +302,8 @@ def run_search(
         setting = search.incumbent
         prediction = None if setting is None else optimizer.predict(setting)
         put(target, setting)
+        if search.is_default_best:
+            setting = default_setting(problem.space)
     except BaseException:
         # Also a second Ctrl-C: the last trial must not stay applied.
         target.restore()
@@ -248,20 +315,29 @@ def check_problem(target: Target, problem: Problem, max_trials: int) -> None:
     """Refuses a search that can't work, before anything is applied.
 
     Raises:
-        InputError: no trial is allowed, or the target does not measure what the SLO or the objective names.
+        InputError: no trial is allowed, the SLO asks for more throughput than there is load, or the target does not
+            measure what the SLO or the objective names.
     """
     if max_trials < 1:
         raise InputError("a search must have at least one trial", value=max_trials, place="max_trials")
+    floor = problem.slo.least_qps
+    if floor is not None and floor > problem.qps:
+        raise InputError(
+            "an SLO's throughput must be no more than the offered load",
+            value=f"{floor:g} qps",
+            place="SLO",
+            hint=f"{problem.qps:g} qps are offered; a few per cent less leave room for how windows scatter",
+        )
     check_measured(target, problem.objective)
 
 
-def check_measured(tunable: Tunable, objective: Objective) -> None:
+def check_measured(tunable: Measurable, objective: Objective) -> None:
     """Refuses a server that can't show whether an objective is reached.
 
     Raises:
         InputError: it does not measure what the objective or its SLO names.
     """
-    for place, quantities in (("SLO", {objective.slo.quantity}), ("objective", objective.quantities)):
+    for place, quantities in (("SLO", {*objective.slo.quantities}), ("objective", objective.quantities)):
         missing = sorted(quantities - tunable.quantities)
         if missing:
             raise InputError(

@@ -21,6 +21,9 @@ RX_USECS: Final = "nic.rx_usecs"
 FREQ_MHZ: Final = "cpu.freq_mhz"
 """The pinned core frequency (DVFS; userspace governor, else min = max), in MHz."""
 
+QUEUES: Final = "nic.combined_queues"
+"""The NIC's pairs of queues in use (`ethtool -L combined`), and with them the cores that serve."""
+
 Value: TypeAlias = float | str
 Setting: TypeAlias = Mapping[str, Value]
 """A value for every knob of a space, by knob id; numbers are in the unit that the id carries.

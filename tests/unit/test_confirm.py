@@ -100,3 +100,18 @@ def test_windows_that_were_cut_short_count_against_the_setting_and_not_for_its_p
 def test_nothing_whole_is_nothing_known() -> None:
     cut = {DEFAULT: window(1.0, cut_short="load"), FOUND: window(1.0, cut_short="load")}
     assert Comparison.of([cut], make_problem(SPACE), LOOKS).verdict == "unknown"
+
+
+def test_every_limit_decides_whether_the_slo_is_kept() -> None:
+    server = FakeServer(SPACE)
+    assert server.truth(GOOD)["p99_us"] < 400
+    for slo, verdict in (("p99<400us,p50<90us", "saves"), ("p99<400us,p50<60us", "breaks")):
+        outcome = confirm(server, GOOD, make_problem(SPACE, slo=slo), LOOKS, seed=0)
+        assert (outcome.verdict, set(outcome.medians[FOUND])) == (verdict, {"p99_us", "p50_us"})
+
+
+def test_a_window_that_was_cut_short_serves_nothing() -> None:
+    problem = make_problem(SPACE, slo="p99<400us,qps>1k")
+    cut, whole = Measurement({}, cut_short="x"), Measurement({"power_w": 40.0, "p99_us": 9.0, "qps": 2000.0})
+    rounds = [{DEFAULT: whole, FOUND: found} for found in (whole, cut, cut)]
+    assert Comparison.of(rounds, problem, LOOKS).medians[FOUND] == {"p99_us": float("inf"), "qps": 0.0}

@@ -63,3 +63,11 @@ def test_a_missing_quantity_is_named() -> None:
 @pytest.mark.parametrize("name", [*OBJECTIVES, "power_w * p99_us"])
 def test_describes_itself(name: str) -> None:
     assert Objective.parse(name, SLO).describe().startswith(("least", "the papers'", "energy-delay"))
+
+
+@pytest.mark.parametrize("name", ["rp", "latency"])
+@pytest.mark.parametrize("slo", ["p99<500us,p50<100us", "p99<500us,qps>590k"])
+def test_an_objective_that_prices_one_limit_is_refused_for_several(name: str, slo: str) -> None:
+    with pytest.raises(InputError, match=f"the objective {name} must have an SLO of one latency limit"):
+        Objective.parse(name, Slo.parse(slo))
+    assert Objective.parse("edp", Slo.parse(slo)).constrained

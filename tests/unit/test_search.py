@@ -1,23 +1,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from bayop.errors import InputError
 from bayop.measurement import Measurement
-from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Proposal
+from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, Proposal
 from bayop.optimize.random import RandomSearch
 from bayop.search import Trial, run_search, tune
 from bayop.slo import Slo
-from bayop.space import FREQ_MHZ, RX_USECS, Setting
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting
 from bayop.testing.fakes import FakeServer, make_problem, papers_space
 
 FAST: Setting = {RX_USECS: 2, FREQ_MHZ: 2900}
 SLOW: Setting = {RX_USECS: 400, FREQ_MHZ: 1300}
 PROBLEM = make_problem(papers_space())
-PREDICTION = Prediction({"power_w": 90.0}, {"power_w": 0.01}, 0.95)
+PREDICTION = Prediction({"power_w": 90.0}, {"power_w": 0.01}, 0.95, 90.0)
 
 
 @dataclass
@@ -247,3 +247,151 @@ def test_tuning_knows_the_optimizers_by_name(name: str, hint: str) -> None:
     with pytest.raises(InputError, match=f"there is no optimizer '{name}'") as caught:
         tune(FakeServer(), "p99<500us", optimizer=name)
     assert str(caught.value.hint).startswith(hint)
+
+
+class Cheap(FakeServer):
+    """The operating system knows something that no setting does: its default takes a tenth of the power."""
+
+    def baseline(self) -> Measurement:
+        default = super().baseline()
+        return replace(default, quantities={**default.quantities, "power_w": 0.1 * default["power_w"]})
+
+
+class CheapAndLate(Cheap):
+    """It saves at the cost of the latency."""
+
+    def baseline(self) -> Measurement:
+        default = super().baseline()
+        return replace(default, quantities={**default.quantities, "p99_us": 1e6})
+
+
+@pytest.mark.parametrize("optimizer", ["grey-box", "random"])
+def test_a_default_that_is_cheaper_than_everything_is_held(optimizer: str) -> None:
+    server = Cheap(seed=4)
+    result = tune(server, "p99<500us", optimizer=optimizer, max_trials=5)
+    assert result.is_default
+    assert dict(result.setting or {}) == {RX_USECS: AUTO, FREQ_MHZ: AUTO}
+    assert result.trials[-1].incumbent is None
+    assert server.setting is None, "the default is what is in effect"
+
+
+@pytest.mark.parametrize("optimizer", ["grey-box", "random"])
+def test_a_default_that_misses_the_slo_is_no_contender(optimizer: str) -> None:
+    server = CheapAndLate(seed=4)
+    result = tune(server, "p99<500us", optimizer=optimizer, max_trials=5)
+    assert not result.is_default
+    assert result.setting is not None
+    assert dict(server.setting or {}) == dict(result.setting)
+
+
+def with_default(power_w: float) -> Problem:
+    return replace(PROBLEM, default=Measurement({"power_w": power_w, "p99_us": 100.0}))
+
+
+@pytest.mark.parametrize(("power_w", "is_default"), [(80.0, True), (90.0, True), (100.0, False)])
+def test_the_default_competes_with_what_the_model_expects_of_the_incumbent(power_w: float, *, is_default: bool) -> None:
+    server = FakeServer(PROBLEM.space)
+    result = run_search(server, with_default(power_w), Scripted([FAST], holds=FAST), max_trials=9)
+    assert PREDICTION.objective == 90.0
+    assert result.is_default is is_default
+    assert (server.setting is None) is is_default
+    assert (result.prediction is None) is is_default
+
+
+def test_a_default_that_meets_the_slo_is_a_result_where_nothing_else_is() -> None:
+    server = FakeServer(PROBLEM.space)
+    result = run_search(server, with_default(100.0), Scripted([SLOW], holds=None), max_trials=9)
+    assert result.is_default
+    assert server.setting is None
+
+
+class Modelless(Scripted):
+    """Holds without a model."""
+
+    def predict(self, setting: Setting) -> Prediction | None:
+        del setting
+        return None
+
+
+@pytest.mark.parametrize(("share", "is_default"), [(0.99, True), (1.01, False)])
+def test_without_a_model_the_default_competes_with_the_mean_of_what_was_measured(
+    share: float, *, is_default: bool
+) -> None:
+    measured = [FakeServer(PROBLEM.space, seed=6).observe(FAST).measurement]
+    server = FakeServer(PROBLEM.space, seed=6)
+    problem = with_default(share * measured[0]["power_w"])
+    assert run_search(server, problem, Modelless([FAST], holds=FAST), max_trials=9).is_default is is_default
+
+
+def test_a_search_without_a_default_never_ends_with_it() -> None:
+    result = run_search(FakeServer(PROBLEM.space), PROBLEM, Scripted([SLOW], holds=None), max_trials=9)
+    assert not result.is_default
+
+
+@dataclass
+class Polishing(Scripted):
+    """Holds the settings of a list, one window each."""
+
+    polished: list[Setting] = field(default_factory=list)
+
+    def polish(self) -> Setting | None:
+        return self.polished[min(len(self.observations) - len(self.asks), len(self.polished) - 1)]
+
+
+def test_a_hold_follows_what_the_optimizer_polishes() -> None:
+    server, windows = FakeServer(PROBLEM.space), list[Trial]()
+    optimizer = Polishing([FAST], holds=SLOW, polished=[FAST, SLOW])
+    result = run_search(server, PROBLEM, optimizer, max_trials=9, hold=3, on_window=windows.append)
+    assert [(w.number, dict(w.setting)) for w in windows] == [(1, dict(FAST)), (2, dict(SLOW)), (3, dict(SLOW))]
+    assert [dict(o.asked or {}) for o in optimizer.observations] == [dict(FAST), dict(FAST), dict(SLOW), dict(SLOW)]
+    assert len(result.trials) == 1
+    assert dict(result.setting or {}) == dict(server.setting or {}) == dict(SLOW)
+
+
+def test_an_optimizer_that_does_not_polish_holds_its_incumbent() -> None:
+    windows = list[Trial]()
+    run_search(
+        FakeServer(PROBLEM.space), PROBLEM, Scripted([SLOW], holds=FAST), max_trials=9, hold=2, on_window=windows.append
+    )
+    assert [dict(w.setting) for w in windows] == [dict(FAST)] * 2
+
+
+def test_a_hold_ends_where_nothing_is_trusted_or_the_default_is_best() -> None:
+    for problem, optimizer in (
+        (PROBLEM, Scripted([SLOW], holds=None)),
+        (with_default(1.0), Scripted([SLOW], holds=SLOW)),
+    ):
+        server, windows = FakeServer(PROBLEM.space), list[Trial]()
+        run_search(server, problem, optimizer, max_trials=9, hold=5, on_window=windows.append)
+        assert windows == []
+        assert server.setting is None
+
+
+def test_a_window_of_a_hold_that_is_cut_short_puts_the_default_back_before_anything_else() -> None:
+    server, in_effect = Guarded(), list[Setting | None]()
+    optimizer = Polishing([FAST], holds=FAST, polished=[SLOW, FAST], on_tell=lambda: in_effect.append(server.setting))
+    windows = list[Trial]()
+    run_search(server, PROBLEM, optimizer, max_trials=9, hold=2, on_window=windows.append)
+    assert [w.measurement.censored for w in windows] == [True, False]
+    assert in_effect == [FAST, None, FAST]
+    assert dict(server.setting or {}) == dict(FAST)
+
+
+def test_refuses_more_throughput_than_there_is_load_and_quantiles_that_nobody_measures() -> None:
+    server = FakeServer(PROBLEM.space)
+    for slo, message in (
+        ("p99<1ms,qps>400.1k", "an SLO's throughput must be no more than the offered load"),
+        ("p99<1ms,p99.9<2ms", "does not measure p999_us, which the SLO names"),
+    ):
+        problem = make_problem(PROBLEM.space, slo=slo)
+        with pytest.raises(InputError, match=message):
+            run_search(server, problem, Scripted([FAST]), max_trials=3)
+    assert server.applied == []
+
+
+def test_tuning_takes_limits_relative_to_the_default() -> None:
+    default_us = FakeServer().truth({})["p99_us"]
+    trials = tune(FakeServer(seed=1), "p99<1.5*default,p50<500us", max_trials=6).trials
+    limit_us = 1.5 * default_us
+    assert [t.meets_slo for t in trials] == [t.measurement["p99_us"] < limit_us for t in trials]
+    assert trials[-1].measurement["p99_us"] > default_us

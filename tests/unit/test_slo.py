@@ -71,8 +71,8 @@ def test_refuses_a_quantile_that_would_be_read_from_another_column() -> None:
 
 def test_the_limit_itself_is_a_breach() -> None:
     slo = Slo.parse("p99<500us")
-    assert slo.met_by(499.9)
-    assert not slo.met_by(500.0)
+    assert slo.met_by({"p99_us": 499.9})
+    assert not slo.met_by({"p99_us": 500.0})
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,50 @@ def test_quantiles_are_named_as_in_the_study_schema() -> None:
         "p999_us",
         "p9999_us",
     ]
+
+
+SEVERAL = "p99.9<2ms,p99<500us,p50<100us,qps>590000qps"
+
+
+def test_several_limits_are_read_in_any_order_and_written_from_the_highest_quantile_on() -> None:
+    slo = Slo.parse("p50<0.1ms, qps>=590K ,p99.9<2ms,p99<500us")
+    assert slo == Slo.parse(SEVERAL) == Slo.parse(str(slo))
+    assert str(slo) == SEVERAL
+    assert (slo.quantity, slo.limit_us) == ("p999_us", 2000.0)
+    assert slo.quantities == ("p999_us", "p99_us", "p50_us", "qps")
+    assert slo.is_several
+
+
+def test_meeting_several_is_meeting_each() -> None:
+    measured = {"p99_us": 400.0, "p50_us": 90.0, "qps": 595e3}
+    assert Slo.parse("p99<500us,p50<100us,qps>590k").met_by(measured)
+    for change in ({"p99_us": 500.0}, {"p50_us": 100.0}, {"qps": 589e3}):
+        assert not Slo.parse("p99<500us,p50<100us,qps>590k").met_by({**measured, **change})
+
+
+def test_a_share_is_one_of_every_latency_limit() -> None:
+    assert Slo.parse("p99<500us,p50<100us,qps>590k").scaled(0.9) == Slo.parse("p99<450us,p50<90us,qps>590k")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("p99<500us,p99<400us", "an SLO must limit each of its quantiles once"),
+        ("p99<500us,", "an SLO must be a latency quantile and a limit"),
+        ("qps>590k", "an SLO must limit a latency"),
+        ("p99<500us,qps>1k,qps>2k", "an SLO must have one throughput"),
+        ("p99<500us,qps>0", "an SLO's throughput must be a positive load"),
+        ("p99<500us,qps<590k", "an SLO must be a latency quantile and a limit"),
+    ],
+)
+def test_refuses_what_can_not_be_kept_together(text: str, rule: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Slo.parse(text)
+    assert caught.value.rule == rule
+
+
+def test_where_one_limit_can_be_heeded_several_are_refused() -> None:
+    assert Slo.single("p99<500us") == Slo.parse("p99<500us")
+    for text in ("p99<500us,p50<100us", "p99<500us,qps>590k"):
+        with pytest.raises(InputError, match="an SLO must be one latency limit here"):
+            Slo.single(text)

@@ -23,6 +23,7 @@ from bayop.optimize.grey_box.prior import AnalyticPrior
 
 _ROUNDS: Final = 5
 _SETTLED: Final = 0.02
+_TYPICAL_DELAY_US: Final = 60.0
 _UNITS: Final[Mapping[str, str]] = {"d0": "us", "t": "us", "p0": "W"}
 
 
@@ -40,9 +41,9 @@ class Reference:
 
     def inputs(self, cells: Cells) -> Inputs:
         """The cells as inputs of the prior."""
-        nothing = np.empty((len(cells), 0))
+        nothing, all_queues = np.empty((len(cells), 0)), np.ones(len(cells))
         frequency, log_load = cells.freq_ghz / self.freq_ghz, np.log(cells.qps / self.qps)
-        return Inputs(cells.delay_us, frequency, log_load, known=nothing, unknown=nothing)
+        return Inputs(cells.delay_us, frequency, all_queues, log_load, known=nothing, unknown=nothing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def fit(cells: Cells, *, reference: Reference | None = None, start: Array | None
     Raises:
         InputError: there are fewer cells than parameters.
     """
-    prior = AnalyticPrior(cells.slo.quantile)
+    prior = AnalyticPrior(cells.slo.quantile, _TYPICAL_DELAY_US)
     if len(cells) < len(prior.names):
         raise InputError(
             f"a fit of the grey box must have {len(prior.names)} cells",

@@ -22,15 +22,15 @@ from bayop.errors import InputError, UnsupportedError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation, Problem
 from bayop.optimize.measured import MeasuredSearch
+from bayop.slo import QPS, Slo
 from bayop.space import Knob, Setting, Value
 
 if TYPE_CHECKING:
     from ax.api.client import Client
     from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
 
-# Names that Ax knows the two modelled quantities by.
+# The name that Ax knows the objective by.
 _OBJECTIVE: Final = "objective"
-_LOG_LATENCY: Final = "log_latency"
 
 # Ax takes no more choices than this in one parameter.
 _MOST_CHOICES: Final = 1000
@@ -128,16 +128,31 @@ class _AxSearch(MeasuredSearch):
 class AxPenalty(_AxSearch):
     """The papers' method: Ax minimises Rp = energy x max(latency - SLA + 1, 1) ([D] Eq. 4), latencies in us.
 
+    Of several limits the one counts that is broken by most.
+
     Windows of equal length make energy and power the same objective. Any other objective under the SLO is penalised
     in the same way; objectives without a constraint (Rp itself is one) go to Ax as they are.
+
+    Raises:
+        InputError: the SLO asks for a throughput, which has no place in a penalty on latency.
     """
+
+    def __init__(self, problem: Problem, *, seed: int) -> None:
+        if problem.slo.least_qps is not None:
+            raise InputError(
+                "an SLO for the optimizer ax must have no throughput",
+                value=str(problem.slo),
+                place="SLO",
+                hint="grey-box and ax-constrained keep one",
+            )
+        super().__init__(problem, seed=seed)
 
     def outcomes(self, measurement: Measurement) -> Mapping[str, float]:
         """The penalised objective."""
         value = self.problem.objective.of(measurement)
         if self.problem.objective.constrained:
-            slo = self.problem.aim
-            penalty = max(measurement[slo.quantity] - slo.limit_us + 1.0, 1.0)
+            over_us = max(measurement[limit.quantity] - limit.limit_us for limit in self.problem.aim.limits)
+            penalty = max(over_us + 1.0, 1.0)
             # abs: a breach makes a negative objective worse as well.
             value += abs(value) * (penalty - 1.0)
         return {_OBJECTIVE: value}
@@ -150,17 +165,25 @@ class AxConstrained(_AxSearch):
     """
 
     def constraints(self) -> list[str]:
-        """The SLO on the logarithm of the latency."""
+        """The SLO, on the logarithm of every latency."""
         if not self.problem.objective.constrained:
             return []
-        return [f"{_LOG_LATENCY} <= {math.log(self.problem.aim.limit_us):.12f}"]
+        aim = self.problem.aim
+        floor = [] if aim.least_qps is None else [f"{QPS} >= {aim.least_qps:.12g}"]
+        return [*(f"{_log(limit)} <= {math.log(limit.limit_us):.12f}" for limit in aim.limits), *floor]
 
     def outcomes(self, measurement: Measurement) -> Mapping[str, float]:
-        """The objective, and the latency where it is constrained."""
+        """The objective, and what the SLO names where it is constrained."""
         outcomes = {_OBJECTIVE: self.problem.objective.of(measurement)}
         if self.problem.objective.constrained:
-            outcomes[_LOG_LATENCY] = math.log(measurement[self.problem.slo.quantity])
+            slo = self.problem.slo
+            outcomes |= {_log(limit): math.log(measurement[limit.quantity]) for limit in slo.limits}
+            outcomes |= {} if slo.least_qps is None else {QPS: measurement[QPS]}
         return outcomes
+
+
+def _log(limit: Slo) -> str:
+    return f"log_{limit.quantity}"
 
 
 class _Code:

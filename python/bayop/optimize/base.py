@@ -6,13 +6,15 @@ never applies, waits or reads a clock. `bayop.testing.optimizers` has the suite 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.objective import Objective
+from bayop.optimize.server_class import ServerClass
 from bayop.slo import Slo
 from bayop.space import Setting, Space
 
@@ -46,7 +48,7 @@ class Observation:
 
     def meets(self, slo: Slo) -> bool:
         """Whether the window met an SLO; a censored one did not, whatever its short life has shown."""
-        return not self.measurement.censored and slo.met_by(self.measurement[slo.quantity])
+        return not self.measurement.censored and slo.met_by(self.measurement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Problem:
 
     Attributes:
         space: The settings to choose from.
-        slo: The latency objective.
+        slo: The latency objective; of several limits each has to be kept.
         objective: What is minimised.
         qps: Offered load, in requests/s.
         history: Observations of the same service at this or other loads, oldest first.
@@ -63,6 +65,9 @@ class Problem:
             by that; whether a window met the SLO is judged by the SLO.
         small_steps: Whether the first trials go no further in predicted latency than half-way from what was measured
             to the limit.
+        default: What a window of the operating system's own policies showed; None when it was not measured.
+        server_class: What is known of servers like this one, to be believed as far as what is measured bears it out;
+            None when nothing is.
 
     Raises:
         InputError: a headroom that is no share below 1.
@@ -83,6 +88,8 @@ class Problem:
     history: Sequence[Observation] = ()
     headroom: float = 0.0
     small_steps: bool = False
+    default: Measurement | None = None
+    server_class: ServerClass | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.headroom < 1.0:
@@ -91,7 +98,24 @@ class Problem:
     @property
     def aim(self) -> Slo:
         """What settings are chosen by: the SLO with its headroom."""
-        return Slo(self.slo.quantile, self.slo.limit_us * (1.0 - self.headroom))
+        return self.slo.scaled(1.0 - self.headroom)
+
+    @property
+    def default_objective(self) -> float | None:
+        """The objective of the default, which settings have to improve on.
+
+        None when the default was not measured whole, or does not stay under what is aimed at: then it is no contender.
+        """
+        measured = self.default
+        if measured is None or measured.censored:
+            return None
+        names = self.objective.quantities | (set(self.aim.quantities) if self.objective.constrained else set())
+        if any(measured.get(name) is None for name in names):
+            return None
+        if self.objective.constrained and not self.aim.met_by(measured):
+            return None
+        value = self.objective.of(measured)
+        return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +156,13 @@ class Prediction:
         quantities: Posterior medians in the unit of each name.
         relative_sd: Their relative standard deviations.
         slo_probability: Probability that the setting meets the SLO.
+        objective: Expected objective.
     """
 
     quantities: Mapping[str, float]
     relative_sd: Mapping[str, float]
     slo_probability: float
+    objective: float
 
 
 class Optimizer(Protocol):
@@ -184,3 +210,20 @@ class Optimizer(Protocol):
     def predict(self, setting: Setting) -> Prediction | None:
         """What the optimizer's model expects of a setting; None for optimizers without a model."""
         ...
+
+
+@runtime_checkable
+class Polisher(Protocol):
+    """An optimizer that goes on improving what it found while that is held."""
+
+    def polish(self) -> Setting | None:
+        """What to hold in the next window: what is held, or a setting near to it that is almost surely safe and better.
+
+        None while no trial is trusted to meet the SLO.
+        """
+        ...
+
+
+def to_hold(optimizer: Optimizer) -> Setting | None:
+    """What an optimizer would hold in the next window: what it polished, or its incumbent where it does not polish."""
+    return optimizer.polish() if isinstance(optimizer, Polisher) else optimizer.incumbent()

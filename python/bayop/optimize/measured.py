@@ -39,7 +39,7 @@ def best_measured(observations: Sequence[Observation], problem: Problem) -> Sett
         if any(o.measurement.censored for o in group):
             continue
         mean = _mean([o.measurement for o in group])
-        if problem.objective.constrained and not problem.aim.met_by(mean[problem.slo.quantity]):
+        if problem.objective.constrained and not problem.aim.met_by(mean):
             continue
         value = problem.objective.of(mean)
         if value < least:

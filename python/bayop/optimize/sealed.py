@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bayop.errors import BayopError
-from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Proposal
+from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Proposal, to_hold
 from bayop.space import Setting
 
 
@@ -40,6 +40,11 @@ class SealedOptimizer:
         """As `Optimizer.predict`."""
         with sealed(self._name):
             return self._optimizer.predict(setting)
+
+    def polish(self) -> Setting | None:
+        """As `Polisher.polish`; the incumbent of an optimizer that does not polish."""
+        with sealed(self._name):
+            return to_hold(self._optimizer)
 
 
 @contextmanager

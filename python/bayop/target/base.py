@@ -9,8 +9,8 @@ from bayop.measurement import Measurement
 from bayop.space import Setting, Space
 
 
-class Tunable(Protocol):
-    """What a machine with one service, real or modelled, says about itself."""
+class Measurable(Protocol):
+    """What a machine with one service, real or modelled, says about what it measures."""
 
     @property
     def description(self) -> str:
@@ -18,13 +18,17 @@ class Tunable(Protocol):
         ...
 
     @property
-    def space(self) -> Space:
-        """The knobs and what they may be set to."""
-        ...
-
-    @property
     def quantities(self) -> frozenset[str]:
         """Names of the quantities that its measurements hold; `power_w` and latency quantiles are among them."""
+        ...
+
+
+class Tunable(Measurable, Protocol):
+    """What such a machine says about itself as a whole."""
+
+    @property
+    def space(self) -> Space:
+        """The knobs and what they may be set to."""
         ...
 
 

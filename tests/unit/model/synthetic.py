@@ -18,6 +18,7 @@ SLO = Slo.parse("p99<1s")
 DELAYS_US = (20.0, 50.0, 100.0, 200.0, 300.0, 400.0)
 FREQUENCIES_GHZ = (1.3, 1.7, 2.1, 2.5, 2.9)
 LOADS_QPS = (200e3, 400e3, 600e3)
+TYPICAL_DELAY_US = 60.0
 
 TRUTH = {
     200e3: Parameters(zeta=87.0, alpha=-0.47, phi=1.1, gamma=-12.8, beta=0.7),
@@ -54,7 +55,7 @@ def published_cells(truth: Mapping[float, Parameters] = TRUTH, *, noise: float =
 
 def grey_box_theta() -> Array:
     """Parameters near the prior's mean, and not at it."""
-    prior = AnalyticPrior(SLO.quantile)
+    prior = AnalyticPrior(SLO.quantile, TYPICAL_DELAY_US)
     shift = np.array([0.3, -0.1, 0.05, 0.8, 0.3, 0.2, 0.4, 0.5, 0.02, 0.1, 0.1, -0.4, 0.3, -0.2])
     return np.asarray(prior.mean + shift)
 
@@ -62,7 +63,9 @@ def grey_box_theta() -> Array:
 def grey_box_cells(*, noise: float = 0.0, seed: int = 0) -> Cells:
     """What a server that follows the prior model would show."""
     at = settings()
-    values = np.exp(AnalyticPrior(SLO.quantile).evaluate(grey_box_theta(), Reference.of(at).inputs(at)))
+    values = np.exp(
+        AnalyticPrior(SLO.quantile, TYPICAL_DELAY_US).evaluate(grey_box_theta(), Reference.of(at).inputs(at))
+    )
     values = values * np.exp(np.random.default_rng(seed).normal(0.0, noise, values.shape))
     unknown = np.full(len(at), np.nan)
     return Cells(SLO, at.qps, at.delay_us, at.freq_ghz, values[1], values[2], values[0], unknown)

@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from bayop.cli import main
-from bayop.errors import UnsupportedError
+from bayop.errors import InputError, UnsupportedError
+from bayop.measurement import Measurement
 from bayop.optimize import make_optimizer
 from bayop.optimize.ax import AxConstrained, AxPenalty
 from bayop.optimize.base import Proposal
@@ -60,7 +61,7 @@ def test_the_penalty_is_that_of_the_papers() -> None:
 @pytest.mark.slow
 @pytest.mark.needs("ax")
 def test_the_slo_is_a_constraint_only_where_the_objective_has_one() -> None:
-    assert AxConstrained(PROBLEM, seed=0).constraints() == ["log_latency <= 5.298317366548"]
+    assert AxConstrained(PROBLEM, seed=0).constraints() == ["log_p99_us <= 5.298317366548"]
     free = make_problem(papers_space(), objective="latency")
     assert AxConstrained(free, seed=0).constraints() == []
 
@@ -117,3 +118,20 @@ def test_a_knob_may_have_more_values_than_ax_takes_choices(
         settings.add(tuple(space.check(answer.setting).items()))
         search.tell(server.observe(answer.setting))
     assert len(settings) == 8
+
+
+def test_a_penalty_on_latency_has_no_place_for_a_throughput() -> None:
+    with pytest.raises(InputError, match="the optimizer ax must have no throughput") as caught:
+        make_optimizer("ax", make_problem(papers_space(), slo="p99<200us,qps>390k"), seed=0)
+    assert caught.value.hint == "grey-box and ax-constrained keep one"
+
+
+@pytest.mark.slow
+@pytest.mark.needs("ax")
+def test_every_limit_is_a_constraint_or_part_of_the_penalty() -> None:
+    several = AxConstrained(make_problem(papers_space(), slo="p99<200us,p50<100us,qps>390k"), seed=0)
+    assert [text.partition(" ")[0] for text in several.constraints()] == ["log_p99_us", "log_p50_us", "qps"]
+    measured = Measurement({"power_w": 50.0, "p99_us": 150.0, "p50_us": 109.0, "qps": 4e5})
+    assert several.outcomes(measured).keys() == {"objective", "log_p99_us", "log_p50_us", "qps"}
+    priced = AxPenalty(make_problem(papers_space(), slo="p99<200us,p50<100us"), seed=0)
+    assert priced.outcomes(measured) == {"objective": 500.0}

@@ -5,10 +5,12 @@ import math
 import pytest
 
 from bayop.measurement import Measurement
+from bayop.optimize import make_optimizer
 from bayop.optimize.base import Observation
 from bayop.optimize.measured import best_measured, setting_key, space_size
+from bayop.search import run_search
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
-from bayop.testing.fakes import awkward_spaces, make_problem, papers_space
+from bayop.testing.fakes import FakeServer, awkward_spaces, make_problem, papers_space
 
 PROBLEM = make_problem(papers_space(), slo="p99<200us")
 
@@ -66,3 +68,13 @@ def test_a_key_does_not_depend_on_order_or_on_the_type_of_number() -> None:
 def test_the_size_of_a_space_is_the_number_of_its_settings(name: str) -> None:
     space = awkward_spaces()[name]
     assert space_size(space) == len(space.settings())
+
+
+@pytest.mark.parametrize("optimizer", ["grid", "random"])
+def test_holds_nothing_that_serves_less_than_is_asked_for(optimizer: str) -> None:
+    server = FakeServer(papers_space(), qps=1e6)
+    problem = make_problem(papers_space(), slo="p99<1s,qps>0.98Mqps", qps=1e6)
+    result = run_search(server, problem, make_optimizer(optimizer, problem, seed=0), max_trials=15)
+    assert any(trial.measurement["qps"] < 0.98e6 for trial in result.trials)
+    assert result.setting is not None
+    assert server.truth(result.setting)["qps"] >= 0.98e6

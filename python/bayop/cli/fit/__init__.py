@@ -1,4 +1,4 @@
-"""`bayop fit`: fits the published model and BayOp's own to a study, and says how good they are."""
+"""`bayop fit`: fits the published model and BayOp's own to a study, and says how good they are; or learns a prior."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ EXAMPLE: Final = """\
   bayop fit example:memcached
   bayop fit example:memcached --model published --method adam
   bayop fit example:silo --load 200kqps --min-delay 50us --out fits --json
+  bayop fit --prior example:memcached example:silo --out caches.prior.toml
 """
 
 _MODELS: Final = ("published", "grey-box")
@@ -30,9 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument(
         "study",
+        nargs="+",
         type=arguments.reader(arguments.study_file, "STUDY"),
         metavar="STUDY",
-        help="trials at fixed ITR-delays and frequencies: a study of ours or a published file",
+        help="trials at fixed ITR-delays and frequencies: a study of ours or a published file; several for --prior",
+    )
+    parser.add_argument(
+        "--prior",
+        action="store_true",
+        help="learn what the studies' servers have in common and write it to --out, for --prior of a search",
     )
     parser.add_argument("--os", help="only this operating system (default: each one in the study)")
     arguments.add_load(parser, required=False)
@@ -55,13 +62,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         type=arguments.reader(arguments.path, "--out"),
-        metavar="DIR",
-        help="write figures there: predicted against measured (default: none)",
+        metavar="DIR|FILE",
+        help="write figures there: predicted against measured (default: none); with --prior, the file of the class",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Fits, validates and prints."""
+    if args.prior:
+        from bayop.cli.fit import prior
+
+        return prior.run(args)
+    if len(args.study) > 1:
+        raise InputError(
+            "a fit must be of one study", value=args.study[1], place="STUDY", hint="several go with --prior"
+        )
     if args.method is not None and args.model == "grey-box":
         rule = "a method must go with the published model; the grey box is fitted by least squares"
         raise InputError(rule, value=args.method, place="--method")
@@ -75,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
         make_folder(args.out)
     loads = [] if args.load is None else [args.load]
-    selections = select(open_study(args.study), args.slo, loads=loads, os=args.os, least_delay_us=args.min_delay)
+    selections = select(open_study(args.study[0]), args.slo, loads=loads, os=args.os, least_delay_us=args.min_delay)
     models: tuple[Model, ...] = (args.model,) if args.model else ("published", "grey-box")
     with progress("fits", len(models) * sum(fits_needed(s.cells) for s in selections)) as bar:
         results = [(selection, list(_examinations(args, selection, models, bar))) for selection in selections]

@@ -15,10 +15,13 @@ from bayop.cli.tune import events
 from bayop.cli.tune.outcome import Outcome, doubts, outcome_of
 from bayop.confirm import Round, confirm
 from bayop.errors import InputError
+from bayop.explain import Explanation, explain
 from bayop.live.doubts import other_load
 from bayop.measurement import Measurement
 from bayop.optimize import OPTIMIZERS, make_optimizer
-from bayop.optimize.base import Problem
+from bayop.optimize.base import Optimizer, Problem
+from bayop.prior_file import PriorFile
+from bayop.relative_slo import slo_against
 from bayop.search import check_problem, run_search
 from bayop.space import Space
 from bayop.target.base import Target
@@ -26,10 +29,15 @@ from bayop.target.base import Target
 EXAMPLE: Final = """\
   bayop tune --load 400kqps --slo 'p99<200us' --only cpu.freq_mhz
   bayop tune --profile ebbrt-silo --load 100kqps --objective edp --json
-  bayop tune --target study --data example:memcached --load 600kqps
+  bayop tune --target study --data example:memcached --load 600kqps --slo 'p99<500us' --slo 'p50<1.5*default'
+  bayop tune --target study --data example:silo --load 200kqps --prior caches.prior.toml
   bayop tune --target agent:unix:/run/bayop/agent.sock --latency ./p99.sh --slo 'p99<500us'
   bayop tune --target live.toml --slo 'p99<500us' --keep
+  bayop tune --target live.toml --slo 'p99<500us' --hold 60 --keep
 """
+
+_MOST_WINDOWS: Final = 100_000
+_MODEL: Final = "grey-box"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target_flags.add_target(parser)
     live_agent.add_arguments(parser)
     arguments.add_load(parser, required=False)
-    arguments.add_slo(parser)
+    arguments.add_slos(parser)
     arguments.add_headroom(parser)
     arguments.add_objective(parser)
     knobs = parser.add_mutually_exclusive_group()
@@ -58,11 +66,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--optimizer", choices=tuple(OPTIMIZERS), default="grey-box", help="what chooses trials (default: grey-box)"
     )
     parser.add_argument(
+        "--prior",
+        type=arguments.reader(arguments.path, "--prior"),
+        metavar="FILE",
+        help="what servers like this one have taught, from bayop fit --prior (default: what holds for any server)",
+    )
+    parser.add_argument(
         "--small-steps",
         action=argparse.BooleanOptionalAction,
         help="let the first trials go at most half-way to the SLO's limit (default: on a live machine)",
     )
     arguments.add_max_trials(parser)
+    parser.add_argument(
+        "--hold",
+        type=arguments.reader(arguments.whole_number(0, _MOST_WINDOWS), "--hold"),
+        default=0,
+        metavar="N",
+        help="after the search, hold what it found for N windows and polish it: a neighbour that has become almost "
+        "surely better and safe is held instead (default: 0)",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="say what the model expects of the settings around the result, knob by knob",
+    )
     confirm_flags.add_arguments(parser)
     arguments.add_seed(parser)
     arguments.add_json(parser)
@@ -74,14 +101,19 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         is_file = target_flags.kind(args.target) == "file"
         return live_file.show_dry_run(args) if is_file else live_agent.show_dry_run(args)
-    with target_flags.open_target(args) as target:
+    asked = arguments.slos_of(args)
+    with target_flags.open_target(args, asked) as target:
+        default = target.baseline()
+        slo = arguments.reader(partial(slo_against, default=default), "--slo")(asked)
         problem = Problem(
             _search_space(target, args),
-            args.slo,
-            arguments.objective_of(args),
+            slo,
+            arguments.objective_of(args, slo),
             target.qps,
             headroom=_headroom(args),
             small_steps=target.is_live if args.small_steps is None else args.small_steps,
+            default=default,
+            server_class=None if args.prior is None else PriorFile.read(args.prior).server_class,
         )
         check_problem(target, problem, args.max_trials)
         return _search(target, problem, args)
@@ -95,7 +127,7 @@ def _headroom(args: argparse.Namespace) -> float:
 
 def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
     optimizer = make_optimizer(args.optimizer, problem, seed=args.seed)
-    baseline = target.baseline()
+    baseline = problem.default
     looks = confirm_flags.looks_of(args, is_live=target.is_live)
     if args.json:
         print_json(
@@ -105,7 +137,7 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
                 "description": target.description,
                 "estimated": sorted(target.estimated),
                 "space": problem.space.describe(),
-                "slo": str(args.slo),
+                "slo": str(problem.slo),
                 "headroom": problem.headroom,
                 "small_steps": problem.small_steps,
                 "objective": args.objective,
@@ -118,11 +150,13 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
             problem,
             optimizer,
             max_trials=args.max_trials,
-            on_trial=lambda t: print_json(events.of_trial(t, args.slo)),
+            hold=args.hold,
+            on_trial=lambda t: print_json(events.of_trial(t, problem.slo)),
+            on_window=lambda w: print_json(events.of_trial(w, problem.slo, "window")),
         )
 
         def on_round(number: int, pair: Round) -> None:
-            print_json(events.of_pair(number, pair, args.slo))
+            print_json(events.of_pair(number, pair, problem.slo))
 
         outcome = outcome_of(
             result,
@@ -130,20 +164,27 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
             lambda setting, looks: confirm(target, setting, problem, looks, seed=args.seed, on_round=on_round),
         )
         undo = _let_go(target, outcome, keep=args.keep)
+        explanation = _explain(args, problem, outcome, optimizer)
+        if explanation is not None:
+            for event in events.of_explanation(explanation):
+                print_json(event)
         warnings = _doubts(target, baseline, outcome)
         print_json(events.of_result(outcome, baseline, problem, undo=undo) | {"warnings": warnings})
     else:
         from bayop.cli.tune.comparison import show_comparison
-        from bayop.cli.tune.display import print_doubts, print_summary, print_undo, show_search
+        from bayop.cli.tune.display import print_doubts, print_explanation, print_summary, print_undo, show_search
 
         watts = "W (estimated)" if "power_w" in target.estimated else "W"
         print_doubts(_doubts(target, baseline))
-        result = show_search(target, problem, optimizer, max_trials=args.max_trials, watts=watts)
+        result = show_search(target, problem, optimizer, max_trials=args.max_trials, hold=args.hold, watts=watts)
         compare = partial(show_comparison, target, problem=problem, seed=args.seed, watts=watts)
         outcome = outcome_of(result, looks, compare)
         undo = _let_go(target, outcome, keep=args.keep)
         is_live = target.is_live
         print_summary(outcome, baseline, problem, is_held=undo is not None, is_live=is_live, watts=watts)
+        explanation = _explain(args, problem, outcome, optimizer)
+        if explanation is not None:
+            print_explanation(explanation, problem, watts)
         print_doubts(_doubts(target, baseline, outcome))
         if undo is not None:
             print_undo(undo)
@@ -152,9 +193,17 @@ def _search(target: Target, problem: Problem, args: argparse.Namespace) -> int:
     return exit_codes.INTERRUPTED if outcome.result.stopped == "interrupted" else exit_codes.NO_GOOD
 
 
+def _explain(args: argparse.Namespace, problem: Problem, outcome: Outcome, optimizer: Optimizer) -> Explanation | None:
+    """Why the search found what it found; None where nobody asks, or nothing, or only the default was found."""
+    result = outcome.result
+    if not args.explain or result.setting is None or result.is_default:
+        return None
+    return explain(problem, result.setting, optimizer.predict)
+
+
 def _let_go(target: Target, outcome: Outcome, *, keep: bool) -> str | None:
     """Ends the search's hold on a live machine; the command that takes back what stays applied to one."""
-    if keep and outcome.is_worth_holding:
+    if keep and outcome.is_worth_holding and not outcome.result.is_default:
         return target.keep()
     if target.is_live:
         target.restore()
@@ -174,6 +223,14 @@ def _check_flags(args: argparse.Namespace) -> None:
     ids = [knob_id for knob_id, _ in args.range or ()]
     if len(set(ids)) != len(ids):
         raise InputError("a knob must have one range", value=", ".join(ids), place="--range")
+    for flag, does, given in (("--explain", "explains", args.explain), ("--prior", "has a prior", args.prior)):
+        if given and args.optimizer != _MODEL:
+            raise InputError(
+                f"what {does} must be the model of {_MODEL}",
+                value=args.optimizer,
+                place=flag,
+                hint=f"leave {flag} out, or use --optimizer {_MODEL}",
+            )
     target_flags.check_flags(args)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from rich.console import Group
@@ -14,9 +15,11 @@ from bayop.cli.terminal.output import new_table
 from bayop.cli.terminal.tables import FittingTable
 from bayop.cli.tune.comparison import sentence
 from bayop.cli.tune.outcome import Outcome
+from bayop.explain import Explanation
 from bayop.measurement import Measurement
-from bayop.optimize.base import Optimizer, Problem
+from bayop.optimize.base import Optimizer, Prediction, Problem
 from bayop.search import Result, Trial, run_search
+from bayop.slo import QPS, Quantities, Slo
 from bayop.space import format_setting, format_value
 from bayop.target.base import Target
 from bayop.units import HOURS_PER_YEAR, format_quantity
@@ -30,38 +33,60 @@ _STOPPED: Final = {
 }
 
 
-def show_search(target: Target, problem: Problem, optimizer: Optimizer, *, max_trials: int, watts: str) -> Result:
-    """Runs the search with a live display on a terminal; elsewhere with a line for every trial, as it ends."""
+def show_search(
+    target: Target, problem: Problem, optimizer: Optimizer, *, max_trials: int, hold: int, watts: str
+) -> Result:
+    """Runs the search with a live display on a terminal; elsewhere with a line for every trial, as it ends.
+
+    Of a hold only the windows are shown in which another setting was held than before.
+    """
     console = make_console()
     console.print(f"[bold]Tuning[/bold] {target.description}: {problem.objective.describe()}, {problem.slo}")
     table = _trial_table(problem)
     progress = Progress(
-        TextColumn("trials"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("at most,"),
         TimeElapsedColumn(),
         console=console,
     )
-    task = progress.add_task("trials", total=max_trials)
-
+    trials_task = progress.add_task("trials", total=max_trials)
+    windows_task = progress.add_task("windows held", total=hold, visible=hold > 0)
     trials: list[Trial] = []
+    windows: list[Trial] = []
 
-    def on_trial(trial: Trial) -> None:
-        trials.append(trial)
-        table.add_row(*_trial_row(trials, problem, watts))
-        progress.advance(task)
+    def show(label: str, trial: Trial, known: Sequence[Trial]) -> None:
+        table.add_row(label, *_trial_row(trial, known, problem, watts))
         if not console.is_terminal:
             console.print(table.last_line())
 
+    def on_trial(trial: Trial) -> None:
+        trials.append(trial)
+        progress.advance(trials_task)
+        show(str(trial.number), trial, trials)
+
+    def on_window(window: Trial) -> None:
+        moved = not windows or windows[-1].setting != window.setting
+        windows.append(window)
+        progress.advance(windows_task)
+        if moved or not window.meets_slo:
+            show(f"{len(trials)}+{window.number}", window, trials)
+
+    run = partial(
+        run_search, target, problem, optimizer, max_trials=max_trials, hold=hold, on_trial=on_trial, on_window=on_window
+    )
     if console.is_terminal:
         with Live(Group(table, progress), console=console, refresh_per_second=8):
-            result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
+            result = run()
     else:
-        result = run_search(target, problem, optimizer, max_trials=max_trials, on_trial=on_trial)
+        result = run()
     for trial in trials:
         if trial.measurement.cut_short is not None:
             console.print(f"Trial {trial.number} was cut short: {trial.measurement.cut_short}.")
+    if windows:
+        over = sum(not w.meets_slo for w in windows)
+        console.print(f"Held for {len(windows)} windows, of which {over or 'none'} missed {problem.slo}.")
     return result
 
 
@@ -83,6 +108,9 @@ def print_summary(
         stays = "; the default is applied" if is_live else ""
         console.print(f"[bold red]No setting is trusted to meet {problem.slo}{stays}.[/bold red]")
         return
+    if result.is_default:
+        console.print(_default_is_best(problem, baseline, watts))
+        return
     text = format_setting(result.setting)
     if outcome.setting is None:
         console.print(f"[bold yellow]Not kept:[/bold yellow] {text}{'; the default is applied' if is_live else ''}.")
@@ -98,19 +126,61 @@ def print_summary(
         return
     if result.prediction is None:
         return
-    quantities = result.prediction.quantities
-    power_w, latency_us = quantities["power_w"], quantities[problem.slo.quantity]
-    console.print(f"Expected: {power_w:.1f} {watts}, {problem.slo.quantity.removesuffix('_us')} {latency_us:.0f} us.")
+    power_w = result.prediction.quantities["power_w"]
+    console.print(f"Expected: {power_w:.1f} {watts}, {_latencies(result.prediction.quantities, problem.slo)}.")
     if baseline is not None:
-        default_w, default_us = baseline["power_w"], baseline[problem.slo.quantity]
+        default_w = baseline["power_w"]
         console.print(
-            f"The default draws {default_w:.1f} {watts} at {default_us:.0f} us. {_worth(default_w, power_w, watts)}"
+            f"The default draws {default_w:.1f} {watts} at {_default_latencies(baseline, problem.slo)}. "
+            f"{_worth(default_w, power_w, watts)}"
         )
+
+
+def print_explanation(explanation: Explanation, problem: Problem, watts: str) -> None:
+    """What the model expects of the result, and of what differs from it in one knob."""
+    console, names = make_console(), [limit.quantity for limit in problem.slo.limits]
+    table = new_table(drop=[])
+    for column in ("instead", "power", "", *(name.removesuffix("_us") for name in names), f"meets {problem.slo}"):
+        table.add_column(column, justify="left" if column == "instead" else "right", no_wrap=True)
+
+    def add(label: str, prediction: Prediction, change: str) -> None:
+        power = f"{prediction.quantities['power_w']:.1f} {watts}"
+        latencies = [format_quantity(prediction.quantities[name], "us", 3) for name in names]
+        table.add_row(label, power, change, *latencies, f"{prediction.slo_probability:.0%}")
+
+    add("the result", explanation.prediction, "")
+    for alternative in explanation.alternatives:
+        value = format_value(alternative.knob, alternative.value)
+        label = f"{alternative.knob} {value}" + (", the fastest" if alternative.move == "fastest" else "")
+        change = alternative.prediction.objective / explanation.prediction.objective - 1.0
+        add(label, alternative.prediction, f"{change:+.1%}")
+    console.print("The model's view of the result, and of what differs from it in one knob:")
+    console.print(table)
 
 
 def print_undo(command: str) -> None:
     """How what stays applied is taken back."""
     make_console().print(f"It stays applied until the agent stops, another search begins, or: {command}")
+
+
+def _default_is_best(problem: Problem, baseline: Measurement | None, watts: str) -> str:
+    """That every knob is better left to the operating system; without a baseline when the search has found `auto`."""
+    text = "[bold green]The default is best:[/bold green] no setting that was tried takes less under the SLO."
+    if baseline is None:
+        return text
+    return f"{text} It draws {baseline['power_w']:.1f} {watts} at {_default_latencies(baseline, problem.slo)}."
+
+
+def _latencies(quantities: Quantities, slo: Slo) -> str:
+    """The latencies that the SLO bounds: `p99 486 us, p50 95 us`."""
+    return ", ".join(
+        f"{limit.quantity.removesuffix('_us')} {quantities[limit.quantity]:.0f} us" for limit in slo.limits
+    )
+
+
+def _default_latencies(baseline: Measurement, slo: Slo) -> str:
+    """The same; one alone needs no name, which the sentence before has said."""
+    return _latencies(baseline, slo) if slo.also else f"{baseline[slo.quantity]:.0f} us"
 
 
 def _worth(default_w: float, power_w: float, watts: str) -> str:
@@ -129,30 +199,43 @@ def _trial_table(problem: Problem) -> FittingTable:
     table.add_column("trial", justify="right", no_wrap=True)
     for knob_id in problem.space.ids:
         table.add_column(knob_id, justify="right")
-    for column in ("power", problem.slo.quantity.removesuffix("_us"), "util.", "SLO"):
+    for column in ("power", *(name.removesuffix("_us") for name in problem.slo.quantities), "util.", "SLO"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("would hold", no_wrap=True)
     return table
 
 
-def _trial_row(trials: Sequence[Trial], problem: Problem, watts: str) -> list[str]:
-    """The last trial; the incumbent is named by the trial that first tried it."""
-    trial = trials[-1]
-    incumbent = next((t.number for t in trials if t.setting == trial.incumbent), None)
-    power_w, latency_us, utilization = (
-        trial.measurement.get(name) for name in ("power_w", problem.slo.quantity, "utilization")
-    )
+def _trial_row(trial: Trial, known: Sequence[Trial], problem: Problem, watts: str) -> list[str]:
+    """One trial; what would be held is named by the one of the `known` trials that first tried it."""
+    first = next((t for t in known if t.setting == trial.incumbent), None)
+    power_w, utilization = (trial.measurement.get(name) for name in ("power_w", "utilization"))
     cut_short = trial.measurement.cut_short
+
+    def kept(name: str) -> str:
+        value = trial.measurement.get(name)
+        if value is None:
+            return "-"
+        if name == QPS:
+            return f"{value:.0f}"
+        return f"{'' if cut_short is None else '>'}{format_quantity(value, 'us', 3)}"
+
     return [
-        str(trial.number),
         *(format_value(knob_id, trial.setting[knob_id]) for knob_id in problem.space.ids),
         "-" if power_w is None else f"{power_w:.1f} {watts}",
-        "-" if latency_us is None else f"{'' if cut_short is None else '>'}{format_quantity(latency_us, 'us', 3)}",
+        *map(kept, problem.slo.quantities),
         "-" if utilization is None else f"{utilization:.2f}",
         "[green]met[/green]"
         if trial.meets_slo
         else "[red]broken[/red]"
         if cut_short is None
         else "[red]cut short[/red]",
-        "default" if incumbent is None else "this" if incumbent == trial.number else f"trial {incumbent}",
+        _would_hold(trial, first),
     ]
+
+
+def _would_hold(trial: Trial, first: Trial | None) -> str:
+    if trial.incumbent is None:
+        return "default"
+    if trial.incumbent == trial.setting:
+        return "this"
+    return "another" if first is None else f"trial {first.number}"

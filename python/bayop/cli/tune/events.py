@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Literal
 
 from bayop.cli.terminal.output import round_significant
 from bayop.cli.tune.outcome import Outcome
 from bayop.confirm import Comparison, Round
+from bayop.explain import Explanation
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
 from bayop.saving import PairedSaving
@@ -15,11 +18,11 @@ from bayop.slo import Slo
 from bayop.space import Setting
 
 
-def of_trial(trial: Trial, slo: Slo) -> dict[str, object]:
-    """A trial."""
+def of_trial(trial: Trial, slo: Slo, event: Literal["trial", "window"] = "trial") -> dict[str, object]:
+    """A trial of the search, or a window of the hold after it."""
     return {
-        "event": "trial",
-        "trial": trial.number,
+        "event": event,
+        event: trial.number,
         "setting": dict(trial.setting),
         "measured": of_window(trial.measurement, slo),
         "meets_slo": trial.meets_slo,
@@ -27,6 +30,21 @@ def of_trial(trial: Trial, slo: Slo) -> dict[str, object]:
         "incumbent": _plain(trial.incumbent),
         "chosen_in_s": round_significant(trial.chosen_in_s, 3),
     }
+
+
+def of_explanation(explanation: Explanation) -> Iterator[dict[str, object]]:
+    """Each setting that differs from the result in one knob."""
+    for alternative in explanation.alternatives:
+        prediction = alternative.prediction
+        yield {
+            "event": "alternative",
+            "knob": alternative.knob,
+            "move": alternative.move,
+            "value": alternative.value,
+            "predicted": {k: round_significant(v) for k, v in prediction.quantities.items()},
+            "slo_probability": round_significant(prediction.slo_probability),
+            "objective_change": round_significant(prediction.objective / explanation.prediction.objective - 1.0),
+        }
 
 
 def of_pair(number: int, pair: Round, slo: Slo) -> dict[str, object]:
@@ -74,8 +92,11 @@ def of_comparison(comparison: Comparison | None, problem: Problem) -> dict[str, 
     if problem.objective.name == "power":
         in_watts = {"value": "power_w", "low": "low_w", "high": "high_w", "default": "default_w"}
         event = {in_watts.get(name, name): value for name, value in event.items()}
-    latency_us = {name: _finite(value) for name, value in comparison.latency_us.items()}
-    return event | {"verdict": comparison.verdict, problem.slo.quantity: latency_us}
+    latencies_us = {
+        limit.quantity: {name: _finite(median[limit.quantity]) for name, median in comparison.medians.items()}
+        for limit in problem.slo.limits
+    }
+    return event | {"verdict": comparison.verdict, **latencies_us}
 
 
 def numbers(saving: PairedSaving) -> dict[str, object]:
@@ -93,7 +114,7 @@ def numbers(saving: PairedSaving) -> dict[str, object]:
 
 def of_window(measurement: Measurement, slo: Slo) -> dict[str, float]:
     """The quantities of a window that a search is about, for programs."""
-    names = ("power_w", slo.quantity, "utilization", "qps")
+    names = ("power_w", *(limit.quantity for limit in slo.limits), "utilization", "qps")
     return {name: round_significant(value) for name in names if (value := measurement.get(name)) is not None}
 
 

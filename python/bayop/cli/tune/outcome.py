@@ -10,7 +10,7 @@ from bayop.confirm import DEFAULT, FOUND, Comparison
 from bayop.live.doubts import other_load, unsteady_work
 from bayop.saving import Looks
 from bayop.search import Result
-from bayop.space import AUTO, Setting
+from bayop.space import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def outcome_of(result: Result, looks: Looks | None, compare: Callable[[Setting, 
     What was to be compared and was not, because of Ctrl-C, is not kept.
     """
     setting = result.setting
-    if looks is None or setting is None or all(value == AUTO for value in setting.values()):
+    if looks is None or setting is None or result.is_default:
         return Outcome(result, is_worth_holding=setting is not None)
     if result.stopped == "interrupted":
         return Outcome(result, is_worth_holding=False)

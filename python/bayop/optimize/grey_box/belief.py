@@ -3,59 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy.special import ndtr
 
 from bayop.expression import Values
 from bayop.optimize.base import Problem
-from bayop.optimize.grey_box.acquisition import expected_improvement, probability_below, probability_of_trust
 from bayop.optimize.grey_box.inputs import Array, Inputs
-from bayop.optimize.grey_box.model import Posterior
-from bayop.optimize.grey_box.outputs import LATENCY, UTILIZATION, Outputs
+from bayop.optimize.grey_box.mixture import Mixture, Moments
+from bayop.optimize.grey_box.outputs import UTILIZATION, Outputs
+from bayop.slo import Slo
 
-# Above this utilization some core or queue of an unevenly loaded server can't keep up.
-_STABLE_UTILIZATION: Final = 0.85
 _PLAUSIBLE_SD: Final = 0.2
 _DERIVATIVE_STEP: Final = 1e-4
 _WORST: Final = 1e100
-
-
-@dataclass(frozen=True, slots=True)
-class Belief:
-    """Arrays of shape (n,), one entry for each setting.
-
-    Attributes:
-        objective: Expected objective.
-        objective_sd: Its standard deviation.
-        log_latency: Expected logarithm of the latency quantile in us.
-        log_latency_sd: Its standard deviation.
-        plausible: Probability of meeting the SLO if the model were never more than 20 % unsure of the latency. Near
-            saturation it is so unsure that it gives even a very low latency some probability.
-        safe: Probability of meeting the SLO.
-        stable: Probability that the cores keep up with the load; 1 where utilization is not measured.
-        trusted: Probability that one more trial would leave it trusted to meet the SLO.
-    """
-
-    objective: Array
-    objective_sd: Array
-    log_latency: Array
-    log_latency_sd: Array
-    plausible: Array
-    safe: Array
-    stable: Array
-    trusted: Array
-
-    def promise(self, reference: float, *, constrained: bool) -> Array:
-        """Expected improvement over the objective `reference`, if the setting can be trusted afterwards."""
-        gain = expected_improvement(self.objective, self.objective_sd, reference)
-        return gain * self.trusted if constrained else gain
-
-    def below(self, latency_us: float) -> Array:
-        """Probability of a latency below `latency_us`."""
-        return probability_below(self.log_latency, self.log_latency_sd, math.log(latency_us))
+_LEAST_VARIANCE: Final = 1e-24
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,54 +28,142 @@ class NextWindow:
     """What the next trial's window will be like.
 
     Attributes:
-        latency_sd: Relative standard deviation of its latency quantile.
+        noise_sd: Relative standard deviation of each output, in the order of `Outputs.names`.
         duration_s: Its length, which turns power into energy.
     """
 
-    latency_sd: float
+    noise_sd: Sequence[float]
     duration_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """Arrays of shape (n,), one entry for each setting; `latency_us` has one such row for each limit of the SLO.
+
+    Meeting the SLO is meeting all of its limits.
+
+    Attributes:
+        objective: Expected objective.
+        lesson: Standard deviation of what one more window would change about the difference to the incumbent's
+            objective (the knowledge gradient's: Frazier, Powell & Dayanik 2009, Eq. 11); where there is no incumbent,
+            about the objective itself. What a noisy window can't teach promises nothing.
+        latency_us: Medians of the latency quantiles, shape (l, n).
+        plausible: Probability of meeting the SLO if the model were never more than 20 % unsure of the latency. Near
+            saturation it is so unsure that it gives even a very low latency some probability.
+        safe: Probability of meeting the SLO with its headroom.
+        stable: Probability that the cores keep up with the load; 1 where utilization is not measured.
+        utilization: Median of the utilization, as far as it is measured.
+        trusted: Probability that one more window would leave it trusted to meet the SLO.
+        outputs: What is modelled.
+        moments: What all of this comes from.
+    """
+
+    objective: Array
+    lesson: Array
+    latency_us: Array
+    plausible: Array
+    safe: Array
+    stable: Array
+    utilization: Array
+    trusted: Array
+    outputs: Outputs
+    moments: Moments
+
+    def promise(self, reference: float, *, constrained: bool) -> Array:
+        """Expected improvement over the objective `reference`, if the setting can be trusted afterwards."""
+        gain = expected_improvement(self.objective, self.lesson, reference)
+        return gain * self.trusted if constrained else gain
+
+    def hope(self, reference: float) -> Array:
+        """Improvement over `reference` that is expected if the setting turns out to meet the SLO, times its odds."""
+        return np.asarray(np.maximum(reference - self.objective, 0.0) * self.safe)
+
+    def meets(self, slo: Slo) -> Array:
+        """Probability of latencies below the limits of an SLO for the same quantiles."""
+        return self.moments.below(self.outputs.log_limits(slo))
+
+
+def expected_improvement(mean: Array, sd: Array, best: float) -> Array:
+    """Expected improvement over `best` of Gaussian values to be minimised (Jones, Schonlau & Welch 1998, Eq. 15)."""
+    z = (best - mean) / sd
+    return np.asarray(sd * (z * ndtr(z) + np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)))
+
+
 def believe(
-    posterior: Posterior, outputs: Outputs, problem: Problem, at: Inputs, window: NextWindow, *, trust: float
+    mixture: Mixture,
+    outputs: Outputs,
+    problem: Problem,
+    at: Inputs,
+    window: NextWindow,
+    *,
+    trust: float,
+    stable_utilization: float,
+    incumbent: Inputs | None = None,
 ) -> Belief:
-    """The belief about the points `at`, for incumbents that must meet the SLO with probability `trust`."""
+    """The belief about the points `at`.
+
+    Args:
+        mixture: The model.
+        outputs: What it models.
+        problem: What is searched for.
+        at: The n points.
+        window: What one more trial would be like.
+        trust: With which probability incumbents must meet the SLO.
+        stable_utilization: Up to which utilization cores keep up, where all of them serve.
+        incumbent: The point to improve on.
+    """
     needed = outputs.needed(problem)
-    mean, sd = posterior.predict(at, needed)
-    limit = math.log(problem.aim.limit_us)
-    objective, objective_sd = _objective(problem, [outputs.names[o] for o in needed], mean, sd, window)
-    stable = probability_below(mean[UTILIZATION], sd[UTILIZATION], math.log(_STABLE_UTILIZATION))
+    moments = mixture.predict(at, needed, incumbent)
+    objective = _Linear(problem, [outputs.names[o] for o in needed], window)
+    value, gradient = objective.at(moments.mean_all)
+    variance = (gradient**2 * moments.variance_all).sum(axis=0)
+    together = np.zeros_like(variance)
+    if incumbent is not None:
+        _, other = objective.at(np.tensordot(moments.weight, moments.reference, axes=1))
+        together = (gradient * other * moments.covariance_all).sum(axis=0)
+    noise = (gradient**2 * np.array([[window.noise_sd[o] ** 2] for o in needed])).sum(axis=0)
+    limits = outputs.log_limits(problem.aim)
+    knows_utilization = outputs.prior is not None and mixture.has_seen(UTILIZATION)
+    log_stable = math.log(stable_utilization) + np.log(at.serving)
     return Belief(
-        objective=objective,
-        objective_sd=objective_sd,
-        log_latency=mean[LATENCY],
-        log_latency_sd=sd[LATENCY],
-        plausible=probability_below(mean[LATENCY], np.minimum(sd[LATENCY], _PLAUSIBLE_SD), limit),
-        safe=probability_below(mean[LATENCY], sd[LATENCY], limit),
-        stable=stable if outputs.prior and posterior.has_seen(UTILIZATION) else np.ones(len(at)),
-        trusted=probability_of_trust(mean[LATENCY], sd[LATENCY], limit, window.latency_sd, trust),
+        objective=value,
+        lesson=np.abs(variance - together) / np.sqrt(np.maximum(variance + noise, _LEAST_VARIANCE)) + _LEAST_VARIANCE,
+        latency_us=np.exp(moments.mean_all[outputs.latencies]),
+        plausible=moments.below(limits, at_most_sd=_PLAUSIBLE_SD),
+        safe=moments.below(limits),
+        stable=moments.below({UTILIZATION: log_stable}) if knows_utilization else np.ones(len(at)),
+        utilization=np.exp(moments.mean_all[UTILIZATION]),
+        trusted=moments.trusted(limits, window.noise_sd, trust),
+        outputs=outputs,
+        moments=moments,
     )
 
 
-def _objective(
-    problem: Problem, names: Sequence[str], mean: Array, sd: Array, window: NextWindow
-) -> tuple[Array, Array]:
-    """Mean and sd of the objective, by propagating the outputs' uncertainty to first order."""
+class _Linear:
+    """The objective and its derivatives by the logarithms of the outputs."""
 
-    def evaluate(logs: Array) -> Array:
-        quantities: dict[str, Values] = dict(zip(names, np.exp(logs), strict=True))
-        quantities |= {"qps": problem.qps, "duration_s": window.duration_s}
-        quantities["energy_j"] = quantities["power_w"] * window.duration_s
+    def __init__(self, problem: Problem, names: Sequence[str], window: NextWindow) -> None:
+        self._problem, self._names, self._window = problem, names, window
+
+    def at(self, logs: Array) -> tuple[Array, Array]:
+        """Values, shape (n,), and derivatives, shape (o, n), where the outputs' logarithms are `logs`, shape (o, n)."""
+        value = self._evaluate(logs)
+        gradient = np.zeros_like(logs)
+        for i, name in enumerate(self._names):
+            if name in self._problem.objective.quantities or name == "power_w":
+                shifted = logs.copy()
+                shifted[i] += _DERIVATIVE_STEP
+                gradient[i] = (self._evaluate(shifted) - value) / _DERIVATIVE_STEP
+        return value, gradient
+
+    def _evaluate(self, logs: Array) -> Array:
+        quantities: Mapping[str, Values] = {
+            **dict(zip(self._names, np.exp(logs), strict=True)),
+            "qps": self._problem.qps,
+            "duration_s": self._window.duration_s,
+        }
+        quantities = {**quantities, "energy_j": quantities["power_w"] * self._window.duration_s}
         # Far from what was measured an expression may have no value; such settings are not worth a trial.
         with np.errstate(all="ignore"):
-            objective = np.asarray(problem.objective.value(quantities), dtype=np.float64)
-        return np.nan_to_num(np.broadcast_to(objective, mean[0].shape), nan=_WORST, posinf=_WORST)
-
-    value = evaluate(mean)
-    variance = np.zeros_like(value)
-    for i, name in enumerate(names):
-        if name in problem.objective.quantities or name == "power_w":
-            shifted = mean.copy()
-            shifted[i] += _DERIVATIVE_STEP
-            variance += ((evaluate(shifted) - value) / _DERIVATIVE_STEP * sd[i]) ** 2
-    return value, np.sqrt(np.maximum(variance, 1e-24))
+            objective = np.asarray(self._problem.objective.value(quantities), dtype=np.float64)
+        return np.nan_to_num(np.broadcast_to(objective, logs[0].shape), nan=_WORST, posinf=_WORST)

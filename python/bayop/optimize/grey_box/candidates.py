@@ -1,24 +1,30 @@
 """The settings among which the next trial is chosen.
 
-A space can have a hundred thousand settings, of which neighbours hardly differ. The model looks at an even selection
-first, and then at every setting around the one that it likes best.
+A space can have more settings than memory, of which neighbours hardly differ. With few knobs the model looks at an
+even selection first, and then at every setting around the one that it likes best. With many it looks at points that
+fill the space evenly (Sobol' 1967) and at what lies around the settings that matter, one and two knobs at a time.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import product
+from itertools import combinations, product
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
+from scipy.stats.qmc import Sobol
 
+from bayop.optimize.measured import setting_key
 from bayop.space import Knob, Setting, Space, Value
 
 _MOST: Final = 1000
-_MOST_AROUND: Final = 10_000
+_MOST_AROUND: Final = 2000
 _FEWEST_VALUES: Final = 4
+_SOBOL_EXPONENT: Final = 9
+_MOVES: Final = 12
+_PAIRED_MOVES: Final = 5
 
 
 class Candidates:
@@ -32,15 +38,26 @@ class Candidates:
     def __init__(self, space: Space, *, most: int = _MOST) -> None:
         self._space = space
         self._all = [knob.values() for knob in space.knobs]
+        self._numbers = [knob.numbers() for knob in space.knobs]
         counts = _reduced([len(v) for v in self._all], [len(k.numbers()) for k in space.knobs], most)
         self._coarse = [_thinned(knob, count) for knob, count in zip(space.knobs, counts, strict=True)]
-        self.settings = self._product(self._coarse)
+        self._is_grid = math.prod(len(v) for v in self._coarse) <= most
+        self.settings = self._product(self._coarse) if self._is_grid else self._filling()
+
+    def near(self, settings: Sequence[Setting]) -> list[Setting]:
+        """Where the selection fills the space thinly: what differs from `settings` in one or two knobs."""
+        if self._is_grid:
+            return []
+        moves = {setting_key(s): s for setting in settings for s in self._moved(setting)}
+        return list(moves.values())
 
     def around(self, setting: Setting) -> list[Setting]:
         """Every setting between the selected neighbours of `setting`, or an even selection where these are very many.
 
         `setting` is among them; it is alone where none was left out.
         """
+        if not self._is_grid:
+            return self._moved(setting)
         ranges = [
             _between(values, coarse, setting[knob.id])
             for knob, values, coarse in zip(self._space.knobs, self._all, self._coarse, strict=True)
@@ -50,8 +67,43 @@ class Candidates:
         return self._product([_spread(v, n, value) for v, n, value in zip(ranges, counts, own, strict=True)])
 
     def _product(self, values: Sequence[Sequence[Value]]) -> list[Setting]:
-        ids = self._space.ids
-        return [MappingProxyType(dict(zip(ids, point, strict=True))) for point in product(*values)]
+        return [self._setting(point) for point in product(*values)]
+
+    def _setting(self, values: Sequence[Value]) -> Setting:
+        return MappingProxyType(dict(zip(self._space.ids, values, strict=True)))
+
+    def _filling(self) -> list[Setting]:
+        thinned = [_thinned(k, max(_MOVES, len(k.values()) - len(k.numbers()) + 2)) for k in self._space.knobs]
+        points = Sobol(len(thinned), scramble=False).random_base2(_SOBOL_EXPONENT)
+        chosen = [[values[int(x * len(values))] for values, x in zip(thinned, point, strict=True)] for point in points]
+        return list({setting_key(s): s for s in map(self._setting, chosen)}.values())
+
+    def _moved(self, setting: Setting) -> list[Setting]:
+        """`setting`, and what a move of one knob, or of two knobs a little, makes of it."""
+        own = [setting[knob_id] for knob_id in self._space.ids]
+        moved: list[list[Value]] = [own]
+        for i in range(len(own)):
+            moved += [[*own[:i], value, *own[i + 1 :]] for value in self._moves(i, own[i], _MOVES)]
+        few = [self._moves(i, own[i], _PAIRED_MOVES) for i in range(len(own))]
+        for i, j in combinations(range(len(own)), 2):
+            for a, b in product(few[i], few[j]):
+                values = list(own)
+                values[i], values[j] = a, b
+                moved.append(values)
+        return [self._setting(values) for values in moved]
+
+    def _moves(self, index: int, value: Value, count: int) -> list[Value]:
+        """About `count` other values of one knob: its next neighbours, some further out, both ends and all names."""
+        numbers = self._numbers[index]
+        names = [v for v in self._all[index] if isinstance(v, str) and v != value]
+        if isinstance(value, str) or value not in numbers:
+            spread = np.linspace(0, len(numbers) - 1, min(count, len(numbers))).tolist()
+            return [*(numbers[round(i)] for i in spread), *names]
+        here = numbers.index(value)
+        # Steps that double or so: near and far alike.
+        steps = np.geomspace(1.0, max(len(numbers) - 1, 1), max(count // 2, 1))
+        places = {min(max(here + sign * round(step), 0), len(numbers) - 1) for step in steps for sign in (-1, 1)}
+        return [*(numbers[i] for i in sorted(places - {here})), *names]
 
 
 def _reduced(counts: list[int], numeric: list[int], most: int) -> list[int]:

@@ -9,17 +9,29 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bayop.space import FREQ_MHZ, RX_USECS, Knob, Setting, Space, Value
+from bayop.slo import Slo
+from bayop.space import FREQ_MHZ, QUEUES, RX_USECS, Knob, Setting, Space, Value
 
 Array: TypeAlias = NDArray[np.float64]
 
-# What a knob on `auto` counts as, when the analytic prior needs a number: adaptive moderation settles near 20 us and
-# the governor below the top frequency. The residual process learns the difference.
-_AUTO_DELAY_US: Final = 20.0
+# The delay that decides something about a service is a share of its SLO's limit, unless its NIC can't wait that long.
+_OF_LIMIT: Final = 0.2
+_OF_LONGEST: Final = 0.15
+
+# What a knob on `auto` counts as, when the analytic prior needs a number: adaptive moderation settles well below the
+# typical delay, and the governor below the top frequency. The residual process learns the difference.
+_AUTO_DELAY: Final = 0.4
 _AUTO_FREQUENCY_RATIO: Final = 0.85
 
-# The residual process sees ITR-delay on a logarithmic scale that is linear below this delay.
-_DELAY_BEND_US: Final = 25.0
+# The residual process sees ITR-delay on a logarithmic scale that is linear below this share of the typical delay.
+_DELAY_BEND: Final = 0.5
+
+
+def typical_delay_us(space: Space, slo: Slo) -> float:
+    """The order of the delays that a search is about; what scales the latency and the delays scales it, too."""
+    longest = max((max(k.numbers(), default=0.0) for k in space.knobs if k.id == RX_USECS), default=0.0)
+    of_limit = _OF_LIMIT * slo.limit_us
+    return min(of_limit, _OF_LONGEST * longest) if longest > 0.0 else of_limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,7 @@ class Inputs:
     Attributes:
         delay_us: ITR-delay d, shape (n,).
         frequency: Frequency relative to the highest of the space, f / f_max, shape (n,).
+        serving: Share of the queues, and so of the cores, that serve, shape (n,).
         log_load: Logarithm of the load relative to the problem's, log(q / q0), shape (n,).
         known: Coordinates that the analytic prior explains, scaled to about 0-1, shape (n, a).
         unknown: Coordinates of knobs (and of `auto`) that no prior explains, scaled likewise, shape (n, b).
@@ -36,6 +49,7 @@ class Inputs:
 
     delay_us: Array
     frequency: Array
+    serving: Array
     log_load: Array
     known: Array
     unknown: Array
@@ -48,6 +62,7 @@ class Inputs:
         return Inputs(
             self.delay_us[index],
             self.frequency[index],
+            self.serving[index],
             self.log_load[index],
             self.known[index],
             self.unknown[index],
@@ -55,37 +70,56 @@ class Inputs:
 
 
 class Encoder:
-    """Turns settings of one space into `Inputs`."""
+    """Turns settings of one space into `Inputs`.
 
-    def __init__(self, space: Space) -> None:
+    Args:
+        space: The knobs.
+        typical_delay_us: See the function of that name.
+    """
+
+    def __init__(self, space: Space, typical_delay_us: float) -> None:
         knobs = {k.id: k for k in space.knobs}
         self._delay = knobs.pop(RX_USECS, None)
         self._frequency = knobs.pop(FREQ_MHZ, None)
-        self._others = tuple(knobs.values())
-        self._top_mhz = max(self._frequency.numbers(), default=1.0) if self._frequency else 1.0
-        self._delay_span = (
-            float(np.log1p(max(self._delay.numbers(), default=1.0) / _DELAY_BEND_US)) if self._delay else 1.0
-        )
+        self._queues = knobs.get(QUEUES)
+        self._others = tuple(_Axis(knob) for knob in knobs.values())
+        self._auto_delay_us = _AUTO_DELAY * typical_delay_us
+        self._bend_us = _DELAY_BEND * typical_delay_us
+        self._top_mhz = _highest(self._frequency)
+        self._most_queues = _highest(self._queues)
+        self._delay_span = float(np.log1p(_highest(self._delay) / self._bend_us))
 
     @property
     def explained(self) -> bool:
         """Whether the space has a knob that the analytic prior knows."""
-        return bool((self._delay and self._delay.numbers()) or (self._frequency and self._frequency.numbers()))
+        return any(knob and knob.numbers() for knob in (self._delay, self._frequency, self._queues))
 
     def encode(self, settings: Sequence[Setting], log_load: Array) -> Inputs:
         """The inputs of `settings` at loads q with log(q / q0) = `log_load`."""
-        delay_us = _numbers(settings, self._delay, _AUTO_DELAY_US)
+        delay_us = _numbers(settings, self._delay, self._auto_delay_us)
         frequency = _numbers(settings, self._frequency, _AUTO_FREQUENCY_RATIO * self._top_mhz) / self._top_mhz
-        delay = np.log1p(delay_us / _DELAY_BEND_US) / self._delay_span
-        others = [_coordinates(settings, knob) for knob in self._others]
+        delay = np.log1p(delay_us / self._bend_us) / self._delay_span
+        others = [axis.coordinates(settings) for axis in self._others]
         others += [_auto_flags(settings, knob) for knob in (self._delay, self._frequency) if knob and knob.auto]
         return Inputs(
             delay_us=delay_us,
             frequency=frequency,
+            serving=_numbers(settings, self._queues, self._most_queues) / self._most_queues,
             log_load=log_load,
             known=np.column_stack([delay, frequency]),
             unknown=np.column_stack(others) if others else np.empty((len(settings), 0)),
         )
+
+
+def distances(left: Inputs, right: Inputs) -> Array:
+    """How far points are apart, knob by knob on its own scale and all knobs together, shape (len(left), len(right))."""
+    a, b = (np.column_stack([i.known, i.unknown]) for i in (left, right))
+    return np.asarray(np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=-1)))
+
+
+def _highest(knob: Knob | None) -> float:
+    """The knob's highest number; 1 where it has none to divide by."""
+    return max(knob.numbers(), default=0.0) or 1.0 if knob else 1.0
 
 
 def _numbers(settings: Sequence[Setting], knob: Knob | None, auto: float) -> Array:
@@ -98,14 +132,20 @@ def _auto_flags(settings: Sequence[Setting], knob: Knob) -> Array:
     return np.array([[float(isinstance(s[knob.id], str))] for s in settings])
 
 
-def _coordinates(settings: Sequence[Setting], knob: Knob) -> Array:
-    """One scaled column for a numeric knob, and one column of 0 or 1 for each of its names (`auto` among them)."""
-    numbers = knob.numbers()
-    names = [v for v in knob.values() if isinstance(v, str)]
-    low, span = (numbers[0], max(numbers[-1] - numbers[0], 1e-9)) if numbers else (0.0, 1.0)
+class _Axis:
+    """A knob's coordinates: one scaled for its numbers, and one of 0 or 1 for each of its names (`auto` among them)."""
 
-    def coordinate(value: Value) -> list[float]:
-        number = [0.5 if isinstance(value, str) else (value - low) / span] if numbers else []
-        return number + [float(value == name) for name in names]
+    def __init__(self, knob: Knob) -> None:
+        numbers = knob.numbers()
+        self._id = knob.id
+        self._is_numeric = bool(numbers)
+        self._names = [v for v in knob.values() if isinstance(v, str)]
+        self._low, self._span = (numbers[0], max(numbers[-1] - numbers[0], 1e-9)) if numbers else (0.0, 1.0)
 
-    return np.array([coordinate(s[knob.id]) for s in settings])
+    def coordinates(self, settings: Sequence[Setting]) -> Array:
+        """Shape (n, c)."""
+        return np.array([self._of(s[self._id]) for s in settings])
+
+    def _of(self, value: Value) -> list[float]:
+        scaled = 0.5 if isinstance(value, str) else (value - self._low) / self._span
+        return [scaled] * self._is_numeric + [float(value == name) for name in self._names]

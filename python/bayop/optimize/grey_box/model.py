@@ -7,12 +7,16 @@ processes r_o ~ GP(0, k_o), one for each output o, the logarithm of output o at 
 
 which is Gaussian, with mean m_o(x; t) + J_o(x) (t0 - t) and covariance J_o S J_p' + [o = p] k_o. Conditioning it on
 the observations updates theta and r at once (the Laplace approximation of the joint posterior).
+
+How large the residuals and the noise are is a hypothesis. All hypotheses share one linearisation, so that what is
+costly, the formulas and their derivatives, is computed once (`Linearisation`, `Expansion`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -52,7 +56,8 @@ class Data:
         point: Index into the points, shape (m,).
         output: Index of the output, shape (m,).
         value: The logarithm of the measured quantity, shape (m,).
-        sd: Standard deviation of its noise, shape (m,).
+        sd: Standard deviation of its noise as reported, shape (m,).
+        is_bound: Whether the value is a bound that is taken for the quantity, and has no noise to learn, shape (m,).
     """
 
     inputs: Inputs
@@ -60,106 +65,104 @@ class Data:
     output: np.ndarray[tuple[int], np.dtype[np.intp]]
     value: Array
     sd: Array
+    is_bound: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-class Posterior:
-    """The model after the data.
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """One hypothesis: what multiplies the believed sizes, for each output.
+
+    Attributes:
+        residual: Of the residual's standard deviations.
+        noise: Of the reported standard deviations of the noise.
+    """
+
+    residual: tuple[float, ...]
+    noise: tuple[float, ...]
+
+
+class Linearisation:
+    """The prior mean at its best parameters for some data, and the data's covariances of unit scale.
 
     Args:
         mean_function: The parametric prior mean.
-        kernels: The residual kernel of each output.
+        kernels: The residual kernel of each output, at scale 1.
         data: At least one observation.
-        start: Where to start looking for the best parameters; by default at their prior mean.
     """
 
-    def __init__(
-        self,
-        mean_function: MeanFunction,
-        kernels: Sequence[ResidualKernel],
-        data: Data,
-        *,
-        start: Array | None = None,
-    ) -> None:
-        self._mean_function = mean_function
-        self._kernels = kernels
-        self._data = data
-        self._t0, self._s = mean_function.mean, mean_function.sd**2
-        residual = self._residual_covariance()
-        self._theta = self._best_parameters(residual, self._t0 if start is None else start)
-        value, jacobian = self._at_data(self._theta)
-        self._jacobian = jacobian
-        self._factor = cho_factor(residual + (jacobian * self._s) @ jacobian.T, lower=True, check_finite=False)
-        self._innovation = data.value - value - jacobian @ (self._t0 - self._theta)
-        self._weights = np.asarray(cho_solve(self._factor, self._innovation, check_finite=False))
+    def __init__(self, mean_function: MeanFunction, kernels: Sequence[ResidualKernel], data: Data) -> None:
+        self.mean_function = mean_function
+        self.kernels = kernels
+        self.data = data
+        self.t0, self.s = mean_function.mean, mean_function.sd**2
+        self.theta = self.t0
+        self._rows = [np.flatnonzero(data.output == o) for o in range(len(kernels))]
+        self._blocks = [self._block(o) for o in range(len(kernels))]
+
+    @cached_property
+    def _at_theta(self) -> tuple[Array, Array, Array]:
+        value, jacobian = self._at_data(self.theta)
+        return self.data.value - value - jacobian @ (self.t0 - self.theta), jacobian, (jacobian * self.s) @ jacobian.T
 
     @property
-    def theta(self) -> Array:
-        """The parameters that the mean is linearised at."""
-        return self._theta
+    def innovation(self) -> Array:
+        """What was observed minus its prior mean, shape (m,)."""
+        return self._at_theta[0]
 
     @property
-    def log_evidence(self) -> float:
-        """Logarithm of the marginal likelihood of the data, up to a constant."""
-        log_determinant = 2.0 * np.log(np.diag(self._factor[0])).sum()
-        return -0.5 * float(self._innovation @ self._weights + log_determinant)
+    def jacobian(self) -> Array:
+        """Derivatives of the prior mean at the data by the parameters, shape (m, p)."""
+        return self._at_theta[1]
 
-    def has_seen(self, output: int) -> bool:
-        """Whether any observation is of this output."""
-        return bool((self._data.output == output).any())
+    @property
+    def shared(self) -> Array:
+        """Covariance of the data that the parameters' uncertainty makes, shape (m, m)."""
+        return self._at_theta[2]
 
-    def predict(self, at: Inputs, outputs: Sequence[int]) -> tuple[Array, Array]:
-        """Mean and standard deviation of the logarithm of some outputs, shapes (len(outputs), len(at))."""
-        value, jacobian = self._mean_function.jacobian(self._theta, at)
-        means, sds = [], []
-        data = self._data
-        for o in outputs:
-            cross = (jacobian[o] * self._s) @ self._jacobian.T
-            same = np.flatnonzero(data.output == o)
-            if len(same):
-                cross[:, same] += self._kernels[o](at, data.inputs.rows(data.point[same]))
-            prior_mean = value[o] + jacobian[o] @ (self._t0 - self._theta)
-            prior_variance = (jacobian[o] ** 2) @ self._s + self._kernels[o].variance(at)
-            explained = np.einsum("ij,ji->i", cross, np.asarray(cho_solve(self._factor, cross.T, check_finite=False)))
-            means.append(prior_mean + cross @ self._weights)
-            sds.append(np.sqrt(np.maximum(prior_variance - explained, 1e-12)))
-        return np.array(means), np.array(sds)
+    def rows(self, output: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        """Indices of the data that are of one output."""
+        return self._rows[output]
 
-    def _residual_covariance(self) -> Array:
-        data = self._data
-        covariance = np.diag(data.sd**2)
-        for o, kernel in enumerate(self._kernels):
-            same = np.flatnonzero(data.output == o)
-            if len(same):
-                at = data.inputs.rows(data.point[same])
-                covariance[np.ix_(same, same)] += kernel(at, at)
+    def own(self, scales: Scales) -> Array:
+        """Covariance of the data that residuals and noise of these sizes make, shape (m, m)."""
+        data = self.data
+        noise = np.where(data.is_bound, 1.0, np.asarray(scales.noise)[data.output]) * data.sd
+        covariance = np.diag(noise**2)
+        for rows, block, scale in zip(self._rows, self._blocks, scales.residual, strict=True):
+            covariance[np.ix_(rows, rows)] += scale**2 * block
         return np.asarray(covariance)
 
-    def _at_data(self, theta: Array) -> tuple[Array, Array]:
-        value, jacobian = self._mean_function.jacobian(theta, self._data.inputs)
-        index = (self._data.output, self._data.point)
-        return value[index], jacobian[index]
-
-    def _best_parameters(self, residual: Array, theta: Array) -> Array:
-        """The maximum a posteriori parameters, by Gauss-Newton with step halving."""
-        factor = cho_factor(residual, lower=True, check_finite=False)
+    def relinearise(self, scales: Scales) -> None:
+        """Moves to the maximum a posteriori parameters for these sizes, by Gauss-Newton with step halving."""
+        own = self.own(scales)
+        factor = cho_factor(own, lower=True, check_finite=False)
 
         def misfit(value: Array, theta: Array) -> float:
-            error = self._data.value - value
-            return float(
-                error @ cho_solve(factor, error, check_finite=False) + ((theta - self._t0) ** 2 / self._s).sum()
-            )
+            error = self.data.value - value
+            return float(error @ cho_solve(factor, error, check_finite=False) + ((theta - self.t0) ** 2 / self.s).sum())
 
+        theta = self.theta
         value, jacobian = self._at_data(theta)
         cost = misfit(value, theta)
         for _ in range(_MAX_STEPS):
-            gain = cho_factor(residual + (jacobian * self._s) @ jacobian.T, lower=True, check_finite=False)
-            error = self._data.value - value + jacobian @ (theta - self._t0)
-            step = self._t0 + self._s * (jacobian.T @ cho_solve(gain, error, check_finite=False)) - theta
+            gain = cho_factor(own + (jacobian * self.s) @ jacobian.T, lower=True, check_finite=False)
+            error = self.data.value - value + jacobian @ (theta - self.t0)
+            step = self.t0 + self.s * (jacobian.T @ cho_solve(gain, error, check_finite=False)) - theta
             theta, value, jacobian, new_cost = self._line_search(theta, step, cost, misfit)
             if cost - new_cost < _TOLERANCE:
                 break
             cost = new_cost
-        return theta
+        self.theta = theta
+        self.__dict__.pop("_at_theta", None)
+
+    def _block(self, output: int) -> Array:
+        at = self.data.inputs.rows(self.data.point[self._rows[output]])
+        return np.asarray(self.kernels[output](at, at))
+
+    def _at_data(self, theta: Array) -> tuple[Array, Array]:
+        value, jacobian = self.mean_function.jacobian(theta, self.data.inputs)
+        index = (self.data.output, self.data.point)
+        return value[index], jacobian[index]
 
     def _line_search(
         self, theta: Array, step: Array, cost: float, misfit: Callable[[Array, Array], float]
@@ -172,3 +175,96 @@ class Posterior:
                 return trial, value, jacobian, trial_cost
         value, jacobian = self._at_data(theta)
         return theta, value, jacobian, cost
+
+
+class Expansion:
+    """Some outputs of the linearised model at n points, before the data and whatever the hypothesis.
+
+    Args:
+        linearisation: The model.
+        at: The points.
+        outputs: Indices of the outputs.
+    """
+
+    def __init__(self, linearisation: Linearisation, at: Inputs, outputs: Sequence[int]) -> None:
+        value, jacobian = linearisation.mean_function.jacobian(linearisation.theta, at)
+        self.at = at
+        self.outputs = list(outputs)
+        self.mean = value[self.outputs] + jacobian[self.outputs] @ (linearisation.t0 - linearisation.theta)
+        self.jacobian = jacobian[self.outputs]
+        self.shared = [(j * linearisation.s) @ linearisation.jacobian.T for j in self.jacobian]
+        self.residual = [
+            linearisation.kernels[o](
+                at, linearisation.data.inputs.rows(linearisation.data.point[linearisation.rows(o)])
+            )
+            for o in self.outputs
+        ]
+
+
+class Posterior:
+    """The model after the data, under one hypothesis.
+
+    Args:
+        linearisation: The model and the data.
+        scales: The hypothesis.
+    """
+
+    def __init__(self, linearisation: Linearisation, scales: Scales) -> None:
+        self.scales = scales
+        self.linearisation = linearisation
+        covariance = linearisation.shared + linearisation.own(scales)
+        self._factor = cho_factor(covariance, lower=True, check_finite=False)
+        self._weights = np.asarray(cho_solve(self._factor, linearisation.innovation, check_finite=False))
+
+    @property
+    def likelihood(self) -> tuple[Array, Array]:
+        """What the data say of the parameters' deviations t from t0, without their prior: exp(s t - t P t / 2).
+
+        Returns:
+            P, shape (p, p), and s, shape (p,).
+        """
+        jacobian = self.linearisation.jacobian
+        own = cho_factor(self.linearisation.own(self.scales), lower=True, check_finite=False)
+        weighted = np.asarray(cho_solve(own, jacobian, check_finite=False)).T
+        return weighted @ jacobian, weighted @ self.linearisation.innovation
+
+    @property
+    def log_evidence(self) -> float:
+        """Logarithm of the marginal likelihood of the data, up to a constant."""
+        log_determinant = 2.0 * np.log(np.diag(self._factor[0])).sum()
+        return -0.5 * float(self.linearisation.innovation @ self._weights + log_determinant)
+
+    def predict(self, expansion: Expansion, against: Expansion | None = None) -> tuple[Array, Array, Array | None]:
+        """Mean, variance and covariance of the logarithms of the expansion's outputs.
+
+        Args:
+            expansion: The n points.
+            against: One point with the same outputs, with which the covariances are wanted.
+
+        Returns:
+            Shapes (o, n) each; the covariance of each point's output with the same output at the point `against`.
+        """
+        means, variances, covariances = [], [], []
+        for i, o in enumerate(expansion.outputs):
+            cross = self._cross(expansion, i)
+            solved = np.asarray(cho_solve(self._factor, cross.T, check_finite=False))
+            means.append(expansion.mean[i] + cross @ self._weights)
+            prior = (expansion.jacobian[i] ** 2) @ self.linearisation.s + self._residual_variance(expansion, o)
+            variances.append(np.maximum(prior - np.einsum("ij,ji->i", cross, solved), 1e-12))
+            if against is not None:
+                shared = (expansion.jacobian[i] * self.linearisation.s) @ against.jacobian[i, 0]
+                kernel = self.linearisation.kernels[o](expansion.at, against.at)[:, 0]
+                between = shared + self.scales.residual[o] ** 2 * kernel
+                covariances.append(between - self._cross(against, i)[0] @ solved)
+        return np.array(means), np.array(variances), np.array(covariances) if against is not None else None
+
+    def _cross(self, expansion: Expansion, i: int) -> Array:
+        """Prior covariance of output i of the expansion with the data, shape (n, m)."""
+        o = expansion.outputs[i]
+        cross = np.array(expansion.shared[i])
+        cross[:, self.linearisation.rows(o)] += self.scales.residual[o] ** 2 * expansion.residual[i]
+        return cross
+
+    def _residual_variance(self, expansion: Expansion, output: int) -> Array:
+        variance = self.linearisation.kernels[output].variance(expansion.at)
+        return np.asarray(self.scales.residual[output] ** 2 * variance)

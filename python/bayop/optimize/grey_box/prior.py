@@ -2,34 +2,33 @@
 
 Notation, at one point (d = ITR-delay in us, x = f / f_max, r = q / q0 the load relative to the problem's):
 
-    v      demand on the cores, the utilization before it saturates (0.9: 90 % of all core time is needed)
-    u      utilization, v saturated softly at 1
-    L      the latency quantile that the SLO bounds, in us
+    s      share of the queues, and so of the cores, that serve
+    v      demand on the serving cores, their utilization before it saturates (0.9: 90 % of their time is needed)
+    u      utilization of all cores: s times v saturated softly at 1
+    L      the latency quantile that the SLO bounds, in us; of several quantiles each has its own t, g, w and k
     P      power, in W
 
-    v = v0 r^e x^-a ((1 - b) + b / (1 + d r / d0))           batching makes requests cheaper as d grows
+    v = v0 / s r^e x^-a ((1 - b) + b / (1 + d r / d0))       batching makes requests cheaper as d grows
     L = t ((1 - g) + g x^-a (1 + w h v / (1 - h v))) + k d   fixed part, service and queueing, wait for the interrupt
     P = p0 ((1 - y) + y (z + (1 - z) u / u0) x^c)            static part; dynamic part, some of it while idle
 
 Every parameter has a weakly informative prior. Where the size of a quantity depends on the machine (v0, t, p0) it is
-wide, so that the first measurement sets it; the others are shapes that hold for any server of this kind.
+wide, so that the first measurement sets it; d0 and t are relative to the delay that is typical of the search, so that
+a service of 10 us and one of 1 s are treated alike; the others are shapes that hold for any server of this kind.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 
 from bayop.optimize.grey_box.inputs import Array, Inputs
-
-
-class _Parameter(NamedTuple):
-    mean: float
-    sd: float
-
+from bayop.optimize.server_class import Spread
 
 _TYPICAL_UTILIZATION: Final = 0.4
 _ANCHORED_SD: Final = 0.5
@@ -43,54 +42,80 @@ def _logit(share: float) -> float:
 
 
 # Parameters in the order of the vector theta; `log` and `logit` say on which scale a parameter is normal.
-_PARAMETERS: Final[dict[str, _Parameter]] = {
-    "log v0": _Parameter(math.log(_TYPICAL_UTILIZATION), 1.0),
-    "e": _Parameter(0.9, 0.15),
-    "a": _Parameter(0.8, 0.2),
-    "logit b": _Parameter(_logit(0.25), 1.2),
-    "log d0": _Parameter(math.log(60.0), 1.0),
-    "log t": _Parameter(math.log(100.0), 2.0),
-    "logit g": _Parameter(_logit(0.5), 1.0),
-    "log w": _Parameter(math.log(0.5), 1.0),
-    "log h": _Parameter(math.log(1.0), 0.15),
-    "log k": _Parameter(0.0, 0.3),
-    "log p0": _Parameter(math.log(100.0), 2.0),
-    "logit y": _Parameter(_logit(0.5), 0.8),
-    "logit z": _Parameter(_logit(0.25), 1.0),
-    "c": _Parameter(2.0, 0.5),
+_PARAMETERS: Final[dict[str, Spread]] = {
+    "log v0": Spread(math.log(_TYPICAL_UTILIZATION), 1.0),
+    "e": Spread(0.9, 0.15),
+    "a": Spread(0.8, 0.2),
+    "logit b": Spread(_logit(0.25), 1.2),
+    "log d0": Spread(0.0, 1.0),  # plus the logarithm of the typical delay, as for t
+    "log t": Spread(math.log(5.0 / 3.0), 2.0),
+    "logit g": Spread(_logit(0.5), 1.0),
+    "log w": Spread(math.log(0.5), 1.0),
+    "log h": Spread(math.log(1.0), 0.15),
+    "log k": Spread(0.0, 0.3),
+    "log p0": Spread(math.log(100.0), 2.0),
+    "logit y": Spread(_logit(0.5), 0.8),
+    "logit z": Spread(_logit(0.25), 1.0),
+    "c": Spread(2.0, 0.5),
 }
+_SCALES: Final = ("log v0", "log t", "log p0")
+
+SHAPES: Final = MappingProxyType({name: p for name, p in _PARAMETERS.items() if name not in _SCALES})
+"""The parameters that servers of a class can have in common, with what holds for any server; those of "log d0" and
+"log k" are relative to the typical delay and the quantile."""
+_OF_QUANTILE: Final = ("log t", "logit g", "log w", "log k")
 
 
 @dataclass(frozen=True, slots=True)
 class AnalyticPrior:
-    """The three prior means for one latency quantile.
+    """The prior means of utilization, one latency quantile, power, and then of other latency quantiles.
 
     Attributes:
         quantile: The SLO's quantile; a packet that arrives at a random time waits up to d for its interrupt, so
             the wait's quantile is about `quantile * d`.
+        typical_delay_us: The order of the delays that matter to the service, in us.
+        shapes: What is known of the shapes, some or all of `SHAPES`.
+        also: The other quantiles. They share the demand on the cores, and so the cliff, with the first.
     """
 
     quantile: float
+    typical_delay_us: float
+    shapes: Mapping[str, Spread] = field(default_factory=dict)
+    also: tuple[float, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The parameters in the order of theta: `e`, or `log v0` and `logit b` with the scale that they are on."""
-        return tuple(_PARAMETERS)
+        return (*_PARAMETERS, *(f"{name} of p{100 * q:g}" for q in self.also for name in _OF_QUANTILE))
 
     @property
     def mean(self) -> Array:
         """Prior mean of theta, shape (p,)."""
-        theta = np.array([p.mean for p in _PARAMETERS.values()])
-        theta[list(_PARAMETERS).index("log k")] = math.log(self.quantile)
-        return theta
+        theta = np.array([p.mean for p in self._parameters.values()])
+        names = list(_PARAMETERS)
+        theta[[names.index("log d0"), names.index("log t")]] += math.log(self.typical_delay_us)
+        own = theta[[names.index(name) for name in _OF_QUANTILE]]
+        theta[names.index("log k")] = math.log(self.quantile)
+        return np.concatenate([theta, *([*own[:-1], math.log(q)] for q in self.also)])
 
     @property
     def sd(self) -> Array:
         """Prior standard deviation of theta, shape (p,)."""
-        return np.array([p.sd for p in _PARAMETERS.values()])
+        own = [self._parameters[name].sd for name in _OF_QUANTILE]
+        return np.array([*(p.sd for p in self._parameters.values()), *(own * len(self.also))])
+
+    @property
+    def _parameters(self) -> Mapping[str, Spread]:
+        return _PARAMETERS | dict(self.shapes)
 
     def anchored(
-        self, log_u: float | None, log_latency: float | None, log_power: float | None, at: Inputs
+        self,
+        log_u: float | None,
+        log_latency: float | None,
+        log_power: float | None,
+        at: Inputs,
+        *,
+        log_also: Sequence[float | None] = (),
     ) -> tuple[Array, Array]:
         """Mean and sd of theta with the machine's scale taken from one observation at the point `at`.
 
@@ -100,44 +125,53 @@ class AnalyticPrior:
         theta, sd = self.mean, self.sd
         names = list(_PARAMETERS)
         # In this order: the demand decides about queueing and power.
-        scales = [("log v0", 0, log_u), ("log t", 1, log_latency), ("log p0", 2, log_power)]
-        for name, output, value in scales:
+        scales = [("log v0", log_u), ("log t", log_latency), ("log p0", log_power)]
+        indices = [names.index(name) for name, _ in scales]
+        indices += range(len(names), len(theta), len(_OF_QUANTILE))
+        for output, (i, value) in enumerate(zip(indices, (*(v for _, v in scales), *log_also), strict=False)):
             if value is not None:
-                i = names.index(name)
                 theta[i] += value - float(self.evaluate(theta, at)[output, 0])
                 sd[i] = _ANCHORED_SD
         return theta, sd
 
     def evaluate(self, theta: Array, at: Inputs) -> Array:
-        """The logarithms of u, L and P.
+        """The logarithms of u, L and P, and of the other quantiles' L.
 
         Args:
             theta: Parameters, shape (..., p); leading axes are evaluated at once.
             at: n points.
 
         Returns:
-            Shape (..., 3, n).
+            Shape (..., 3 + the number of other quantiles, n).
         """
         columns = theta[..., None, :]
         log_v0, e, a, logit_b, log_d0, log_t, logit_g, log_w, log_h, log_k, log_p0, logit_y, logit_z, c = (
             columns[..., i] for i in range(len(_PARAMETERS))
         )
-        b, g, y, z = (1.0 / (1.0 + np.exp(-s)) for s in (logit_b, logit_g, logit_y, logit_z))
+        b, y, z = (1.0 / (1.0 + np.exp(-s)) for s in (logit_b, logit_y, logit_z))
         log_x = np.log(at.frequency)
         load = np.exp(at.log_load)
         batching = (1.0 - b) + b / (1.0 + at.delay_us * load / np.exp(log_d0))
-        v = np.exp(log_v0 + e * at.log_load - a * log_x) * batching
-        log_u = np.log(v) - np.log1p(v**_SATURATION_POWER) / _SATURATION_POWER
+        v = np.exp(log_v0 + e * at.log_load - a * log_x) * batching / at.serving
+        log_u = np.log(at.serving * v) - np.log1p(v**_SATURATION_POWER) / _SATURATION_POWER
         hot = np.exp(log_h) * v
         queue = hot / _softplus(1.0 - hot)
-        service = np.exp(-a * log_x) * (1.0 + np.exp(log_w) * queue)
-        latency = np.exp(log_t) * ((1.0 - g) + g * service) + np.exp(log_k) * at.delay_us
+
+        def latency(log_t: Array, logit_g: Array, log_w: Array, log_k: Array) -> Array:
+            g = 1.0 / (1.0 + np.exp(-logit_g))
+            service = np.exp(-a * log_x) * (1.0 + np.exp(log_w) * queue)
+            return np.asarray(np.log(np.exp(log_t) * ((1.0 - g) + g * service) + np.exp(log_k) * at.delay_us))
+
+        own = [columns[..., i] for i in range(len(_PARAMETERS), theta.shape[-1])]
+        size = len(_OF_QUANTILE)
+        also = [latency(*own[i : i + size]) for i in range(0, len(own), size)]
         busy = z + (1.0 - z) * np.exp(log_u) / _TYPICAL_UTILIZATION
         power = (1.0 - y) + y * busy * np.exp(c * log_x)
-        return np.stack(np.broadcast_arrays(log_u, np.log(latency), log_p0 + np.log(power)), axis=-2)
+        first = latency(log_t, logit_g, log_w, log_k)
+        return np.stack(np.broadcast_arrays(log_u, first, log_p0 + np.log(power), *also), axis=-2)
 
     def jacobian(self, theta: Array, at: Inputs) -> tuple[Array, Array]:
-        """`evaluate` and its derivative by forward differences, shapes (3, n) and (3, n, p)."""
+        """`evaluate` and its derivative by forward differences, shapes (o, n) and (o, n, p)."""
         step = 1e-5
         shifted = theta + np.vstack([np.zeros_like(theta), step * np.eye(len(theta))])
         values = self.evaluate(shifted, at)

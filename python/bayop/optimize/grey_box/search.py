@@ -3,59 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections import Counter
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayop.optimize.base import Finished, Observation, Prediction, Problem, Proposal
-from bayop.optimize.grey_box.acquisition import probability_below
-from bayop.optimize.grey_box.belief import Belief, NextWindow, believe
+from bayop.optimize.grey_box.belief import Belief
 from bayop.optimize.grey_box.candidates import Candidates
-from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs
-from bayop.optimize.grey_box.model import Data, Posterior
-from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
+from bayop.optimize.grey_box.caution import Caution
+from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs, typical_delay_us
+from bayop.optimize.grey_box.outputs import Outputs
+from bayop.optimize.grey_box.situation import Situation, View
+from bayop.optimize.measured import setting_key
 from bayop.optimize.rounding import Rounding
+from bayop.slo import Slo
 from bayop.space import Setting, fastest_setting
 
-_RESIDUAL_SCALES: Final = (1.0, 2.0, 4.0)
-_PLAUSIBLE: Final = 0.01
-_SAME_LOAD: Final = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Caution:
-    """How much risk a search takes, and how long it goes on.
-
-    Attributes:
-        trial: A setting is tried only when its probability of meeting the SLO is at least this.
-        after_miss: Every trial that missed the SLO multiplies the risk of the next ones, 1 - `trial`, by this.
-        last_trials: The least such probability in the last two trials of the budget.
-        overload: The least probability, in any trial, that the cores keep up: an overloaded server does not miss its
-            SLO by a little, and takes time to recover.
-        trust: A tried setting may be held when its probability of meeting the SLO is at least this.
-        worth: The least expected improvement, relative to the incumbent's objective, that is worth a trial. It counts
-            only as far as the setting could be trusted afterwards, so that a possible 0.4 % at even odds is worth one.
-        hopeless: With no setting's probability above this after three trials, the search ends as infeasible.
-        small_steps: After so many trials, a problem with small steps takes steps of any size.
-        step: A small step must stay with this probability below half of the way from the highest latency that was
-            measured under the limit, to the limit. Where the model knows little, that leaves what is near.
-        unsafe_trials: As many trials without one to trust end the search as infeasible; four do when no setting looks
-            safe enough for an ordinary trial.
-    """
-
-    trial: float = 0.6
-    after_miss: float = 0.5
-    last_trials: float = 0.85
-    overload: float = 0.9
-    trust: float = 0.9
-    worth: float = 0.0015
-    hopeless: float = 0.05
-    small_steps: int = 3
-    step: float = 0.95
-    unsafe_trials: int = 6
+_Detour = Literal["lesson", "venture"]
+# A window can be bad luck, two are not.
+_ENOUGH_WINDOWS = 2
 
 
 class GreyBox:
@@ -74,194 +43,172 @@ class GreyBox:
         del seed
         self._problem = problem
         self._caution = caution or Caution()
-        self._encoder = Encoder(problem.space)
+        self._encoder = Encoder(problem.space, typical_delay_us(problem.space, problem.slo))
         self._outputs = Outputs.of(problem, explained=use_prior and self._encoder.explained)
         self._candidates = Candidates(problem.space)
-        self._inputs = self._encode(self._candidates.settings)
         self._rounding = Rounding()
         self._fastest = fastest_setting(problem.space)
         self._observations = list(problem.history)
-        self._posterior: Posterior | None = None
-        self._incumbent: tuple[Setting, float] | None = None
+        self._situation: Situation | None = None
+        self._detour: tuple[_Detour, Setting] | None = None
+        self._detours: Counter[_Detour] = Counter()
 
-    def ask(self, trials_left: int) -> Proposal | Finished:
-        """The setting that promises most among those that are safe enough."""
+    def ask(self, trials_left: int) -> Proposal | Finished:  # noqa: ARG002 -- the contract's signature
+        """The setting that promises most among those that are safe enough; else what is learned most from."""
+        self._detour = None
         if not self._observations:
             return Proposal(self._fastest)
-        settings = self._candidates.settings
-        belief = self._believe(self._inputs)
-        incumbent = self._hold()
-        if incumbent is None and self._constrained and self._hopeless(belief):
-            return Finished("infeasible")
-        if incumbent is None and not self._allowed(belief, trials_left, None).any():
-            return Proposal(self._nearest_to_safe(settings, belief))
-        reference = incumbent[1] if incumbent else float(self._believe(self._encode([self._fastest])).objective[0])
-        least = -math.inf if incumbent is None else self._caution.worth * abs(reference)
-        reach_us = self._reach_us()
-        setting, promise = self._choice(belief, trials_left, reference, reach_us)
-        if promise < least and reach_us is not None:
-            # What is out of reach may be worth it: then one step outwards, while there is one.
-            setting, promise = self._choice(belief, trials_left, reference, None)
-            setting = self._outermost(belief, trials_left, reach_us) or setting
-        return Finished("converged") if promise < least else Proposal(setting)
+        now = self._now()
+        pool = now.view(self._pool(now))
+        is_lost = now.incumbent is None and self._problem.objective.constrained
+        if is_lost and not now.risk.allowed(pool.belief, pool.at).any():
+            return self._look(now, pool)
+        reference = now.reference(self._fastest)
+        least = self._caution.worth * abs(reference)
+        if now.incumbent is None and self._problem.default_objective is None:
+            least = -math.inf
+        setting = self._promising(now, pool, reference, least)
+        if setting is None:
+            setting = self._take(now, pool, reference)
+        return Finished("converged") if setting is None else Proposal(setting)
 
     def tell(self, observation: Observation) -> None:
         """Takes in one trial; the model is updated when it is next needed."""
         self._observations.append(observation)
         if observation.asked is not None:
             self._rounding.learn(observation.asked, observation.setting)
-            if not self._rounding.is_exact:
-                self._inputs = self._expect(self._candidates.settings)
-        self._posterior = self._incumbent = None
+            if self._detour is not None and setting_key(observation.asked) == setting_key(self._detour[1]):
+                self._detours[self._detour[0]] += 1
+        self._situation = self._detour = None
 
     def incumbent(self) -> Setting | None:
-        """Least expected objective among this load's tried settings that are trusted to meet the SLO."""
-        incumbent = self._hold()
-        return incumbent[0] if incumbent else None
+        """Least expected objective among this load's settings that met the SLO and are trusted to go on so."""
+        incumbent = self._now().incumbent if self._observations else None
+        return incumbent.setting if incumbent else None
+
+    def polish(self) -> Setting | None:
+        """The incumbent, or the setting a notch away that promises an improvement and is surely safe."""
+        if not self._observations:
+            return None
+        now = self._now()
+        held = now.incumbent
+        if held is None:
+            return None
+        caution, cost = self._caution, abs(held.objective)
+        highest_us = (1.0 + caution.notch) * now.view([held.setting]).belief.latency_us
+
+        def promise(belief: Belief, at: Inputs) -> Array:
+            allowed = now.risk.bearable(belief, at) & (belief.safe >= caution.polish)
+            allowed &= (belief.latency_us <= highest_us).all(axis=0) & (
+                belief.objective <= held.objective + caution.bet * cost
+            )
+            return np.where(allowed, self._promise(belief, held.objective), -np.inf)
+
+        setting, gain = self._best(now, now.view(self._pool(now)), promise)
+        return setting if gain >= caution.polish_worth * cost else held.setting
 
     def predict(self, setting: Setting) -> Prediction | None:
         """Posterior medians of all outputs; None before the first observation."""
-        if not self._observations:
+        return self._now().predict(setting) if self._observations else None
+
+    def _now(self) -> Situation:
+        if self._situation is None:
+            self._situation = Situation(
+                self._problem,
+                self._caution,
+                self._outputs,
+                self._encoder,
+                self._observations,
+                effective=self._rounding.of,
+            )
+        return self._situation
+
+    def _pool(self, now: Situation) -> list[Setting]:
+        """What is looked at: the selection, and what lies around the settings that matter."""
+        known = [now.incumbent.setting if now.incumbent else self._fastest]
+        return [*self._candidates.settings, *self._candidates.near(known)]
+
+    def _promising(self, now: Situation, pool: View, reference: float, least: float) -> Setting | None:
+        """The setting that promises most, if that is worth a trial."""
+        reach = now.risk.reach
+
+        def promise_within(reach: Slo | None) -> Callable[[Belief, Inputs], Array]:
+            return lambda belief, at: np.where(
+                now.risk.allowed(belief, at, reach), self._promise(belief, reference), -np.inf
+            )
+
+        setting, promise = self._best(now, pool, promise_within(reach))
+        if promise >= least and promise > -np.inf:
+            return setting
+        if reach is None:
             return None
-        mean, sd = self._model().predict(self._encode([setting]), range(len(self._outputs.names)))
-        safe = probability_below(mean[LATENCY], sd[LATENCY], math.log(self._problem.slo.limit_us))
-        return Prediction(
-            quantities=dict(zip(self._outputs.names, map(float, np.exp(mean[:, 0])), strict=True)),
-            relative_sd=dict(zip(self._outputs.names, map(float, sd[:, 0]), strict=True)),
-            slo_probability=float(safe[0]),
-        )
-
-    @property
-    def _constrained(self) -> bool:
-        return self._problem.objective.constrained
-
-    def _choice(
-        self, belief: Belief, trials_left: int, reference: float, reach_us: float | None
-    ) -> tuple[Setting, float]:
-        """The most promising setting, with its promise: the best candidate, or the best of what lies around it."""
-        settings = self._candidates.settings
-        promise = self._promise(belief, trials_left, reference, reach_us)
-        nearby = self._candidates.around(settings[int(np.argmax(promise))])
-        promise = self._promise(self._believe(self._expect(nearby)), trials_left, reference, reach_us)
-        best = int(np.argmax(promise))
-        return nearby[best], float(promise[best])
-
-    def _promise(self, belief: Belief, trials_left: int, reference: float, reach_us: float | None) -> Array:
-        promise = belief.promise(reference, constrained=self._constrained)
-        return np.where(self._allowed(belief, trials_left, reach_us), promise, 0.0)
-
-    def _allowed(self, belief: Belief, trials_left: int, reach_us: float | None) -> NDArray[np.bool_]:
-        """Which settings are safe enough for a trial, and within reach."""
-        stable = belief.stable >= self._caution.overload
-        if not self._constrained:
-            return np.asarray(stable)
-        misses = sum(not o.meets(self._problem.slo) for o in self._here())
-        least = 1.0 - (1.0 - self._caution.trial) * self._caution.after_miss**misses
-        if trials_left <= 2:
-            least = max(least, self._caution.last_trials)
-        allowed = stable & (belief.safe >= least)
-        return np.asarray(allowed if reach_us is None else allowed & (belief.below(reach_us) >= self._caution.step))
-
-    def _reach_us(self) -> float | None:
-        """How far the next trial may go, in latency; None for as far as it is safe."""
-        here, aim = self._here(), self._problem.aim
-        latencies = [o.measurement[aim.quantity] for o in here if o.meets(aim)]
-        if not (self._problem.small_steps and latencies) or len(here) > self._caution.small_steps:
+        # What is out of reach may be worth it: then one step outwards, while there is one.
+        setting, promise = self._best(now, pool, promise_within(None))
+        if promise < least or promise == -np.inf:
             return None
-        return (max(latencies) + aim.limit_us) / 2.0
+        return self._outermost(now, pool, reach) or setting
 
-    def _outermost(self, belief: Belief, trials_left: int, reach_us: float) -> Setting | None:
+    def _take(self, now: Situation, pool: View, reference: float) -> Setting | None:
+        """A detour, when nothing safe promises anything: what teaches most, or a risk for a great promise."""
+        if self._detours["lesson"] < self._caution.lessons:
+            lesson = self._lesson(now, pool, reference)
+            if lesson is not None:
+                self._detour = ("lesson", lesson)
+                return lesson
+        if self._detours["venture"] < self._caution.ventures and not self._problem.small_steps:
+            setting, promise = self._best(
+                now,
+                pool,
+                lambda belief, at: np.where(now.risk.ventured(belief, at), self._promise(belief, reference), 0.0),
+            )
+            if promise >= self._caution.venture_worth * self._caution.worth * abs(reference):
+                self._detour = ("venture", setting)
+                return setting
+        return None
+
+    def _lesson(self, now: Situation, pool: View, reference: float) -> Setting | None:
+        """The safe setting that takes away most of the doubt about the best one that is not safe enough yet."""
+        belief, at = pool.belief, pool.at
+        allowed = now.risk.allowed(belief, at)
+        open_ = self._open(now, pool)
+        hope = np.where(now.risk.bearable(belief, at) & ~allowed, belief.hope(reference), 0.0)
+        about = int(np.argmax(hope))
+        if hope[about] < self._caution.lesson_worth * self._caution.worth * abs(reference):
+            return None
+        share = np.where(allowed & open_, now.doubt_share(pool.settings, pool.settings[about]), 0.0)
+        best = int(np.argmax(share))
+        return pool.settings[best] if share[best] >= self._caution.lesson_share else None
+
+    def _look(self, now: Situation, pool: View) -> Proposal | Finished:
+        """While nothing is trusted and nothing is safe enough: what is most likely to meet the SLO, none too often."""
+        belief, at = pool.belief, pool.at
+        trials = len(now.seen.here)
+        hopeless = trials >= 3 and float(belief.safe.max()) < self._caution.hopeless
+        if trials >= self._caution.looks or hopeless:
+            return Finished("infeasible")
+        # Where cores may be overloaded only what is plausible without the model's doubt counts, and comes last.
+        open_, bearable = self._open(now, pool), now.risk.bearable(belief, at)
+        score = np.where(open_, np.where(bearable, 1.0 + belief.safe, belief.plausible), -1.0)
+        return Proposal(pool.settings[int(np.argmax(score))])
+
+    def _open(self, now: Situation, pool: View) -> NDArray[np.bool_]:
+        """What was not measured often enough to know it."""
+        return np.array([now.seen.windows(self._rounding.of(s)) < _ENOUGH_WINDOWS for s in pool.settings])
+
+    def _promise(self, belief: Belief, reference: float) -> Array:
+        return belief.promise(reference, constrained=self._problem.objective.constrained)
+
+    def _best(self, now: Situation, pool: View, score: Callable[[Belief, Inputs], Array]) -> tuple[Setting, float]:
+        """The setting of the highest score, with its score: the best of what lies around the best of the pool."""
+        best = pool.settings[int(np.argmax(score(pool.belief, pool.at)))]
+        nearby = now.view(self._candidates.around(best))
+        scores = score(nearby.belief, nearby.at)
+        index = int(np.argmax(scores))
+        return nearby.settings[index], float(scores[index])
+
+    def _outermost(self, now: Situation, pool: View, reach: Slo) -> Setting | None:
         """The setting within reach, not tried yet, of which most latency is expected; None when there is none."""
-        tried = {tuple(o.setting.items()) for o in self._here()}
-        allowed = self._allowed(belief, trials_left, reach_us)
-        within = [i for i, s in enumerate(self._candidates.settings) if allowed[i] and tuple(s.items()) not in tried]
-        return self._candidates.settings[max(within, key=lambda i: belief.log_latency[i])] if within else None
-
-    def _nearest_to_safe(self, settings: Sequence[Setting], belief: Belief) -> Setting:
-        """While no setting is safe enough: the most plausible one, or where none is, the fastest; none twice."""
-        order = belief.plausible if belief.plausible.max() >= _PLAUSIBLE else -belief.log_latency
-        tried = {tuple(o.setting.items()) for o in self._here()}
-        rounded = [tuple(self._rounding.of(s).items()) for s in settings]
-        scores = [-math.inf if setting in tried else order[i] for i, setting in enumerate(rounded)]
-        return settings[int(np.argmax(scores))]
-
-    def _hopeless(self, belief: Belief) -> bool:
-        """Whether to give up on the SLO: nothing may meet it, or trial after trial did not."""
-        best, trials, most = float(belief.safe.max()), len(self._here()), self._caution.unsafe_trials
-        if trials < 3:
-            return False
-        return trials >= most or best < (self._caution.hopeless if trials == 3 else self._caution.trial)
-
-    def _hold(self) -> tuple[Setting, float] | None:
-        """The incumbent and its expected objective."""
-        censored = {tuple(o.setting.items()) for o in self._here() if o.measurement.censored}
-        whole = {key: o.setting for o in self._here() if (key := tuple(o.setting.items())) not in censored}
-        settings = list(whole.values())
-        if self._incumbent is None and settings:
-            belief = self._believe(self._encode(settings))
-            choices = [
-                i for i in range(len(settings)) if not self._constrained or belief.safe[i] >= self._caution.trust
-            ]
-            if choices:
-                best = min(choices, key=lambda i: float(belief.objective[i]))
-                self._incumbent = settings[best], float(belief.objective[best])
-        return self._incumbent
-
-    def _here(self) -> list[Observation]:
-        """The observations at this problem's load."""
-        qps = self._problem.qps
-        return [o for o in self._observations if math.isclose(o.qps, qps, rel_tol=_SAME_LOAD)]
-
-    def _encode(self, settings: Sequence[Setting]) -> Inputs:
-        """The settings at this problem's load."""
-        return self._encoder.encode(settings, np.zeros(len(settings)))
-
-    def _expect(self, settings: Sequence[Setting]) -> Inputs:
-        """What is expected to be in effect when each of the settings is asked for."""
-        return self._encode([self._rounding.of(s) for s in settings])
-
-    def _believe(self, at: Inputs) -> Belief:
-        whole = [o.measurement for o in self._observations if not o.measurement.censored]
-        last = whole[-1] if whole else self._observations[-1].measurement
-        window = NextWindow(noise_of(self._problem.slo.quantity, last), last.get("duration_s") or 1.0)
-        return believe(self._model(), self._outputs, self._problem, at, window, trust=self._caution.trust)
-
-    def _model(self) -> Posterior:
-        if self._posterior is None:
-            loads = np.log([o.qps / self._problem.qps for o in self._observations])
-            inputs = self._encoder.encode([o.setting for o in self._observations], loads)
-            self._posterior = self._censored_fit(inputs)
-        return self._posterior
-
-    def _censored_fit(self, inputs: Inputs) -> Posterior:
-        """The model that contradicts no censored observation.
-
-        "At least this latency" tells nothing where the model expects more anyway. Where it expects less, the bound is
-        taken for the latency: the most likely value of those that are possible (an active set, as in bounded least
-        squares). What was added stays, so that this ends.
-        """
-        slo, observations = self._problem.slo, self._observations
-        least = {
-            i: math.log(max(o.measurement.get(slo.quantity) or 0.0, slo.limit_us))
-            for i, o in enumerate(observations)
-            if o.measurement.censored
-        }
-        active = least if len(least) == len(observations) else {}
-        while True:
-            posterior = self._fit(self._outputs.data(observations, inputs, active))
-            open_ = [i for i in least if i not in active]
-            if not open_:
-                return posterior
-            expected, _ = posterior.predict(inputs.rows(np.array(open_)), [LATENCY])
-            violations = {i: least[i] for i, mean in zip(open_, expected[0], strict=True) if mean < least[i]}
-            if not violations:
-                return posterior
-            active = active | violations
-
-    def _fit(self, data: Data) -> Posterior:
-        mean = AnchoredMean(self._outputs, data)
-        posteriors: list[Posterior] = []
-        for scale in _RESIDUAL_SCALES:
-            start = posteriors[-1].theta if posteriors else None
-            posteriors.append(Posterior(mean, self._outputs.kernels(scale), data, start=start))
-        return max(posteriors, key=lambda p: p.log_evidence)
+        untried = np.array([now.seen.windows(s) == 0 for s in pool.settings])
+        within = now.risk.allowed(pool.belief, pool.at, reach) & untried
+        latency_us = np.where(within, pool.belief.latency_us[0], -np.inf)
+        return pool.settings[int(np.argmax(latency_us))] if within.any() else None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -8,37 +9,49 @@ import pytest
 
 from bayop.objective import Objective
 from bayop.optimize.base import Problem
-from bayop.optimize.grey_box.belief import Belief, NextWindow, believe
-from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs
-from bayop.optimize.grey_box.model import Posterior
+from bayop.optimize.grey_box.belief import Belief, NextWindow, believe, expected_improvement
+from bayop.optimize.grey_box.inputs import Encoder, Inputs, typical_delay_us
+from bayop.optimize.grey_box.mixture import Mixture, Moments
 from bayop.optimize.grey_box.outputs import Outputs
 from bayop.slo import Slo
 from bayop.space import RX_USECS, Knob, Space, Steps
 
 SLO = Slo.parse("p99<500us")
 SPACE = Space((Knob(RX_USECS, Steps(0, 400, 2)),))
-WINDOW = NextWindow(latency_sd=0.02, duration_s=2.0)
+WINDOW = NextWindow(noise_sd=(0.02, 0.02, 0.02), duration_s=2.0)
 
 
 class Known:
-    """A posterior that is what a test says: for each output its mean in its own unit, and one relative sd for all."""
+    """A model that is what a test says: for each output its mean in its own unit, and one relative sd for all."""
 
     def __init__(self, *means: float, sd: float, utilization: bool = True) -> None:
         self._means, self._sd, self._utilization = means, sd, utilization
 
-    def predict(self, at: Inputs, outputs: list[int]) -> tuple[Array, Array]:
-        mean = np.log([[self._means[o]] * len(at) for o in outputs])
-        return mean, np.full_like(mean, self._sd)
+    def predict(self, at: Inputs, outputs: list[int], against: Inputs | None = None) -> Moments:
+        mean = np.log([[[self._means[o]] * len(at) for o in outputs]])
+        variance = np.full_like(mean, self._sd**2)
+        covariance = np.zeros_like(mean) if against is None else variance
+        return Moments(np.ones(1), mean, variance, covariance, mean[..., :1])
 
     def has_seen(self, output: int) -> bool:
         return self._utilization or output != 0
 
 
-def belief_of(known: Known, objective: str = "power") -> Belief:
+def belief_of(known: Known, objective: str = "power", *, serving: float = 1.0, incumbent: bool = False) -> Belief:
     problem = Problem(SPACE, SLO, Objective.parse(objective, SLO), 1000.0)
-    at = Encoder(SPACE).encode([{RX_USECS: 50}], np.zeros(1))
+    encoded = Encoder(SPACE, typical_delay_us(SPACE, SLO)).encode([{RX_USECS: 50}], np.zeros(1))
+    at = replace(encoded, serving=np.array([serving]))
     outputs = Outputs.of(problem, explained=True)
-    return believe(cast("Posterior", known), outputs, problem, at, WINDOW, trust=0.9)
+    return believe(
+        cast("Mixture", known),
+        outputs,
+        problem,
+        at,
+        WINDOW,
+        trust=0.9,
+        stable_utilization=0.85,
+        incumbent=at if incumbent else None,
+    )
 
 
 def test_a_latency_at_the_limit_is_safe_in_half_of_all_cases() -> None:
@@ -60,11 +73,21 @@ def test_cores_that_can_not_keep_up_are_unstable_where_utilization_is_measured()
     assert belief_of(Known(0.95, 200.0, 100.0, sd=0.05, utilization=False)).stable[0] == 1.0
 
 
+def test_half_of_the_cores_keep_up_with_half_of_the_utilization() -> None:
+    assert belief_of(Known(0.5, 200.0, 100.0, sd=0.05), serving=0.5).stable[0] < 0.05
+    assert belief_of(Known(0.3, 200.0, 100.0, sd=0.05), serving=0.5).stable[0] > 0.99
+
+
 @pytest.mark.parametrize(("objective", "value", "sd"), [("power", 100.0, 5.0), ("power_w^2", 1e4, 1e3)])
 def test_the_objective_carries_the_uncertainty_of_what_it_is_made_of(objective: str, value: float, sd: float) -> None:
     belief = belief_of(Known(0.4, 200.0, 100.0, sd=0.05), objective)
     assert belief.objective[0] == pytest.approx(value)
-    assert belief.objective_sd[0] == pytest.approx(sd, rel=0.01)
+    # Of the doubt, one window with noise of 2 % takes away a part.
+    assert belief.lesson[0] == pytest.approx(sd * 0.05 / math.hypot(0.05, 0.02), rel=0.01)
+
+
+def test_a_window_of_the_incumbent_itself_teaches_nothing_about_the_difference() -> None:
+    assert belief_of(Known(0.4, 200.0, 100.0, sd=0.05), incumbent=True).lesson[0] < 1e-9
 
 
 def test_energy_is_that_of_one_window() -> None:
@@ -83,3 +106,10 @@ def test_a_promise_counts_only_as_far_as_it_can_be_trusted() -> None:
     assert free == pytest.approx(20.0, rel=0.05)
     assert constrained == pytest.approx(free * belief.trusted[0])
     assert 0.0 < belief.trusted[0] < 1.0
+
+
+@pytest.mark.parametrize(("mean", "sd"), [(1.0, 0.2), (0.9, 0.05), (1.3, 0.3)])
+def test_expected_improvement_is_the_mean_of_what_is_gained(mean: float, sd: float) -> None:
+    draws = np.random.default_rng(1).normal(mean, sd, 400_000)
+    expected = np.maximum(1.0 - draws, 0.0).mean()
+    assert expected_improvement(np.array([mean]), np.array([sd]), 1.0)[0] == pytest.approx(expected, rel=0.02, abs=1e-5)

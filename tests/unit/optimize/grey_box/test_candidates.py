@@ -49,3 +49,31 @@ def test_a_neighbourhood_has_the_setting_itself_and_no_other_selected_delay() ->
     around = {s[RX_USECS] for s in candidates.around(setting)}
     assert around & set(selected) == {selected[5]}
     assert {s[FREQ_MHZ] for s in candidates.around(setting)} == {2100}
+
+
+def eight_knobs() -> Space:
+    return Space(tuple(Knob(f"own.knob{i}", Steps(0, 1000, 1)) for i in range(8)))
+
+
+def test_many_knobs_are_filled_evenly() -> None:
+    space = eight_knobs()
+    candidates = Candidates(space)
+    assert 100 < len(candidates.settings) <= 1000
+    for knob in space.knobs:
+        values = [float(s[knob.id]) for s in candidates.settings]
+        assert min(values) < 100
+        assert max(values) > 800
+        assert len(set(values)) > 5
+    assert all(dict(space.check(s)) == dict(s) for s in candidates.settings)
+
+
+def test_what_is_near_differs_in_two_knobs_at_most() -> None:
+    space = eight_knobs()
+    setting = dict.fromkeys(space.ids, 500.0)
+    near = Candidates(space).near([setting])
+    moves = [sum(s[k] != 500 for k in space.ids) for s in near]
+    assert set(moves) == {0, 1, 2}
+    assert len(near) < 5000
+    assert {1, -1} <= {s["own.knob0"] - 500 for s in near}, "the next neighbours"  # type: ignore[operator]
+    assert {0, 1000} <= {s["own.knob0"] for s in near}, "both ends"
+    assert Candidates(PAPERS).near([{RX_USECS: 2, FREQ_MHZ: 2900}]) == [], "a grid needs none"

@@ -13,7 +13,8 @@ KERNEL = ResidualKernel(known_sd=0.1, unknown_sd=0.5)
 
 def inputs(seed: int, n: int, unknown: int) -> Inputs:
     rng = np.random.default_rng(seed)
-    return Inputs(rng.random(n), rng.random(n), rng.normal(0, 0.5, n), rng.random((n, 2)), rng.random((n, unknown)))
+    load = rng.normal(0, 0.5, n)
+    return Inputs(rng.random(n), rng.random(n), np.ones(n), load, rng.random((n, 2)), rng.random((n, unknown)))
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 12), unknown=st.integers(0, 3))
@@ -32,6 +33,6 @@ def test_what_a_prior_explains_leaves_little_behind() -> None:
 
 def test_loads_far_apart_share_little() -> None:
     none, same = np.zeros(2), np.zeros((2, 2))
-    near = Inputs(none, none, np.array([0.0, 0.1]), same, np.zeros((2, 0)))
-    far = Inputs(none, none, np.array([0.0, 2.0]), same, np.zeros((2, 0)))
+    near = Inputs(none, none, np.ones(2), np.array([0.0, 0.1]), same, np.zeros((2, 0)))
+    far = Inputs(none, none, np.ones(2), np.array([0.0, 2.0]), same, np.zeros((2, 0)))
     assert KERNEL(near, near)[0, 1] > 0.9 * 0.01 > 0.1 * 0.01 > KERNEL(far, far)[0, 1]

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
 from bayop.optimize.grey_box.inputs import Array, Inputs
 from bayop.optimize.grey_box.kernel import ResidualKernel
-from bayop.optimize.grey_box.model import Data, Posterior
+from bayop.optimize.grey_box.model import Data, Expansion, Linearisation, Posterior, Scales
 
 SLOPE_SD = 2.0
+AS_BELIEVED = Scales(residual=(1.0, 1.0), noise=(1.0, 1.0))
 
 
 class Line:
@@ -33,12 +36,27 @@ class Line:
 
 
 def at(x: Array) -> Inputs:
-    return Inputs(x, np.ones_like(x), np.zeros_like(x), np.column_stack([x, x]), np.empty((len(x), 0)))
+    return Inputs(x, np.ones_like(x), np.ones_like(x), np.zeros_like(x), np.column_stack([x, x]), np.empty((len(x), 0)))
 
 
 def data(x: Array, y: Array, *, output: int, sd: float) -> Data:
     n = len(x)
-    return Data(at(x), np.arange(n), np.full(n, output), y, np.full(n, sd))
+    return Data(at(x), np.arange(n), np.full(n, output), y, np.full(n, sd), np.zeros(n, dtype=np.bool_))
+
+
+class Model:
+    """One hypothesis, linearised by itself, without the steps in between."""
+
+    def __init__(
+        self, kernels: list[ResidualKernel], observed: Data, scales: Scales = AS_BELIEVED, *, bend: bool = False
+    ) -> None:
+        self.linearisation = Linearisation(Line(bend=bend), kernels, observed)
+        self.linearisation.relinearise(scales)
+        self.posterior = Posterior(self.linearisation, scales)
+
+    def predict(self, x: Array, outputs: list[int]) -> tuple[Array, Array]:
+        mean, variance, _ = self.posterior.predict(Expansion(self.linearisation, at(x), outputs))
+        return mean, np.sqrt(variance)
 
 
 KERNELS = [ResidualKernel(0.3, 0.0), ResidualKernel(0.2, 0.0)]
@@ -47,23 +65,22 @@ Y = np.array([0.2, 0.5, 1.4])
 
 
 def test_a_linear_mean_gives_the_textbook_process() -> None:
-    posterior = Posterior(Line(), KERNELS, data(X, Y, output=0, sd=0.05))
+    model = Model(KERNELS, data(X, Y, output=0, sd=0.05))
     new = np.array([0.25, 2.0])
     joint = SLOPE_SD**2 * np.outer(X, X) + KERNELS[0](at(X), at(X)) + 0.05**2 * np.eye(3)
     cross = SLOPE_SD**2 * np.outer(new, X) + KERNELS[0](at(new), at(X))
     own = SLOPE_SD**2 * new**2 + KERNELS[0].variance(at(new))
     gain = cross @ np.linalg.inv(joint)
-    mean, sd = posterior.predict(at(new), [0])
+    mean, sd = model.predict(new, [0])
     assert np.allclose(mean[0], 0.5 * new + gain @ (Y - 0.5 * X))
     assert np.allclose(sd[0] ** 2, own - (gain * cross).sum(axis=1))
     exact = multivariate_normal(0.5 * X, joint).logpdf(Y)
-    assert posterior.log_evidence == pytest.approx(exact + 1.5 * np.log(2 * np.pi))
+    assert model.posterior.log_evidence == pytest.approx(exact + 1.5 * np.log(2 * np.pi))
 
 
 def test_one_output_teaches_the_other_through_the_shared_parameter() -> None:
     steep = 3.0 * X
-    posterior = Posterior(Line(), KERNELS, data(X, steep, output=0, sd=0.01))
-    mean, sd = posterior.predict(at(np.array([2.0])), [1])
+    mean, sd = Model(KERNELS, data(X, steep, output=0, sd=0.01)).predict(np.array([2.0]), [1])
     assert mean[0, 0] == pytest.approx(-6.0, abs=1.5)
     assert sd[0, 0] < SLOPE_SD * 2.0
 
@@ -71,11 +88,39 @@ def test_one_output_teaches_the_other_through_the_shared_parameter() -> None:
 def test_gauss_newton_finds_the_parameter_of_a_bent_mean() -> None:
     x = np.linspace(0.1, 2.0, 30)
     observations = data(x, np.exp(1.7) * x, output=0, sd=0.01)
-    posterior = Posterior(Line(bend=True), [ResidualKernel(1e-3, 0), KERNELS[1]], observations)
-    assert posterior.theta[0] == pytest.approx(1.7, abs=0.01)
+    model = Model([ResidualKernel(1e-3, 0), KERNELS[1]], observations, bend=True)
+    assert model.linearisation.theta[0] == pytest.approx(1.7, abs=0.01)
 
 
 def test_observations_that_repeat_reduce_the_noise() -> None:
-    once = Posterior(Line(), KERNELS, data(X[:1], Y[:1], output=0, sd=0.2))
-    twice = Posterior(Line(), KERNELS, data(X[[0, 0]], Y[[0, 0]], output=0, sd=0.2))
-    assert twice.predict(at(X[:1]), [0])[1] < once.predict(at(X[:1]), [0])[1]
+    once = Model(KERNELS, data(X[:1], Y[:1], output=0, sd=0.2))
+    twice = Model(KERNELS, data(X[[0, 0]], Y[[0, 0]], output=0, sd=0.2))
+    assert twice.predict(X[:1], [0])[1] < once.predict(X[:1], [0])[1]
+
+
+def test_the_covariance_of_two_points_is_that_of_the_textbook() -> None:
+    model = Model(KERNELS, data(X, Y, output=0, sd=0.05))
+    new, other = np.array([0.25, 2.0]), np.array([1.5])
+    joint = SLOPE_SD**2 * np.outer(X, X) + KERNELS[0](at(X), at(X)) + 0.05**2 * np.eye(3)
+    cross_new, cross_other = (SLOPE_SD**2 * np.outer(x, X) + KERNELS[0](at(x), at(X)) for x in (new, other))
+    own = SLOPE_SD**2 * np.outer(new, other) + KERNELS[0](at(new), at(other))
+    expansions = [Expansion(model.linearisation, at(x), [0]) for x in (new, other)]
+    covariance = model.posterior.predict(*expansions)[2]
+    assert covariance is not None
+    assert np.allclose(covariance[0], (own - cross_new @ np.linalg.inv(joint) @ cross_other.T)[:, 0])
+
+
+def test_a_hypothesis_multiplies_noise_and_residual_but_no_bound() -> None:
+    observed = data(X, Y, output=0, sd=0.05)
+    bounded = replace(observed, is_bound=np.array([False, False, True]))
+    own = Linearisation(Line(), KERNELS, bounded).own(Scales(residual=(2.0, 1.0), noise=(3.0, 1.0)))
+    assert np.allclose(own - np.diag(np.diag(own)), 4.0 * (KERNELS[0](at(X), at(X)) - 0.09 * np.eye(3)))
+    assert np.diag(own) - 4.0 * 0.09 == pytest.approx([0.15**2, 0.15**2, 0.05**2])
+
+
+def test_the_evidence_prefers_the_noise_that_the_data_have() -> None:
+    x = np.repeat(X, 5)
+    scattered = x + 0.2 * np.random.default_rng(0).standard_normal(len(x))
+    linearisation = Linearisation(Line(), KERNELS, data(x, scattered, output=0, sd=0.04))
+    evidence = [Posterior(linearisation, Scales((1.0, 1.0), (n, 1.0))).log_evidence for n in (1.0, 5.0, 25.0)]
+    assert max(evidence) == evidence[1]

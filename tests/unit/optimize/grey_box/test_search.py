@@ -1,16 +1,21 @@
 from __future__ import annotations
 
-from dataclasses import replace
+import tracemalloc
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from statistics import fmean
+from time import process_time
 
+import numpy as np
 import pytest
 
 from bayop.measurement import Measurement
 from bayop.optimize.base import Finished, Observation, Problem, Proposal
 from bayop.optimize.grey_box import GreyBox
-from bayop.optimize.grey_box.search import Caution
+from bayop.optimize.grey_box.caution import Caution
 from bayop.search import Result, run_search
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, Setting, Space, Steps, fastest_setting
-from bayop.testing.fakes import FakeServer, make_problem, papers_space
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, Setting, Space, Steps, fastest_setting, nic_and_cpu_space
+from bayop.testing.fakes import FakeServer, Shape, make_problem, papers_space
 
 SPACE = papers_space()
 
@@ -21,20 +26,34 @@ def search(server: FakeServer, problem: Problem, *, max_trials: int = 15, **opti
 
 def best_power_w(server: FakeServer, problem: Problem) -> float:
     truths = [server.truth(s) for s in problem.space.settings()]
-    return min(t["power_w"] for t in truths if problem.slo.met_by(t[problem.slo.quantity]))
+    return min(t["power_w"] for t in truths if problem.slo.met_by(t))
 
 
-@pytest.mark.parametrize("qps", [100_000.0, 400_000.0, 700_000.0])
-@pytest.mark.parametrize("slo", ["p99<150us", "p99<400us", "p90<300us"])
-def test_finds_the_sweet_spot_in_a_handful_of_trials(qps: float, slo: str) -> None:
+LOADS = [100_000.0, 400_000.0, 700_000.0]
+SLOS = ["p99<150us", "p99<400us", "p90<300us"]
+
+
+@pytest.mark.parametrize("qps", LOADS)
+@pytest.mark.parametrize("slo", SLOS)
+def test_finds_the_sweet_spot(qps: float, slo: str) -> None:
     server = FakeServer(SPACE, qps=qps, seed=1)
     problem = make_problem(SPACE, slo=slo, qps=qps)
     result = search(server, problem)
     assert result.setting is not None
-    assert len(result.trials) <= 9
+    assert result.stopped == "converged"
     truth = server.truth(result.setting)
     assert truth[problem.slo.quantity] < 1.02 * problem.slo.limit_us
     assert truth["power_w"] < 1.04 * best_power_w(server, problem)
+
+
+def test_needs_a_handful_of_trials() -> None:
+    # On average: one search more or less is decided by the last digits of a processor's arithmetic.
+    counts = [
+        len(search(FakeServer(SPACE, qps=qps, seed=1), make_problem(SPACE, slo=slo, qps=qps)).trials)
+        for qps, slo in product(LOADS, SLOS)
+    ]
+    assert fmean(counts) <= 7
+    assert max(counts) <= 12
 
 
 def test_starts_with_the_fastest_setting_and_grows_outwards() -> None:
@@ -147,22 +166,6 @@ def test_a_noisy_measurement_that_meets_the_slo_by_a_hair_is_not_trusted() -> No
     assert isinstance(optimizer.ask(10), Proposal)
 
 
-def test_risk_is_taken_back_in_the_last_trials() -> None:
-    problem = make_problem(SPACE, slo="p99<200us")
-    server = FakeServer(SPACE, seed=13)
-    daring = GreyBox(problem, caution=Caution(trial=0.3, last_trials=0.99))
-    daring.tell(server.observe(fastest_setting(SPACE)))
-
-    def safety(trials_left: int) -> float:
-        answer = daring.ask(trials_left)
-        assert not isinstance(answer, Finished)
-        prediction = daring.predict(answer.setting)
-        assert prediction is not None
-        return prediction.slo_probability
-
-    assert safety(1) >= 0.99 > safety(10) >= 0.3
-
-
 def test_a_trial_that_missed_the_slo_makes_the_search_more_careful() -> None:
     problem = make_problem(SPACE, slo="p99<200us")
     server = FakeServer(SPACE, seed=14)
@@ -177,7 +180,7 @@ def test_a_trial_that_missed_the_slo_makes_the_search_more_careful() -> None:
         assert prediction is not None
         return prediction.slo_probability
 
-    assert not problem.slo.met_by(slow.measurement["p99_us"])
+    assert not problem.slo.met_by(slow.measurement)
     careless = safety(GreyBox(problem, caution=Caution(trial=0.2, after_miss=1.0)))
     careful = safety(GreyBox(problem, caution=Caution(trial=0.2, after_miss=0.001)))
     assert careful >= 0.999 > careless
@@ -225,3 +228,229 @@ def test_a_search_with_small_steps_ends_where_one_without_does() -> None:
     assert small.setting is not None
     assert small.stopped == "converged"
     assert server.truth(small.setting)["power_w"] < 1.04 * best_power_w(server, problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Slower(Shape):
+    """The same server on another clock: everything takes `times` as long."""
+
+    times: float = 1000.0
+
+    def at(self, setting: Setting, qps: float) -> dict[str, float]:
+        delay = setting[RX_USECS]
+        assert not isinstance(delay, str)
+        shown = Shape.at(self, {**setting, RX_USECS: delay / self.times}, qps * self.times)
+        return {k: v * self.times if k.endswith("_us") else v for k, v in shown.items()} | {"qps": qps}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_server_that_is_a_thousand_times_slower_gets_the_same_trials(seed: int) -> None:
+    slow_space = nic_and_cpu_space(Steps(2000, 400_000, 2000), Steps(1300, 2900, 100), auto=False)
+    fast = search(FakeServer(SPACE, qps=400_000.0, seed=seed), make_problem(SPACE, slo="p99<300us"))
+    slow_server = FakeServer(slow_space, qps=400.0, shape=Slower(), seed=seed)
+    slow = search(slow_server, make_problem(slow_space, slo="p99<300ms", qps=400.0))
+    trials = [[(t.setting[RX_USECS], t.setting[FREQ_MHZ]) for t in result.trials] for result in (fast, slow)]
+    assert trials[1] == [(1000 * float(delay), freq) for delay, freq in trials[0]]
+    assert fast.stopped == slow.stopped
+
+
+def test_a_default_that_is_cheaper_than_everything_ends_the_search_early() -> None:
+    server = FakeServer(SPACE, seed=3)
+    problem = make_problem(SPACE, slo="p99<300us")
+    cheap = Measurement({"power_w": 0.8 * best_power_w(server, problem), "p99_us": 100.0, "utilization": 0.3})
+    with_default = search(server, replace(problem, default=cheap))
+    assert with_default.is_default
+    assert len(with_default.trials) <= len(search(FakeServer(SPACE, seed=3), problem).trials)
+
+
+@dataclass(frozen=True, slots=True)
+class Island(Shape):
+    """Every delay below 40 us is hopeless: so many interrupts are more than the cores can serve."""
+
+    def at(self, setting: Setting, qps: float) -> dict[str, float]:
+        shown = Shape.at(self, setting, qps)
+        delay = setting[RX_USECS]
+        assert not isinstance(delay, str)
+        storm = 1.0 + 8.0 * max(0.0, 1.0 - delay / 40.0)
+        return {k: v * storm if k.endswith("_us") else v for k, v in shown.items()}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_finds_the_settings_that_meet_the_slo_where_the_fastest_misses_it(seed: int) -> None:
+    server = FakeServer(SPACE, shape=Island(), seed=seed)
+    problem = make_problem(SPACE, slo="p99<150us")
+    assert not problem.slo.met_by(server.truth(fastest_setting(SPACE)))
+    result = search(server, problem)
+    assert result.setting is not None
+    assert server.truth(result.setting)["p99_us"] < 1.02 * 150.0
+
+
+class Polling(FakeServer):
+    """Its cores spin while they wait."""
+
+    def measure(self) -> Measurement:
+        window = super().measure()
+        return replace(window, quantities={**window.quantities, "utilization": 0.99})
+
+
+def test_cores_that_poll_do_not_end_the_search() -> None:
+    server = Polling(SPACE, seed=4)
+    problem = make_problem(SPACE, slo="p99<300us")
+    result = search(server, problem)
+    assert len(result.trials) > 2
+    assert result.setting is not None
+    assert server.truth(result.setting)["power_w"] < 1.05 * best_power_w(server, problem)
+
+
+def test_eight_knobs_take_neither_long_nor_much_memory() -> None:
+    others = [Knob(f"own.knob{i}", Steps(0, 1000, 1), safest="high") for i in range(6)]
+    space = Space((*SPACE.knobs, *others))
+    server, optimizer = FakeServer(space, seed=5), GreyBox(make_problem(space, slo="p99<300us"))
+    durations_s = []
+    for left in range(6, 1, -1):
+        began = process_time()
+        answer = optimizer.ask(left)
+        durations_s.append(process_time() - began)
+        assert isinstance(answer, Proposal)
+        optimizer.tell(server.observe(answer.setting))
+    assert float(np.median(durations_s)) < 1.0
+    tracemalloc.start()
+    try:
+        optimizer.ask(1)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
+
+
+class Unlucky(FakeServer):
+    """One window is disturbed by something else."""
+
+    def __init__(self, number: int, *, seed: int) -> None:
+        super().__init__(SPACE, seed=seed)
+        self._left = number
+
+    def measure(self) -> Measurement:
+        window = super().measure()
+        self._left -= 1
+        times = 6.0 if self._left == 0 else 1.0
+        return replace(
+            window, quantities={k: v * times if k.endswith("_us") else v for k, v in window.quantities.items()}
+        )
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_one_window_of_bad_luck_does_not_spoil_the_search(number: int) -> None:
+    server = Unlucky(number, seed=6)
+    problem = make_problem(SPACE, slo="p99<300us")
+    result = search(server, problem)
+    assert result.setting is not None
+    truth = server.truth(result.setting)
+    assert truth["p99_us"] < 1.02 * 300.0
+    assert truth["power_w"] < 1.15 * best_power_w(server, problem)
+
+
+@pytest.mark.parametrize(("small_steps", "worst_us"), [(True, 210.0), (False, 450.0)])
+def test_with_small_steps_no_great_promise_is_worth_a_risk(small_steps: bool, worst_us: float) -> None:  # noqa: FBT001
+    space = Space((Knob("power.cap_w", Steps(60, 120, 5), safest="high"),))
+    problem = replace(make_problem(space, slo="p99<200us"), small_steps=small_steps)
+    optimizer, latencies_us = GreyBox(problem), list[float]()
+    while isinstance(asked := optimizer.ask(15 - len(latencies_us)), Proposal):
+        cap_w = float(asked.setting["power.cap_w"])
+        latencies_us.append(100 * (120 / cap_w) ** 2)
+        window = Measurement({"p99_us": latencies_us[-1], "power_w": cap_w, "utilization": 0.5}, {"power_w": 0.005})
+        optimizer.tell(Observation(asked.setting, window, problem.qps))
+    assert max(latencies_us) <= worst_us
+    assert optimizer.incumbent() == {"power.cap_w": 90}
+
+
+def hold(server: FakeServer, problem: Problem, windows: int) -> tuple[Result, list[Setting]]:
+    """A search and a hold after it; its result, and what was held."""
+    held: list[Setting] = []
+    result = run_search(
+        server, problem, GreyBox(problem), max_trials=15, hold=windows, on_window=lambda w: held.append(w.setting)
+    )
+    return result, held
+
+
+@pytest.mark.parametrize("qps", LOADS)
+def test_a_hold_ends_nearer_to_the_best_than_the_search_and_breaks_nothing(qps: float) -> None:
+    problem = make_problem(SPACE, slo="p99<400us", qps=qps)
+    costs: dict[int, list[float]] = {0: [], 30: []}
+    for seed, windows in product(range(3), costs):
+        server = FakeServer(SPACE, qps=qps, seed=seed)
+        result, held = hold(server, problem, windows)
+        assert result.setting is not None
+        costs[windows].append(server.truth(result.setting)["power_w"])
+        latencies_us = [server.truth(s)[problem.slo.quantity] for s in held]
+        assert sum(us > 1.02 * problem.slo.limit_us for us in latencies_us) == 0
+    assert fmean(costs[30]) <= fmean(costs[0])
+    assert fmean(costs[30]) <= 1.04 * best_power_w(FakeServer(SPACE, qps=qps), problem)
+
+
+def test_a_hold_goes_up_by_a_notch_at_most() -> None:
+    server, problem = FakeServer(SPACE, seed=1), make_problem(SPACE, slo="p99<400us")
+    _, held = hold(server, problem, 20)
+    latencies_us = [server.truth(s)[problem.slo.quantity] for s in held]
+    assert all(b <= 1.25 * a for a, b in pairwise(latencies_us))
+    assert len({tuple(s.values()) for s in held}) > 1
+
+
+def test_a_setting_that_breaks_the_slo_again_and_again_is_held_no_longer() -> None:
+    server, problem = FakeServer(SPACE, seed=1), make_problem(SPACE, slo="p99<400us")
+    optimizer = GreyBox(problem)
+    result = run_search(server, problem, optimizer, max_trials=15)
+    assert result.setting is not None
+    bad = Measurement({**server.truth(result.setting), "p99_us": 520.0}, {"p99_us": 0.02, "power_w": 0.003})
+    for _ in range(4):
+        optimizer.tell(Observation(result.setting, bad, problem.qps))
+    moved = optimizer.polish()
+    assert moved is not None
+    assert server.truth(moved)["p99_us"] < server.truth(result.setting)["p99_us"]
+
+
+@pytest.mark.parametrize("slo", ["p99<400us,p50<80us", "p90<300us,p50<100us", "p99<150us,p50<200us"])
+@pytest.mark.parametrize("qps", LOADS)
+def test_finds_the_sweet_spot_of_several_limits(qps: float, slo: str) -> None:
+    server = FakeServer(SPACE, qps=qps, seed=1)
+    problem = make_problem(SPACE, slo=slo, qps=qps)
+    result = search(server, problem)
+    assert result.setting is not None
+    assert result.stopped == "converged"
+    truth = server.truth(result.setting)
+    assert problem.slo.scaled(1.02).met_by(truth)
+    assert truth["power_w"] < 1.04 * best_power_w(server, problem)
+
+
+def test_the_order_in_which_limits_are_written_is_no_matter() -> None:
+    def settings(slo: str) -> list[Setting]:
+        problem = make_problem(SPACE, slo=slo)
+        return [trial.setting for trial in search(FakeServer(SPACE, seed=1), problem).trials]
+
+    assert settings("p99<400us,p50<80us") == settings("p50<80us,p99<400us")
+
+
+def test_small_steps_go_half_way_to_the_nearest_of_several_limits() -> None:
+    problem = replace(make_problem(SPACE, slo="p99<400us,p50<60us"), small_steps=True)
+    server = FakeServer(SPACE, seed=1)
+    first, second, *_ = search(server, problem).trials
+    assert server.truth(second.setting)["p50_us"] < 1.02 * (server.truth(first.setting)["p50_us"] + 60.0) / 2
+
+
+@pytest.mark.parametrize("without", [frozenset[str](), frozenset({"utilization"})])
+@pytest.mark.parametrize("qps", [1e6, 1.3e6])
+def test_holds_nothing_that_serves_less_than_is_asked_for(qps: float, without: frozenset[str]) -> None:
+    """What saves most would serve less than comes; at the higher load the fastest setting does so, too."""
+    server = FakeServer(SPACE, qps=qps, seed=1, without=without)
+    problem = make_problem(SPACE, slo=f"p99<2ms,qps>{0.98 * qps}", qps=qps)
+    assert server.truth({RX_USECS: 400, FREQ_MHZ: 1300})["qps"] < 0.98 * qps
+    result = search(server, problem)
+    assert result.setting is not None
+    truth = server.truth(result.setting)
+    assert truth["qps"] >= 0.98 * qps
+    assert truth["power_w"] < 1.06 * best_power_w(server, problem)
+
+
+def test_a_throughput_that_no_setting_serves_ends_the_search() -> None:
+    server = FakeServer(SPACE, qps=2e6, seed=1, without=frozenset({"utilization"}))
+    result = search(server, make_problem(SPACE, slo="p99<1s,qps>1.96M", qps=2e6))
+    assert (result.setting, result.stopped) == (None, "infeasible")

@@ -1,0 +1,225 @@
+"""From observations to the model: which sizes of residual and noise are likely, and which windows fell off a cliff."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Final
+
+import numpy as np
+
+from bayop.measurement import Measurement
+from bayop.optimize.base import Observation
+from bayop.optimize.grey_box.inputs import Inputs
+from bayop.optimize.grey_box.mixture import Mixture
+from bayop.optimize.grey_box.model import Data, Linearisation, Posterior, Scales
+from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs
+from bayop.slo import QPS, Slo
+
+# Prior probability of each multiple of the reported noise.
+_NOISE_SCALES: Final = {1.0: 0.7, 2.0: 0.2, 4.0: 0.1}
+_OWN_NOISE_SCALES: Final = {1.0: 0.6, 2.0: 0.2, 4.0: 0.1, 8.0: 0.06, 16.0: 0.04}
+_LEAST_WEIGHT: Final = 0.02
+
+# A miss is a fall when its latency is so many times the limit at least, ...
+_FALL_LATENCY: Final = 1.2
+# ... and so far above what everything else leads to expect: in standard deviations, and as a ratio.
+_FALL_SURPRISE: Final = 3.0
+_FALL_RATIO: Final = 1.5
+
+# So busy is no server at its fastest setting that has room for its load.
+_POLLING: Final = 0.93
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The model of a search.
+
+    Attributes:
+        mixture: What it expects.
+        falls: Indices of the observations that lie beyond a cliff. They say where it is and nothing of its height,
+            so their latency has no part in the model: a smooth model of a step is wrong on both of its sides.
+    """
+
+    mixture: Mixture
+    falls: frozenset[int]
+
+
+def fit(outputs: Outputs, observations: Sequence[Observation], inputs: Inputs, slo: Slo) -> Fit:
+    """The model of at least one observation.
+
+    Args:
+        outputs: What is modelled.
+        observations: What was told, in order.
+        inputs: Their points.
+        slo: By which a window misses.
+    """
+    if _never_rests(observations, slo):
+        observations = [_without_utilization(o) for o in observations]
+    starved = _starved(observations, slo)
+    suspects, falls = _suspects(observations, slo) | starved, starved
+    if suspects:
+        without = _fit_bounded(outputs, observations, inputs, slo, suspects)
+        falls |= frozenset(_surprises(outputs, without, observations, inputs, slo, suspects=suspects))
+        if falls == suspects:
+            return Fit(without, falls)
+    return Fit(_fit_bounded(outputs, observations, inputs, slo, falls), falls)
+
+
+def _never_rests(observations: Sequence[Observation], slo: Slo) -> bool:
+    """Whether the cores poll while they wait: all busy in the first window, of the fastest setting, and yet in time.
+
+    Utilization then tells nothing of how near the cliff is.
+    """
+    first = next((o for o in observations if not o.measurement.censored), None)
+    busy = None if first is None else first.measurement.get("utilization")
+    return first is not None and busy is not None and busy > _POLLING and first.meets(slo)
+
+
+def _without_utilization(observation: Observation) -> Observation:
+    shown = {k: v for k, v in observation.measurement.quantities.items() if k != "utilization"}
+    return replace(observation, measurement=replace(observation.measurement, quantities=shown))
+
+
+def _suspects(observations: Sequence[Observation], slo: Slo) -> frozenset[int]:
+    """The misses by far, if anything met the SLO at all: else there is no edge to fall from.
+
+    A window that was cut short has a bound instead of a latency, which says how far to stay away by itself.
+    """
+    if not any(o.meets(slo) for o in observations):
+        return frozenset()
+    whole = ((i, o.measurement) for i, o in enumerate(observations) if not o.measurement.censored)
+    return frozenset(i for i, measurement in whole if any(_far_over(measurement, slo)))
+
+
+def _starved(observations: Sequence[Observation], slo: Slo) -> frozenset[int]:
+    """Windows below the throughput floor: a service that falls behind is beyond a cliff.
+
+    It serves all that comes until its cores are overloaded, so that there is no slope that a model could follow.
+    """
+    floor = slo.least_qps
+    if floor is None:
+        return frozenset()
+    whole = ((i, o.measurement) for i, o in enumerate(observations) if not o.measurement.censored)
+    return frozenset(i for i, measurement in whole if (measurement.get(QPS) or 0.0) < floor)
+
+
+def _far_over(measurement: Measurement, slo: Slo) -> list[bool]:
+    """For each limit, whether a window shows so much more that it may be a fall."""
+    return [(measurement.get(limit.quantity) or 0.0) > _FALL_LATENCY * limit.limit_us for limit in slo.limits]
+
+
+def _surprises(
+    outputs: Outputs,
+    mixture: Mixture,
+    observations: Sequence[Observation],
+    inputs: Inputs,
+    slo: Slo,
+    *,
+    suspects: AbstractSet[int],
+) -> Iterator[int]:
+    order = sorted(suspects)
+    moments = mixture.predict(inputs.rows(np.array(order)), outputs.latencies)
+    for column, i in enumerate(order):
+        measurement = observations[i].measurement
+        for row, (limit, is_far) in enumerate(zip(slo.limits, _far_over(measurement, slo), strict=True)):
+            mean, variance = float(moments.mean_all[row, column]), float(moments.variance_all[row, column])
+            least = max(_FALL_SURPRISE * math.sqrt(variance), math.log(_FALL_RATIO))
+            if is_far and math.log(measurement[limit.quantity]) - mean > least:
+                yield i
+
+
+def _fit_bounded(
+    outputs: Outputs, observations: Sequence[Observation], inputs: Inputs, slo: Slo, falls: AbstractSet[int]
+) -> Mixture:
+    """The model that contradicts no censored observation.
+
+    "At least this latency" tells nothing where the model expects more anyway. Where it expects less, the bound is
+    taken for the latency: the most likely value of those that are possible (an active set, as in bounded least
+    squares). What was added stays, so that this ends. Of several latencies it is that one which was furthest over its
+    limit. A fall is a bound as well while nothing has met the SLO: there is no edge yet to stay away from.
+    """
+    bounded = {i for i, o in enumerate(observations) if o.measurement.censored}
+    if falls and not any(o.meets(slo) for o in observations):
+        bounded |= falls
+    least = {i: _bound(outputs, observations[i].measurement, slo) for i in sorted(bounded)}
+    active: Mapping[int, tuple[int, float]] = least if len(least) == len(observations) else {}
+    while True:
+        mixture = _mix(outputs, outputs.data(observations, inputs, active, falls))
+        open_ = [i for i in least if i not in active]
+        if not open_:
+            return mixture
+        means = mixture.predict(inputs.rows(np.array(open_)), outputs.latencies).mean_all
+        expected = [dict(zip(outputs.latencies, column, strict=True)) for column in means.T]
+        violations = {
+            i: least[i] for i, by_output in zip(open_, expected, strict=True) if by_output[least[i][0]] < least[i][1]
+        }
+        if not violations:
+            return mixture
+        active = {**active, **violations}
+
+
+def _bound(outputs: Outputs, measurement: Measurement, slo: Slo) -> tuple[int, float]:
+    """An output, and the logarithm of the least that a window which was cut short, or fell, leaves possible for it."""
+    shown = [(measurement.get(limit.quantity) or 0.0) / limit.limit_us for limit in slo.limits]
+    worst = shown.index(max(shown))
+    limit_us, quantity = slo.limits[worst].limit_us, slo.limits[worst].quantity
+    return outputs.latencies[worst], math.log(max(measurement.get(quantity) or 0.0, limit_us))
+
+
+def _mix(outputs: Outputs, data: Data) -> Mixture:
+    """All hypotheses about how far the prior and the reported latencies are off, each with its probability.
+
+    Where a class of servers is known, its prior and the one for any server are hypotheses, too: a wrong class explains
+    what is measured worse, and is voted out.
+    """
+    judged = [judged for only, likely in outputs.hypotheses for judged in _judge_all(only, data, likely)]
+    highest = max(score for _, score in judged)
+    members = [(posterior, math.exp(score - highest)) for posterior, score in judged]
+    return Mixture(members, least=_LEAST_WEIGHT)
+
+
+def _judge_all(outputs: Outputs, data: Data, likely: float) -> Iterator[tuple[Posterior, float]]:
+    """Every hypothesis with one prior, and its score.
+
+    The outputs share the size of the residual: where the formulas fit utilization and power well, they are worth more
+    trust in the latency. The noise of each is its own: a utilization that shows other work says nothing of latencies.
+    """
+    linearisation = Linearisation(AnchoredMean(outputs, data), outputs.kernels(), data)
+    count = len(outputs.names)
+    reported = (1.0,) * count
+    linearisation.relinearise(Scales((1.0,) * count, reported))
+    first = [_judge(linearisation, s, prior) for s, prior in _hypotheses(outputs, reported)]
+    best = max(first, key=lambda j: j[1])[0].scales
+    noise = _likeliest_noise(linearisation, best)
+    linearisation.relinearise(Scales(best.residual, noise))
+    return (_judge(linearisation, s, likely * prior) for s, prior in _hypotheses(outputs, noise))
+
+
+def _hypotheses(outputs: Outputs, noise: tuple[float, ...]) -> Iterator[tuple[Scales, float]]:
+    """Every size of all residuals and of the latency's noise, with its prior probability."""
+    for (residual, likely), (of_latency, as_likely) in product(outputs.residual.items(), _NOISE_SCALES.items()):
+        yield Scales((residual,) * len(noise), _with(noise, LATENCY, of_latency)), likely * as_likely
+
+
+def _likeliest_noise(linearisation: Linearisation, scales: Scales) -> tuple[float, ...]:
+    """The noise of each output that explains the data best, the others' as they are."""
+    for output in range(len(scales.noise)):
+        choices = [
+            _judge(linearisation, replace(scales, noise=_with(scales.noise, output, scale)), prior)
+            for scale, prior in _OWN_NOISE_SCALES.items()
+        ]
+        scales = max(choices, key=lambda c: c[1])[0].scales
+    return scales.noise
+
+
+def _with(values: tuple[float, ...], index: int, value: float) -> tuple[float, ...]:
+    return (*values[:index], value, *values[index + 1 :])
+
+
+def _judge(linearisation: Linearisation, scales: Scales, prior: float) -> tuple[Posterior, float]:
+    posterior = Posterior(linearisation, scales)
+    return posterior, posterior.log_evidence + math.log(prior)
