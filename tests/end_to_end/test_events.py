@@ -35,8 +35,10 @@ OFFLINE = {
     "doctor": ["", "--calibrate nic", "--bundle machine.tree"],
     "init": ["", "--root nowhere.tree"],
     "carbon": ["missing.csv"],
+    "idle synthesize": ["poisson --out trace.csv", "batch --out nowhere/trace.csv"],
 }  # fmt: skip
 DATA = {
+    "idle replay": ["idle/r_mc8k.csv.gz --governors menu,bayop"],
     "carbon": ["systor_cci.csv"],
     "interrupts show": ["interrupts_netpipe_linux_default_64B.csv.gz interrupts_netpipe_linux_default_8192B.csv.gz"],
 }

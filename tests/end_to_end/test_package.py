@@ -158,7 +158,7 @@ def test_it_is_installed_with_a_group_and_neither_enabled_nor_started(installed:
     ).stdout
     assert modes.splitlines() == [
         "-rw-r--r-- root:root /etc/bayop/agent.toml",
-        "drwxr-x--- root:bayop /run/bayop",
+        "drwxr-xr-x root:bayop /run/bayop",
         "drwx------ root:root /var/lib/bayop",
     ]
     assert installed.run("systemctl", "is-enabled", "bayop-agent", check=False).stdout == "disabled\n"

@@ -22,9 +22,10 @@ from bayop.latency.base import Vantage, Window
 from bayop.latency.ebpf import EbpfProbe
 
 ROOT = Path(__file__).resolve().parents[2]
-# From 500 us on, what the client itself takes (20 to 50 us, more on a busy machine) is within the allowed tenth:
-# at 200 us the two were 8 % apart in one run and 14 % in another.
+# At 200 us what the client itself takes is as much as what is asked about.
 TIMEOUTS_US = (500, 1000, 2000)
+# What no server sees: how long the client's own thread takes to wake, 20 to 50 us, more on a busy machine.
+MOST_WAKE_US = 60.0
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(300)]
 
@@ -56,7 +57,8 @@ def p50_us(windows: list[dict[str, Any]], vantage: str, timeout_us: int) -> floa
 def test_with_the_measured_wait_the_server_sees_what_clients_see(
     windows: list[dict[str, Any]], timeout_us: int
 ) -> None:
-    assert p50_us(windows, "departure", timeout_us) == pytest.approx(p50_us(windows, "client", timeout_us), rel=0.1)
+    departure_us, client_us = (p50_us(windows, vantage, timeout_us) for vantage in ("departure", "client"))
+    assert 0.9 * client_us - MOST_WAKE_US < departure_us < 1.1 * client_us
 
 
 @pytest.mark.parametrize("timeout_us", TIMEOUTS_US)

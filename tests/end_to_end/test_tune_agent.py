@@ -33,18 +33,20 @@ print(json.dumps({"vantage": "client", "p99_us": 100 * (120 / cap_w) ** 2, "qps"
 """
 
 
-def command(agent: AgentProcess, *more: str, latency: str = CLIENTS) -> list[str]:
+def command(agent: AgentProcess, *more: str, latency: str = CLIENTS, slo: str = "p99<200us") -> list[str]:
     clients = shlex.join([sys.executable, "-c", latency])
     return [
         sys.executable, "-m", "bayop", "tune", "--target", f"agent:{agent.address}", "--latency", clients, "--only",
-        "power.cap_w", "--range", "power.cap_w=60:120:5", "--slo", "p99<200us", "--window", "200ms", "--settle", "50ms",
+        "power.cap_w", "--range", "power.cap_w=60:120:5", "--slo", slo, "--window", "200ms", "--settle", "50ms",
         "--json", *(() if "--confirm" in more else ("--no-confirm",)), *more,
     ]  # fmt: skip
 
 
-def tune(agent: AgentProcess, *more: str, latency: str = CLIENTS) -> subprocess.CompletedProcess[str]:
+def tune(
+    agent: AgentProcess, *more: str, latency: str = CLIENTS, slo: str = "p99<200us"
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(agent, *more, latency=latency),
+        command(agent, *more, latency=latency, slo=slo),
         capture_output=True,
         text=True,
         timeout=90,
@@ -68,6 +70,24 @@ while True:
     if time.monotonic() >= ends:
         break
 """
+
+
+def test_limits_relative_to_the_default_are_known_before_the_first_trial(agent: AgentProcess) -> None:
+    both = CLIENTS.replace('"qps": 5000', '"p50_us": 5000 / cap_w, "qps": 5000')
+    run = tune(agent, latency=both, slo="p99<2*default,p50<1.25*default,qps>0.9*default")
+    start, *trials, result = events(run.stdout)
+    assert (run.returncode, start["slo"]) == (0, "p99<200us,p50<52.08us,qps>4500qps"), run.stderr
+    assert len(trials) > 1
+    # The p99 alone is met from 85 W on, the median from 96 W.
+    assert isinstance(result["setting"], dict)
+    assert result["setting"]["power.cap_w"] >= 100
+
+
+def test_a_trial_far_over_a_limit_relative_to_the_default_is_cut_short(agent: AgentProcess) -> None:
+    breach = BREACH.replace("PERIOD", "0.1")
+    run = tune(agent, "--window", "5s", "--max-trials", "2", latency=breach, slo="p99<2*default")
+    cut = [trial["cut_short"] for trial in events(run.stdout)[1:-1]]
+    assert "p99 200000 us, over 120 us" in cut
 
 
 @pytest.mark.parametrize(("period", "cut_after_s"), [("0.1", 0.7), ("60", 2.0)])
@@ -150,15 +170,14 @@ def test_a_saving_is_measured_in_turns_with_the_default_and_kept(agent: AgentPro
     agent.client.restore()
 
 
-def test_what_saves_nothing_is_not_kept(agent: AgentProcess, machine: Machine) -> None:
+def test_a_default_that_every_setting_is_worse_than_is_left_alone(agent: AgentProcess, machine: Machine) -> None:
     """The lower the cap, the more latency: by more than what it saves of the power."""
     words = [w for w in command(agent, "--keep", "--confirm", "6") if w != "--json"]
     more = ["--range", "power.cap_w=60:80:5", "--slo", "p99<1ms", "--objective", "edp", "--max-trials", "2"]
     words = [w for w in words if w not in ("--range", "power.cap_w=60:120:5", "--slo", "p99<200us")]
     run = subprocess.run([*words, *more], capture_output=True, text=True, timeout=90, check=False)
-    assert run.returncode == 1, run.stderr
-    assert "Not kept: power.cap_w 80W" in run.stdout
-    assert "No significant saving: it costs" in run.stdout
+    assert run.returncode == 0, run.stderr
+    assert "The default is best: no setting that was tried takes less" in " ".join(run.stdout.split())
     assert machine.read(CAP) == FOUND
     assert agent.client.status().held == ()
 
@@ -171,8 +190,16 @@ def test_people_are_told_how_to_take_back_what_stays(agent: AgentProcess) -> Non
 
 def test_the_search_is_told_what_is_in_effect_and_can_go_back_to_it(agent: AgentProcess, machine: Machine) -> None:
     agent.client.store_calibration("eth0", [(10.0, 20.5), (100.0, 101.5)], holder="test")
-    words = [w for w in command(agent) if w not in ("--only", "power.cap_w", "--range", "power.cap_w=60:120:5")]
+    # Power does not depend on the delay here, so that by it the default would be best half of the time.
+    latency = CLIENTS.replace("100 * (120 / cap_w) ** 2", "100 if 'nic.rx_usecs' in setting else 150")
+    words = [
+        w
+        for w in command(agent, latency=latency)
+        if w not in ("--only", "power.cap_w", "--range", "power.cap_w=60:120:5")
+    ]
     more = [
+        "--objective",
+        "latency",
         "--only",
         "nic.rx_usecs",
         "--range",
@@ -203,8 +230,8 @@ def test_an_estimate_is_marked_wherever_it_appears(agent_binary: Path, tmp_path:
         run = subprocess.run(words, capture_output=True, text=True, timeout=90, check=False)
     assert run.returncode == 0, run.stderr
     assert "power estimated by" in run.stdout
-    # 20 W + half of 60 W, in the table's row and in the summary.
-    assert run.stdout.count("W (estimated)") >= 3
+    # 20 W + half of 60 W whatever the cap: in the table's row and in the summary, whichever of two equals is held.
+    assert run.stdout.count("W (estimated)") >= 2
 
 
 def test_people_are_told_that_the_machine_is_as_it_was(agent: AgentProcess) -> None:

@@ -34,7 +34,7 @@ def need(*names: str) -> None:
         elif name == "namespaces":
             reason = missing()
             require(reason is None, str(reason), _ROOT)
-        elif name in {"ax", "ray", "torch"}:
+        elif name in {"ax", "optuna", "ray", "torch"}:
             require(find_spec(name) is not None, f"{name} is not installed", _EXTRAS)
         else:
             require(program(name) is not None, f"{name} is not installed", _ROOT)

@@ -9,7 +9,7 @@ from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import console, literal, print_json
 from bayop.live.agent.address import SOCKET
-from bayop.live.target import check_restored
+from bayop.live.agent.checks import check_restored
 
 EXAMPLE: Final = """\
   bayop restore

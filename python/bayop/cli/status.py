@@ -1,21 +1,24 @@
-"""`bayop status`: what an agent holds on its machine, for whom, and whether all of it is in effect."""
+"""`bayop status`: what an agent holds on its machine, and whether it is in effect; or how `bayop run` stands."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Final
 
 from bayop.cli.flags import agent as agent_flags
-from bayop.cli.flags import arguments
+from bayop.cli.flags import arguments, running
 from bayop.cli.terminal import exit_codes
 from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
+from bayop.errors import InputError
 from bayop.live.agent.address import SOCKET
-from bayop.live.agent.messages import Held, Status, Tenure
+from bayop.live.agent.messages import Held, HoldInForce, Status, Tenure
 from bayop.space import Value, format_value
 
 EXAMPLE: Final = """\
   bayop status
   bayop status --agent unix:/run/bayop/agent.sock --json
+  bayop status --file /etc/bayop/bayop.toml
 """
 
 _LOOK: Final = {"held": "held", "stood_down": "[yellow]stood down[/yellow]", "latched": "[bold red]latched[/bold red]"}
@@ -24,11 +27,23 @@ _LOOK: Final = {"held": "held", "stood_down": "[yellow]stood down[/yellow]", "la
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     agent_flags.add_agent(parser, f"the agent to ask (default: {SOCKET}, this machine's)")
+    running.add_file(parser, default=None)
     arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints what is held; 3 when some of it is not as BayOp left it."""
+    """Prints what is held; 3 when some of it is not as BayOp left it. With `--file`, how the services stand.
+
+    Raises:
+        InputError: both an agent and a file are named.
+    """
+    if args.file is not None:
+        if args.agent is not None:
+            raise InputError(
+                "one of both must be asked", wrong="--agent asks an agent, and --file a bayop run", place="--file"
+            )
+        running.show(running.tell(args), json=args.json)
+        return exit_codes.DONE
     address = args.agent or SOCKET
     status = agent_flags.client_of(address, args).status()
     if args.json:
@@ -64,7 +79,25 @@ def _event(address: str, status: Status) -> dict[str, object]:
             }
             for held in status.held
         ],
+        "hold": None if status.hold is None else _hold(status.hold),
         "damage": status.damage,
+    }
+
+
+def _hold(hold: HoldInForce) -> dict[str, object]:
+    fell_back = hold.fell_back
+    return {
+        "setting": hold.setting,
+        "fall_back": hold.fall_back,
+        "age_s": round_significant(hold.age_s),
+        "fell_back": None
+        if fell_back is None
+        else {
+            "condition": fell_back.condition,
+            "seen": fell_back.seen,
+            "age_s": round_significant(fell_back.age_s),
+            "failure": None if fell_back.error is None else str(fell_back.error),
+        },
     }
 
 
@@ -84,9 +117,25 @@ def _show(address: str, status: Status) -> None:
         screen.print("Nothing is held: the machine has its own settings.")
     else:
         _show_held(status)
+    if status.hold is not None:
+        screen.print(literal(_hold_line(status.hold)))
     if status.damage is not None:
         screen.print(literal(f"Nothing is applied any more: {status.damage}."), style="bold red")
         screen.print("When the machine is right: bayop-agent restore --discard-damaged, on the server")
+
+
+def _hold_line(hold: HoldInForce) -> str:
+    if hold.fell_back is None:
+        return f"Held under conditions, for {_ago(hold.age_s)}; what takes its place: {_listed(hold.fall_back)}."
+    why = f"{_ago(hold.fell_back.age_s)} ago: {hold.fell_back.seen}"
+    if hold.fell_back.error is not None:
+        return f"The agent could not fall back {why}; it restored the machine ({hold.fell_back.error})."
+    return f"The agent fell back {why}. In effect: {_listed(hold.fall_back)}."
+
+
+def _listed(setting: Mapping[str, Value]) -> str:
+    values = (f"{knob} {format_value(knob.partition('@')[0], value)}" for knob, value in setting.items())
+    return ", ".join(values) or "the machine's own settings"
 
 
 def _show_held(status: Status) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final, get_args
 
 from bayop.control.guard import Guard
 from bayop.control.history import History
@@ -18,11 +19,13 @@ from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize.base import Observation, Optimizer, Problem
-from bayop.search import SearchSteps
+from bayop.optimize.server_class import ServerClass
+from bayop.search import Halt, SearchSteps
 from bayop.slo import Slo
 from bayop.space import Setting, Space
 
 _INSTANT_S = 1e-6
+_ASKED_FOR: Final = "asked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,9 @@ class Policy:
         watch_s: Length of the windows in which a held setting is watched; multiples of it are their ends.
         max_trials: Trial budget of one search.
         headroom: How far its searches stay below the SLO's limit, as a share of it.
+        small_steps: Whether the first trials go no further in predicted latency than half-way to the limit.
+        default_first: Whether each search begins with a window of the default, which what it finds has to improve on.
+        server_class: What servers like this one have taught; None for nothing.
     """
 
     space: Space
@@ -50,6 +56,9 @@ class Policy:
     watch_s: float = 60.0
     max_trials: int = 15
     headroom: float = 0.0
+    small_steps: bool = False
+    default_first: bool = False
+    server_class: ServerClass | None = None
 
     def __post_init__(self) -> None:
         if not (self.trial_s > 0 and self.watch_s > 0):
@@ -89,7 +98,21 @@ class Applied:
     setting: Setting | None
 
 
-Answer = Applied | Measurement
+@dataclass(frozen=True, slots=True)
+class FellBack:
+    """The server's own guard has put the default back, while a setting was held.
+
+    Attributes:
+        measurement: What was seen of the window, which was cut short by it.
+        by_latency: Whether clients waited for too long, so that the setting is to blame; else the load was another, or
+            nobody said anything.
+    """
+
+    measurement: Measurement
+    by_latency: bool
+
+
+Answer = Applied | Measurement | FellBack
 
 
 @dataclass(slots=True)
@@ -115,6 +138,8 @@ class Controller:
         end_s: When to stop; no search is begun that could run past it.
         history: What is known from before, and remembered.
         timer: Seconds on a clock that never goes back, to time the optimizer by; no decision depends on it.
+        halted: Why nothing may be tried at a time; None where it may. A search that is under way ends with what it has
+            found, and a held setting that misses the SLO gives way to the default.
         on_window: Called after each window.
         on_search: Called after each search.
     """
@@ -127,6 +152,7 @@ class Controller:
         end_s: float = math.inf,
         history: History | None = None,
         timer: Callable[[], float] = lambda: 0.0,
+        halted: Callable[[float], Halt | None] = lambda _: None,
         on_window: Callable[[LedgerWindow], None] = lambda _: None,
         on_search: Callable[[Search], None] = lambda _: None,
     ) -> None:
@@ -137,17 +163,52 @@ class Controller:
         self._end_s = end_s
         self._history = History() if history is None else history
         self._timer = timer
+        self._halted = halted
         self._on_window = on_window
         self._on_search = on_search
-        self._in_effect: Setting | None = None
+        self.in_effect: Setting | None = None
+        """The setting that is in effect; None for the default."""
         self._fallen_back = False
         self._then: Callable[[float], Action] = self._decide
         """What follows an `Applied`."""
         self._watched_from_s = 0.0
         self._qps = 0.0
         self._running: _Running | None = None
+        self._is_asked, self._is_watching = False, False
+        self._due: tuple[str, int] | None = None
+        """Reason and trial budget of a search that the default's window comes before."""
         self._last_search: Search | None = None
         self._last_window: LedgerWindow | None = None
+
+    @property
+    def searching(self) -> bool:
+        """Whether what is applied now is for a trial's time; else it is held."""
+        return self._running is not None
+
+    @property
+    def phase(self) -> Phase:
+        """What the time now is spent on."""
+        if self._running is not None:
+            return "trial"
+        if self._due is not None:
+            return "default"
+        if self._fallen_back:
+            return "fall-back"
+        return "default" if self.held is None else "hold"
+
+    @property
+    def between_searches(self) -> bool:
+        """Whether no search is under way, nor the window of the default that comes before one."""
+        return self._running is None and self._due is None
+
+    @property
+    def may_end_window(self) -> bool:
+        """Whether a window is under way that belongs to no search: `poll` may be called without its answer."""
+        return self._is_watching and self.between_searches
+
+    def ask(self) -> None:
+        """Has the next `poll` begin a search, unless nothing may be tried."""
+        self._is_asked = True
 
     def poll(self, now_s: float, qps: float, answer: Answer | None = None) -> Action:
         """What to do next.
@@ -155,13 +216,17 @@ class Controller:
         Args:
             now_s: The time.
             qps: Offered load now, in requests/s, as the server's own counters show it.
-            answer: The answer to the last action; None at the start, when the default is in effect.
+            answer: The answer to the last action; None at the start, when the default is in effect, and for a window
+                that was ended before its time.
         """
         watched_qps, self._qps = self._qps, qps
+        self._is_watching = False
         if isinstance(answer, Measurement):
             return self._end_watch(now_s, watched_qps, answer)
+        if isinstance(answer, FellBack):
+            return self._fall_back(now_s, watched_qps, answer)
         if answer is not None:
-            self._in_effect = answer.setting
+            self.in_effect = answer.setting
         then, self._then = self._then, self._decide
         return then(now_s)
 
@@ -177,12 +242,17 @@ class Controller:
             return self._next_trial(now_s, self._running)
         if now_s >= self._end_s - _INSTANT_S:
             return Done()
-        policy, left_s = self._policy, self._end_s - now_s
+        policy = self._policy
+        left_s = self._end_s - now_s - (policy.trial_s if policy.default_first else 0.0)
         room = policy.max_trials
         if left_s < room * policy.trial_s:
             room = math.floor(left_s / policy.trial_s + _INSTANT_S)
         reason = self._reason(now_s)
         if reason is not None and room >= 1:
+            if policy.default_first:
+                self._due = (reason, room)
+                self._then = self._watch_trial
+                return Apply(None)
             self._running = self._begin_search(now_s, reason, room)
             return self._next_trial(now_s, self._running)
         return self._watch(now_s, min(self._end_s, self._next_end_s(now_s)))
@@ -192,38 +262,56 @@ class Controller:
         return (math.floor(now_s / watch_s + _INSTANT_S) + 1) * watch_s
 
     def _watch(self, now_s: float, until_s: float) -> Action:
-        self._watched_from_s = now_s
+        self._watched_from_s, self._is_watching = now_s, True
         return Watch(until_s)
 
     def _reason(self, now_s: float) -> str | None:
-        trigger = self._policy.trigger
-        if trigger is None:
+        trigger, is_asked, self._is_asked = self._policy.trigger, self._is_asked, False
+        if trigger is None or self._halted(now_s) is not None:
             return None
+        if is_asked:
+            return _ASKED_FOR
         if self._last_search is None:
             return "start"
         if self._last_window is None or self._last_window.end_s <= self._last_search.end_s + _INSTANT_S:
             return None  # What a search found is held and watched before anything starts the next one.
+        if self._last_search.stopped in get_args(Halt):
+            return f"goes on, was {self._last_search.stopped}"
         return trigger.fires(Situation(now_s, self._last_window, self._last_search, self._fallen_back))
 
-    def _begin_search(self, now_s: float, reason: str, max_trials: int) -> _Running:
+    def _begin_search(self, now_s: float, reason: str, max_trials: int, default: Measurement | None = None) -> _Running:
         policy, number, qps = self._policy, 1 if self._last_search is None else self._last_search.number + 1, self._qps
-        problem = Problem(policy.space, policy.slo, policy.objective, qps, self._history.near(qps), policy.headroom)
+        problem = Problem(
+            policy.space,
+            policy.slo,
+            policy.objective,
+            qps,
+            self._history.near(qps),
+            policy.headroom,
+            small_steps=policy.small_steps,
+            default=default,
+            server_class=policy.server_class,
+        )
         optimizer = self._make_optimizer(problem, number)
         steps = SearchSteps(problem, optimizer, max_trials=max_trials, timer=self._timer)
         return _Running(number, reason, now_s, qps, steps)
 
     def _next_trial(self, now_s: float, running: _Running) -> Action:
+        if (halt := self._halted(now_s)) is not None:
+            running.steps.stopped = halt
+            return self._end_search(now_s, running)
         setting = running.steps.ask()
         if setting is None:
             return self._end_search(now_s, running)
-        self._then = lambda begun_s: self._watch(begun_s, begun_s + self._policy.trial_s)
+        self._then = self._watch_trial
         return Apply(setting)
+
+    def _watch_trial(self, now_s: float) -> Action:
+        return self._watch(now_s, now_s + self._policy.trial_s)
 
     def _end_search(self, now_s: float, running: _Running) -> Action:
         steps, incumbent = running.steps, running.steps.incumbent
         trials = tuple(steps.trials)
-        for trial in trials:
-            self._history.add(Observation(trial.setting, trial.measurement, running.qps))
         self._last_search = Search(
             running.number, running.reason, running.start_s, now_s, running.qps, trials, steps.stopped, incumbent
         )
@@ -232,44 +320,58 @@ class Controller:
         return Apply(incumbent)
 
     def _end_watch(self, now_s: float, qps: float, measurement: Measurement) -> Action:
+        window, running = self._end_window(now_s, qps, measurement), self._running
+        if self._due is not None:
+            (reason, room), self._due = self._due, None
+            self.held, self._fallen_back = None, False
+            self._running = self._begin_search(now_s, reason, room, measurement)
+            return self._next_trial(now_s, self._running)
+        if running is None or self.in_effect is None:
+            return self._judge_hold(now_s, window, measurement, qps)
+        relief = running.steps.incumbent
+        running.steps.tell(self.in_effect, measurement)
+        self._history.add(Observation(self.in_effect, measurement, running.qps))
+        # The harm of a trial that was cut short ends before the next one is chosen.
+        return Apply(relief) if measurement.censored else self._next_trial(now_s, running)
+
+    def _fall_back(self, now_s: float, qps: float, answer: FellBack) -> Action:
+        self._end_window(now_s, qps, answer.measurement, is_harm=answer.by_latency)
+        if answer.by_latency and self.held is not None:
+            self._history.add(Observation(self.held, answer.measurement, qps))
+        self.in_effect = None
+        return self._fell_back(now_s)
+
+    def _end_window(self, now_s: float, qps: float, measurement: Measurement, *, is_harm: bool = True) -> LedgerWindow:
         running = self._running
         window = LedgerWindow.of(
             measurement,
             self._policy.slo,
             start_s=self._watched_from_s,
             duration_s=now_s - self._watched_from_s,
-            phase=self._phase(),
-            setting=self._in_effect,
+            phase=self.phase,
+            setting=self.in_effect,
             qps=qps,
             search=None if running is None else running.number,
         )
+        if not is_harm:
+            window = replace(window, over_share=0.0)  # it was cut short, and nobody was seen to wait for too long
         self._last_window = window
         self._on_window(window)
-        if running is None or self._in_effect is None:
-            return self._judge_hold(now_s, window, measurement, qps)
-        relief = running.steps.incumbent
-        running.steps.tell(self._in_effect, measurement)
-        # The harm of a trial that was cut short ends before the next one is chosen.
-        return Apply(relief) if measurement.censored else self._next_trial(now_s, running)
+        return window
 
     def _judge_hold(self, now_s: float, window: LedgerWindow, measurement: Measurement, qps: float) -> Action:
         if self.held is not None:
             self._history.add(Observation(self.held, measurement, qps))
         policy = self._policy
         if policy.guard is not None and not window.meets_slo:
-            safer = policy.guard.fall_back(policy.space, policy.slo, qps, self.held, self._history.near(qps))
-            if safer is not None:
+            is_halted = self._halted(now_s) is not None
+            known = self._history.near(qps)
+            safer = None if is_halted else policy.guard.fall_back(policy.space, policy.slo, qps, self.held, known)
+            if safer is not None or (is_halted and self.held is not None):
                 self._then = self._fell_back
                 return Apply(safer)
         return self._decide(now_s)
 
     def _fell_back(self, now_s: float) -> Action:
-        self.held, self._fallen_back = self._in_effect, True
+        self.held, self._fallen_back = self.in_effect, True
         return self._decide(now_s)
-
-    def _phase(self) -> Phase:
-        if self._running is not None:
-            return "trial"
-        if self.held is None:
-            return "default"
-        return "fall-back" if self._fallen_back else "hold"

@@ -36,23 +36,18 @@ class Guard:
         The cheapest setting that was seen to be safe at this load or a higher one, and never seen to miss the SLO at
         this load or a lower one; without one, the fastest setting of the space.
         """
-        misses = [o.setting for o in observations if o.qps <= qps * (1 + _SAME_LOAD) and not _below(o, slo, 1.0)]
+        misses = [o.setting for o in observations if o.qps <= qps * (1 + _SAME_LOAD) and not o.meets(slo)]
         if setting is not None:
             misses.append(setting)
         safe = [
             o
             for o in observations
-            if o.qps >= qps * (1 - _SAME_LOAD) and _below(o, slo, self.margin) and not _among(o.setting, misses)
+            if o.qps >= qps * (1 - _SAME_LOAD) and o.meets(slo.scaled(self.margin)) and not _among(o.setting, misses)
         ]
         if safe:
             return min(safe, key=lambda o: o.measurement["power_w"]).setting
         fastest = fastest_setting(space)
         return None if setting is not None and dict(setting) == dict(fastest) else fastest
-
-
-def _below(observation: Observation, slo: Slo, share: float) -> bool:
-    measurement = observation.measurement
-    return not measurement.censored and measurement[slo.quantity] < slo.limit_us * share
 
 
 def _among(setting: Setting, settings: Sequence[Setting]) -> bool:

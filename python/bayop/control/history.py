@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from bayop.optimize.base import Observation
 
 _SAME_LOAD: Final = 0.01
+
+MOST: Final = 5000
+"""So many observations are remembered."""
 
 
 class History:
@@ -18,16 +22,33 @@ class History:
 
     Args:
         capacity: How many observations a search is given at most; a Gaussian process slows down with their cube.
+        known: Observations from before, oldest first.
+        on_add: Called with each observation that is added, before it counts.
+        most: How many are remembered, the newest.
     """
 
-    def __init__(self, capacity: int = 96) -> None:
+    def __init__(
+        self,
+        capacity: int = 96,
+        known: Iterable[Observation] = (),
+        on_add: Callable[[Observation], None] = lambda _: None,
+        most: int = MOST,
+    ) -> None:
         self._capacity = capacity
+        self._on_add = on_add
+        self._most = most
         self._observations: list[Observation] = []
+        for observation in known:
+            self._append(observation)
 
     def add(self, observation: Observation) -> None:
         """Remembers an observation as the newest."""
+        self._on_add(observation)
+        self._append(observation)
+
+    def _append(self, observation: Observation) -> None:
         self._observations = [o for o in self._observations if not _same(o, observation)]
-        self._observations.append(observation)
+        self._observations = [*self._observations[1 - self._most :], observation]
 
     def near(self, qps: float) -> tuple[Observation, ...]:
         """The observations nearest in load, oldest first; of equally near ones the newer are kept."""

@@ -13,7 +13,8 @@ from bayop.search import Stopped, Trial
 from bayop.slo import Slo
 from bayop.space import Setting
 
-Phase = Literal["default", "trial", "hold", "fall-back"]
+Phase = Literal["default", "trial", "hold", "fall-back", "other"]
+"""What was in effect: the default, a setting that is tried, held or fallen back to, or what somebody else applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,10 @@ class LedgerWindow:
         setting: What was in effect; None for the default.
         qps: Load that was served, in requests/s.
         power_w: Mean power; None when a window that was cut short did not show it.
-        latency_us: Latency at the SLO's quantile, a lower bound when the window was cut short; None when not shown.
-        over_share: Share of the requests that were slower than the SLO's limit (0-1).
-        meets_slo: Whether the quantile met the SLO; a window that was cut short never did.
+        latency_us: Latency at the SLO's quantile, the highest of several; a lower bound when the window was cut short;
+            None when not shown.
+        over_share: Share of the requests that were slower than that quantile's limit (0-1).
+        meets_slo: Whether every quantile met the SLO; a window that was cut short never did.
         search: Number of the search that a trial belongs to.
         cut_short: Why the window ended early, for people; None when it did not.
     """
@@ -61,7 +63,6 @@ class LedgerWindow:
     ) -> LedgerWindow:
         """The window that a measurement describes; `qps` is the offered load, for plants that count no requests."""
         show = measurement.get if measurement.censored else measurement.__getitem__
-        latency_us = show(slo.quantity)
         return cls(
             start_s=start_s,
             duration_s=duration_s,
@@ -69,9 +70,9 @@ class LedgerWindow:
             setting=setting,
             qps=measurement.get("qps") or qps,
             power_w=show("power_w"),
-            latency_us=latency_us,
+            latency_us=show(slo.quantity),
             over_share=share_over(measurement, slo.limit_us),
-            meets_slo=latency_us is not None and not measurement.censored and slo.met_by(latency_us),
+            meets_slo=not measurement.censored and slo.met_by(measurement),
             search=search,
             cut_short=measurement.cut_short,
         )

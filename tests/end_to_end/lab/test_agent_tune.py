@@ -26,13 +26,16 @@ FREQS_MHZ = range(1300, 2901, 200)
 SLO_US = 500.0
 CONFIGURATION = "/etc/bayop/agent.toml"
 
+SLOW_AUTO_MHZ, FAST_AUTO_MHZ = 1000, 2900
+"""What the operating system's own governor is to settle at: one misses the SLO, and the other meets it."""
+
 # What the clients see: packets wait for their interrupt, and a request takes so many cycles.
 LATENCY = """
 import json, os, sys, time
 setting, window_s = json.loads(os.environ["BAYOP_SETTING"]), float(os.environ["BAYOP_WINDOW_S"])
 time.sleep(window_s)
 setting = {knob: value for knob, value in setting.items() if value != "auto"}
-rx_usecs, freq_mhz = setting.get("nic.rx_usecs", 3), setting.get("cpu.freq_mhz", 2900)
+rx_usecs, freq_mhz = setting.get("nic.rx_usecs", 3), setting.get("cpu.freq_mhz", int(sys.argv[1]))
 print(json.dumps({"vantage": "client", "p99_us": 60 + rx_usecs + 600_000 / freq_mhz, "qps": 2500}))
 """
 
@@ -63,9 +66,10 @@ def metered(machine: Machine, agent: LabAgent) -> Iterator[LabAgent]:
     until_link(machine)
 
 
-def command(agent: LabAgent, *more: str) -> list[str]:
+def command(agent: LabAgent, *more: str, auto_mhz: int = SLOW_AUTO_MHZ) -> list[str]:
+    latency = shlex.join([sys.executable, "-c", LATENCY, str(auto_mhz)])
     words = [
-        *("--target", f"agent:{agent.address}", *agent.flags, "--latency", shlex.join([sys.executable, "-c", LATENCY])),
+        *("--target", f"agent:{agent.address}", *agent.flags, "--latency", latency),
         *("--only", "nic.rx_usecs", "--range", f"nic.rx_usecs={RX_USECS[0]}:{RX_USECS[-1]}:{RX_USECS.step}"),
         *("--only", "cpu.freq_mhz", "--range", f"cpu.freq_mhz={FREQS_MHZ[0]}:{FREQS_MHZ[-1]}:{FREQS_MHZ.step}"),
         *("--slo", f"p99<{SLO_US:g}us", "--window", "500ms", "--settle", "200ms", "--json"),
@@ -125,6 +129,19 @@ def test_keep_leaves_the_result_until_a_restore(machine: Machine, metered: LabAg
     time.sleep(1.5)  # the agent has looked at its leases
     assert snapshot(machine) != original
     metered.post("/v1/restore", {})
+    assert snapshot(machine) == original
+
+
+@pytest.mark.timeout(300)
+def test_a_default_that_meets_the_slo_for_less_is_left_alone(machine: Machine, metered: LabAgent) -> None:
+    original = snapshot(machine)
+    run = subprocess.run(
+        command(metered, "--keep", auto_mhz=FAST_AUTO_MHZ), capture_output=True, text=True, timeout=250, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    result = result_of(run.stdout)
+    assert result["setting"] == {"nic.rx_usecs": "auto", "cpu.freq_mhz": "auto"}
+    assert result["held"] is False
     assert snapshot(machine) == original
 
 

@@ -1,11 +1,22 @@
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import pytest
 
-from bayop.cli.flags.arguments import headroom, objective_of, path, qps, reader, study_file, whole_number
+from bayop.cli.flags.arguments import (
+    add_slo,
+    add_slos,
+    headroom,
+    objective_of,
+    path,
+    qps,
+    reader,
+    slos_of,
+    study_file,
+    whole_number,
+)
 from bayop.errors import InputError
 from bayop.slo import Slo
 
@@ -56,11 +67,32 @@ def test_an_error_is_placed_at_its_flag() -> None:
 
 def test_an_objective_knows_its_slo() -> None:
     slo = Slo.parse("p90<1ms")
-    assert objective_of(Namespace(objective="latency", slo=slo)).quantities == {"p90_us"}
+    assert objective_of(Namespace(objective="latency"), slo).quantities == {"p90_us"}
     with pytest.raises(
         InputError, match=r"cannot use 'pwoer': an objective must be a name or an expression \(--objective\)"
     ):
-        objective_of(Namespace(objective="pwoer", slo=slo))
+        objective_of(Namespace(objective="pwoer"), slo)
+
+
+def slo_of(*texts: str) -> str:
+    parser = ArgumentParser()
+    add_slos(parser)
+    return str(slos_of(parser.parse_args([word for text in texts for word in ("--slo", text)])))
+
+
+def test_every_slo_that_is_typed_adds_to_what_is_kept() -> None:
+    assert slo_of() == "p99<500us"
+    assert slo_of("p50<100us", "p99.9<2ms,qps>590k") == "p99.9<2ms,p50<100us,qps>590000qps"
+    assert slo_of("qps>0.9*default", "p99<1.2*default") == "qps>0.9*default,p99<1.2*default"
+    with pytest.raises(InputError, match=r"must limit each of its quantiles once \(--slo"):
+        slo_of("p99<500us", "p99<400us")
+
+
+def test_a_verb_that_knows_one_limit_refuses_several() -> None:
+    parser = ArgumentParser()
+    add_slo(parser)
+    with pytest.raises(InputError, match=r"an SLO must be one latency limit here \(--slo"):
+        parser.parse_args(["--slo", "p99<500us,p50<100us"])
 
 
 @pytest.mark.parametrize(("text", "value"), [("10%", 0.1), ("0.1", 0.1), ("0", 0.0), ("90%", 0.9), ("2.5 %", 0.025)])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bayop.cli import defaults, main
+from bayop.cli.flags.arguments import slos_of
 from bayop.cli.parser import build_parser
 from bayop.errors import InputError
 
@@ -27,7 +28,9 @@ def parsed(*words: str) -> argparse.Namespace:
 
 
 def slo_of(*words: str) -> str:
-    return str(parsed(*words).slo)
+    """`tune` keeps several at once, other verbs one."""
+    args = parsed(*words)
+    return str(slos_of(args) if words[0] == "tune" else args.slo)
 
 
 def test_nothing_is_loaded_where_nobody_has_defaults(user: Path) -> None:

@@ -11,7 +11,7 @@ from bayop.cli.flags import agent as agent_flags
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Latched, Restored, Status
 
-STATUS = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), damage=None)
+STATUS = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), hold=None, damage=None)
 
 
 class Stub:

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import pytest
+from jsonschema import Draft202012Validator
 from msgspec.structs import replace
+from tests.support.schemas import closed
 
 from bayop.cli import main, status
-from bayop.live.agent.messages import Held, LeaseInForce, Status, Tenure
+from bayop.events import EVENTS, schema
+from bayop.live.agent.messages import (
+    Cause,
+    Conditions,
+    FellBack,
+    Held,
+    HoldInForce,
+    LatencyLimit,
+    LeaseInForce,
+    Status,
+    Tenure,
+)
 
-IDLE = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), damage=None)
+IDLE = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), hold=None, damage=None)
 CAP = Held("power.cap_w@intel-rapl:0/0", 120, 90, 90, "held", None)
 HELD = replace(IDLE, kept=True, applied_by=Tenure("bayop tune by alice", 7500.0), held=(CAP,))
 
@@ -37,6 +50,33 @@ def test_what_is_kept_is_shown_with_who_and_since_when(capsys: pytest.CaptureFix
 def test_a_lease_is_shown_with_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     output = output_of(capsys, replace(IDLE, lease=LeaseInForce("bob", 30.0, 7.2)))
     assert "Lease: bob, for 30 s; it ends in 7 s unless it is renewed." in output
+
+
+CONDITIONS = Conditions(LatencyLimit("p99_us", 500.0, 5.0))
+GUARDED = HoldInForce({CAP.knob: 90}, {CAP.knob: 110}, CONDITIONS, 200.0, None, None, None)
+FELL_BACK = FellBack("silence", "no p99_us for 5 s", 12.0, 0.003, None)
+
+
+@pytest.mark.parametrize(
+    ("hold", "line"),
+    [
+        (GUARDED, f"Held under conditions, for 3 min; what takes its place: {CAP.knob} 110W."),
+        (replace(GUARDED, fall_back={}), "for 3 min; what takes its place: the machine's own settings."),
+        (
+            replace(GUARDED, fell_back=FELL_BACK),
+            f"The agent fell back 12 s ago: no p99_us for 5 s. In effect: {CAP.knob} 110W.",
+        ),
+        (
+            replace(GUARDED, fell_back=replace(FELL_BACK, error=Cause("the disk is full", None, None, None, None))),
+            "could not fall back 12 s ago: no p99_us for 5 s; it restored the machine (the disk is full).",
+        ),
+    ],
+)
+def test_a_hold_is_shown_and_how_it_gave_way(capsys: pytest.CaptureFixture[str], hold: HoldInForce, line: str) -> None:
+    guarded = replace(HELD, hold=hold)
+    assert line in " ".join(output_of(capsys, guarded).split())
+    event = status._event("unix:/a.sock", guarded)
+    Draft202012Validator(closed(schema("status", EVENTS["status"]))).validate(event)
 
 
 @pytest.mark.parametrize("state", ["stood_down", "latched"])

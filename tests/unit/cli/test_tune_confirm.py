@@ -8,6 +8,7 @@ import pytest
 
 from bayop.cli.flags.confirm import add_arguments, looks_of
 from bayop.cli.tune.comparison import sentence
+from bayop.cli.tune.display import print_summary
 from bayop.cli.tune.events import of_saving
 from bayop.cli.tune.outcome import Outcome, doubts, outcome_of
 from bayop.confirm import Comparison
@@ -68,6 +69,16 @@ def test_the_default_is_not_compared_with_itself() -> None:
     assert (alone.is_worth_holding, alone.comparison) == (True, None)
 
 
+def test_the_summary_says_that_the_default_is_best(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome, problem = ends({RX_USECS: AUTO, FREQ_MHZ: AUTO}), make_problem(SPACE, slo=SLO)
+    baseline = Measurement({"power_w": 40.0, "p99_us": 100.0})
+    print_summary(outcome, baseline, problem, is_held=False, is_live=True, watts="W")
+    shown = " ".join("".join(capsys.readouterr()).split())
+    assert "The default is best: no setting that was tried takes less under the SLO." in shown
+    assert "It draws 40.0 W at 100 us." in shown
+    assert "Applied" not in shown
+
+
 @pytest.mark.parametrize(
     ("words", "is_live", "pairs"),
     [([], True, 24), ([], False, None), (["--confirm", "8"], False, 8), (["--no-confirm"], True, None)],
@@ -115,3 +126,21 @@ def test_another_load_than_the_stated_one_is_doubtful() -> None:
     outcome = comparison(make_problem(SPACE, slo=SLO), 30.0)
     assert doubts(outcome, 5000.0) == []
     assert "5,000 requests/s, not the stated 8,000" in doubts(outcome, 8000.0)[0]
+
+
+def test_every_quantile_of_the_slo_is_said() -> None:
+    problem = make_problem(SPACE, slo="p99<500us,p50<100us")
+
+    def window(power_w: float, p99_us: float, p50_us: float) -> Measurement:
+        return Measurement({"power_w": power_w, "p99_us": p99_us, "p50_us": p50_us})
+
+    pair = {"default": window(40.0, 100.0, 30.0), "found": window(30.0, 300.0, 90.0)}
+    kept = Comparison.of([pair] * 6, problem, LOOKS)
+    assert "p99 300 us after 100 us, p50 90 us after 30 us" in sentence(kept, problem, "W")
+    event = of_saving(Outcome(result(FOUND), is_worth_holding=True, comparison=kept), problem)
+    assert event is not None
+    assert event["p50_us"] == {"default": 30.0, "found": 90.0}
+    broken = Comparison.of([pair | {"found": window(30.0, 300.0, 110.0)}] * 6, problem, LOOKS)
+    assert sentence(broken, problem, "W").startswith(
+        "It breaks p99<500us,p50<100us when measured again: p99 300 us, p50 110 us"
+    )

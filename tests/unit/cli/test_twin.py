@@ -114,6 +114,36 @@ class TestRun:
             [*argv, "--setting", "nic.rx_usecs=10us"], capsys, "there is no knob 'nic.rx_usecs' here (--setting)"
         )
 
+    def test_idle_governors_go_by_name(self, capsys: pytest.CaptureFixture[str]) -> None:
+        argv = ["twin", "run", "--load", "20kqps", "--setting", "nic.rx_usecs=10us,cpu.freq_mhz=2.9GHz", *SMALL]
+        power_w = {}
+        for governor in ("menu", "menu-6.1", "teo", "yawn", "bayop", "shallowest"):
+            assert main([*argv, "--idle-governor", governor, "--json"]) == 0
+            (line,) = json_lines(capsys)
+            power_w[governor] = line["measured"]["power_w"]
+        assert len(set(power_w.values())) == len(power_w)
+        assert max(power_w, key=lambda governor: power_w[governor]) == "shallowest"
+        assert main([*argv, "--json"]) == 0
+        assert json_lines(capsys)[0]["measured"]["power_w"] == power_w["menu"]
+        message = "cannot use 'doze': it must be one of menu, menu-4.4, menu-6.1, teo, ladder, haltpoll, yawn, "
+        check_refusal([*argv, "--idle-governor", "doze"], capsys, message)
+
+    def test_a_wake_balancer_gathers_work(self, capsys: pytest.CaptureFixture[str]) -> None:
+        argv = ["twin", "run", "--load", "20kqps", "--setting", "nic.rx_usecs=10us,cpu.freq_mhz=2.9GHz", *SMALL]
+        utilization = {}
+        for balancer in ("none", "yawn"):
+            assert main([*argv, "--wake-balancer", balancer, "--json"]) == 0
+            (line,) = json_lines(capsys)
+            utilization[balancer] = line["measured"]["utilization"]
+        assert utilization["yawn"] < utilization["none"]
+        check_refusal(
+            [*argv, "--wake-balancer", "even"],
+            capsys,
+            "cannot use 'even': it must be one of none, yawn (--wake-balancer)",
+        )
+        polling = ["twin", "run", "--polling", "--load", "20kqps", "--wake-balancer", "yawn", *SMALL]
+        check_refusal(polling, capsys, "must have steered dispatch")
+
     def test_people_get_a_table(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["twin", "run", "--load", "200000", "--slo", "p99<500us", *SMALL]) == 0
         out = capsys.readouterr().out
@@ -134,8 +164,8 @@ class TestRun:
                 "did you mean nic.rx_usecs?",
             ),
             (
-                ["--setting", "idle.governor=menu"],
-                "there is no knob 'idle.governor' here (--setting)",
+                ["--setting", "idle.disable=C6"],
+                "there is no knob 'idle.disable' here (--setting)",
                 "nic.combined_queues, power.cap_w, idle.max_latency_us",
             ),
             (

@@ -1,22 +1,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayop.control.controller import Applied, Apply, Controller, Done, Policy, Watch
+from bayop.control.controller import Applied, Apply, Controller, Done, FellBack, Policy, Watch
 from bayop.control.drive import drive
 from bayop.control.guard import Guard
-from bayop.control.ledger import Ledger, LedgerWindow
+from bayop.control.history import History
+from bayop.control.ledger import Ledger, LedgerWindow, Search
 from bayop.control.triggers import AnyOf, Breach, Clock, LoadChange, Trigger, parse_trigger
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Problem, Proposal
+from bayop.optimize.grey_box.outputs import RESIDUAL_SCALES
+from bayop.optimize.grey_box.prior import SHAPES
+from bayop.optimize.server_class import ServerClass
+from bayop.search import Halt
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
 from bayop.target.plant import Plant
@@ -74,12 +79,13 @@ class Run:
     make_optimizer: Callable[[Problem, int], Optimizer]
     start_s: float
     end_s: float
+    halted: Callable[[float], Halt | None] = lambda _: None
     books: Ledger = field(default_factory=Ledger)
     windows: list[LedgerWindow] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.controller = Controller(
-            self.policy, self.make_optimizer, end_s=self.end_s,
+            self.policy, self.make_optimizer, end_s=self.end_s, halted=self.halted,
             on_window=self._on_window, on_search=self.books.searches.append,
         )  # fmt: skip
         self.done = drive(self.controller, self.plant, self.start_s)
@@ -300,3 +306,142 @@ def test_a_search_without_trials_is_held_before_the_next() -> None:
 
     run = Run(plant, policy(AnyOf((Clock(), LoadChange()))), make, 0.0, 7000.0)
     assert [s.start_s for s in run.books.searches] == [0.0, 3600.0]
+
+
+def live(*, guard: Guard | None = None) -> Policy:
+    return replace(policy(AnyOf((LoadChange(), Breach(0.0))), guard=guard), default_first=True, small_steps=True)
+
+
+def test_a_search_may_begin_with_a_window_of_the_default() -> None:
+    problems: list[Problem] = []
+
+    def make(problem: Problem, _: int) -> Optimizer:
+        problems.append(problem)
+        return Scripted(problem, (GOOD,))
+
+    plant = FakePlant(lambda t: 4e5 if t < 1000 else 6e5)
+    run = Run(plant, live(), make, 0.0, 1200.0)
+    assert [phase for phase, _ in run.phases[:5]] == ["default", "trial", "hold", "hold", "default"]
+    assert [p.qps for p in problems] == [4e5, 6e5]
+    assert [p.small_steps for p in problems] == [True, True]
+    assert problems[0].default is not None
+    assert problems[0].default["power_w"] > run.windows[1].power_w  # type: ignore[operator]
+
+
+def test_a_server_that_has_fallen_back_is_watched_in_its_default_and_then_searched_anew() -> None:
+    history, windows = History(), list[LedgerWindow]()
+    controller = Controller(live(), scripted(GOOD), history=history, on_window=windows.append)
+    default, window = (Measurement({"power_w": w, "p99_us": 100.0, "p50_us": 50.0}) for w in (90.0, 80.0))
+    controller.poll(0.0, 4e5)
+    controller.poll(0.0, 4e5, Applied(None))
+    controller.poll(20.0, 4e5, default)
+    controller.poll(20.0, 4e5, Applied(GOOD))
+    assert controller.searching
+    assert controller.poll(40.0, 4e5, window) == Apply(GOOD)
+    assert not controller.searching
+    assert controller.poll(40.0, 4e5, Applied(GOOD)) == Watch(60.0)
+    cut = Measurement({"p99_us": 900.0}, cut_short="the agent fell back")
+    assert controller.poll(50.0, 4e5, FellBack(cut, by_latency=False)) == Watch(60.0)
+    assert (windows[-1].over_share, windows[-1].meets_slo) == (0.0, False)
+    assert controller.held is None
+    assert not [o for o in history.near(4e5) if o.measurement.censored], "the setting was not to blame"
+    assert controller.poll(60.0, 4e5, window) == Apply(None), "the default's window, then the search"
+    controller.poll(60.0, 4e5, Applied(None))
+    assert controller.poll(80.0, 4e5, default) == Apply(GOOD)
+
+
+def test_a_setting_that_made_clients_wait_is_remembered_for_it() -> None:
+    history, windows = History(), list[LedgerWindow]()
+    controller = Controller(live(), scripted(GOOD), history=history, on_window=windows.append)
+    default, window = (Measurement({"power_w": w, "p99_us": 100.0, "p50_us": 50.0}) for w in (90.0, 80.0))
+    for now_s, answer in ((0.0, None), (0.0, Applied(None)), (20.0, default), (20.0, Applied(GOOD)), (40.0, window)):
+        controller.poll(now_s, 4e5, answer)
+    controller.poll(40.0, 4e5, Applied(GOOD))
+    controller.poll(50.0, 4e5, FellBack(Measurement({}, cut_short="p99 900 us"), by_latency=True))
+    assert windows[-1].over_share == 1.0, "how many they were is not known"
+    (seen,) = history.near(4e5)
+    assert (seen.setting, seen.measurement.censored) == (GOOD, True)
+
+
+def until(end_s: float, halt: Halt = "quiet", *, since_s: float = 0.0) -> Callable[[float], Halt | None]:
+    return lambda now_s: halt if since_s <= now_s < end_s else None
+
+
+def test_no_search_begins_while_nothing_may_be_tried() -> None:
+    plant = FakePlant(lambda t: 4e5 if t < 2000 else 6e5)
+    halted = until(5000, since_s=1000)
+    run = Run(plant, policy(LoadChange()), scripted(GOOD), 0.0, 6000.0, halted)
+    assert [(s.start_s, s.reason) for s in run.books.searches] == [(0.0, "start"), (5040.0, "load +50%")]
+    assert {w.phase for w in run.windows if 1000 < w.start_s < 5000} == {"hold"}, "what is held stays"
+    first = Run(FakePlant(lambda _: 4e5), policy(LoadChange()), scripted(GOOD), 0.0, 1200.0, until(600))
+    assert [s.start_s for s in first.books.searches] == [600.0]
+    assert first.phases[0] == ("default", 600.0)
+
+
+@pytest.mark.parametrize("halt", ["quiet", "overspent"])
+def test_a_search_ends_with_what_it_has_and_goes_on_afterwards(halt: Halt) -> None:
+    run = Run(
+        FakePlant(lambda _: 4e5), policy(LoadChange()), scripted(FAST, GOOD, FAST), 0.0, 1200.0,
+        until(600, halt, since_s=30),
+    )  # fmt: skip
+    first, second = run.books.searches
+    assert (first.stopped, len(first.trials), first.setting) == (halt, 2, GOOD)
+    assert run.phases[:3] == [("trial", 20.0), ("trial", 20.0), ("hold", 560.0)], "the trial under way is not lost"
+    assert (second.start_s, second.reason) == (600.0, f"goes on, was {halt}")
+    assert second.stopped == "converged"
+
+
+def test_what_misses_the_slo_while_nothing_may_be_tried_gives_way_to_the_default() -> None:
+    plant = FakePlant(lambda _: 4e5, disturb=lambda t: 3.0 if 600 <= t < 660 else 1.0)
+    halted = until(1500, "overspent", since_s=300)
+    run = Run(plant, policy(Breach(), guard=Guard()), scripted(FAST, GOOD), 0.0, 1800.0, halted)
+    fell = next(w for w in run.books.windows if w.phase == "fall-back")
+    assert (fell.start_s, fell.setting, fell.duration_s) == (660.0, None, 840.0)
+    assert [(s.start_s, s.reason) for s in run.books.searches] == [(0.0, "start"), (1500.0, "SLO missed")]
+
+
+def test_the_guard_tries_nothing_from_the_default_on_while_nothing_may_be_tried() -> None:
+    plant = FakePlant(lambda _: 4e5, disturb=lambda _: 50.0)
+    run = Run(plant, policy(Breach(), guard=Guard()), scripted(FAST), 0.0, 600.0, until(601))
+    assert {w.setting for w in run.books.windows} == {None}
+    assert plant.applied == [None]
+
+
+def test_a_search_that_is_asked_for_begins_at_the_next_poll_and_not_twice() -> None:
+    searches: list[Search] = []
+    controller = Controller(policy(LoadChange()), scripted(GOOD), on_search=searches.append)
+    seen = Measurement({"power_w": 80.0, "p99_us": 200.0, "qps": 4e5})
+    assert controller.poll(0.0, 4e5) == Apply(GOOD)
+    controller.poll(0.0, 4e5, Applied(GOOD))
+    assert not controller.between_searches
+    controller.poll(20.0, 4e5, seen)
+    assert controller.poll(20.0, 4e5, Applied(GOOD)) == Watch(60.0)
+    assert controller.may_end_window
+    controller.ask()
+    assert controller.poll(31.0, 4e5) == Apply(GOOD)
+    assert not controller.may_end_window
+    controller.poll(31.0, 4e5, Applied(GOOD))
+    controller.poll(51.0, 4e5, seen)
+    assert controller.poll(51.0, 4e5, Applied(GOOD)) == Watch(60.0)
+    controller.poll(60.0, 4e5, seen)
+    assert [s.reason for s in searches] == ["start", "asked for"]
+
+
+def test_what_is_asked_for_while_nothing_may_be_tried_is_not_done_later() -> None:
+    controller = Controller(policy(LoadChange()), scripted(GOOD), halted=until(100))
+    controller.ask()
+    assert controller.poll(0.0, 4e5) == Watch(60.0)
+    seen = Measurement({"power_w": 80.0, "p99_us": 200.0, "qps": 4e5})
+    assert controller.poll(60.0, 4e5, seen) == Watch(120.0)
+
+
+def test_its_searches_know_the_class_of_the_server() -> None:
+    known = ServerClass(dict(SHAPES), dict(RESIDUAL_SCALES))
+    problems: list[Problem] = []
+
+    def make(problem: Problem, number: int) -> Optimizer:
+        problems.append(problem)
+        return scripted(FAST)(problem, number)
+
+    Run(FakePlant(lambda _: 4e5), replace(policy(LoadChange()), server_class=known), make, 0.0, 600.0)
+    assert [problem.server_class for problem in problems] == [known]

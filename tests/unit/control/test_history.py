@@ -30,3 +30,25 @@ def test_a_full_history_keeps_what_is_nearest_in_load_and_newest() -> None:
         history.add(observation)
     assert history.near(100.0) == (new, newest)
     assert far in history.near(1000.0)
+
+
+def test_what_is_added_is_told_before_it_counts_and_what_was_known_is_not() -> None:
+    told: list[Observation] = []
+    known = observe(2, 100.0)
+
+    def tell(observation: Observation) -> None:
+        assert observation not in history.near(100.0)
+        told.append(observation)
+
+    history = History(known=(known,), on_add=tell)
+    history.add(new := observe(4, 100.0))
+    assert told == [new]
+    assert history.near(100.0) == (known, new)
+
+
+def test_the_oldest_are_forgotten_at_last() -> None:
+    history = History(known=(observe(2, 100.0 * 1.02**n) for n in range(300)), most=200)
+    history.add(newest := observe(4, 100.0))
+    assert history.near(100.0)[-1] == newest
+    assert observe(2, 100.0) not in history.near(100.0)
+    assert len({o.qps for n in range(300) for o in history.near(100.0 * 1.02**n)}) == 200

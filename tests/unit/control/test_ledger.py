@@ -26,7 +26,15 @@ def days(draw: st.DrawFn) -> list[LedgerWindow]:
         power, latency = draw(st.sampled_from([50.0, 80.0, 120.0])), draw(st.sampled_from([100.0, 499.0, 900.0]))
         windows.append(
             LedgerWindow(
-                now, duration, phase, None, 1000.0, power, latency, latency / 1e4, meets_slo=SLO.met_by(latency)
+                now,
+                duration,
+                phase,
+                None,
+                1000.0,
+                power,
+                latency,
+                latency / 1e4,
+                meets_slo=SLO.met_by({SLO.quantity: latency}),
             )
         )
         now = windows[-1].end_s

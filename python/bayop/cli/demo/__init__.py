@@ -97,7 +97,7 @@ def _plan(args: argparse.Namespace) -> DayPlan:
     curve = arguments.reader(LoadCurve.load, "--load-curve")(args.load_curve)
     return DayPlan(
         app=args.app,
-        objective=arguments.objective_of(args),
+        objective=arguments.objective_of(args, args.slo),
         headroom=args.headroom or 0.0,
         curve=curve.first(args.hours).scaled_to(PEAK_QPS[args.app]),
         trigger=arguments.reader(parse_trigger, "--trigger")(args.trigger),

@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 
 from bayop.errors import InputError
 from bayop.objective import OBJECTIVES, Objective
-from bayop.slo import Slo
+from bayop.relative_slo import RelativeSlo, parse_slo
+from bayop.slo import QPS, Slo
 from bayop.space import Range, parse_range
 from bayop.study import example
 from bayop.units import HOUR_S, parse_quantity
@@ -24,6 +25,8 @@ _MOST_QPS: Final = 1e9
 _LEAST_DURATION_S: Final = 0.001
 _MOST_HEADROOM: Final = 0.9
 _MOST_SEED: Final = 2**32 - 1
+
+_SLO: Final = "p99<500us"
 
 
 def reader(parse: Callable[[S], T], flag: str) -> Callable[[S], T]:
@@ -117,15 +120,42 @@ positive: Final = whole_number(1, 10**9)
 """Reads a count of anything."""
 
 
-def add_slo(parser: argparse.ArgumentParser, default: str = "p99<500us") -> None:
-    """`--slo`."""
+def add_slo(parser: argparse.ArgumentParser, default: str = _SLO) -> None:
+    """`--slo`, of one limit."""
     parser.add_argument(
         "--slo",
-        type=reader(Slo.parse, "--slo"),
+        type=reader(Slo.single, "--slo"),
         default=Slo.parse(default),
         metavar="SLO",
         help=f"latency objective with its unit, such as p99<500us or p90<0.5ms (default: {default})",
     )
+
+
+def add_slos(parser: argparse.ArgumentParser) -> None:
+    """`--slo`, of several limits, some relative to the default; `slos_of` reads them, because they belong together."""
+    parser.add_argument(
+        "--slo",
+        action="append",
+        type=reader(_one_slo, "--slo"),
+        metavar="SLO",
+        help="what has to be kept: a latency quantile, such as p99<500us or p99<1.2*default, and beside it a "
+        f"throughput, such as qps>590k (repeatable; default: {_SLO})",
+    )
+
+
+def _one_slo(text: str) -> str:
+    """One of several `--slo`, checked but not yet read with the others; a throughput alone is only part of an SLO."""
+    parse_slo(f"{_SLO},{text}" if text.lstrip().startswith(QPS) else text)
+    return text
+
+
+def slos_of(args: argparse.Namespace) -> Slo | RelativeSlo:
+    """What every `--slo` asks for, together.
+
+    Raises:
+        InputError: one is none, or they can't be kept together.
+    """
+    return reader(parse_slo, "--slo")(",".join(args.slo or [_SLO]))
 
 
 def add_headroom(parser: argparse.ArgumentParser) -> None:
@@ -149,15 +179,15 @@ def add_objective(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def objective_of(args: argparse.Namespace) -> Objective:
-    """The objective that `--objective` and `--slo` ask for.
+def objective_of(args: argparse.Namespace, slo: Slo) -> Objective:
+    """The objective that `--objective` asks for under an SLO.
 
     Raises:
         InputError: neither a name nor a valid expression.
     """
 
     def parse(text: str) -> Objective:
-        return Objective.parse(text, args.slo)
+        return Objective.parse(text, slo)
 
     return reader(parse, "--objective")(args.objective)
 

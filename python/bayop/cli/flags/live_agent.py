@@ -13,9 +13,12 @@ from bayop.errors import BayopError, InputError
 from bayop.latency.sources import source_of
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Change
+from bayop.live.senses import WINDOW_S
 from bayop.live.space import agent_space
-from bayop.live.target import SETTLE_S, WINDOW_S, AgentTarget
+from bayop.live.target import SETTLE_S, AgentTarget
 from bayop.live.trial_guard import TrialGuard
+from bayop.relative_slo import RelativeSlo, draft_of, slo_against
+from bayop.slo import Slo
 from bayop.space import Space, Value, fastest_setting, format_value
 
 FLAGS: Final = ("latency", "window", "settle", *agent_flags.TLS_FLAGS)
@@ -53,7 +56,7 @@ def add_senses(parser: argparse.ArgumentParser, *, windows_of: str) -> None:
         )
 
 
-def open_target(args: argparse.Namespace) -> AgentTarget:
+def open_target(args: argparse.Namespace, slo: Slo | RelativeSlo) -> AgentTarget:
     """The live machine, measured once as it is.
 
     Raises:
@@ -66,7 +69,7 @@ def open_target(args: argparse.Namespace) -> AgentTarget:
             place="--latency",
             hint="--latency SOURCE, or --dry-run to see what would be changed",
         )
-    latency = arguments.reader(partial(source_of, slo=args.slo), "--latency")(args.latency)
+    latency = arguments.reader(partial(source_of, slo=draft_of(slo)), "--latency")(args.latency)
     client = _client(args)
     return AgentTarget(
         client,
@@ -76,7 +79,7 @@ def open_target(args: argparse.Namespace) -> AgentTarget:
         qps=args.load,
         window_s=args.window,
         settle_s=SETTLE_S if args.settle is None else args.settle,
-        guard=TrialGuard(args.slo, load_band=None),
+        guard=lambda default: TrialGuard(slo_against(slo, default), load_band=None),
     )
 
 

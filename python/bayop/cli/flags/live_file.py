@@ -14,6 +14,8 @@ from bayop.errors import InputError
 if TYPE_CHECKING:
     from bayop.live.file import LiveFile
     from bayop.live.target import AgentTarget
+    from bayop.relative_slo import RelativeSlo
+    from bayop.slo import Slo
 
 SUFFIX: Final = ".toml"
 """What such a target ends with in `--target`."""
@@ -22,7 +24,7 @@ SUFFIX: Final = ".toml"
 _IN_FILE: Final = {"load": "qps in [load]", "only": "[knobs]", "range": "[knobs]"}
 
 
-def open_target(args: argparse.Namespace) -> AbstractContextManager[AgentTarget]:
+def open_target(args: argparse.Namespace, slo: Slo | RelativeSlo) -> AbstractContextManager[AgentTarget]:
     """The live machine under its load, measured once as it is.
 
     Raises:
@@ -30,7 +32,7 @@ def open_target(args: argparse.Namespace) -> AbstractContextManager[AgentTarget]
     """
     from bayop.live.search import open_target as open_live
 
-    return open_live(_file(args), args.slo, holder=agent_flags.holder(args.verb))
+    return open_live(_file(args), slo, holder=agent_flags.holder(args.verb))
 
 
 def show_dry_run(args: argparse.Namespace) -> int:

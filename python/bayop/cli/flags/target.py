@@ -11,6 +11,8 @@ from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments, live_agent, live_file
 from bayop.errors import InputError
 from bayop.live.agent.address import PORT, PREFIX, SOCKET, parse_address
+from bayop.relative_slo import RelativeSlo
+from bayop.slo import Slo
 from bayop.target.base import Target
 
 FLAGS_OF: Final[Mapping[str, tuple[Sequence[str], str, Sequence[str]]]] = {
@@ -83,16 +85,16 @@ def check_flags(
         )
 
 
-def open_target(args: argparse.Namespace) -> AbstractContextManager[Target]:
-    """The target that the flags name; a live one has its own settings back when the block ends.
+def open_target(args: argparse.Namespace, slo: Slo | RelativeSlo) -> AbstractContextManager[Target]:
+    """The target that the flags name, for an SLO; a live one has its own settings back when the block ends.
 
     Raises:
         BayopError: it can't be opened, or can't do what a search needs.
     """
     if kind(args.target) == "file":
-        return agent_flags.reporting(live_file.open_target(args))
+        return agent_flags.reporting(live_file.open_target(args, slo))
     if kind(args.target) == "agent":
-        return agent_flags.reporting(live_agent.open_target(args))
+        return agent_flags.reporting(live_agent.open_target(args, slo))
     if args.target == "study":
         from bayop.recorded.rows import study_target
 

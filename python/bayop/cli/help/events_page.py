@@ -18,7 +18,7 @@ $ bayop tune --target study --data example:memcached --load 600kqps --json
 ```
 
 This page is generated, as are the JSON Schemas beside it; change
-[`declared.py`](../../python/bayop/events/declared.py), then:
+the [declarations](../../python/bayop/events), then:
 
 ```console
 $ bayop help --events > docs/reference/events.md

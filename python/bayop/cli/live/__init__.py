@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.live.search import open_target
     from bayop.report.files import make_folder
 
-    objective = arguments.objective_of(args)
+    objective = arguments.objective_of(args, args.slo)
     make_folder(args.out)
     with Rig(_program(args.agent_program), qps=args.load, window_s=args.window) as rig:
         opening = open_target(LiveFile.read(rig.file), args.slo, holder=agent_flags.holder("live"))

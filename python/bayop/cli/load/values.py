@@ -56,7 +56,7 @@ def scan(text: str) -> list[float]:
 def search(text: str) -> Slo:
     """An SLO: `99:500us`, or as it is written elsewhere."""
     if "<" in text:
-        return Slo.parse(text)
+        return Slo.single(text)
     percent, _, limit = text.removeprefix("p").partition(":")
     # mutilate's limit is a number of us.
     limit_us = f"{limit}us" if limit.strip().isdigit() else limit

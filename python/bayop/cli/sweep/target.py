@@ -62,7 +62,7 @@ def open_subject(args: argparse.Namespace) -> Iterator[Subject]:
             place="--load",
             hint=hint,
         )
-    with target_flags.open_target(_as_tune(args)) as target:
+    with target_flags.open_target(_as_tune(args), args.slo) as target:
         yield _machine_subject(args, target)
 
 

@@ -1,0 +1,99 @@
+"""The flags with which several verbs reach a `bayop run`, and what they show of its services."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import console, literal, new_table, print_json
+from bayop.space import format_setting
+
+FILE: Final = Path("/etc/bayop/bayop.toml")
+
+_COLUMNS: Final = ("service", "doing", "in effect", "qps", "power", "latency", "margin", "budget left")
+
+
+def add_file(parser: argparse.ArgumentParser, *, default: Path | None = FILE) -> None:
+    """`--file`."""
+    usual = "" if default is None else f" (default: {default})"
+    parser.add_argument(
+        "--file",
+        type=arguments.reader(arguments.path, "--file"),
+        default=default,
+        metavar="FILE",
+        help=f"the bayop.toml of bayop run, or the state that it names{usual}",
+    )
+
+
+def add_service(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """The service that is meant."""
+    parser.add_argument(
+        "service",
+        nargs=None if required else "?",
+        metavar="SERVICE",
+        help="the service, as its table is called" + ("" if required else " (left out: all)"),
+    )
+
+
+def tell(args: argparse.Namespace, service: str | None = None) -> list[dict[str, Any]]:
+    """What `bayop run` answers to the verb.
+
+    Raises:
+        UnsupportedError: none answers, or it does not let us in.
+        BayopError: it refuses.
+    """
+    from bayop.daemon.file import state_of
+    from bayop.daemon.operator.client import ask
+
+    state = state_of(args.file) if args.file.suffix == ".toml" else args.file
+    return ask(state, args.verb, **({} if service is None else {"service": service}))
+
+
+def show(events: Sequence[Mapping[str, Any]], *, json: bool) -> None:
+    """Prints how services stand."""
+    if json:
+        for event in events:
+            print_json(event)
+        return
+    table = new_table()
+    for column in _COLUMNS:
+        table.add_column(column, justify="left" if column in _COLUMNS[:3] else "right", overflow="fold")
+    for event in events:
+        table.add_row(*(literal(cell) for cell in _row(event)))
+    console().print(table)
+    for event in events:
+        for note in _notes(event):
+            console().print(literal(f"{event['service']}: {note}"))
+
+
+def _row(event: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        event["service"],
+        event["doing"],
+        "default" if event["setting"] is None else format_setting(event["setting"]),
+        _number(event["qps"], ".0f", ""),
+        _number(event["power_w"], ".1f", " W"),
+        _number(event["latency_us"], ".0f", " us"),
+        _number(event["margin"], ".0%", ""),
+        _number(event["budget_left"], ".1%", ""),
+    )
+
+
+def _number(value: float | None, digits: str, unit: str) -> str:
+    return "" if value is None else f"{value:{digits}}{unit}"
+
+
+def _notes(event: Mapping[str, Any]) -> list[str]:
+    notes = []
+    if event["paused_by"]:
+        notes.append(f"paused by {' and '.join(event['paused_by'])}")
+    if event["quiet_until"] is not None:
+        notes.append(f"quiet hours until {event['quiet_until']}: nothing is tried")
+    if event["budget_left"] == 0:
+        notes.append("the error budget is spent: nothing is tried before the period has rolled on")
+    if event["trouble"] is not None:
+        notes.append(event["trouble"])
+    return notes

@@ -1,0 +1,132 @@
+"""`bayop history`: what `bayop run` has done: searches, windows, events."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
+from bayop.errors import InputError
+from bayop.space import format_setting
+from bayop.state.records import Table, read
+
+EXAMPLE: Final = """\
+  bayop history bayop.toml
+  bayop history bayop.toml --of window --service web --last 20
+  bayop history /var/lib/bayop-run/bayop.db --of event --json
+"""
+
+_COLUMNS: Final[dict[Table, tuple[str, ...]]] = {
+    "search": ("time", "service", "search", "why", "qps", "trials", "stopped", "held"),
+    "window": ("time", "service", "phase", "setting", "for", "qps", "power", "latency", "SLO"),
+    "event": ("time", "service", "event", "what"),
+}
+_TIMES: Final = ("start_s", "end_s", "time_s")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument(
+        "file",
+        type=arguments.reader(arguments.path, "FILE"),
+        metavar="FILE",
+        help="the bayop.toml of bayop run, or the state that it names",
+    )
+    parser.add_argument(
+        "--of", choices=get_args(Table), default="search", help="what is listed (default: search, one line for each)"
+    )
+    parser.add_argument("--service", metavar="NAME", help="of this service alone")
+    parser.add_argument(
+        "--last",
+        type=arguments.reader(arguments.whole_number(1, 1_000_000), "--last"),
+        default=100,
+        metavar="N",
+        help="how many at most (default: 100)",
+    )
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints them, oldest first."""
+    rows = read(_state_of(args.file), args.of, service=args.service, last=args.last)
+    if args.json:
+        for row in rows:
+            print_json({"event": args.of, **_plain(row, args.of)})
+        return 0
+    if not rows:
+        console().print(f"There is no {args.of} yet.")
+        return 0
+    table = new_table()
+    for column in _COLUMNS[args.of]:
+        right = column in ("search", "qps", "trials", "for", "power", "latency")
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(literal(cell) for cell in _CELLS[args.of](row)))
+    console().print(table)
+    return 0
+
+
+def _state_of(path: Path) -> Path:
+    if path.suffix != ".toml":
+        return path
+    from bayop.daemon.file import DaemonFile
+
+    state = DaemonFile.read(path).state
+    if not state.exists():
+        raise InputError(wrong=f"bayop run {path} has remembered nothing yet", place=str(state))
+    return state
+
+
+def _plain(row: Mapping[str, Any], table: Table) -> dict[str, object]:
+    values = {name: round_significant(v) if _is_measured(name, v) else v for name, v in row.items()}
+    if table == "event":
+        values["what"] = values.pop("event")
+    return values
+
+
+def _is_measured(name: str, value: object) -> bool:
+    return isinstance(value, float) and name not in _TIMES
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def _setting(setting: Mapping[str, Any] | None) -> str:
+    return "default" if setting is None else format_setting(setting)
+
+
+def _number(value: float | None, unit: str, digits: int = 0) -> str:
+    return "" if value is None else f"{value:.{digits}f} {unit}".strip()
+
+
+def _search(row: Mapping[str, Any]) -> tuple[str, ...]:
+    numbers = str(row["number"]), row["reason"], _number(row["qps"], ""), str(row["trials"])
+    return _time(row["end_s"]), row["service"], *numbers, row["stopped"], _setting(row["setting"])
+
+
+def _window(row: Mapping[str, Any]) -> tuple[str, ...]:
+    verdict = f"cut short: {row['cut_short']}" if row["cut_short"] else "met" if row["meets_slo"] else "missed"
+    return (
+        _time(row["start_s"]),
+        row["service"],
+        row["phase"],
+        "" if row["phase"] == "other" else _setting(row["setting"]),
+        _number(row["duration_s"], "s"),
+        _number(row["qps"], ""),
+        _number(row["power_w"], "W", 1),
+        _number(row["latency_us"], "us"),
+        verdict,
+    )
+
+
+def _event(row: Mapping[str, Any]) -> tuple[str, ...]:
+    what = ", ".join(f"{name} {value}" for name, value in row["fields"].items() if value not in (None, [], {}))
+    return _time(row["time_s"]), row["service"] or "", row["event"], what
+
+
+_CELLS: Final = {"search": _search, "window": _window, "event": _event}

@@ -1,0 +1,105 @@
+"""What a service would do, and what is missing before it can, each with its place in the file. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from bayop.daemon.file import DaemonFile, ServiceFile
+from bayop.daemon.plant import LivePlant
+from bayop.errors import BayopError
+from bayop.live.agent.checks import check_applies
+from bayop.live.agent.client import AgentClient
+from bayop.live.search import client_of, space_of
+from bayop.search import check_measured
+
+
+@dataclass(slots=True)
+class Finding:
+    """What was found out about one service.
+
+    Attributes:
+        service: What the file says of it.
+        would: What it would do, for people.
+        seen: What one window of the machine as it is has shown; empty where none could be measured.
+        notes: What may surprise, and keeps nothing from working.
+        problems: What is missing; each has its place in the file.
+    """
+
+    service: ServiceFile
+    would: list[str] = field(default_factory=list)
+    seen: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    problems: list[BayopError] = field(default_factory=list)
+
+
+def check(file: DaemonFile) -> list[Finding]:
+    """Asks every service's agent and source of latency, and measures a window of each machine as it is."""
+    return [_Check(file, service).run() for service in file.services]
+
+
+class _Check:
+    def __init__(self, file: DaemonFile, service: ServiceFile) -> None:
+        self._file, self._service = file, service
+        self._finding = Finding(service)
+
+    def run(self) -> Finding:
+        service, finding = self._service, self._finding
+        windows = f"windows of {service.watch_s:g} s under {service.slo}"
+        if service.mode == "observe":
+            finding.would = [f"would watch {windows}, and write nothing"]
+        else:
+            finding.would = [f"would search what the agent allows, hold what it finds, and watch {windows}"]
+        with self._place("", "agent"):
+            client = client_of(service.live)
+            client.status()
+        if not finding.problems:
+            if service.mode == "apply":
+                self._check_apply(client)
+            self._check_senses(client)
+        return finding
+
+    def _check_apply(self, client: AgentClient) -> None:
+        service, hold = self._service, self._service.hold
+        with self._place("", "mode"):
+            check_applies(client)
+        if (holder := client.status().lease_holder) is not None:
+            self._finding.notes.append(f"{holder} holds the agent's lease: nothing is searched before it ends")
+        if hold.silence_s is not None and hold.silence_s <= service.watch_s:
+            note = f"silence_s {hold.silence_s:g} is no longer than watch_s {service.watch_s:g}"
+            self._finding.notes.append(f"{note}: something beside the service must push latencies to the agent")
+        if hold.silence_s is not None and service.slo.also:
+            others = ", ".join(limit.quantity.removesuffix("_us") for limit in service.slo.also)
+            agent = f"the agent guards {service.slo.quantity.removesuffix('_us')} alone"
+            self._finding.notes.append(
+                f"{agent}: {others} is looked at when a window of {service.watch_s:g} s has ended"
+            )
+        with self._place("knobs"):
+            space = space_of(service.live, client).without_auto()
+            knobs = ", ".join(f"{knob.id} {knob.describe()}" for knob in space.knobs)
+            aim = f"the least {service.objective.name} under {service.slo}, in at most {service.max_trials} trials"
+            hold_on = f"watched in windows of {service.watch_s:g} s; without bayop for {hold.lease_s:g} s at most"
+            self._finding.would = [f"would search {knobs} for {aim}", f"would hold what it finds, {hold_on}"]
+
+    def _check_senses(self, client: AgentClient) -> None:
+        """Measures one window, as the service would."""
+        with self._place("", "latency"):
+            machine = LivePlant(self._service, client, None, holder="bayop run --check")
+            self._finding.seen = dict(machine.baseline.quantities)
+            with self._place("", "slo"):
+                check_measured(machine, self._service.objective)
+
+    @contextmanager
+    def _place(self, table: str, key: str | None = None) -> Iterator[None]:
+        """Notes an error as a problem at a place of the file."""
+        try:
+            yield
+        except BayopError as error:
+            name = f"service.{self._service.name}"
+            toml = self._file.toml
+            place = toml.place(f"{name}.{table}" if table else name, key)
+            if ":" not in place:
+                place = toml.place(name)
+            inner = f", {error.place}" if error.place else ""
+            self._finding.problems.append(error.but(place=f"{place}{inner}"))

@@ -1,0 +1,133 @@
+"""`bayop run`: every service of a file, the stop file, a file that is read anew, operators and the service manager."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import asdict
+from typing import Final
+
+from bayop.daemon.file import DaemonFile
+from bayop.daemon.notify import Notifier
+from bayop.daemon.operator.listener import listening
+from bayop.daemon.operator.wire import socket_of
+from bayop.daemon.operator.words import Words
+from bayop.daemon.report import Reporter
+from bayop.daemon.services import Services
+from bayop.errors import BayopError, InputError
+from bayop.state.store import Store
+
+_LOOK_S: Final = 0.2
+
+
+class Daemon:
+    """Looks after every service of a file until it is stopped. `stop` and `reload` may be called from anywhere.
+
+    Args:
+        file: What is to be done.
+        store: What is known, and remembered.
+        reporter: Who is told what happens.
+        notifier: The service manager.
+        holder: Who we are, as agents name us to others.
+    """
+
+    def __init__(self, file: DaemonFile, store: Store, reporter: Reporter, notifier: Notifier, *, holder: str) -> None:
+        self._file, self._reporter, self._notifier = file, reporter, notifier
+        self._stop = threading.Event()
+        self._reloads: queue.SimpleQueue[Future[dict[str, object]]] = queue.SimpleQueue()
+        self._is_stopped = file.is_stopped
+        self._services = Services(file.services, store, reporter, holder=holder, stopped=self._is_stopped)
+        self._heard_s = 0.0
+
+    def stop(self) -> None:
+        """Ends `run`, which puts every machine's own settings back."""
+        self._stop.set()
+
+    def reload(self) -> Future[dict[str, object]]:
+        """Has the file read anew; the event that tells what came of it, or why the file is not taken."""
+        future: Future[dict[str, object]] = Future()
+        self._reloads.put(future)
+        return future
+
+    def run(self) -> bool:
+        """Looks after the services until `stop`; whether every machine has its own settings back.
+
+        Raises:
+            InputError: there can't be a socket for operators.
+        """
+        words = Words(self._services, lambda: self.reload().result())
+        with listening(socket_of(self._file.state), words.answer):
+            self._look_after()
+        is_clean = self._services.end()
+        self._reporter.say("stop", "ended" if is_clean else "ended; a lease runs out by itself", restored=is_clean)
+        return is_clean
+
+    def _look_after(self) -> None:
+        file = self._file
+        names = [service.name for service in file.services]
+        begins = f"bayop run {file.path}: {', '.join(names)}; remembered in {file.state}"
+        self._reporter.say("start", begins, file=str(file.path), state=str(file.state), services=names)
+        if self._is_stopped:
+            self._say_stopped()
+        self._services.begin()
+        self._notifier.send("READY=1")
+        while not self._stop.wait(_LOOK_S):
+            self._heed_reloads()
+            self._heed_stop_file()
+            self._keep_watchdog()
+        self._notifier.send("STOPPING=1")
+
+    def _heed_reloads(self) -> None:
+        while not self._reloads.empty():
+            future = self._reloads.get()
+            self._notifier.send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+            try:
+                future.set_result(self._read_anew())
+            except Exception as reason:  # whatever is wrong with a file, the old one stays
+                error = reason if isinstance(reason, BayopError) else BayopError(wrong=f"{reason!r}")
+                line = f"the file is not taken: {error.message}; the old one stays"
+                self._reporter.say("not-reloaded", line, message=error.message, hint=error.hint)
+                future.set_exception(error)
+            self._notifier.send("READY=1")
+
+    def _read_anew(self) -> dict[str, object]:
+        old = self._file
+        new = DaemonFile.read(old.path)
+        if new.state != old.state:
+            raise InputError(
+                "the state must stay where it is while bayop runs",
+                value=str(new.state),
+                place=new.toml.place("", "state"),
+                hint="restart it",
+            )
+        changes = self._services.take(new.services)
+        self._file = new
+        listed = (f"{', '.join(names) or 'none'} {what}" for what, names in asdict(changes).items())
+        self._reporter.say("reloaded", f"the file was read anew: {', '.join(listed)}", **asdict(changes))
+        return {"event": "reloaded", **asdict(changes)}
+
+    def _heed_stop_file(self) -> None:
+        path, is_there = self._file.stop_file, self._file.is_stopped
+        if is_there == self._is_stopped:
+            return
+        self._is_stopped = is_there
+        self._services.stop(so=is_there)
+        if is_there:
+            self._say_stopped()
+        else:
+            self._reporter.say("resumed", f"{path} is gone: goes on", file=str(path))
+
+    def _say_stopped(self) -> None:
+        path = self._file.stop_file
+        line = f"{path} is there: every machine has its own settings, and nothing is searched"
+        self._reporter.say("paused", line, file=str(path))
+
+    def _keep_watchdog(self) -> None:
+        every_s = self._notifier.watchdog_s
+        if every_s is None or time.monotonic() - self._heard_s < every_s / 3:
+            return
+        if self._services.live():
+            self._heard_s = time.monotonic()
+            self._notifier.send("WATCHDOG=1")

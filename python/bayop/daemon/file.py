@@ -1,0 +1,346 @@
+"""`bayop.toml`: the services that `bayop run` looks after. `docs/operate.md` has an example."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from bayop.control.budget import ErrorBudget
+from bayop.control.quiet import Quiet, parse_zone
+from bayop.control.triggers import TRIGGERS, AnyOf, Breach, Clock, LoadChange, Trigger
+from bayop.errors import InputError, unreadable
+from bayop.live.agent.address import parse_address
+from bayop.live.agent.messages import Conditions, LatencyLimit, LoadBand
+from bayop.live.file import LiveFile
+from bayop.objective import Objective
+from bayop.optimize.server_class import ServerClass
+from bayop.prior_file import PriorFile
+from bayop.slo import Slo
+from bayop.toml_file import Reader, TomlFile, number, text, whole
+
+Mode = Literal["observe", "apply"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+_DAY_S: Final = 86_400.0
+_LONGEST_SETTLE_S: Final = 60.0
+"""An agent passes over what clients see for no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldTerms:
+    """How an agent holds a setting between two searches.
+
+    Attributes:
+        lease_s: How long the machine keeps the setting after the brain has died.
+        longest_s: How long the agent holds it without being told anew, in s.
+        silence_s: How old the last word of what clients see may be; None where the agent is not told.
+        latency_factor: How many times the SLO's limit such a word may say.
+        band: The packets that a device may receive meanwhile; None for any load.
+    """
+
+    lease_s: float = 120.0
+    longest_s: float = _DAY_S
+    silence_s: float | None = None
+    latency_factor: float = 2.0
+    band: LoadBand | None = None
+
+    def conditions(self, slo: Slo, settle_s: float) -> Conditions:
+        """As the agent is told them; it knows one quantile, the SLO's highest."""
+        limit = None
+        if self.silence_s is not None:
+            limit_us = self.latency_factor * slo.limit_us
+            limit = LatencyLimit(slo.quantity, limit_us, self.silence_s, min(settle_s, _LONGEST_SETTLE_S))
+        return Conditions(limit, self.band, self.longest_s)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceFile:
+    """What the file says of one service.
+
+    Attributes:
+        name: As its table is called.
+        live: What a `live.toml` says, too.
+        slo: The latency objective.
+        mode: `observe` writes nothing to the machine; `apply` searches and holds.
+        minimised: What is minimised, as `--objective` of a search names it.
+        trigger: When to search again.
+        watch_s: How long the windows are in which a setting is watched.
+        max_trials: Trial budget of a search.
+        hold: How a setting is held.
+        quiet: When nothing is tried.
+        budget: How many requests may be slower than the SLO's limit, before nothing is tried any more; None for any.
+        server_class: What servers like this one have taught; None where no file of a prior is named.
+    """
+
+    name: str
+    live: LiveFile
+    slo: Slo
+    mode: Mode
+    minimised: str
+    trigger: Trigger
+    watch_s: float
+    max_trials: int
+    hold: HoldTerms
+    quiet: Quiet
+    budget: ErrorBudget | None
+    server_class: ServerClass | None
+
+    @property
+    def objective(self) -> Objective:
+        """What is minimised."""
+        return Objective.parse(self.minimised, self.slo)
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonFile:
+    """What a `bayop.toml` says.
+
+    Attributes:
+        path: The file.
+        state: The file of what is remembered.
+        stop_file: While it exists, nothing is applied; None where there is no such switch.
+        services: The services, in the order of the file.
+        toml: The file itself, for places.
+    """
+
+    path: Path
+    state: Path
+    stop_file: Path | None
+    services: tuple[ServiceFile, ...]
+    toml: TomlFile = field(repr=False, compare=False)
+
+    @classmethod
+    def read(cls, path: Path) -> DaemonFile:
+        """Reads and checks a file. Paths of state and stop file are relative to the file's folder.
+
+        Raises:
+            InputError: it can't be read, has a key that is unknown, or a value that is not what it has to be.
+        """
+        file = TomlFile(path)
+        file.check_tables({"service": None}, _TOP)
+        top = file.read("", _TOP)
+        tables = file.below("service")
+        names = tables.table_names()
+        tables.check_tables(dict.fromkeys(names), {})
+        if not names:
+            raise InputError(wrong="the file names no service", place=str(path), hint="add [service.NAME]")
+        services = tuple(_service(tables.below(name), name, path) for name in names)
+        _check_agents(services, file)
+        stop_file = file.at("", "stop_file", lambda: _switch(path, top.get("stop_file")))
+        return cls(
+            path=path,
+            state=state_of(path),
+            stop_file=stop_file,
+            services=services,
+            toml=file,
+        )
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the stop file is there. So is one that can't be looked up: whoever needs it could not set it."""
+        if self.stop_file is None:
+            return False
+        try:
+            self.stop_file.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
+
+
+def _switch(path: Path, name: str | None) -> Path | None:
+    """The stop file, which must be one that can be looked up."""
+    if name is None:
+        return None
+    switch = path.parent / name
+    try:
+        with suppress(FileNotFoundError):
+            switch.lstat()
+    except (OSError, ValueError) as error:
+        raise unreadable(switch, error).but(place=None) from error
+    return switch
+
+
+def state_of(path: Path) -> Path:
+    """The state that a file names, whatever else is wrong with it: who wants to pause a service may be in a hurry.
+
+    Raises:
+        InputError: it can't be read, is not TOML, or what it says of the state is no text.
+    """
+    file = TomlFile(path)
+    named = file.at("", "state", lambda: text(file.values("").get("state", f"{path.stem}.db")))
+    return path.parent / str(named)
+
+
+_TOP: Final[Mapping[str, Reader]] = {"state": text, "stop_file": text}
+
+
+def _mode(value: object) -> Mode:
+    if value not in get_args(Mode):
+        raise InputError(wrong=f"{value!r} is no mode", value=value, hint=f"one of {', '.join(get_args(Mode))}")
+    return value  # type: ignore[return-value]
+
+
+def _triggers(value: object) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text(value).split(","))
+    if unknown := [name for name in names if name not in TRIGGERS]:
+        hint = f"several of {', '.join(TRIGGERS)}, as in load,breach"
+        raise InputError(wrong=f"there is no trigger {unknown[0]!r}", value=unknown[0], hint=hint)
+    return names
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise InputError("it must be a list of texts", value=value)
+    return tuple(text(each) for each in value)
+
+
+def _slo(value: object) -> Slo:
+    """An SLO that can be kept for months: the default and the load do not stay as they were once."""
+    if "default" in text(value):
+        hint = "every search measures the default anew; write the limit itself, such as p99<500us"
+        raise InputError("a service's SLO must not be relative to the default", value=value, hint=hint)
+    slo = Slo.parse(text(value))
+    if slo.least_qps is not None:
+        hint = "its clients ask for less at times, and nothing tells that from a slow server"
+        raise InputError("a service's SLO must have no throughput", value=value, hint=hint)
+    return slo
+
+
+_SERVICE: Final[Mapping[str, Reader]] = {
+    "slo": _slo,
+    "mode": _mode,
+    "objective": text,
+    "prior": text,
+}
+_POLICY: Final[Mapping[str, Reader]] = {
+    "triggers": _triggers,
+    "clock_s": number(1.0, 7 * _DAY_S),
+    "load_change": number(0.01, 0.99),
+    "breach_rest_s": number(0.0, _DAY_S),
+    "watch_s": number(0.1, 3600.0),
+    "max_trials": whole(1, 1000),
+    "quiet": _texts,
+    "zone": lambda value: parse_zone(text(value)),
+}
+_BUDGET: Final[Mapping[str, Reader]] = {"requests_over": number(1e-9, 1.0), "period_s": number(60.0, 90 * _DAY_S)}
+_VALUE_OF: Final = {"clock": "clock_s", "load": "load_change", "breach": "breach_rest_s"}
+"""The key with a trigger's own value."""
+
+_HOLD: Final[Mapping[str, Reader]] = {
+    "lease_s": number(2.0, 3600.0),
+    "longest_s": number(1.0, 7 * _DAY_S),
+    "silence_s": number(0.5, 3600.0),
+    "latency_factor": number(1.0, 1e6),
+    "device": text,
+    "low_packets_per_s": number(0.0, 1e12),
+    "high_packets_per_s": number(0.0, 1e12),
+}
+_BAND: Final = ("device", "low_packets_per_s", "high_packets_per_s")
+
+
+def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
+    place = file.place("")
+    if not _NAME.fullmatch(name):
+        raise InputError("a service's name must be up to 32 letters, digits, - and _", value=name, place=place)
+    live = LiveFile.of(
+        file,
+        path,
+        tables=("tls", "knobs", "window", "guard"),
+        more_keys=_SERVICE,
+        more_tables=("policy", "hold", "budget"),
+    )
+    file.at("", "agent", lambda: parse_address(live.agent))
+    own = file.read("", {**dict.fromkeys(file.values(""), lambda value: value), **_SERVICE})
+    if "slo" not in own:
+        raise InputError(wrong=f"the service {name} has no slo", place=place, hint='slo = "p99<500us"')
+    minimised = own.get("objective", "power")
+    file.at("", "objective", lambda: Objective.parse(minimised, own["slo"]))
+    prior = own.get("prior")
+    known = None if prior is None else file.at("", "prior", lambda: PriorFile.read(path.parent / prior).server_class)
+    policy = file.read("policy", _POLICY)
+    zone = policy.get("zone", Quiet().zone)
+    return ServiceFile(
+        name=name,
+        live=live,
+        slo=own["slo"],
+        mode=own.get("mode", "observe"),
+        minimised=minimised,
+        trigger=_trigger(file, policy),
+        watch_s=policy.get("watch_s", 60.0),
+        max_trials=policy.get("max_trials", 15),
+        hold=_hold(file),
+        quiet=file.at("policy", "quiet", lambda: Quiet.parse(policy.get("quiet", ()), zone)),
+        budget=_budget(file, own["slo"]),
+        server_class=known,
+    )
+
+
+def _trigger(file: TomlFile, policy: Mapping[str, Any]) -> Trigger:
+    names = policy.get("triggers", ("load", "breach"))
+    for name, key in _VALUE_OF.items():
+        if key in policy and name not in names:
+            hint = f'add {name} to triggers, as in triggers = "{",".join((*names, name))}"'
+            place = file.place("policy", key)
+            raise InputError(wrong=f"{key} is the value of a trigger that is not set", place=place, hint=hint)
+    made: dict[str, Trigger] = {
+        "clock": Clock(policy.get("clock_s", Clock().period_s)),
+        "load": LoadChange(policy.get("load_change", 0.1)),
+        "breach": Breach(policy.get("breach_rest_s", Breach().rest_s)),
+    }
+    return AnyOf(tuple(made[name] for name in names))
+
+
+def _budget(file: TomlFile, slo: Slo) -> ErrorBudget | None:
+    """The error budget: what the SLO itself allows in a day, where the table does not say another."""
+    if "budget" not in file.table_names():
+        return None
+    values = file.read("budget", _BUDGET)
+    return ErrorBudget(values.get("requests_over", round(1 - slo.quantile, 9)), values.get("period_s", _DAY_S))
+
+
+def _hold(file: TomlFile) -> HoldTerms:
+    values = file.read("hold", _HOLD)
+    given = {key: values.pop(key) for key in _BAND if key in values}
+    if not given:
+        return HoldTerms(**values)
+    if missing := [key for key in _BAND if key not in given]:
+        raise InputError(
+            "a band of load must have device, low_packets_per_s and high_packets_per_s",
+            wrong=f"{', '.join(missing)} is missing",
+            place=file.place("hold"),
+            hint=f"add {', '.join(missing)}",
+        )
+    if given["low_packets_per_s"] >= given["high_packets_per_s"]:
+        raise InputError(
+            "a band of load must reach upwards",
+            value=given["high_packets_per_s"],
+            place=file.place("hold", "high_packets_per_s"),
+        )
+    return HoldTerms(**values, band=LoadBand(**given))
+
+
+def _check_agents(services: tuple[ServiceFile, ...], file: TomlFile) -> None:
+    """Refuses two services that would write to one machine: its agent knows one writer at a time.
+
+    Raises:
+        InputError: there are two.
+    """
+    owners: dict[str, str] = {}
+    for service in services:
+        if service.mode != "apply":
+            continue
+        agent = str(parse_address(service.live.agent))
+        if (owner := owners.setdefault(agent, service.name)) != service.name:
+            raise InputError(
+                "an agent must have one service in mode apply, since one writer at a time holds its lease",
+                wrong=f"{owner} and {service.name} both apply to {agent}",
+                value=agent,
+                place=file.place(f"service.{service.name}", "agent"),
+                hint='search the knobs of both in one service, or let one of them be mode = "observe"',
+            )

@@ -1,0 +1,96 @@
+"""A setting that the agent holds under its own guard, from one search to the next."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Final
+
+from bayop.daemon.file import HoldTerms
+from bayop.errors import DriftError
+from bayop.latency.base import Latency
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.messages import Applied, Conditions
+from bayop.live.agent.transport import UnreachableError
+from bayop.space import Setting
+
+_LOOK_S: Final = 0.5
+"""How often the agent is asked whether it still holds."""
+
+
+class FellBackError(Exception):
+    """The agent holds no more.
+
+    Attributes:
+        why: What it saw, for people.
+        by_latency: Whether clients waited for too long.
+    """
+
+    def __init__(self, why: str, *, by_latency: bool) -> None:
+        self.why, self.by_latency = why, by_latency
+        super().__init__(why)
+
+
+class Hold:
+    """What is asked of the agent while it holds a setting, if it does. A network cut for a moment does not end a hold.
+
+    Args:
+        client: The agent.
+        terms: What the file says of it.
+        conditions: Under which the agent holds.
+    """
+
+    def __init__(self, client: AgentClient, terms: HoldTerms, conditions: Conditions) -> None:
+        self._client, self._terms, self._conditions = client, terms, conditions
+        self._since_s: float | None = None
+        self._looked_s = 0.0
+        self._pushed: Latency | None = None
+
+    def begin(self, request: Setting, lease: str) -> Applied:
+        """Has the agent hold a setting, or hold it for its longest time anew."""
+        applied = self._client.hold(request, fall_back={}, conditions=self._conditions, lease=lease)
+        self._since_s = time.monotonic()
+        return applied
+
+    def end(self) -> None:
+        """Nothing is held any more."""
+        self._since_s = None
+
+    @property
+    def is_ageing(self) -> bool:
+        """Whether half of its longest time is over."""
+        return self._since_s is not None and time.monotonic() - self._since_s > self._terms.longest_s / 2
+
+    def push(self, latency: Latency) -> None:
+        """Tells the agent's guard what clients see, once."""
+        if self._since_s is None or self._conditions.latency is None or latency is self._pushed:
+            return
+        self._pushed = latency
+        with suppress(UnreachableError):  # that it hears nothing is news to the guard, too
+            self._client.push(latency)
+
+    def glance(self) -> None:
+        """`look`, but not more often than is worth it."""
+        if time.monotonic() - self._looked_s > _LOOK_S:
+            self.look()
+
+    def look(self) -> None:
+        """Asks whether the agent still holds what it should.
+
+        Raises:
+            FellBackError: it put the default back, because a condition was not met.
+            DriftError: somebody else ended it.
+        """
+        self._looked_s = time.monotonic()
+        if self._since_s is None:
+            return
+        with suppress(UnreachableError):
+            holding = self._client.holding()
+            if holding is None:
+                raise DriftError(
+                    wrong="the agent does not hold the setting any more",
+                    place=str(self._client.address),
+                    hint="it was restored or applied anew by somebody else: bayop status says by whom",
+                )
+            if (fell_back := holding.fell_back) is not None:
+                raise FellBackError(fell_back.seen, by_latency=fell_back.condition == "latency")

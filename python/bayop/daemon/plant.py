@@ -1,0 +1,260 @@
+"""A live machine as a controller steers it: trials under a lease of seconds, a held setting under the agent's guard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from bayop.control.controller import FellBack
+from bayop.daemon.file import ServiceFile
+from bayop.daemon.hold import FellBackError, Hold
+from bayop.errors import InputError
+from bayop.latency.base import Latency, LatencySource, Watched
+from bayop.latency.sources import source_of
+from bayop.live.agent.checks import check_applies, check_held, check_restored
+from bayop.live.agent.client import AgentClient
+from bayop.live.agent.lease import STEP_S, TTL_S, Lease
+from bayop.live.agent.transport import ConflictError
+from bayop.live.effects import Effects
+from bayop.live.precision import Precision
+from bayop.live.senses import Senses
+from bayop.live.trial_guard import TrialGuard
+from bayop.measurement import Measurement
+from bayop.space import Setting, Space
+
+_STEP_S: Final = 0.2
+"""How long a wait goes on before whoever wants it to end is heard."""
+
+
+class LivePlant:
+    """One machine with its service, from its default on.
+
+    Measures one window of the machine as it is before anything is applied. Whatever goes wrong later is raised, and
+    `restore` puts the default back; where that can't be reached any more, the lease ends by itself.
+
+    Args:
+        service: What the file says of it.
+        client: Its agent.
+        space: What is searched; None where nothing is ever written to the machine.
+        holder: Who we are, as other people read it in the agent's status.
+        listen: Called at least five times a second; what it raises ends whatever is under way.
+
+    Raises:
+        BayopError: the agent or the source of latency can't do what the file asks for.
+    """
+
+    def __init__(
+        self,
+        service: ServiceFile,
+        client: AgentClient,
+        space: Space | None,
+        *,
+        holder: str,
+        listen: Callable[[], None] = lambda: None,
+    ) -> None:
+        live, slo = service.live, service.slo
+        self._client, self._holder, self._listen = client, holder, listen
+        self._hold = Hold(client, service.hold, service.hold.conditions(slo, live.settle_s))
+        self._hold_lease_s = service.hold.lease_s
+        self._latency: LatencySource = source_of(live.latency or "", slo=slo)
+        self._guard = TrialGuard(slo, live.latency_factor, load_band=None)
+        self._settle_s = live.settle_s
+        self._knob_ids = space.ids if space is not None else ()
+        self._lease: Lease | None = None
+        self._setting: Setting = {}
+        self._effects = Effects()
+        if space is not None:
+            check_applies(client)
+            _check_free(client)
+        self._senses = Senses(
+            client,
+            self._latency,
+            window_s=live.window_s,
+            precision=Precision(slo.quantity, live.interval, live.most_windows),
+            guard=TrialGuard(slo, live.latency_factor, live.load_band),
+        )
+        self.baseline = self._senses.window({}, sleep=self._wait)
+        self._stated_qps = live.qps
+        self.qps = self._qps_of(self.baseline)
+
+    @property
+    def description(self) -> str:
+        """What it is, for people."""
+        return self._senses.description
+
+    @property
+    def quantities(self) -> frozenset[str]:
+        """What its windows show."""
+        return frozenset(self.baseline.quantities)
+
+    @property
+    def trial_s(self) -> float:
+        """How long a trial of one window takes."""
+        return self._settle_s + self._senses.window_s
+
+    @property
+    def is_steered(self) -> bool:
+        """Whether a setting is in effect, as far as the agent knows; ours or somebody else's."""
+        return bool(self._client.status().held)
+
+    def apply(self, setting: Setting) -> Setting:
+        """Writes a setting for a trial; what is in effect.
+
+        Raises:
+            DriftError: the kernel did not take it, or the lease was lost.
+        """
+        lease = self._held_lease(TTL_S)
+        self._hold.end()
+        request = self._effects.request_of(setting) or setting
+        self._setting = self._effects.of(request, lambda request: self._client.apply(request, lease=lease.token))
+        return self._setting
+
+    def hold(self, setting: Setting) -> Setting:
+        """Has the agent hold a setting under the conditions of the file; what is in effect.
+
+        Raises:
+            DriftError: the kernel did not take it, or the lease was lost.
+        """
+        lease = self._held_lease(self._hold_lease_s)
+        request = self._effects.request_of(setting) or setting
+        self._setting = self._effects.of(request, lambda request: self._hold.begin(request, lease.token))
+        return self._setting
+
+    def trial(self) -> Measurement:
+        """The windows of one trial, after the setting has settled; one that does harm is cut short.
+
+        Raises:
+            DriftError: the lease was lost, or somebody else changed a knob meanwhile.
+            InputError: the source of latency failed.
+        """
+        lease = self._held_lease(TTL_S)
+        self._wait(self._settle_s)
+        measurement = self._senses.trial(self._setting, qps=self.qps, sleep=self._wait, expect=lease.expect)
+        check_held(self._client, self._knob_ids)
+        return self._seen(measurement)
+
+    def watch(self, duration_s: float) -> Measurement | FellBack:
+        """One window of what is held, or of the default; cut short when clients wait for much too long.
+
+        Args:
+            duration_s: How long; no shorter than the windows of a trial are.
+
+        Raises:
+            DriftError: the lease was lost, or somebody else changed a knob meanwhile.
+            InputError: the source of latency failed.
+        """
+        duration_s = max(duration_s, self._senses.window_s)
+        if self._hold.is_ageing:
+            self.hold(self._setting)
+        try:
+            measurement = self._senses.window(
+                self._setting, sleep=self._wait_and_look, expect=self._expect, duration_s=duration_s
+            )
+            if self._senses.latest is not None:
+                self._hold.push(self._senses.latest)
+            self._hold.look()
+        except _HarmError as harm:
+            return Measurement(harm.latency.quantities, cut_short=harm.why)
+        except FellBackError as fell_back:
+            self.restore()
+            return FellBack(Measurement({}, cut_short=f"the agent fell back: {fell_back.why}"), fell_back.by_latency)
+        if self._lease is not None:
+            check_held(self._client, self._knob_ids)
+        return self._seen(measurement)
+
+    def restore(self) -> None:
+        """Gives the lease back; the agent restores what it found. May be called at any time and more than once.
+
+        Raises:
+            DriftError: the lease was lost before, or the kernel refused an original value.
+        """
+        lease, self._lease = self._lease, None
+        self._setting = {}
+        self._hold.end()
+        if lease is not None:
+            check_restored(lease.release(keep=False))
+
+    def _held_lease(self, ttl_s: float) -> Lease:
+        if self._lease is None:
+            self._listen()
+            self._lease = Lease(self._client, holder=self._holder, ttl_s=ttl_s)
+        self._lease.last(ttl_s)
+        self._lease.expect(STEP_S)
+        return self._lease
+
+    def _expect(self, duration_s: float) -> None:
+        if self._lease is not None:
+            self._lease.expect(duration_s)
+
+    def _wait(self, duration_s: float) -> None:
+        """Waits, in steps in which whoever wants it to end is heard, and a lost lease is noticed."""
+        ends = time.monotonic() + duration_s
+        while True:
+            self._listen()
+            left_s = min(ends - time.monotonic(), _STEP_S)
+            if self._lease is not None:
+                self._lease.sleep(max(left_s, 0.0))
+            elif left_s > 0:
+                time.sleep(left_s)
+            if time.monotonic() >= ends:
+                return
+
+    def _wait_and_look(self, duration_s: float) -> None:
+        ends = time.monotonic() + duration_s
+        while True:
+            self._wait(max(min(ends - time.monotonic(), _STEP_S), 0.0))
+            recent = self._latency.recent() if isinstance(self._latency, Watched) else None
+            if recent is not None:
+                self._heed(recent)
+            self._hold.glance()
+            if time.monotonic() >= ends:
+                return
+
+    def _heed(self, recent: Latency) -> None:
+        """Looks at what clients see right now; where the agent has heard it too, its fall-back comes first."""
+        self._hold.push(recent)
+        if self._setting and (why := self._guard.objection(recent.quantities, self.qps)) is not None:
+            self._hold.look()
+            raise _HarmError(why, recent)
+
+    def _seen(self, measurement: Measurement) -> Measurement:
+        self._expect(STEP_S)  # until the next step begins, an optimizer thinks
+        if not measurement.censored:
+            self.qps = self._qps_of(measurement)
+        return measurement
+
+    def _qps_of(self, measurement: Measurement) -> float:
+        qps = measurement.get("qps") or self._stated_qps
+        if qps is None:
+            raise InputError(
+                wrong="the offered load is not known",
+                place="qps",
+                hint="say qps, or let the source of latency count it",
+            )
+        return qps
+
+
+def _check_free(client: AgentClient) -> None:
+    """Refuses a machine that is not as it was found: its default could not be measured.
+
+    Raises:
+        ConflictError: somebody holds its lease, or has left a setting applied.
+    """
+    status = client.status()
+    if status.lease_holder is not None:
+        raise ConflictError(wrong=f"{status.lease_holder} holds the agent's lease", place=str(client.address))
+    if status.kept:
+        raise ConflictError(
+            wrong="a setting was left applied to the machine",
+            place=str(client.address),
+            hint="bayop restore puts the machine's own settings back",
+        )
+
+
+class _HarmError(Exception):
+    """Clients wait for much too long."""
+
+    def __init__(self, why: str, latency: Latency) -> None:
+        self.why, self.latency = why, latency
+        super().__init__(why)

@@ -1,0 +1,257 @@
+"""One service, looked after by a thread of its own: reached, measured, searched, held; and again after any trouble."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from concurrent.futures import Future
+from typing import Final
+
+from bayop.control.controller import Controller
+from bayop.control.ledger import LedgerWindow
+from bayop.daemon.file import ServiceFile
+from bayop.daemon.halts import Halts
+from bayop.daemon.keep import AskedError, keep, observe
+from bayop.daemon.plant import LivePlant
+from bayop.daemon.report import Reporter
+from bayop.daemon.standing import Doing, Standing
+from bayop.daemon.steer import controller_of
+from bayop.errors import BayopError, reason
+from bayop.live.search import client_of, space_of
+from bayop.search import check_measured
+from bayop.space import Space
+from bayop.state.store import StateError, Store
+
+_FIRST_PAUSE_S: Final = 1.0
+_LONGEST_PAUSE_S: Final = 60.0
+_HANGS_S: Final = 180.0
+"""Nothing that a service does takes so long without a sign of life: longer than any request and any optimizer."""
+
+
+class Service:
+    """Looks after one service until it is ended.
+
+    Whatever goes wrong, the machine's own settings come back, by our hand or by the end of the lease; then everything
+    begins anew, after a pause that doubles from 1 s to a minute while nothing can be held. What was learned stays.
+
+    Args:
+        file: What is to be done.
+        store: What is known, and remembered.
+        reporter: Who is told what happens.
+        holder: Who we are, as the agent names us to others.
+        paused: Whether it begins by waiting to be resumed.
+    """
+
+    def __init__(
+        self, file: ServiceFile, store: Store, reporter: Reporter, *, holder: str, paused: bool = False
+    ) -> None:
+        self.file = file
+        self._store, self._reporter, self._holder = store, reporter, f"{holder}, {file.name}"[:128]
+        self._halts = Halts(file, store, reporter)
+        self._ended, self._paused = threading.Event(), threading.Event()
+        self._asked = threading.Event()
+        self._forgetting: queue.SimpleQueue[Future[int]] = queue.SimpleQueue()
+        self._wake = threading.Event()
+        """Set when somebody wants something of us."""
+        self._idle = threading.Event()
+        """Set while it is paused and has let go of its machine."""
+        self._restored = True
+        self._trouble: str | None = None
+        self._controller: Controller | None = None
+        self._last: LedgerWindow | None = None
+        self._pause_s = _FIRST_PAUSE_S
+        self._windows = 0
+        """How many the machine has shown since it was reached."""
+        self._alive_s = time.monotonic()
+        if paused:
+            self._paused.set()
+        self._thread = threading.Thread(target=self._run, name=f"bayop-{file.name}", daemon=True)
+        self._thread.start()
+
+    def pause(self) -> None:
+        """Puts the default back and waits."""
+        self._paused.set()
+        self._wake.set()
+
+    def resume(self) -> None:
+        """Goes on."""
+        self._paused.clear()
+        self._wake.set()
+
+    def lets_go(self, timeout_s: float) -> bool:
+        """Whether it is paused and has let go of its machine, waited for no longer than `timeout_s`."""
+        return self._idle.wait(timeout_s)
+
+    def trigger(self) -> None:
+        """Searches now.
+
+        Raises:
+            BayopError: nothing may be tried now, or it is about something else.
+        """
+        now_s, controller = self._reporter.clock(), self._controller
+        if self.file.mode == "observe":
+            raise BayopError(
+                "a service must be in mode apply to search", wrong=f"{self.file.name} observes", hint='mode = "apply"'
+            )
+        if (halt := self._halts.at(now_s)) is not None:
+            raise BayopError(wrong=f"{self.file.name} can't search now: {self._halts.why(halt, now_s)}")
+        if controller is None or not controller.between_searches:
+            raise BayopError(
+                "a service must hold or watch to begin a search",
+                wrong=f"{self.file.name} can't begin one now: {self._doing()}",
+                hint="a search that is under way goes on; bayop status --file says what it is about",
+            )
+        self._asked.set()
+
+    def forget(self) -> Future[int]:
+        """Lets go of the machine, forgets what its settings have measured, and begins anew; how many observations."""
+        future: Future[int] = Future()
+        self._forgetting.put(future)
+        self._wake.set()
+        return future
+
+    def standing(self, paused_by: tuple[str, ...]) -> Standing:
+        """How it stands, where somebody may have paused it."""
+        now_s, controller = self._reporter.clock(), self._controller
+        setting = None if controller is None else controller.in_effect
+        return Standing(
+            self.file,
+            self._doing(),
+            setting,
+            self._last,
+            budget_left=self._halts.budget_left(now_s),
+            quiet_until_s=self.file.quiet.until_s(now_s),
+            paused_by=paused_by,
+            restored=self._restored if controller is None else setting is None,
+            trouble=self._trouble,
+        )
+
+    def end(self) -> None:
+        """Puts the default back and ends; `join` waits for it."""
+        self._ended.set()
+        self._wake.set()
+
+    def join(self, timeout_s: float) -> bool:
+        """Whether it has ended, waited for no longer than `timeout_s`."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether the machine is known to have its own settings, once it has ended."""
+        return self._restored
+
+    def lives(self) -> bool:
+        """Whether it does what it should, and does not hang."""
+        return self._thread.is_alive() and time.monotonic() - self._alive_s < _HANGS_S
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            self._alive_s = time.monotonic()
+            self._wake.clear()
+            try:
+                self._forget()
+                if self._paused.is_set():
+                    self._idle.set()
+                    self._wake.wait(1.0)
+                    continue
+                self._idle.clear()
+                self._keep()
+            except _LetGoError:
+                continue
+            except BayopError as error:
+                self._rest(error)
+            except Exception as error:  # one service's trouble is not the others'
+                self._rest(BayopError(wrong=f"{type(error).__name__}: {reason(error)}"))
+
+    def _forget(self) -> None:
+        while not self._forgetting.empty():
+            future = self._forgetting.get()
+            try:
+                future.set_result(self._store.forget(self.file.name))
+            except StateError as error:
+                future.set_exception(error)
+
+    def _rest(self, error: BayopError) -> None:
+        self._trouble = error.message
+        self._reporter.trouble(self.file.name, error, self._pause_s)
+        ends = time.monotonic() + self._pause_s
+        self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        while time.monotonic() < ends and not self._is_wanted():
+            self._alive_s = time.monotonic()
+            if self._wake.wait(max(min(ends - time.monotonic(), 1.0), 0.0)):
+                self._wake.clear()
+
+    def _keep(self) -> None:
+        file = self.file
+        client = client_of(file.live)
+        space = space_of(file.live, client).without_auto() if file.mode == "apply" else None
+        machine = LivePlant(file, client, space, holder=self._holder, listen=self._listen)
+        self._windows, self._trouble, self._restored = 0, None, space is None
+        try:
+            check_measured(machine, file.objective)
+            self._reporter.say(
+                "watching",
+                f"{file.mode}: {machine.description}, {machine.qps:.0f} qps",
+                service=file.name,
+                mode=file.mode,
+                description=machine.description,
+                measured=dict(machine.baseline.quantities),
+            )
+            self._steer(machine, space)
+        finally:
+            self._controller = self._last = None
+            self._asked.clear()
+            machine.restore()
+            self._restored = True
+
+    def _steer(self, machine: LivePlant, space: Space | None) -> None:
+        file, clock = self.file, self._reporter.clock
+        if space is None:
+            observe(machine, file.slo, file.watch_s, clock, self._on_window)
+        self._controller = controller_of(
+            file,
+            self._store,
+            self._reporter,
+            self._halts,
+            space=space,
+            trial_s=machine.trial_s,
+            on_window=self._on_window,
+        )
+        keep(self._controller, machine, clock)
+
+    def _on_window(self, window: LedgerWindow) -> None:
+        # A setting that can't be held must not be searched for again and again: only a window of it, or of the default
+        # that no search follows, is a success.
+        if window.phase != "trial" and (self._windows or self.file.mode == "observe"):
+            self._pause_s = _FIRST_PAUSE_S
+        self._windows += 1
+        if window.phase == "trial":
+            self._asked.clear()  # what is asked for is under way, whoever has begun it
+        self._last = window
+        self._reporter.window(self.file.name, self.file.slo, window)
+
+    def _listen(self) -> None:
+        self._alive_s = time.monotonic()
+        if self._is_wanted():
+            raise _LetGoError
+        if self._asked.is_set() and self._controller is not None and self._controller.may_end_window:
+            self._asked.clear()
+            raise AskedError
+
+    def _is_wanted(self) -> bool:
+        return self._ended.is_set() or self._paused.is_set() or not self._forgetting.empty()
+
+    def _doing(self) -> Doing:
+        if self._idle.is_set():
+            return "paused"
+        if self._controller is not None:
+            return self._controller.phase
+        if self._trouble is not None:
+            return "trouble"
+        return "beginning" if self._last is None else "default"
+
+
+class _LetGoError(Exception):
+    """Somebody wants the default back."""

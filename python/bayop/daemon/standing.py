@@ -1,0 +1,69 @@
+"""How a service stands at the moment, for an operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from bayop.control.ledger import LedgerWindow, Phase
+from bayop.daemon.file import ServiceFile
+from bayop.space import Setting
+
+Doing = Literal["beginning", "paused", "trouble", Phase]
+"""The phase of the controller; or `beginning` (the machine is reached and measured), `paused`, or `trouble` (waits to
+begin anew)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What an operator is told.
+
+    Attributes:
+        file: What is to be done.
+        doing: What it is about.
+        setting: What is in effect; None for the default.
+        last: The last window since the machine was reached.
+        budget_left: The share of the error budget that is left (0-1); None where there is none.
+        quiet_until_s: When the quiet hours of now end, in s since 1970; None outside of such.
+        paused_by: `operator`, `stop file`, both or none.
+        restored: Whether the machine is known to have its own settings.
+        trouble: Why the machine had to be let go of last, as long as it was not reached since.
+    """
+
+    file: ServiceFile
+    doing: Doing
+    setting: Setting | None
+    last: LedgerWindow | None
+    budget_left: float | None
+    quiet_until_s: float | None
+    paused_by: tuple[str, ...]
+    restored: bool
+    trouble: str | None
+
+    def event(self) -> dict[str, object]:
+        """As the event `service`."""
+        file, last = self.file, self.last
+        latency_us = None if last is None else last.latency_us
+        until_s = self.quiet_until_s
+        return {
+            "event": "service",
+            "service": file.name,
+            "mode": file.mode,
+            "doing": self.doing,
+            "setting": None if self.setting is None else dict(self.setting),
+            "slo": str(file.slo),
+            "qps": _rounded(None if last is None else last.qps),
+            "power_w": _rounded(None if last is None else last.power_w),
+            "latency_us": _rounded(latency_us),
+            "margin": _rounded(None if latency_us is None else 1 - latency_us / file.slo.limit_us),
+            "budget_left": _rounded(self.budget_left),
+            "quiet_until": None if until_s is None else datetime.fromtimestamp(until_s, UTC).isoformat(),
+            "paused_by": list(self.paused_by),
+            "restored": self.restored,
+            "trouble": self.trouble,
+        }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")

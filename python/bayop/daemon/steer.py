@@ -1,0 +1,74 @@
+"""The controller of a live service: its policy from the file, its past from the state, its words to the reporter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from bayop.control.controller import Controller, Policy
+from bayop.control.guard import Guard
+from bayop.control.ledger import LedgerWindow, Search
+from bayop.daemon.file import ServiceFile
+from bayop.daemon.halts import Halts
+from bayop.daemon.report import Reporter
+from bayop.optimize import make_optimizer
+from bayop.space import Space
+from bayop.state.store import Store
+
+
+def controller_of(
+    file: ServiceFile,
+    store: Store,
+    reporter: Reporter,
+    halts: Halts,
+    *,
+    space: Space,
+    trial_s: float,
+    on_window: Callable[[LedgerWindow], None],
+) -> Controller:
+    """A controller at its start. Searches are counted on from those that the state has.
+
+    Args:
+        file: What is to be done.
+        store: What is known, and remembered.
+        reporter: Who is told of searches.
+        halts: When nothing may be tried.
+        space: What is searched.
+        trial_s: How long a trial takes.
+        on_window: Called after each window.
+    """
+    searches = store.last_search(file.name)
+    policy = Policy(
+        space=space,
+        slo=file.slo,
+        objective=file.objective,
+        trigger=file.trigger,
+        guard=Guard() if file.objective.constrained else None,
+        trial_s=trial_s,
+        watch_s=file.watch_s,
+        max_trials=file.max_trials,
+        headroom=file.live.headroom,
+        server_class=file.server_class,
+        small_steps=True,
+        default_first=True,
+    )
+
+    def window_counted(window: LedgerWindow) -> None:
+        number = window.search
+        on_window(window if number is None else replace(window, search=searches + number))
+
+    def search_counted(search: Search) -> None:
+        reporter.search(file.name, replace(search, number=searches + search.number))
+
+    return Controller(
+        policy,
+        lambda problem, number: make_optimizer("grey-box", problem, seed=searches + number),
+        history=store.history(
+            file.name, knobs=space.ids, quantities={*file.slo.quantities, *file.objective.quantities}
+        ),
+        timer=time.perf_counter,
+        halted=halts.heed,
+        on_window=window_counted,
+        on_search=search_counted,
+    )

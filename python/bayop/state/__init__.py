@@ -1,0 +1,1 @@
+"""What `bayop run` remembers: observations, windows, searches and events of every service, in one SQLite file."""

@@ -1,0 +1,110 @@
+"""What is remembered, to be read by people and programs, also while `bayop run` writes it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypedDict
+from urllib.parse import quote
+
+import msgspec
+
+from bayop.errors import InputError, reason, unreadable
+from bayop.state.schema import check
+
+Table = Literal["search", "window", "event"]
+
+_Time = Annotated[float, msgspec.Meta(ge=0, le=253_402_300_799)]
+"""In s since 1970, up to the year 9999."""
+
+_Number = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+_Setting = dict[str, _Number | str] | None
+
+
+class _Search(TypedDict):
+    service: str
+    number: int
+    reason: str
+    start_s: _Time
+    end_s: _Time
+    qps: _Number
+    trials: int
+    stopped: str
+    setting: _Setting
+
+
+class _Window(TypedDict):
+    service: str
+    start_s: _Time
+    duration_s: _Number
+    phase: str
+    setting: _Setting
+    qps: _Number
+    power_w: _Number | None
+    latency_us: _Number | None
+    over_share: _Number
+    meets_slo: bool
+    search: int | None
+    cut_short: str | None
+
+
+class _Event(TypedDict):
+    time_s: _Time
+    service: str | None
+    event: str
+    fields: dict[str, Any]
+
+
+_KINDS: Final[dict[Table, type]] = {"search": _Search, "window": _Window, "event": _Event}
+_ORDER: Final[dict[Table, str]] = {"search": "end_s", "window": "start_s", "event": "time_s"}
+
+
+def read(path: Path, table: Table, *, service: str | None = None, last: int = 100) -> list[dict[str, Any]]:
+    """The last rows of a table, oldest first, each a dictionary of its columns.
+
+    Args:
+        path: The file.
+        table: Which table.
+        service: Whose rows; None for all.
+        last: How many at most.
+
+    Raises:
+        InputError: the file can't be read, is no state, or has a row that is damaged.
+    """
+    column = _ORDER[table]
+    where = "" if service is None else "WHERE service = :service"
+    sql = f"SELECT * FROM {table} {where} ORDER BY {column} DESC, id DESC LIMIT :last"  # noqa: S608 -- our own names
+    with _opened(path) as database:
+        rows = database.execute(sql, {"service": service, "last": last}).fetchall()
+    return [_plain(path, table, row) for row in reversed(rows)]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        path.stat()
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as database:
+            database.row_factory = sqlite3.Row
+            check(database, path)
+            yield database
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except sqlite3.Error as error:
+        raise InputError(wrong=f"cannot read {path}: {reason(error)}", place=str(path)) from error
+
+
+def _plain(path: Path, table: Table, row: sqlite3.Row) -> dict[str, Any]:
+    """A row with its JSON read, its truth values as such, and without its number."""
+    values = {name: row[name] for name in row.keys() if name != "id"}  # noqa: SIM118 -- a Row is no mapping
+    try:
+        for name in ("setting", "fields"):
+            if values.get(name) is not None:
+                values[name] = msgspec.json.decode(values[name])
+        if values.get("meets_slo") in (0, 1):
+            values["meets_slo"] = bool(values["meets_slo"])
+        return dict(msgspec.convert(values, _KINDS[table]))
+    except (ValueError, RecursionError) as error:
+        wrong = f"cannot read {path}: the {table} with id {row['id']} is damaged: {error}"
+        raise InputError(wrong=wrong, place=str(path)) from error

@@ -1,0 +1,233 @@
+"""The one writer of what is remembered: each row is on disk before what follows from it is done.
+
+SQLite in WAL mode with full synchronisation: killed at any write, or cut from power, the file opens with every row that
+was committed and no half of another. Readers (`state/records.py`) never wait for the writer, nor it for them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import sqlite3
+import threading
+from collections.abc import Collection, Mapping
+from os.path import samestat
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+from bayop.control.budget import Spending
+from bayop.control.history import MOST, History
+from bayop.control.ledger import LedgerWindow, Search
+from bayop.errors import BayopError, InputError, reason, unwritable
+from bayop.measurement import Measurement
+from bayop.optimize.base import Observation
+from bayop.state.schema import prepare
+
+_TIDY_EVERY: Final = 100
+"""After so many observations those that no history reads any more are removed."""
+
+
+class StateError(BayopError):
+    """What has happened can't be remembered: exit code 1."""
+
+
+class Store:
+    """The file, opened to be written. Safe to use from several threads.
+
+    Args:
+        path: The file; it is made when there is none.
+
+    Raises:
+        InputError: it can't be written, is no such file, is of another version, or another process writes it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._mutex = threading.Lock()
+        self._added = 0
+        self._lock = _locked(path)
+        try:
+            self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = FULL")
+            prepare(self._database, path)
+            self._stat = path.stat()
+        except sqlite3.Error as error:
+            self._lock.close()
+            raise InputError(wrong=f"cannot open {path}: {reason(error)}", place=str(path)) from error
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets others write."""
+        with self._mutex:
+            self._database.close()
+        self._lock.close()
+
+    def add_observation(self, service: str, observation: Observation) -> None:
+        """Remembers what a setting has measured, for later searches."""
+        measurement = observation.measurement
+        self._insert(
+            "observation",
+            service=service,
+            setting=_json(observation.setting),
+            measured=_json(measurement.quantities),
+            relative_sd=_json(measurement.relative_sd),
+            cut_short=measurement.cut_short,
+            qps=observation.qps,
+        )
+        self._added += 1
+        if self._added % _TIDY_EVERY == 0:
+            self._tidy(service)
+
+    def add_window(self, service: str, window: LedgerWindow) -> None:
+        """Remembers a window."""
+        self._insert(
+            "window",
+            service=service,
+            start_s=window.start_s,
+            duration_s=window.duration_s,
+            phase=window.phase,
+            setting=None if window.setting is None else _json(window.setting),
+            qps=window.qps,
+            power_w=window.power_w,
+            latency_us=window.latency_us,
+            over_share=window.over_share,
+            meets_slo=window.meets_slo,
+            search=window.search,
+            cut_short=window.cut_short,
+        )
+
+    def add_search(self, service: str, search: Search) -> None:
+        """Remembers a search that has ended."""
+        self._insert(
+            "search",
+            service=service,
+            number=search.number,
+            reason=search.reason,
+            start_s=search.start_s,
+            end_s=search.end_s,
+            qps=search.qps,
+            trials=len(search.trials),
+            stopped=search.stopped,
+            setting=None if search.setting is None else _json(search.setting),
+        )
+
+    def add_event(self, time_s: float, service: str | None, event: str, fields: Mapping[str, object]) -> None:
+        """Remembers that something happened."""
+        self._insert("event", time_s=time_s, service=service, event=event, fields=_json(fields))
+
+    def last_search(self, service: str) -> int:
+        """The number of a service's last search; 0 before the first."""
+        return int(self._query("SELECT coalesce(max(number), 0) FROM search WHERE service = ?", service)[0][0])
+
+    def is_paused(self, service: str) -> bool:
+        """Whether the last word of an operator on a service was to pause it: the last of its events that say so."""
+        sql = "SELECT event FROM event WHERE service = ? AND event IN ('paused', 'resumed') ORDER BY id DESC LIMIT 1"
+        return self._query(sql, service) == [("paused",)]
+
+    def spending(self, service: str, since_s: float, until_s: float) -> Spending:
+        """What a service's windows between two times have shown; of one that lies across an end, the part within."""
+        sql = """
+            SELECT total(qps * within_s), total(qps * over_share * within_s), total(within_s) FROM (
+              SELECT qps, over_share, max(min(start_s + duration_s, ?3) - max(start_s, ?2), 0) AS within_s FROM window
+              WHERE service = ?1 AND start_s < ?3 AND start_s >=
+                (SELECT coalesce(max(start_s), ?2) FROM window WHERE service = ?1 AND start_s <= ?2))
+        """
+        return Spending(*self._query(sql, service, since_s, until_s)[0])
+
+    def forget(self, service: str) -> int:
+        """Removes what settings of a service have measured; how many observations. Its windows and searches stay."""
+        return len(self._query("DELETE FROM observation WHERE service = ? RETURNING id", service))
+
+    def history(self, service: str, *, knobs: Collection[str], quantities: Collection[str]) -> History:
+        """What is known of a service; what is added to it is remembered.
+
+        The file may have named others before; what was learned of those stays, for when it does again.
+
+        Args:
+            service: Its name.
+            knobs: Ids of what is searched.
+            quantities: What a window must have shown; one that was cut short shows what it can.
+
+        Raises:
+            StateError: a row is damaged.
+        """
+        self._tidy(service)
+        rows = self._query(
+            "SELECT setting, measured, relative_sd, cut_short, qps FROM observation WHERE service = ? ORDER BY id",
+            service,
+        )
+        try:
+            known = [
+                Observation(json.loads(setting), Measurement(json.loads(measured), json.loads(sd), cut_short), qps)
+                for setting, measured, sd, cut_short, qps in rows
+            ]
+            fitting = [o for o in known if set(o.setting) == set(knobs) and _shows(o.measurement, quantities)]
+        except (InputError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise StateError(
+                wrong=f"what was learned of {service} is damaged: {reason(error)}",
+                place=str(self.path),
+                hint=f"bayop forget {service} begins anew",
+            ) from error
+        return History(known=fitting, on_add=lambda observation: self.add_observation(service, observation))
+
+    def _tidy(self, service: str) -> None:
+        oldest = "SELECT id FROM observation WHERE service = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2"
+        self._query(f"DELETE FROM observation WHERE service = ?1 AND id <= ({oldest})", service, MOST)  # noqa: S608
+
+    def _insert(self, table: str, **values: object) -> None:
+        names, marks = ", ".join(values), ", ".join("?" * len(values))
+        self._query(f"INSERT INTO {table} ({names}) VALUES ({marks})", *values.values())  # noqa: S608 -- our own names
+
+    def _query(self, sql: str, *values: object) -> list[Any]:
+        try:
+            if not samestat(self._stat, self.path.stat()):
+                raise StateError(wrong=f"another file took the place of {self.path}", place=str(self.path))
+            with self._mutex:
+                return self._database.execute(sql, values).fetchall()
+        except (OSError, sqlite3.Error) as error:
+            raise StateError(wrong=f"cannot write {self.path}: {reason(error)}", place=str(self.path)) from error
+
+
+def _shows(measurement: Measurement, quantities: Collection[str]) -> bool:
+    shown = measurement.quantities.keys()
+    return shown >= set(quantities) or (measurement.censored and (not shown or not shown.isdisjoint(quantities)))
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return json.dumps(dict(value), allow_nan=False)
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """A file beside the state that one process at a time has locked; it ends with the process, however that ends.
+
+    Raises:
+        InputError: another process has it, or it can't be made.
+    """
+    try:
+        path = path.resolve()  # one lock for all names of one file
+        file = path.with_name(f"{path.name}.lock").open("ab")
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise InputError(
+            "one bayop run at a time must have the state",
+            wrong=f"another process writes {path}",
+            value=str(path),
+            hint="end that one, or name another file in state",
+        ) from error
+    return file

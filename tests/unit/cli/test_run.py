@@ -1,0 +1,104 @@
+"""`bayop run --check` and `bayop history` as people and programs see them; the daemon is tested end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from tests.support.agents import AgentProcess, Machine
+from tests.support.schemas import closed
+from tests.support.services import Clients, service
+from tests.unit.state.test_store import SEARCH, WINDOW
+
+from bayop.cli import main
+from bayop.events import EVENTS, schema
+from bayop.state.store import Store
+
+
+@pytest.fixture
+def file(tmp_path: Path, agent: AgentProcess, machine: Machine) -> Path:  # noqa: ARG001 -- the agent needs a machine
+    path = tmp_path / "bayop.toml"
+    path.write_text(service(agent, Clients(tmp_path / "clients")), encoding="utf-8")
+    return path
+
+
+def test_a_check_of_what_is_all_there(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(file), "--check"]) == 0
+    output = capsys.readouterr().out
+    assert "web: mode apply, unix:" in output
+    assert "would search power.cap_w 60W to 120W in steps of 5W for the least power under p99<200us" in output
+    assert "W, p99 100 us" in output
+    assert main(["run", str(file), "--check", "--json"]) == 0
+    event = json.loads(capsys.readouterr().out)
+    Draft202012Validator(closed(schema("run", EVENTS["run"]))).validate(event)
+    assert (event["service"], event["problems"], event["seen"]["p99_us"]) == ("web", [], 100)
+    assert not (file.parent / "bayop.db").exists(), "a check remembers nothing"
+
+
+def test_a_check_of_what_is_missing(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(file.read_text(encoding="utf-8").replace("agent.sock", "nobody.sock"), encoding="utf-8")
+    assert main(["run", str(file), "--check"]) == 2
+    output = capsys.readouterr().out
+    assert "missing: no agent listens" in output
+    assert f"{file}:3" in output
+    assert "hint: start it on the server" in output
+    assert main(["run", str(file), "--check", "--json"]) == 2
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert problem["place"].startswith(f"{file}:3")
+
+
+@pytest.mark.parametrize("words", [["run"], ["run", "--check"], ["history"]])
+def test_a_file_that_is_wrong_has_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    path = tmp_path / "bayop.toml"
+    path.write_text("[service.web]\nagnet = 1\n", encoding="utf-8")
+    assert main([words[0], str(path), *words[1:]]) == 2
+    error = capsys.readouterr().err
+    assert f"there is no key 'agnet' ({path}:2)" in error
+    assert "hint: did you mean agent?" in error
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    path = tmp_path / "bayop.db"
+    with Store(path) as store:
+        store.add_window("web", WINDOW)
+        store.add_search("web", SEARCH)
+        store.add_event(171.0, "web", "trouble", {"message": "no agent listens", "hint": None})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("table", "shown"),
+    [
+        ("search", ["1970-01-01 00:02:50Z", "load +40%", "converged", "default"]),
+        ("window", ["1970-01-01 00:01:40Z", "hold", "power.cap_w 90W", "60 s", "90.5 W", "178 us", "met"]),
+        ("event", ["trouble", "message no agent listens"]),
+    ],
+)
+def test_what_was_done_is_listed(
+    state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, table: str, shown: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    assert main(["history", str(state), "--of", table]) == 0
+    output = capsys.readouterr().out
+    assert [text for text in shown if text not in output] == []
+    assert main(["history", str(state), "--of", table, "--json"]) == 0
+    event = json.loads(capsys.readouterr().out)
+    Draft202012Validator(closed(schema("history", EVENTS["history"]))).validate(event)
+    assert main(["history", str(state), "--of", table, "--service", "db"]) == 0
+    assert f"There is no {table} yet." in capsys.readouterr().out
+
+
+def test_a_file_leads_to_its_state(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = state.with_suffix(".toml")
+    text = '[service.web]\nagent = "unix:/a"\nlatency = "./p99.sh"\nslo = "p99<500us"\n'
+    file.write_text(text, encoding="utf-8")
+    assert main(["history", str(file)]) == 0
+    assert "load +40%" in capsys.readouterr().out
+    file.write_text(f'state = "new.db"\n{text}', encoding="utf-8")
+    assert main(["history", str(file)]) == 2
+    assert "has remembered nothing yet" in capsys.readouterr().err

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.agents import AgentProcess, Machine
+from tests.support.services import Clients, service
+
+from bayop.daemon.check import Finding, check
+from bayop.daemon.file import DaemonFile
+from bayop.live.agent.lease import Lease
+
+
+@pytest.fixture
+def clients(tmp_path: Path) -> Clients:
+    return Clients(tmp_path / "clients")
+
+
+def finding(tmp_path: Path, text: str) -> Finding:
+    path = tmp_path / "bayop.toml"
+    path.write_text(text, encoding="utf-8")
+    (found,) = check(DaemonFile.read(path))
+    return found
+
+
+def line_of(text: str, begin: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if line.startswith(begin))
+
+
+def test_what_would_be_done_is_said_and_nothing_written(
+    tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients
+) -> None:
+    found = finding(tmp_path, service(agent, clients))
+    assert found.problems == []
+    assert "would search power.cap_w 60W to 120W in steps of 5W" in found.would[0]
+    assert "without bayop for 4 s at most" in found.would[1]
+    assert (found.seen["p99_us"], found.notes) == (100, [])
+    found = finding(tmp_path, service(agent, clients, mode="observe"))
+    assert found.problems == []
+    assert "write nothing" in found.would[0]
+    assert "event=applied" not in agent.log()
+    assert machine.cap_w == 120
+
+
+def test_what_may_surprise_is_noted(tmp_path: Path, agent: AgentProcess, clients: Clients) -> None:
+    lease = Lease(agent.client, holder="alice")
+    found = finding(tmp_path, service(agent, clients, more="silence_s = 0.5"))
+    lease.release(keep=False)
+    assert found.problems == []
+    assert "alice holds the agent's lease" in found.notes[0]
+    assert "silence_s 0.5 is no longer than watch_s 1" in found.notes[1]
+
+
+def test_what_the_agent_does_not_guard_is_noted(tmp_path: Path, agent: AgentProcess, clients: Clients) -> None:
+    text = service(agent, clients, more="silence_s = 5").replace("p99<200us", "p99<200us,p50<100us")
+    found = finding(tmp_path, text)
+    assert found.notes == ["the agent guards p99 alone: p50 is looked at when a window of 1 s has ended"]
+    assert "does not measure p50_us" in str(found.problems[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "message"),
+    [
+        (("agent.sock", "nobody.sock"), "agent", "no agent listens"),
+        (("power.cap_w", "cpu.freq_mhz"), "[service.web.knobs]", "the machine has no cpu.freq_mhz"),
+        (("60:120:5", "60:500:5"), "[service.web.knobs]", "power.cap_w"),
+        (("p99<200us", "p90<200us"), "slo", "does not measure p90_us"),
+    ],
+)
+def test_what_is_missing_has_its_place(
+    tmp_path: Path, agent: AgentProcess, change: tuple[str, str], line: str, message: str
+) -> None:
+    text = service(agent, Clients(tmp_path / "clients")).replace(*change)
+    found = finding(tmp_path, text)
+    assert len(found.problems) == 1
+    assert message in found.problems[0].message
+    assert f"bayop.toml:{line_of(text, line)}" in found.problems[0].message
+
+
+def test_a_source_that_fails_and_an_agent_that_only_looks_are_both_said(
+    tmp_path: Path, agent_binary: Path, machine: Machine, clients: Clients
+) -> None:
+    clients.become("gone")
+    (tmp_path / "looks").mkdir()
+    with AgentProcess(agent_binary, tmp_path / "looks", machine.root, mode="observe") as agent:
+        text = service(agent, clients)
+        found = finding(tmp_path, text)
+    assert ["the agent is in mode observe" in found.problems[0].message, len(found.problems)] == [True, 2]
+    assert f"bayop.toml:{line_of(text, 'mode')}" in found.problems[0].message
+    assert f"bayop.toml:{line_of(text, 'latency')}" in found.problems[1].message
+    assert found.problems[1].hint == "no client answers"

@@ -1,0 +1,127 @@
+"""A service's thread: what it does after trouble, when it is paused, and when it is ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from tests.support.agents import AgentProcess, Machine
+from tests.support.patience import eventually
+from tests.support.services import Clients, service
+
+from bayop.daemon import service as module
+from bayop.daemon.file import DaemonFile
+from bayop.daemon.report import Reporter
+from bayop.daemon.service import Service
+from bayop.errors import BayopError, InputError
+from bayop.state.store import Store
+
+# Whether seconds are kept shows on a machine that does nothing else.
+pytestmark = pytest.mark.alone
+
+
+class Kept:
+    """A service whose events are noted."""
+
+    def __init__(self, folder: Path, text: str, *, paused: bool = False) -> None:
+        path = folder / "bayop.toml"
+        path.write_text(text, encoding="utf-8")
+        self.events: list[Mapping[str, object]] = []
+        self.store = Store(folder / "bayop.db")
+        reporter = Reporter(self.store, lambda: 0.0, lambda _: None, self.events.append)
+        (file,) = DaemonFile.read(path).services
+        self.service = Service(file, self.store, reporter, holder="a test", paused=paused)
+
+    def of(self, name: str) -> list[Mapping[str, object]]:
+        return [event for event in self.events if event["event"] == name]
+
+
+@pytest.fixture
+def clients(tmp_path: Path) -> Clients:
+    return Clients(tmp_path / "clients")
+
+
+@pytest.fixture
+def kept(tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients) -> Iterator[Kept]:  # noqa: ARG001
+    kept = Kept(tmp_path, service(agent, clients, mode="observe"))
+    yield kept
+    kept.service.end()
+    assert kept.service.join(10.0)
+    kept.store.close()
+
+
+@pytest.mark.parametrize("failure", [InputError(wrong="it is broken"), ValueError("it is broken")])
+def test_after_trouble_it_waits_longer_each_time(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(module, "_FIRST_PAUSE_S", 0.1)
+    assert eventually(lambda: bool(kept.of("watching")), within_s=60)
+    monkeypatch.setattr(module, "LivePlant", broken)
+    kept.service.pause()
+    assert eventually(lambda: not kept.service._wake.is_set(), within_s=5)
+    kept.service._pause_s = 0.1
+    kept.service.resume()
+    assert eventually(lambda: len(kept.of("trouble")) >= 3, within_s=60)
+    assert [event["again_in_s"] for event in kept.of("trouble")[:3]] == [0.1, 0.2, 0.4]
+    assert "it is broken" in str(kept.of("trouble")[0]["message"])
+    assert kept.service.lives()
+
+
+def test_paused_it_does_nothing_until_it_is_resumed(
+    tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients
+) -> None:
+    kept = Kept(tmp_path, service(agent, clients), paused=True)
+    assert not eventually(lambda: bool(kept.events), within_s=0.5)
+    kept.service.resume()
+    assert eventually(lambda: bool(kept.of("search")), within_s=60)
+    assert eventually(lambda: machine.cap_w == 90, within_s=2)
+    kept.service.pause()
+    assert eventually(lambda: machine.cap_w == 120, within_s=1.5), "a second, and a busy machine is slow"
+    kept.service.end()
+    assert kept.service.join(5.0)
+    assert not kept.service.lives()
+    assert kept.of("trouble") == []
+    kept.store.close()
+
+
+def test_in_quiet_hours_it_watches_and_can_not_be_had_to_search(
+    tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients
+) -> None:
+    text = service(agent, clients).replace("watch_s = 1", 'watch_s = 1\nquiet = ["00:00-12:00"]')
+    kept = Kept(tmp_path, text)
+    with pytest.raises(BayopError, match="web can't search now: quiet hours until 1970-01-01 12:00Z"):
+        kept.service.trigger()
+    assert eventually(lambda: bool(kept.of("window")), within_s=10)
+    assert (kept.of("window")[0]["phase"], machine.cap_w) == ("default", 120)
+    event = kept.service.standing(()).event()
+    assert (event["doing"], event["setting"], event["restored"]) == ("default", None, True)
+    assert (event["latency_us"], event["margin"], event["quiet_until"]) == (100, 0.5, "1970-01-01T12:00:00+00:00")
+    kept.service.end()
+    assert kept.service.join(5.0)
+    assert [event["why"] for event in kept.of("halted")] == ["quiet"]
+    kept.store.close()
+
+
+def test_who_only_observes_is_not_had_to_search(kept: Kept) -> None:
+    with pytest.raises(BayopError, match="a service must be in mode apply to search"):
+        kept.service.trigger()
+    assert kept.service.standing(("stop file",)).event()["paused_by"] == ["stop file"]
+
+
+def test_what_can_not_be_held_is_not_searched_for_without_end(
+    tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients
+) -> None:
+    """The agent knows no such device, which it says when it is to hold."""
+    band = "device = 'nic9'\nlow_packets_per_s = 1\nhigh_packets_per_s = 9"
+    kept = Kept(tmp_path, service(agent, clients, more=band))
+    assert eventually(lambda: len(kept.of("trouble")) >= 2, within_s=30)
+    assert [event["again_in_s"] for event in kept.of("trouble")[:2]] == [1.0, 2.0]
+    assert "nic9" in str(kept.of("trouble")[0]["message"])
+    kept.service.end()
+    assert kept.service.join(5.0)
+    assert machine.cap_w == 120
+    kept.store.close()

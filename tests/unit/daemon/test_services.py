@@ -1,0 +1,92 @@
+"""Services as an operator has them: no agent answers here, which keeps nobody from pausing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bayop.daemon.file import DaemonFile, ServiceFile
+from bayop.daemon.report import Reporter
+from bayop.daemon.services import Changes, Services
+from bayop.errors import InputError
+from bayop.state.store import StateError, Store
+
+FILE = """
+[service.{name}]
+agent = "unix:/nobody/{name}.sock"
+latency = "./p99.sh"
+slo = "p99<500us"
+"""
+
+
+def files(tmp_path: Path, *names: str, more: str = "") -> tuple[ServiceFile, ...]:
+    path = tmp_path / "bayop.toml"
+    path.write_text("".join(FILE.format(name=name) for name in names) + more, encoding="utf-8")
+    return DaemonFile.read(path).services
+
+
+@contextmanager
+def kept(tmp_path: Path, *names: str) -> Iterator[tuple[Services, Store, Callable[[], list[tuple[object, object]]]]]:
+    """Services that have begun, their state, and their words of an operator."""
+    events: list[Mapping[str, object]] = []
+    with Store(tmp_path / "bayop.db") as store:
+        reporter = Reporter(store, lambda: 0.0, lambda _: None, events.append)
+        services = Services(files(tmp_path, *names), store, reporter, holder="a test")
+        services.begin()
+        yield services, store, lambda: [(e["event"], e["service"]) for e in events if e["event"] != "trouble"]
+        assert services.end()
+
+
+def doing(events: list[dict[str, object]]) -> dict[object, tuple[object, object]]:
+    return {event["service"]: (event["doing"], event["paused_by"]) for event in events}
+
+
+def test_one_is_paused_and_stays_so_after_a_restart_and_under_another_file(tmp_path: Path) -> None:
+    with kept(tmp_path, "web", "db") as (services, _, said):
+        assert doing(services.pause(["web"], "root")) == {"web": ("paused", ["operator"])}
+        assert said() == [("paused", "web")]
+        assert doing(services.standings(["db"]))["db"][1] == []
+    with kept(tmp_path, "web", "db") as (services, _, said):
+        changed = files(tmp_path, "web", "db", more="[service.db.policy]\nwatch_s = 9\n")
+        assert services.take(changed) == Changes(["db"], ["db"], ["web"])
+        assert services.take(files(tmp_path, "db")) == Changes(["db"], ["web", "db"], [])
+        assert services.take(files(tmp_path, "web", "db")) == Changes(["web"], [], ["db"])
+        assert doing(services.standings(["web"]))["web"][1] == ["operator"]
+        services.resume(["web"], "root")
+        assert said() == [("resumed", "web")]
+    with kept(tmp_path, "web") as (services, _, _said):
+        assert doing(services.standings(["web"]))["web"][1] == []
+
+
+def test_the_stop_file_and_an_operator_pause_each_for_themselves(tmp_path: Path) -> None:
+    with kept(tmp_path, "web") as (services, _, _said):
+        services.stop(so=True)
+        assert doing(services.pause(["web"], "root"))["web"] == ("paused", ["operator", "stop file"])
+        assert doing(services.resume(["web"], "root"))["web"] == ("paused", ["stop file"])
+        services.stop(so=False)
+        assert doing(services.standings(["web"]))["web"][1] == []
+
+
+def test_who_is_meant_must_be_there(tmp_path: Path) -> None:
+    with kept(tmp_path, "web", "db") as (services, _, _said):
+        assert services.named(None) == ["web", "db"]
+        with pytest.raises(InputError, match="there is no service 'wbe'") as caught:
+            services.named("wbe")
+        assert caught.value.hint == "did you mean web?"
+
+
+def test_a_state_that_can_not_be_written_keeps_nobody_from_pausing(tmp_path: Path) -> None:
+    with kept(tmp_path, "web") as (services, store, _said):
+        store.close()
+        with pytest.raises(StateError, match="cannot write") as caught:
+            services.pause(["web"], "root")
+        assert caught.value.hint == "it is paused, until bayop run ends"
+        assert doing(services.standings(["web"]))["web"][1] == ["operator"]
+        with pytest.raises(StateError, match="cannot write"):
+            services.resume(["web"], "root")
+        assert doing(services.standings(["web"]))["web"][1] == ["operator"]
+        with pytest.raises(StateError, match="cannot write"):
+            services.forget("web", "root")

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import astuple, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayop.control.budget import Spending
+from bayop.control.ledger import LedgerWindow, Search
+from bayop.errors import InputError
+from bayop.measurement import Measurement
+from bayop.optimize.base import Observation
+from bayop.state.records import read
+from bayop.state.store import StateError, Store
+
+WINDOW = LedgerWindow(
+    start_s=100.0,
+    duration_s=60.0,
+    phase="hold",
+    setting={"power.cap_w": 90},
+    qps=5000.0,
+    power_w=90.5,
+    latency_us=178.0,
+    over_share=0.004,
+    meets_slo=True,
+)
+SEARCH = Search(3, "load +40%", 160.0, 170.0, 7000.0, (), "converged", None)
+
+CAPS: Any = {"knobs": ["power.cap_w"], "quantities": {"power_w", "p99_us"}}
+"""What a search of the cap under a p99 asks for."""
+
+
+def observation(cap_w: float, p99_us: float = 178.0, qps: float = 5000.0) -> Observation:
+    window = Measurement({"power_w": cap_w, "p99_us": p99_us}, {"p99_us": 0.02}, cut_short=None)
+    return Observation({"power.cap_w": cap_w}, window, qps)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state.db"
+
+
+def test_what_was_learned_is_known_after_a_restart(path: Path) -> None:
+    censored = Observation({"power.cap_w": 60}, Measurement({"p99_us": 900.0}, cut_short="p99 900 us"), 5000.0)
+    with Store(path) as store:
+        history = store.history("web", **CAPS)
+        history.add(observation(90))
+        history.add(censored)
+        store.history("db", **CAPS).add(observation(70))
+        assert len(history.near(5000.0)) == 2
+    with Store(path) as store:
+        again = store.history("web", **CAPS).near(5000.0)
+        assert [dict(o.setting) for o in again] == [{"power.cap_w": 90}, {"power.cap_w": 60}]
+        assert again[0] == observation(90)
+        assert again[1].measurement.censored
+        again_added = store.history("web", **CAPS)
+        again_added.add(observation(80))
+        assert len(store.history("web", **CAPS).near(5000.0)) == 3, "what was read is not written again"
+
+
+def test_rows_come_back_as_they_were_written(path: Path) -> None:
+    with Store(path) as store:
+        store.add_window("web", WINDOW)
+        store.add_search("web", SEARCH)
+        store.add_event(171.0, None, "paused", {"file": "stop"})
+        assert store.last_search("web") == 3
+        assert store.last_search("db") == 0
+        (window,) = read(path, "window")
+        assert window["setting"] == {"power.cap_w": 90}
+        assert (window["service"], window["phase"], window["meets_slo"]) == ("web", "hold", True)
+        (search,) = read(path, "search")
+        assert (search["number"], search["trials"], search["setting"]) == (3, 0, None)
+        assert read(path, "event") == [
+            {"time_s": 171.0, "service": None, "event": "paused", "fields": {"file": "stop"}}
+        ]
+
+
+def test_what_was_learned_of_one_service_is_forgotten(path: Path) -> None:
+    with Store(path) as store:
+        for name in ("web", "db"):
+            store.history(name, **CAPS).add(observation(90))
+        store.add_window("web", WINDOW)
+        assert (store.forget("web"), store.forget("web")) == (1, 0)
+        assert store.history("web", **CAPS).near(5000.0) == ()
+        assert len(store.history("db", **CAPS).near(5000.0)) == 1
+        assert len(read(path, "window")) == 1, "what has happened is not forgotten"
+
+
+def test_an_operator_s_last_word_counts_after_a_restart(path: Path) -> None:
+    with Store(path) as store:
+        assert not store.is_paused("web")
+        store.add_event(1.0, "web", "paused", {"by": "root"})
+        store.add_event(2.0, None, "resumed", {"file": "stop"})
+        store.add_event(3.0, "db", "resumed", {"by": "root"})
+    with Store(path) as store:
+        assert store.is_paused("web"), "neither the stop file nor another service's word"
+        store.add_event(4.0, "web", "resumed", {"by": "root"})
+        assert not store.is_paused("web")
+
+
+def test_what_windows_have_shown_is_summed_between_two_times(path: Path) -> None:
+    with Store(path) as store:
+        assert store.spending("web", 0.0, 1000.0) == Spending(0, 0, 0)
+        for start_s, over_share in ((100.0, 0.1), (160.0, 0.0), (220.0, 0.5)):
+            store.add_window("web", replace(WINDOW, start_s=start_s, over_share=over_share))
+        store.add_window("db", WINDOW)
+        assert astuple(store.spending("web", 0.0, 1000.0)) == pytest.approx((5000 * 180, 5000 * 36, 180))
+        assert astuple(store.spending("web", 130.0, 250.0)) == pytest.approx((5000 * 120, 5000 * 18, 120))
+        assert store.spending("web", 230.0, 250.0) == Spending(5000 * 20, 5000 * 10, 20), "of one window, a part"
+        assert store.spending("web", 500.0, 600.0).seen_s == 0
+
+
+def test_one_process_writes(path: Path) -> None:
+    with Store(path), pytest.raises(InputError, match="one bayop run at a time must have the state"):
+        Store(path)
+    with Store(path):
+        pass
+
+
+def test_only_our_own_files_are_written(path: Path) -> None:
+    path.write_text("a diary, and no state", encoding="utf-8")
+    with pytest.raises(InputError, match=r"cannot open .*state\.db"):
+        Store(path)
+    assert path.read_text(encoding="utf-8").startswith("a diary")
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE diary (day TEXT)")
+    other.close()
+    with pytest.raises(InputError, match="a state must have the tables of version 1"):
+        Store(path)
+    with pytest.raises(InputError, match="cannot write"):
+        Store(path.parent / "nowhere" / "state.db")
+
+
+def test_a_newer_state_is_left_alone(path: Path) -> None:
+    with Store(path):
+        pass
+    with sqlite3.connect(path) as newer:
+        newer.execute("PRAGMA user_version = 2")
+    newer.close()
+    with pytest.raises(InputError, match="a state must have the tables of version 1") as caught:
+        Store(path)
+    assert "version 2" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("changed", ["DROP TABLE event", "ALTER TABLE window DROP COLUMN cut_short"])
+def test_a_state_without_a_part_of_its_tables_is_none(path: Path, changed: str) -> None:
+    with Store(path):
+        pass
+    with sqlite3.connect(path) as other:
+        other.execute(changed)
+    other.close()
+    with pytest.raises(InputError, match="a state must have the tables of version 1"):
+        Store(path)
+
+
+def test_what_was_learned_of_other_knobs_or_quantiles_waits_until_it_is_asked_for(path: Path) -> None:
+    cut_short = Observation({"power.cap_w": 60}, Measurement({}, cut_short="the agent fell back"), 5000.0)
+    with Store(path) as store:
+        for each in (observation(90), cut_short):
+            store.history("web", **CAPS).add(each)
+        assert store.history("web", knobs=["nic.rx_usecs"], quantities={"p99_us"}).near(5000.0) == ()
+        assert store.history("web", knobs=["power.cap_w", "nic.rx_usecs"], quantities={"p99_us"}).near(5000.0) == ()
+        assert store.history("web", knobs=["power.cap_w"], quantities={"p50_us"}).near(5000.0) == (cut_short,)
+        assert store.history("web", **CAPS).near(5000.0) == (observation(90), cut_short)
+
+
+@pytest.mark.parametrize(
+    "changed", ["setting = '7'", "measured = '[]'", "measured = 'no JSON'", "measured = '{\"p99_us\": NaN}'"]
+)
+def test_damaged_observations_are_said_to_be(path: Path, changed: str) -> None:
+    with Store(path) as store:
+        store.add_observation("web", observation(90))
+    with sqlite3.connect(path) as other:
+        other.execute(f"UPDATE observation SET {changed}")  # noqa: S608 -- our own words
+    other.close()
+    with Store(path) as store:
+        with pytest.raises(StateError, match="what was learned of web is damaged: ") as caught:
+            store.history("web", **CAPS)
+        assert caught.value.hint == "bayop forget web begins anew"
+        store.forget("web")
+        assert store.history("web", **CAPS).near(5000.0) == ()
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_state_that_is_gone_is_noticed(path: Path, *, replaced: bool) -> None:
+    with Store(path) as store:
+        path.unlink()
+        if replaced:
+            path.touch()
+        with pytest.raises(StateError, match="another file took the place" if replaced else "no such file"):
+            store.add_window("web", WINDOW)
+
+
+def test_another_name_of_a_state_is_the_same_state(path: Path) -> None:
+    path.with_name("other.db").symlink_to(path)
+    with Store(path), pytest.raises(InputError, match="another process writes"):
+        Store(path.with_name("other.db"))
+
+
+@pytest.mark.parametrize("name", ["/", "\0"])
+def test_what_names_no_file_is_no_state(name: str) -> None:
+    with pytest.raises(InputError, match="cannot write"):
+        Store(Path(name))
+
+
+def test_what_can_not_be_written_is_an_error_of_ours(path: Path) -> None:
+    store = Store(path)
+    store.close()
+    with pytest.raises(StateError, match="cannot write"):
+        store.add_window("web", WINDOW)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tests.unit.state.test_store import observation
+from bayop.state.store import Store
+with Store(Path(sys.argv[1])) as store:
+    history = store.history("web", **CAPS)
+    for number in range(100_000):
+        history.add(observation(number, qps=1000.0 + 20 * number))
+        print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.01, 0.03, 0.07])
+def test_killed_at_any_write_it_opens_with_all_that_was_written(path: Path, after_s: float) -> None:
+    with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        time.sleep(after_s)
+        os.kill(writer.pid, signal.SIGKILL)
+        written = 1 + len(writer.stdout.read().splitlines())
+    with Store(path) as store:
+        caps = {dict(o.setting)["power.cap_w"] for o in store.history("web", **CAPS)._observations}
+    assert caps >= set(range(written - 1)), "what was said to be written is there; a line may be cut off"
+    assert len(caps) <= written + 1
