@@ -4,10 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RELEASE = $(or $(CARGO_TARGET_DIR),target)/release
+# The library OS is a workspace of its own (docs/libos.md).
+LIBOS = --manifest-path libos/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target)/libos --locked --quiet
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live lab test test-slow test-pages test-all fuzz lint advisories format lock extras probe deb man clean
+.PHONY: help demo live lab libos test test-slow test-pages test-all fuzz lint advisories format lock extras probe deb man clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -25,6 +27,9 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 	cargo build --package bayop-agent --release --locked --quiet
 	$(BIN)/python -m lab --agent $(RELEASE)/bayop-agent
 
+libos:  ## Build the library OS, target/libos/release/libos; `python -m lab.libos` boots it
+	cargo build $(LIBOS) --release --package libos-image
+
 test test-slow test-pages: export BAYOPTEST_AGENT_PROGRAM = $(abspath $(RELEASE)/bayop-agent)
 test test-slow test-pages: export BAYOPTEST_SKIPPED = $(CURDIR)/build/skipped
 # Else each of the many processes that tests start would compile the package anew.
@@ -38,6 +43,7 @@ test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked sl
 	requirements/install-packages --or-go-on test
 	mkdir -p build && rm -f build/skipped
 	cargo test --workspace --release --locked --quiet
+	cargo test $(LIBOS)
 	$(PYTEST) -m "not slow and not alone" $(SIDE_BY_SIDE)
 	$(PYTEST) -m "not slow and alone"
 	@$(BIN)/python -m tests.support.needs build/skipped
@@ -63,7 +69,9 @@ fuzz: $(VENV)/.tools  ## Feed what reads foreign bytes for a minute each (FUZZ_S
 lint: $(VENV)/.built $(VENV)/.tools  ## Run every linter; a warning is an error
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo fmt --manifest-path libos/Cargo.toml --all --check
 	cargo clippy --workspace --all-targets --release --locked --quiet -- --deny warnings
+	cargo clippy $(LIBOS) --workspace --all-targets -- --deny warnings
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -71,10 +79,12 @@ lint: $(VENV)/.built $(VENV)/.tools  ## Run every linter; a warning is an error
 	$(BIN)/python -m mypy.stubtest bayop._core
 	$(DENY) check --hide-inclusion-graph licenses bans sources
 	$(DENY) --manifest-path fuzz/Cargo.toml check --hide-inclusion-graph sources
+	$(DENY) --manifest-path libos/Cargo.toml check --hide-inclusion-graph licenses bans sources
 
 advisories: $(VENV)/.tools  ## Ask RustSec and PyPI what is known to be wrong with the locked versions
 	$(DENY) check --hide-inclusion-graph advisories
 	$(DENY) --manifest-path fuzz/Cargo.toml check --hide-inclusion-graph advisories
+	$(DENY) --manifest-path libos/Cargo.toml check --hide-inclusion-graph advisories
 	for lock in dev extras tools; do \
 		$(BIN)/pip-audit --strict --vulnerability-service pypi --require-hashes --disable-pip \
 			--requirement requirements/$$lock.txt || exit; \
@@ -82,10 +92,11 @@ advisories: $(VENV)/.tools  ## Ask RustSec and PyPI what is known to be wrong wi
 
 format: $(VENV)/.installed  ## Rewrite the sources in the project's format
 	cargo fmt --all
+	cargo fmt --manifest-path libos/Cargo.toml --all
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-extras: $(VENV)/.built  ## Add the papers' optimizer (brings PyTorch) and Ray
+extras: $(VENV)/.built  ## Add the papers' optimizer (brings PyTorch), its peer in benchmarks, and Ray
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/extras.txt
 
 probe:  ## Build the eBPF latency probe, target/release/bayop-probe (needs clang)
@@ -100,7 +111,7 @@ lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requireme
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
 		--python-version 3.11 --group dev pyproject.toml --output-file requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
-		--python-version 3.11 --all-extras --constraint requirements/dev.txt pyproject.toml --output-file requirements/extras.txt
+		--python-version 3.11 --all-extras --group peers --constraint requirements/dev.txt pyproject.toml --output-file requirements/extras.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
 		--python-version 3.11 --group tools --constraint requirements/dev.txt --output-file requirements/tools.txt
 

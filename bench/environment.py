@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("bayop", "numpy", "scipy", "ax-platform", "botorch", "gpytorch", "torch")
+PACKAGES = ("bayop", "numpy", "scipy", "ax-platform", "optuna", "botorch", "gpytorch", "torch")
 
 
 def results_folder(parent: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def commands_of(page: Path) -> list[list[str]]:
 
 
 def check(command: list[str]) -> None:
-    program, *arguments = command[: command.index(">")] if ">" in command else command
+    program, *arguments = takewhile(lambda word: not re.match(r"\d?>", word), command)
     if program == "make":
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
         assert set(arguments) <= set(targets)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from copy import copy
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from bayop.errors import InputError, guess, unreadable
+from bayop.errors import InputError, guess, reason, unreadable
 
 Reader = Callable[[object], Any]
 """Turns a value into what it means, or raises an InputError."""
@@ -30,20 +31,25 @@ class TomlFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._outer: tuple[str, ...] = ()
         try:
+            if path.is_fifo() or path.is_char_device():
+                # Reading would wait for whoever writes there, or never end.
+                raise InputError(wrong=f"cannot read {path}: it is no regular file", place=str(path))
             self._text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise unreadable(path, error) from error
         try:
             self._data: dict[str, Any] = tomllib.loads(self._text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # also a number or a nesting that Python gives up on
             match = _POSITION.fullmatch(str(error))
             line = match["line"] if match else len(self._text.splitlines())
-            rule = match["rule"] if match else str(error)
+            rule = match["rule"] if match else reason(error)
             raise InputError(wrong=f"the file is not TOML: {rule}", place=f"{path}:{line}") from error
 
     def place(self, table: str, key: str | None = None) -> str:
         """Where a key stands, as `live.toml:7`; without a key, where its table begins."""
+        table = ".".join((*self._outer, *filter(None, [table])))
         current = ""
         for number, line in enumerate(self._text.splitlines(), start=1):
             if header := _TABLE.fullmatch(line):
@@ -53,6 +59,12 @@ class TomlFile:
             elif current == table and (match := _KEY.match(line)) and match["key"].strip() == key:
                 return f"{self._path}:{number}"
         return str(self._path)
+
+    def below(self, table: str) -> Self:
+        """A table of the file as a file of its own, whose tables are those within it: `[web.window]` is `[window]`."""
+        inner = copy(self)
+        vars(inner).update(_data=self.table(table), _outer=(*self._outer, table))
+        return inner
 
     def check_tables(self, tables: Mapping[str, object], keys: Mapping[str, Reader]) -> None:
         """Refuses tables, and keys outside of tables, that are unknown.
@@ -87,6 +99,10 @@ class TomlFile:
         """A table as it is; empty when the file has none of that name."""
         table: dict[str, Any] = self._data.get(name, {})
         return table
+
+    def table_names(self) -> list[str]:
+        """The names of the tables, in their order."""
+        return [name for name, value in self._data.items() if isinstance(value, dict)]
 
     def at(self, table: str, key: str | None, build: Callable[[], Any]) -> Any:  # noqa: ANN401 -- what `build` gives
         """What `build` gives; its errors get a place in this file."""

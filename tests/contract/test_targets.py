@@ -133,7 +133,7 @@ class TestLive(TargetContract):
             settle_s=0.05,
             precision=Precision(slo.quantity, 0.1, 2),
             # The load of a slice is a Poisson process: in a quarter of a second it varies.
-            guard=TrialGuard(slo, load_band=0.9),
+            guard=lambda _: TrialGuard(slo, load_band=0.9),
         )
 
 

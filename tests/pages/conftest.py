@@ -22,14 +22,14 @@ _BROUGHT: Final = ("agent", "agent_program", "extras", "lab", "network", "publis
 _AS_A_SERVER: Final = """
 mount -t tmpfs tmpfs /run
 mkdir /run/bayop
-ln -s "$0/agent.sock" /run/bayop/agent.sock
+ln -s "$0/agent.sock" "$0/latency.sock" /run/bayop
 echo '10.0.0.1 web1' >"$0/hosts"
 mount --bind "$0/hosts" /etc/hosts
 ip link set lo up
 for address in 10.0.0.1 10.0.0.11 10.0.0.12; do ip address add $address/32 dev lo; done
 exec "$@"
 """
-"""Makes namespaces a machine: the agent's socket where it is on a server, and the addresses that pages name."""
+"""Makes namespaces a machine: the agent's sockets where they are on a server, and the addresses that pages name."""
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,7 +101,16 @@ def test_a_reader_s_error_gets_the_line_and_keeps_what_it_knows(file: TomlFile) 
     assert caught.value.hint == "H"
 
 
-@pytest.mark.parametrize(("content", "line"), [("a = 1\nb = \n", 2), ("a = 1\na = 2\n", 2), ('a = """\n\n', 2)])
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("a = 1\nb = \n", 2),
+        ("a = 1\na = 2\n", 2),
+        ('a = """\n\n', 2),
+        (f"a = {'9' * 5000}\n", 1),
+        (f"a = {'[' * 20_000}\n", 1),
+    ],
+)
 def test_what_is_no_toml_has_a_line(tmp_path: Path, content: str, line: int) -> None:
     with pytest.raises(InputError, match="the file is not TOML: ") as caught:
         written(tmp_path, content)
@@ -114,6 +124,10 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     (tmp_path / "live.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="it is not text in UTF-8"):
         TomlFile(tmp_path / "live.toml")
+    os.mkfifo(tmp_path / "pipe.toml")
+    for path in (tmp_path / "pipe.toml", Path("/dev/zero")):
+        with pytest.raises(InputError, match="it is no regular file"):
+            TomlFile(path)
 
 
 @given(st.floats() | st.integers(-20, 20))
@@ -157,3 +171,19 @@ def test_another_kind_of_value_is_refused(reader: Callable[[object], object], va
 
 def test_texts_and_flags_are_taken_as_they_are() -> None:
     assert (text("x"), flag(value=True), flag(value=False)) == ("x", True, False)
+
+
+def test_a_table_is_a_file_of_its_own_whose_mistakes_have_their_lines(tmp_path: Path) -> None:
+    outer = written(tmp_path, "[service.web]\nname = 'a'\n[service.web.window]\nwindow_s = 3\n[service.db]\n").below(
+        "service"
+    )
+    assert outer.table_names() == ["web", "db"]
+    web = outer.below("web")
+    assert web.read("", KEYS) == {"name": "a"}
+    assert web.read("window", KEYS) == {"window_s": 3.0}
+    assert [web.place("", "name"), web.place("window", "window_s"), web.place("window"), web.place("")] == [
+        f"{tmp_path / 'live.toml'}:{line}" for line in (2, 4, 3, 1)
+    ]
+    assert outer.below("db").values("") == {}
+    with pytest.raises(InputError, match=r"there is no key 'window' \(.*:3\)"):
+        web.check_tables({}, KEYS)

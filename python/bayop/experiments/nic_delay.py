@@ -13,10 +13,10 @@ from time import monotonic
 from typing import Final
 
 from bayop.errors import InputError, UnsupportedError
+from bayop.live.agent.checks import check_applies, check_restored
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import STEP_S, Lease
 from bayop.live.agent.messages import Reading
-from bayop.live.target import check_applies, check_restored
 from bayop.space import RX_USECS, Knob, Steps
 
 VALUES_US: Final = (0.0, 10.0, 20.0, 50.0, 64.0, 100.0, 200.0, 500.0, 1000.0)

@@ -58,11 +58,19 @@ class Latency:
         quantities: `p50_us` ... `p99_us`, `mean_us`, and `qps` where the source counts requests.
         vantage: Where it was measured.
         relative_sd: For some quantities, the relative standard deviation of this very number, as in a `Measurement`.
+
+    Raises:
+        InputError: a quantity is no number that a service could show.
     """
 
     quantities: Mapping[str, float]
     vantage: Vantage
     relative_sd: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, value in self.quantities.items():
+            if not 1e-6 <= value <= 1e12:
+                raise InputError("a latency or a load must lie between 1e-6 and 1e12", value=value, place=name)
 
 
 class LatencySource(Protocol):

@@ -66,7 +66,7 @@ class PrometheusQuery:
     Args:
         api: The server.
         asked: The queries.
-        slo: Whose quantile is asked for.
+        slo: Whose quantiles are asked for, each by a query of its own.
     """
 
     def __init__(self, api: Api, asked: PromQuery, *, slo: Slo) -> None:
@@ -80,8 +80,8 @@ class PrometheusQuery:
         """Reads `http://HOST:9090?query=...`, with `&qps=`, `&unit=`, `&vantage=` and `&token_file=` as wanted.
 
         Raises:
-            InputError: a parameter is missing, unknown or wrong; the metrics are the server's own; or the token can't
-                be read or would be sent in the clear.
+            InputError: a parameter is missing, unknown or wrong; the metrics are the server's own; the token can't be
+                read or would be sent in the clear; or the query has one quantile and the SLO several.
         """
         base, *rest = _SPLIT.split(text)
         given = dict(zip(rest[::2], map(unquote, rest[1::2]), strict=True))
@@ -104,7 +104,12 @@ class PrometheusQuery:
         )
         convert(1.0, asked.unit, "us")
         for query in filter(None, (asked.query, asked.qps)):
-            _fill(query, Window({}, 1.0), slo)
+            _fill(query, Window({}, 1.0), slo.quantile)
+        if slo.also and _fill(asked.query, Window({}, 1.0), 0.5) == _fill(asked.query, Window({}, 1.0), 0.99):
+            hint = "histogram_quantile($quantile, ...)"
+            raise InputError(
+                "a query for an SLO of several quantiles must have $quantile", value=asked.query, hint=hint
+            )
         return cls(Api(base, token_file=None if token is None else Path(token)), asked, slo=slo)
 
     def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
@@ -128,10 +133,12 @@ class PrometheusQuery:
 
     def _seen(self, window: Window, within_s: float) -> Latency:
         def ask() -> Latency:
-            latency = self._ask(self._asked.query, window)
-            quantities = {self._slo.quantity: convert(latency, self._asked.unit, "us")}
+            quantities = {
+                limit.quantity: convert(self._ask(self._asked.query, window, limit.quantile), self._asked.unit, "us")
+                for limit in self._slo.limits
+            }
             if self._asked.qps is not None:
-                quantities["qps"] = self._ask(self._asked.qps, window)
+                quantities["qps"] = self._ask(self._asked.qps, window, self._slo.quantile)
             return Latency(quantities, self._asked.vantage)
 
         try:
@@ -139,8 +146,8 @@ class PrometheusQuery:
         except TimeoutError as error:
             raise InputError(wrong=f"Prometheus has not answered within {GRACE_S:g} s", place=self._api.url) from error
 
-    def _ask(self, template: str, window: Window) -> float:
-        query = _fill(template, window, self._slo)
+    def _ask(self, template: str, window: Window, quantile: float) -> float:
+        query = _fill(template, window, quantile)
         sample = self._api.sample(query)
         # Without a range in it, a query is answered with samples of up to five minutes ago.
         age_s = sample.time_s - self._api.sample(f"timestamp({query})").value
@@ -176,11 +183,11 @@ def _vantage(text: str) -> Vantage:
     return check_vantage(vantage, place="vantage")
 
 
-def _fill(template: str, window: Window, slo: Slo) -> str:
+def _fill(template: str, window: Window, quantile: float) -> str:
     """The query with the window and the quantile in it. PromQL has durations of whole ms."""
     names: Mapping[str, str] = {
         "window": f"{math.ceil(window.duration_s * 1000)}ms",
-        "quantile": f"{slo.quantile:.10g}",
+        "quantile": f"{quantile:.10g}",
     }
     try:
         return Template(template).substitute(names)

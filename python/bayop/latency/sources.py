@@ -18,7 +18,7 @@ def source_of(text: str, *, slo: Slo) -> LatencySource:
 
     Args:
         text: `prometheus:URL?query=PROMQL`, `probe:URL`, `ebpf:COMMAND` or a command.
-        slo: What the latency is for; a query asks for its quantile.
+        slo: What the latency is for; a query asks for its quantiles.
 
     Raises:
         InputError: the text can't be read.

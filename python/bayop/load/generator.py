@@ -114,7 +114,7 @@ class Result:
     def meets(self, slo: Slo) -> bool:
         """Whether the latency is below the limit, with every failed request counted as too slow."""
         (quantile,) = self.quantiles([slo.quantile])
-        return quantile.value_us is not None and slo.met_by(quantile.value_us)
+        return quantile.value_us is not None and slo.met_by({slo.quantity: quantile.value_us})
 
 
 def preload(plan: Plan) -> _core.Stored:

@@ -75,7 +75,7 @@ class Shape:
             "p50_us": 0.4 * tail_us,
             "p90_us": 0.7 * tail_us,
             "p99_us": tail_us,
-            "qps": qps,
+            "qps": min(qps, self.cores * freq_ghz * 1e9 / demand),
             "utilization": utilization,
         }
 

@@ -104,6 +104,16 @@ class OptimizerContract(ABC):
         incumbent = optimizer.incumbent()
         assert incumbent is None or server.truth(incumbent)["p99_us"] < 1.1 * 250
 
+    def test_what_is_held_truly_meets_every_limit(self) -> None:
+        """Of two limits, the one that is out of reach where the other alone would end."""
+        problem = make_problem(papers_space(), slo="p99<400us,p50<80us")
+        server = FakeServer(problem.space)
+        optimizer = self.make(problem, seed=2)
+        observations, _ = run(optimizer, problem, server, 2 * self.trials)
+        assert any(o.measurement["p50_us"] < 80 for o in observations)
+        incumbent = optimizer.incumbent()
+        assert incumbent is None or server.truth(incumbent)["p50_us"] < 1.1 * 80
+
     @pytest.mark.parametrize("objective", _OBJECTIVES)
     def test_minimises_any_objective(self, objective: str) -> None:
         """Built-in objectives and the user's own; one without a constraint has an incumbent from the first trial on."""

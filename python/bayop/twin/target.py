@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -15,7 +16,7 @@ from bayop import _core
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.slo import quantile_name
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Safest, Setting, Space, Steps, default_setting
+from bayop.space import AUTO, FREQ_MHZ, QUEUES, RX_USECS, Choices, Knob, Safest, Setting, Space, Steps, default_setting
 from bayop.target.base import Modelled
 from bayop.twin.profile_library import read_profile
 
@@ -45,17 +46,23 @@ QUANTITIES: Final = frozenset(
 CLOSED_LOOP_QUANTITIES: Final = frozenset({"roundtrips", "roundtrip_us", "goodput_mibit_s", "instructions"})
 """What it shows beside those of a closed loop; its latencies are those of round trips."""
 
-SAFEST: Final[Mapping[str, Safest]] = {
+_IDLE_GOVERNOR: Final = "idle.governor"
+
+SAFEST: Final[Mapping[str, Safest | None]] = {
     RX_USECS: "low",
     FREQ_MHZ: "high",
     "nic.rx_frames": "low",
-    "nic.combined_queues": "high",
+    QUEUES: "high",
     "power.cap_w": "high",
     "idle.max_latency_us": "low",
+    _IDLE_GOVERNOR: None,
     "napi.defer_hard_irqs": "low",
     "napi.gro_flush_timeout_us": "low",
 }
-"""Every knob that the twin models, and which end of its values makes the service fastest."""
+"""Every knob that the twin models, and which end of its values makes the service fastest; None where nobody knows."""
+
+IDLE_GOVERNORS: Final = ("menu", "teo", "ladder", "haltpoll", "yawn", "bayop")
+"""Words of `idle.governor`: the kernel's, [Y]'s and our own. Bounds and old versions are for profiles."""
 
 # Relative sd of the power and utilization of a window of `REQUESTS_PER_WINDOW`, from 30 seeds at 400K requests/s.
 _NOISE: Final = {"power_w": 0.002, "energy_j": 0.002, "utilization": 0.003}
@@ -220,6 +227,18 @@ def polling(profile: _core.Profile) -> _core.Profile:
     return profile.with_values({"os.dispatch": "polling"})
 
 
+def with_words(profile: _core.Profile, words: Mapping[str, str]) -> _core.Profile:
+    """The same server under another policy, such as `os.idle_governor`.
+
+    Raises:
+        InputError: the profile has no such policy.
+    """
+    try:
+        return profile.with_values(dict(words))
+    except _core.Error as error:
+        raise InputError.of(error) from error
+
+
 def quantities_of(profile: _core.Profile) -> frozenset[str]:
     """What every window of a profile's twin shows."""
     return QUANTITIES | CLOSED_LOOP_QUANTITIES if profile.closed_loop else QUANTITIES
@@ -253,10 +272,10 @@ def profile_space(profile: _core.Profile, knobs: Iterable[str] = ()) -> Space:
     Raises:
         InputError: a name is of no knob that the profile has.
     """
-    values = profile.knobs()
-    every = Space(
-        tuple(Knob(i, _domain(values[i]), auto=True, safest=safest) for i, safest in SAFEST.items() if i in values)
-    )
+    domains: dict[str, Steps | Choices] = {knob_id: _domain(values) for knob_id, values in profile.knobs().items()}
+    if tomllib.loads(profile.to_toml())["os"]["idle_governor"] in IDLE_GOVERNORS:
+        domains[_IDLE_GOVERNOR] = Choices(IDLE_GOVERNORS)
+    every = Space(tuple(Knob(i, domains[i], auto=True, safest=safest) for i, safest in SAFEST.items() if i in domains))
     named = {every[knob_id].id for knob_id in knobs}
     return Space(tuple(knob for knob in every.knobs if knob.id in named | {RX_USECS, FREQ_MHZ}))
 
@@ -277,8 +296,12 @@ def simulation_run(profile: _core.Profile, setting: Setting, *, load: float, req
 
     The load is in requests/s or, of a closed loop, in bytes a message.
     """
-    values = {knob: float(value) for knob, value in setting.items() if value != AUTO}
-    run: _core.Run = {"requests": requests, "seed": seed, "setting": values}
+    values = {knob: value for knob, value in setting.items() if value != AUTO}
+    governor = values.pop(_IDLE_GOVERNOR, None)
+    numbers = {knob: float(value) for knob, value in values.items()}
+    run: _core.Run = {"requests": requests, "seed": seed, "setting": numbers}
+    if governor is not None:
+        run["profile"] = with_words(profile, {"os.idle_governor": str(governor)})
     if profile.closed_loop:
         return {**run, "message_bytes": load}
     return {**run, "qps": load, "warmup_s": max(_LEAST_WARMUP_S, _WARMUP_SHARE * requests / load)}

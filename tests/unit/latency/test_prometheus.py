@@ -137,3 +137,14 @@ def test_promql_keeps_its_own_letters() -> None:
     """`&`, `=`, `?` and `+` stand in matchers and expressions; only a known parameter ends a query."""
     text = 'http://h:9090?query=a{path=~"/x?b=1&c=2"} + 1 &unit=ms'
     assert source(text)._asked.query == 'a{path=~"/x?b=1&c=2"} + 1 '
+
+
+def test_several_quantiles_are_asked_for_one_by_one(prometheus: Prometheus) -> None:
+    latency = source(f"{prometheus.url}?query={QUERY}", slo="p99<1ms,p95<1ms").measure(WINDOW, sleep=time.sleep)
+    assert latency.quantities["p99_us"] == pytest.approx(500.0, rel=0.02)
+    assert latency.quantities["p95_us"] == pytest.approx(366.7, rel=0.02)
+
+
+def test_a_query_of_one_quantile_is_none_of_several() -> None:
+    with pytest.raises(InputError, match=r"must have \$quantile"):
+        source("http://127.0.0.1:9?query=" + QUERY.replace("$quantile", "0.5"), slo="p99<1ms,p50<1ms")

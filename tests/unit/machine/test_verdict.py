@@ -18,7 +18,7 @@ from bayop.live.agent.messages import (
 )
 from bayop.machine.verdict import AgentView, judge_live, judge_offline, judge_tune
 
-STATUS = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), damage=None)
+STATUS = Status("0.1.0", "apply", None, kept=False, applied_by=None, held=(), hold=None, damage=None)
 METER = Finding("power meter", "ok", "powercap: package-0", "power is what BayOp minimises", None)
 NO_METER = Finding("power meter", "missing", "power", "", None)
 MODEL = Finding("power meter", "note", "model, an estimate from utilization", "", None)

@@ -16,6 +16,7 @@ from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Steps, default_
 from bayop.target.own_knob import OwnKnobTarget
 from bayop.twin.profile_library import read_profile
 from bayop.twin.target import (
+    IDLE_GOVERNORS,
     SAFEST,
     TwinTarget,
     combine_batches,
@@ -24,6 +25,7 @@ from bayop.twin.target import (
     profile_space,
     simulate,
     simulation_run,
+    with_words,
 )
 
 FAST = {RX_USECS: 10.0, FREQ_MHZ: 2900.0}
@@ -53,9 +55,26 @@ def test_other_knobs_join_the_space_when_they_are_named() -> None:
     assert space["idle.max_latency_us"].domain == Choices((0, 2, 10, 80, 109))
     assert all(knob.auto and knob.safest for knob in space.knobs)
     assert profile_space(linux, [RX_USECS]) == profile_space(linux)
-    assert set(load_profile("linux-memcached@xeon-silver-4314").knobs()) == set(SAFEST)
+    assert {*load_profile("linux-memcached@xeon-silver-4314").knobs(), "idle.governor"} == set(SAFEST)
     with pytest.raises(InputError, match=r"no knob 'nic\.rx_frames' here"):
         profile_space(linux, ["nic.rx_frames"])
+
+
+def test_the_governor_of_idle_states_is_a_knob_where_one_is_chosen() -> None:
+    linux = load_profile("linux-memcached")
+    assert profile_space(linux, ["idle.governor"])["idle.governor"].domain == Choices(IDLE_GOVERNORS)
+    with pytest.raises(InputError, match=r"no knob 'idle\.governor' here"):
+        profile_space(load_profile("ebbrt-memcached"), ["idle.governor"])
+
+
+@pytest.mark.parametrize("governor", IDLE_GOVERNORS)
+def test_a_governor_as_a_knob_is_the_profiles(governor: str) -> None:
+    as_knob = TwinTarget.from_profile("linux-memcached", qps=5e4, seed=3, knobs=["idle.governor"])
+    as_knob.apply({**FAST, "idle.governor": governor})
+    profile = with_words(load_profile("linux-memcached"), {"os.idle_governor": governor})
+    in_profile = TwinTarget(profile, qps=5e4, seed=3)
+    in_profile.apply(FAST)
+    assert as_knob.measure() == in_profile.measure()
 
 
 def test_a_named_knob_that_stays_auto_changes_nothing() -> None:

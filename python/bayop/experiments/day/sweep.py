@@ -166,7 +166,7 @@ def _choose(
     """The best finalist by its own measurement; the least latency when none meets the SLO."""
     slo = objective.slo
     pairs = list(zip(finalists, verified, strict=True))
-    good = [p for p in pairs if not objective.constrained or slo.met_by(p[1][slo.quantity])]
+    good = [p for p in pairs if not objective.constrained or slo.met_by(p[1])]
     if not good:
         return (*min(pairs, key=lambda p: p[1][slo.quantity]), False)
     return (*min(good, key=lambda p: objective.of(p[1])), True)

@@ -115,7 +115,8 @@ def play_case(case: Case, seeds: Sequence[int], *, on_search: Callable[[], None]
         yardstick = Yardstick(peak, share, default)
         for seed in seeds:
             target = TwinTarget(profile, qps=qps, seed=seed, requests=trial_requests(profile, qps))
-            problem = Problem(target.space.without_auto(), case.slo, Objective.parse("power", case.slo), qps)
+            objective = Objective.parse("power", case.slo)
+            problem = Problem(target.space.without_auto(), case.slo, objective, qps, default=target.baseline())
             result = run_search(target, problem, make_optimizer("grey-box", problem, seed=seed), max_trials=MAX_TRIALS)
             held = default if result.setting is None else true_window(profile, case.slo, qps, result.setting)
             yield _outcome(case, yardstick, seed, result, held)
@@ -164,7 +165,7 @@ def peak_qps(profile: _core.Profile, slo: Slo) -> float:
         middle = (low + high) / 2
         requests = min(4 * trial_requests(profile, middle), _MOST_REQUESTS)
         target = TwinTarget(profile, qps=middle, seed=_TRUTH_SEED, requests=requests)
-        low, high = (middle, high) if slo.met_by(target.baseline()[slo.quantity]) else (low, middle)
+        low, high = (middle, high) if slo.met_by(target.baseline()) else (low, middle)
     return low
 
 

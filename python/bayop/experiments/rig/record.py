@@ -45,7 +45,7 @@ class Point:
 
     def meets(self, slo: Slo) -> bool:
         """Whether the SLO was met."""
-        return self.cut_short is None and slo.met_by(self.quantities[slo.quantity])
+        return self.cut_short is None and slo.met_by(self.quantities)
 
 
 @dataclass(slots=True)

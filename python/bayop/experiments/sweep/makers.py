@@ -70,7 +70,7 @@ class TwinMaker:
         Raises:
             InputError: there is no such profile, its text breaks a rule, or it is a closed loop and has no such time.
         """
-        from bayop.live.target import WINDOW_S
+        from bayop.live.senses import WINDOW_S
 
         text, source = read_profile(name_or_file)
         if not parse_profile(text, source=source).closed_loop:

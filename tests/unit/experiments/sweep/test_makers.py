@@ -7,7 +7,7 @@ import pytest
 from bayop.errors import InputError
 from bayop.experiments.sweep.load import Load
 from bayop.experiments.sweep.makers import StudyMaker, TwinMaker
-from bayop.live.target import WINDOW_S
+from bayop.live.senses import WINDOW_S
 from bayop.twin.profile_library import read_profile
 from bayop.twin.target import ROUND_TRIPS_PER_WINDOW
 

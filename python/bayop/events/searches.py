@@ -1,0 +1,118 @@
+"""The events of what tries settings: `tune`, `live` and `sweep`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from bayop.events.quantities import CPU_SAVING, SAVING, SPACE
+from bayop.events.shape import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    QUANTITIES,
+    SETTING,
+    TEXT,
+    VALUE,
+    Event,
+    Shape,
+    each,
+    maybe,
+    one_of,
+    record,
+)
+
+_WINDOW: Final[Shape] = {"type": "object", "additionalProperties": maybe({"type": ["number", "string"]})}
+_TRIED: Final[Mapping[str, Shape]] = {
+    "setting": SETTING, "measured": QUANTITIES, "meets_slo": FLAG, "cut_short": maybe(TEXT),
+    "incumbent": maybe(SETTING), "chosen_in_s": NUMBER,
+}  # fmt: skip
+TUNE: Final = (
+    Event(
+        "start",
+        "The search begins; `estimated` lists quantities that a model stands in for, `warnings` what makes the numbers "
+        "doubtful.",
+        {"target": TEXT, "description": TEXT, "estimated": each(TEXT), "space": SPACE, "slo": TEXT, "objective": TEXT,
+         "headroom": NUMBER, "small_steps": FLAG, "seed": COUNT, "warnings": each(TEXT)},
+    ),
+    Event(
+        "trial",
+        "A setting was applied and measured. `incumbent` is what would be held now; null while no trial is trusted.",
+        {"trial": COUNT, **_TRIED},
+    ),
+    Event(
+        "window",
+        "With `--hold`: what was found is held and polished, one window after the other.",
+        {"window": COUNT, **_TRIED},
+    ),
+    Event(
+        "pair",
+        "The default and the result were measured again, one after the other.",
+        {"pair": COUNT},
+        more=_WINDOW,
+    ),
+    Event(
+        "alternative",
+        "With `--explain`: what the model expects of a setting that differs from the result in one knob. "
+        "`objective_change` is that of the objective, as a share of it.",
+        {"knob": TEXT, "move": one_of("lower", "higher", "fastest"), "value": VALUE, "predicted": QUANTITIES,
+         "slo_probability": NUMBER, "objective_change": NUMBER},
+    ),
+    Event(
+        "result",
+        "The end. `setting` is null where none is trusted to meet the SLO, or none is worth keeping; `held` says "
+        "whether it stays applied, and `undo` which command takes it back.",
+        {"setting": maybe(SETTING), "held": FLAG, "trials": COUNT,
+         "stopped": one_of("converged", "infeasible", "exhausted", "budget", "interrupted"),
+         "predicted": maybe(QUANTITIES), "default": maybe(QUANTITIES), "saving": maybe(SAVING),
+         "warnings": each(TEXT), "undo": maybe(TEXT)},
+    ),
+    Event(
+        "dry-run",
+        "With `--dry-run`, the only event: what the first trial would change.",
+        {"setting": SETTING,
+         "changes": each(record({"knob": TEXT, "before": maybe(VALUE), "requested": VALUE})), "space": SPACE},
+    ),
+)  # fmt: skip
+_POINT: Final[Mapping[str, Shape]] = {
+    "setting": SETTING, "measured": QUANTITIES, "service_cpu": maybe(NUMBER), "cut_short": maybe(TEXT),
+}  # fmt: skip
+LIVE: Final = (
+    Event(
+        "start",
+        "The rig is up, and the default was measured.",
+        {"machine": TEXT, "slo": TEXT, "objective": TEXT, "qps": NUMBER, "seed": COUNT, "estimated": each(TEXT),
+         "busy_before": maybe(NUMBER)},
+    ),
+    Event("sweep", "A setting of the sweep was measured.", _POINT),
+    Event("search", "A trial of the search was measured.", _POINT),
+    Event("again", "A winner was measured again, in turns with its rivals.", _POINT),
+    Event("data", "The record was written; `failure` says what ended the experiment early.",
+          {"file": TEXT, "failure": maybe(TEXT)}),
+    Event(
+        "result",
+        "The end. `saving` is against the default, and so is `cpu_saving`, of the service's own processor time per "
+        "request, in us.",
+        {"saving": maybe(SAVING), "cpu_saving": maybe(CPU_SAVING),
+         "found": maybe(SETTING), "best_of_sweep": maybe(SETTING), "trials": COUNT, "shortfall": maybe(NUMBER),
+         "stopped": maybe(TEXT), "report": TEXT},
+    ),
+)  # fmt: skip
+SWEEP: Final = (
+    Event(
+        "start",
+        "The sweep begins, or goes on: `done` of its trials were measured before.",
+        {"study": TEXT, "target": TEXT, "description": TEXT, "space": SPACE, "cells": COUNT,
+         "repeats": record({"least": COUNT, "most": COUNT, "quantity": TEXT, "half_width": maybe(NUMBER)}),
+         "trials": COUNT, "done": COUNT, "seed": COUNT, "out": TEXT},
+    ),
+    Event(
+        "trial",
+        "One trial was measured.",
+        {"trial": COUNT, "repeat": COUNT, "setting": SETTING, "effective": SETTING, "measured": QUANTITIES,
+         "cut_short": maybe(TEXT)},
+        {"qps_offered": NUMBER, "message_bytes": NUMBER},
+    ),
+    Event("result", "The study is written; `imprecise` cells are not known as well as was asked for.",
+          {"trials": COUNT, "imprecise": COUNT, "out": TEXT}),
+)  # fmt: skip

@@ -1,0 +1,127 @@
+"""The events of what reads measurements: studies, reports, models, logs, traces, carbon, claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from bayop.events.shape import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    QUANTITIES,
+    SETTING,
+    TEXT,
+    VALUE,
+    Event,
+    Shape,
+    by_name,
+    each,
+    maybe,
+    record,
+)
+
+_INTERVAL: Final = record({"value": maybe(NUMBER), "low": maybe(NUMBER), "high": maybe(NUMBER)})
+_WORK: Final[Mapping[str, Shape]] = {
+    "target": TEXT, "app": TEXT, "machine": TEXT, "os": TEXT, "vantage": TEXT, "qps_offered": NUMBER,
+    "message_bytes": NUMBER,
+}  # fmt: skip
+WRITTEN: Final = Event("written", "The study is written.", {"path": TEXT, "trials": COUNT, "columns": COUNT})
+STUDY_SHOW: Final = (
+    Event(
+        "campaign",
+        "What one study of the file holds.",
+        {"study": TEXT, "trials": COUNT, "settings": COUNT, "default_trials": COUNT,
+         "repeats": record({"least": COUNT, "most": COUNT}), "knobs": by_name(each(VALUE)),
+         "not_trusted": by_name(COUNT)},
+        more={},
+    ),
+    Event("quantity", "The spread of one quantity over all trials that are trusted.",
+          {"quantity": TEXT, "trials": COUNT, "least": NUMBER, "median": NUMBER, "greatest": NUMBER}),
+)  # fmt: skip
+COLUMN: Final = Event(
+    "column",
+    "One column that a study may have.",
+    {"column": TEXT, "kind": TEXT, "unit": TEXT, "meaning": TEXT, "required": FLAG, "measured": FLAG},
+)
+_SAVED: Final[Mapping[str, Shape]] = {
+    "under": TEXT, "against": by_name(VALUE), "setting": SETTING, "savings": by_name(_INTERVAL),
+}  # fmt: skip
+REPORT: Final = (
+    Event(
+        "start",
+        "The studies were read.",
+        {"studies": each(TEXT), "trials": COUNT, "left_out": by_name(COUNT), "slo": TEXT, "seed": COUNT},
+    ),
+    Event("front", "A setting and how surely it lies on the front, with means and their standard errors (`se.`).",
+          {"setting": SETTING, "repeats": COUNT, "on_front": maybe(NUMBER)}, _WORK, more=maybe(NUMBER)),
+    Event("best", "The setting that meets the SLO for the least power, and how surely.",
+          {"under": TEXT, "setting": SETTING, "repeats": COUNT, "meets": maybe(NUMBER), "rivals": COUNT}, _WORK,
+          more=maybe(NUMBER)),
+    Event("saving", "What a setting saves against the default, as shares with 95 % intervals.", _SAVED, _WORK),
+    Event("knobs", "The same of knobs that were tuned alone.", {"tuned": TEXT, **_SAVED}, _WORK),
+    Event("result", "The page is written.", {"report": TEXT}),
+)  # fmt: skip
+FIT: Final = (
+    Event(
+        "cells",
+        "What is fitted.",
+        {"os": maybe(TEXT), "slo": TEXT, "loads_qps": each(NUMBER), "cells": COUNT, "beyond_slo": COUNT,
+         "short_delay": COUNT},
+    ),
+    Event(
+        "parameters",
+        "A model's parameters at one load, or (null) at all of them.",
+        {"os": maybe(TEXT), "model": TEXT, "load_qps": maybe(NUMBER),
+         "parameters": by_name(record({"unit": TEXT, "value": NUMBER, "standard_error": NUMBER, "low": maybe(NUMBER),
+                                       "high": maybe(NUMBER)}))},
+    ),
+    Event(
+        "errors",
+        "A model's mean absolute errors, as shares: in sample, of unseen settings, of unseen loads.",
+        {"os": maybe(TEXT), "model": TEXT, "quantity": TEXT, "load_qps": NUMBER, "cells": COUNT,
+         "in_sample": maybe(NUMBER), "settings_out": maybe(NUMBER), "load_out": maybe(NUMBER)},
+    ),
+    Event(
+        "prior",
+        "With --prior: the class of servers that was learned.",
+        {"file": TEXT, "servers": COUNT, "studies": each(TEXT),
+         "parameters": by_name(record({"mean": NUMBER, "sd": NUMBER})), "residual": by_name(NUMBER)},
+    ),
+)  # fmt: skip
+REPLAY: Final = Event(
+    "replay",
+    "What a governor made of a trace of idle periods.",
+    {
+        "trace": TEXT,
+        "governor": TEXT,
+        "energy_over_clairvoyant": NUMBER,
+        "wake_latency_mean_us": NUMBER,
+        "wake_latency_p99_us": NUMBER,
+        "ns_per_decision": NUMBER,
+        "too_deep": NUMBER,
+        "too_shallow": NUMBER,
+        "decisions": COUNT,
+    },
+)
+INTERRUPTS: Final = (
+    Event("log", "What one log shows.", {"file": TEXT, "records": COUNT}, more={}),
+    Event("all", "What all logs show together.", {"logs": COUNT, "records": COUNT}, more={}),
+)
+_CARBON_MASSES: Final = (
+    "lifetime_years", "grid_g_per_kwh", "embodied_kg", "charged_kg", "embodied_mg_per_request",
+    "operational_mg_per_request", "network_mg_per_request", "cci_mg_per_request",
+    "cci_without_network_mg_per_request", "ratio", "ratio_without_network", "cci_as_published_mg_per_request",
+    "ratio_as_published",
+)  # fmt: skip
+CARBON: Final = Event(
+    "carbon",
+    "The carbon of a request on one machine under one operating system.",
+    {"app": TEXT, "stack": TEXT, "reused": FLAG, **dict.fromkeys(_CARBON_MASSES, NUMBER)},
+)
+CLAIM: Final = Event(
+    "claim",
+    "One claim of the papers, and what data and twin say of it.",
+    {"id": TEXT, "paper": TEXT, "place": TEXT, "statement": TEXT, "printed": TEXT, "data": QUANTITIES,
+     "twin": QUANTITIES, "verdict": TEXT, "note": TEXT, "command": TEXT, "figure": maybe(TEXT)},
+)  # fmt: skip

@@ -1,0 +1,72 @@
+"""The events of what plays on the twin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from bayop.events.shape import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    QUANTITIES,
+    SETTING,
+    TEXT,
+    Event,
+    Shape,
+    by_name,
+    each,
+    maybe,
+    record,
+)
+
+TWIN_RUN: Final = Event(
+    "window",
+    "What the twin says of one setting.",
+    {"setting": SETTING, "measured": QUANTITIES},
+    {"qps_offered": NUMBER, "message_bytes": NUMBER, "meets_slo": FLAG},
+)
+ERRORS: Final[Mapping[str, Shape]] = {
+    "app": TEXT, "os": TEXT, "load": NUMBER, "cells": COUNT, "mape_pct": by_name(maybe(NUMBER)),
+    "mape_all_cells_pct": by_name(maybe(NUMBER)),
+}  # fmt: skip
+DEFAULT: Final = {"default_error_pct": by_name(maybe(NUMBER))}
+TWIN_FIT: Final = (
+    Event(
+        "fit",
+        "Which numbers of the profile were fitted.",
+        {"profile": TEXT, "parameters": by_name(record({"before": NUMBER, "after": NUMBER})), "out": TEXT},
+    ),
+    *(
+        Event(when, f"The twin's errors {when} the fit at one load, in per cent.", {**ERRORS, "fitted": FLAG},
+              DEFAULT)
+        for when in ("before", "after")
+    ),
+)  # fmt: skip
+OUTCOME: Final = Event(
+    "outcome",
+    "How one search ended.",
+    {
+        "service": TEXT, "machine": TEXT, "slo": TEXT, "peak_qps": NUMBER, "load_share": NUMBER, "qps": NUMBER,
+        "seed": COUNT, "trial_s": NUMBER, "trials": COUNT, "stopped": TEXT, "setting": maybe(SETTING),
+        "default_power_w": NUMBER, "default_latency_us": NUMBER, "default_utilization": NUMBER, "power_w": NUMBER,
+        "latency_us": NUMBER, "utilization": NUMBER, "saving": NUMBER, "saving_ci": NUMBER, "meets_slo": FLAG,
+    },
+)  # fmt: skip
+DEMO: Final = (
+    Event(
+        "start",
+        "The day begins.",
+        {"app": TEXT, "slo": TEXT, "objective": TEXT, "trigger": TEXT, "seed": COUNT, "hourly_qps": each(NUMBER),
+         "machines": by_name(TEXT)},
+    ),
+    Event("played", "One configuration has played the day.", {"run": TEXT}),
+    Event(
+        "run",
+        "What the day was under one configuration.",
+        {"run": TEXT, "energy_j": NUMBER, "saving": NUMBER, "latency_us": NUMBER, "hours_over": NUMBER,
+         "requests": NUMBER, "requests_over": NUMBER, "searches": COUNT, "trials": COUNT,
+         "bound_share": maybe(NUMBER)},
+    ),
+    Event("result", "The report is written.", {"report": TEXT}),
+)  # fmt: skip
