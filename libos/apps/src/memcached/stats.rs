@@ -1,6 +1,6 @@
 //! What was asked and answered since the start, by memcached's names.
 
-use libos_net::service::Output;
+use super::Memcached;
 
 /// Counts of commands and connections.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,14 +28,13 @@ pub(super) struct Stats {
 
 impl Stats {
     /// Each with its name, as `stats` says them.
-    pub fn write(&self, output: &mut Output) {
-        let Stats { total_connections, cmd_get, cmd_set, cmd_flush, cmd_touch, .. } = *self;
-        for (name, number) in [
-            ("total_connections", total_connections),
-            ("cmd_get", cmd_get),
-            ("cmd_set", cmd_set),
-            ("cmd_flush", cmd_flush),
-            ("cmd_touch", cmd_touch),
+    fn named(&self) -> [(&'static str, u64); 18] {
+        [
+            ("total_connections", self.total_connections),
+            ("cmd_get", self.cmd_get),
+            ("cmd_set", self.cmd_set),
+            ("cmd_flush", self.cmd_flush),
+            ("cmd_touch", self.cmd_touch),
             ("get_hits", self.get_hits),
             ("get_misses", self.get_misses),
             ("delete_hits", self.delete_hits),
@@ -49,17 +48,32 @@ impl Stats {
             ("cas_badval", self.cas_badval),
             ("touch_hits", self.touch_hits),
             ("touch_misses", self.touch_misses),
-        ] {
-            write_stat(output, name, number);
-        }
+        ]
     }
 }
 
-/// A line of `stats`.
-pub(super) fn write_stat(output: &mut Output, name: &str, number: u64) {
-    output.write(b"STAT ");
-    output.write(name.as_bytes());
-    output.write(b" ");
-    output.write_decimal(number);
-    output.write(b"\r\n");
+impl Memcached {
+    /// Says each number of `stats` but the version, with its name.
+    pub(super) fn each_stat(&self, now_s: u32, mut say: impl FnMut(&str, u64)) {
+        let counts = self.store.counts;
+        let ours = [
+            ("pid", 1),
+            ("uptime", u64::from(now_s - self.start_s)),
+            ("time", u64::from(now_s)),
+            ("pointer_size", 64),
+            ("threads", 1),
+            ("curr_connections", self.connections as u64),
+            ("limit_maxbytes", self.limit as u64),
+            ("curr_items", counts.items),
+            ("total_items", counts.total_items),
+            ("bytes", counts.bytes),
+            ("evictions", counts.evictions),
+        ];
+        ours.into_iter().chain(self.stats.named()).for_each(|(name, number)| say(name, number));
+    }
+
+    /// Begins to count anew.
+    pub(super) fn reset_stats(&mut self) {
+        self.stats = Stats { total_connections: self.stats.total_connections, ..Stats::default() };
+    }
 }

@@ -126,7 +126,7 @@ impl Store {
     /// # Errors
     ///
     /// The value is too long; the key must not be.
-    pub fn set(&mut self, key: &[u8], flags: u32, expires_s: u32, value: &[u8], now_s: u32) -> Result<(), TooLarge> {
+    pub fn set(&mut self, key: &[u8], flags: u32, expires_s: u32, value: &[u8], now_s: u32) -> Result<Item, TooLarge> {
         assert!(!key.is_empty() && key.len() <= MAX_KEY_LEN);
         if value.len() > MAX_VALUE_LEN {
             return Err(TooLarge);
@@ -158,7 +158,7 @@ impl Store {
         self.counts.items += 1;
         self.counts.total_items += 1;
         self.counts.bytes += (key.len() + value.len()) as u64;
-        Ok(())
+        Ok(Item(item))
     }
 
     /// Changes the first bytes of a value, which makes it another. Panics when it has not so many.

@@ -3,12 +3,12 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// What is reserved at most for a value that was announced and has not come.
-const RESERVED_BYTES: usize = 16 << 10;
+use super::super::RESERVED_BYTES;
+use super::super::operations::{Storing, Verb};
 
 /// What the next bytes of a connection are.
 #[derive(Debug, Default)]
-pub(super) enum Expects {
+pub(in super::super) enum Expects {
     /// A command.
     #[default]
     Command,
@@ -24,7 +24,7 @@ pub(super) enum Expects {
 
 /// A `get` of which keys are still to come.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Get {
+pub(in super::super) struct Get {
     /// Its answers have the unique number.
     pub shows_unique: bool,
     /// `gat`: what is found expires then.
@@ -33,46 +33,31 @@ pub(super) struct Get {
     pub has_key: bool,
 }
 
-/// How a value is stored.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Verb {
-    Set,
-    Add,
-    Replace,
-    Append,
-    Prepend,
-    /// If the item still has this unique number.
-    Cas(u64),
-}
-
 /// A command that stores, without its value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Storing<'a> {
-    pub verb: Verb,
-    pub key: &'a [u8],
-    pub flags: u32,
-    pub expires_s: u32,
+pub(in super::super) struct Announced<'a> {
+    pub command: Storing<'a>,
     pub value_len: usize,
     pub is_quiet: bool,
 }
 
 /// A command whose value has not come whole.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(in super::super) struct Pending {
     verb: Verb,
     key: Vec<u8>,
     flags: u32,
     expires_s: u32,
     value_len: usize,
-    is_quiet: bool,
+    pub is_quiet: bool,
     /// The value and the line's end, as far as they came.
     pub data: Vec<u8>,
 }
 
 impl Pending {
     /// A command and the beginning of its value.
-    pub fn new(command: &Storing, data: &[u8]) -> Pending {
-        let Storing { verb, key, flags, expires_s, value_len, is_quiet } = *command;
+    pub fn new(announced: &Announced, data: &[u8]) -> Pending {
+        let Announced { command: Storing { verb, key, flags, expires_s }, value_len, is_quiet } = *announced;
         let mut kept = Vec::with_capacity((value_len + 2).min(RESERVED_BYTES));
         kept.extend_from_slice(data);
         Pending { verb, key: key.to_vec(), flags, expires_s, value_len, is_quiet, data: kept }
@@ -85,8 +70,8 @@ impl Pending {
 
     /// The command.
     pub fn command(&self) -> Storing<'_> {
-        let Pending { verb, ref key, flags, expires_s, value_len, is_quiet, .. } = *self;
-        Storing { verb, key, flags, expires_s, value_len, is_quiet }
+        let Pending { verb, ref key, flags, expires_s, .. } = *self;
+        Storing { verb, key, flags, expires_s }
     }
 }
 
@@ -96,11 +81,11 @@ mod tests {
 
     #[test]
     fn an_announcement_alone_reserves_little() {
-        let command =
-            |value_len| Storing { verb: Verb::Set, key: b"key", flags: 0, expires_s: 0, value_len, is_quiet: false };
-        let pending = Pending::new(&command(1 << 20), b"begin");
+        let command = Storing { verb: Verb::Set, key: b"key", flags: 0, expires_s: 0 };
+        let announced = |value_len| Announced { command, value_len, is_quiet: false };
+        let pending = Pending::new(&announced(1 << 20), b"begin");
         assert!(pending.data.capacity() <= 16 << 10, "{}", pending.data.capacity());
         assert_eq!((&pending.data[..], pending.missing()), (&b"begin"[..], (1 << 20) - 3));
-        assert!(Pending::new(&command(100), b"").data.capacity() >= 102);
+        assert!(Pending::new(&announced(100), b"").data.capacity() >= 102);
     }
 }

@@ -2,12 +2,16 @@
 
 use proptest::prelude::*;
 
+use libos_net::service::Service;
 use libos_net::tcp::Queue;
 
+use super::super::store::MAX_VALUE_LEN;
+use super::super::{Memcached, Session};
 use super::*;
 
 extern crate std;
 use std::string::String;
+use std::vec::Vec;
 
 const START_S: u32 = 1_000_000_000;
 

@@ -1,5 +1,7 @@
 //! Words of a command's line, and numbers in them.
 
+use super::super::operations::gone_s;
+
 /// The end of a word: a space, or the line's end.
 #[inline]
 pub(super) fn word_end(bytes: &[u8]) -> Option<usize> {
@@ -52,7 +54,7 @@ pub(super) fn split<const N: usize>(line: &[u8]) -> ([&[u8]; N], usize) {
 
 /// A number in decimal digits, no more than `max`.
 #[inline]
-pub(super) fn number(word: &[u8], max: u64) -> Option<u64> {
+pub(in super::super) fn number(word: &[u8], max: u64) -> Option<u64> {
     if word.is_empty() || word.len() > 20 {
         return None;
     }
@@ -67,19 +69,12 @@ pub(super) fn number(word: &[u8], max: u64) -> Option<u64> {
     (number <= max).then_some(number)
 }
 
-/// When an item is gone (protocol.txt, "Expiration times"), from a word: zero is never; up to 30 days it is a delay,
-/// else a second of 1970's count; a negative number is at once.
+/// When an item is gone, from a word: as [`gone_s`] has it, and a negative number is at once.
 pub(super) fn expires_s(word: &[u8], now_s: u32) -> Option<u32> {
-    const LONGEST_DELAY_S: u64 = 60 * 60 * 24 * 30;
     if let Some(word) = word.strip_prefix(b"-") {
         return number(word, u64::from(u32::MAX)).map(|_| 1);
     }
-    let time_s = number(word, u64::from(u32::MAX))?;
-    Some(match time_s {
-        0 => 0,
-        1..=LONGEST_DELAY_S => now_s.saturating_add(time_s as u32),
-        _ => time_s as u32,
-    })
+    number(word, u64::from(u32::MAX)).map(|time_s| gone_s(time_s as u32, now_s))
 }
 
 #[cfg(test)]

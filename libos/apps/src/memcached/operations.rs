@@ -1,0 +1,185 @@
+//! What both protocols do with the store, and count.
+
+use alloc::vec::Vec;
+
+use super::Memcached;
+use super::store::{Item, MAX_VALUE_LEN};
+use super::text::words::number;
+
+/// How a value is stored.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Verb {
+    Set,
+    Add,
+    Replace,
+    Append,
+    Prepend,
+    /// If the item still has this unique number.
+    Cas(u64),
+}
+
+/// A command that stores, without its value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Storing<'a> {
+    pub verb: Verb,
+    pub key: &'a [u8],
+    pub flags: u32,
+    pub expires_s: u32,
+}
+
+/// Why a value is not stored.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Refusal {
+    /// Its verb wants an item, or wants none.
+    NotStored,
+    /// The item has another unique number.
+    Exists,
+    /// The item whose unique number is a condition is not there.
+    NotFound,
+    TooLarge,
+}
+
+/// Why a number is not changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum NoSum {
+    NotFound,
+    NotANumber,
+}
+
+/// When an item is gone (protocol.txt, "Expiration times"): zero is never; up to 30 days it is a delay, else a second of
+/// 1970's count.
+pub(super) fn gone_s(time_s: u32, now_s: u32) -> u32 {
+    const LONGEST_DELAY_S: u32 = 60 * 60 * 24 * 30;
+    match time_s {
+        0 => 0,
+        1..=LONGEST_DELAY_S => now_s.saturating_add(time_s),
+        _ => time_s,
+    }
+}
+
+impl Memcached {
+    /// The item that a client gets; `touch_s`: it is gone at another time from now on.
+    #[inline]
+    pub(super) fn get(&mut self, now_s: u32, key: &[u8], touch_s: Option<u32>) -> Option<Item> {
+        self.stats.cmd_get += 1;
+        let Some(item) = self.store.find(key, now_s) else {
+            self.stats.get_misses += 1;
+            return None;
+        };
+        self.stats.get_hits += 1;
+        if let Some(expires_s) = touch_s {
+            self.stats.cmd_touch += 1;
+            self.stats.touch_hits += 1;
+            self.store.touch(item, expires_s);
+        }
+        Some(item)
+    }
+
+    /// Stores a value.
+    pub(super) fn store(&mut self, now_s: u32, command: &Storing, value: &[u8]) -> Result<Item, Refusal> {
+        let Storing { verb, key, flags, expires_s } = *command;
+        self.stats.cmd_set += 1;
+        let found = if verb == Verb::Set { None } else { self.store.find(key, now_s) };
+        let result = match (verb, found) {
+            (Verb::Add, Some(_)) | (Verb::Replace | Verb::Append | Verb::Prepend, None) => {
+                return Err(Refusal::NotStored);
+            }
+            (Verb::Cas(_), None) => {
+                self.stats.cas_misses += 1;
+                return Err(Refusal::NotFound);
+            }
+            (Verb::Cas(unique), Some(item)) if self.store.unique(item) != unique => {
+                self.stats.cas_badval += 1;
+                return Err(Refusal::Exists);
+            }
+            (Verb::Append | Verb::Prepend, Some(item)) => {
+                let old: Vec<u8> = self.store.value(item).flatten().copied().collect();
+                let whole = if verb == Verb::Append { [&old, value].concat() } else { [value, &old].concat() };
+                let (flags, expires_s) = (self.store.flags(item), self.store.expires_s(item));
+                self.store.set(key, flags, expires_s, &whole, now_s)
+            }
+            _ => {
+                self.stats.cas_hits += u64::from(matches!(verb, Verb::Cas(_)));
+                self.store.set(key, flags, expires_s, value, now_s)
+            }
+        };
+        result.map_err(|_| Refusal::TooLarge)
+    }
+
+    /// Whether a value of this length can't be stored. What was there is gone then: it is not what its client thinks
+    /// that is there.
+    pub(super) fn refuses(&mut self, now_s: u32, key: &[u8], value_len: usize) -> bool {
+        if value_len <= MAX_VALUE_LEN {
+            return false;
+        }
+        if let Some(item) = self.store.find(key, now_s) {
+            self.store.remove(item);
+        }
+        true
+    }
+
+    /// Removes an item; whether it was there.
+    pub(super) fn delete(&mut self, now_s: u32, key: &[u8]) -> bool {
+        let found = self.store.find(key, now_s);
+        match found {
+            Some(item) => {
+                self.store.remove(item);
+                self.stats.delete_hits += 1;
+            }
+            None => self.stats.delete_misses += 1,
+        }
+        found.is_some()
+    }
+
+    /// Has an item be gone at another time.
+    pub(super) fn touch(&mut self, now_s: u32, key: &[u8], expires_s: u32) -> Option<Item> {
+        self.stats.cmd_touch += 1;
+        let found = self.store.find(key, now_s);
+        match found {
+            Some(item) => {
+                self.store.touch(item, expires_s);
+                self.stats.touch_hits += 1;
+            }
+            None => self.stats.touch_misses += 1,
+        }
+        found
+    }
+
+    /// `incr` and `decr`: numbers of 64 bits, which go round at the top and stop at zero. The sum and its item.
+    pub(super) fn add(&mut self, now_s: u32, key: &[u8], delta: u64, up: bool) -> Result<(u64, Item), NoSum> {
+        let found = self.store.find(key, now_s);
+        let counts = if up {
+            [&mut self.stats.incr_misses, &mut self.stats.incr_hits]
+        } else {
+            [&mut self.stats.decr_misses, &mut self.stats.decr_hits]
+        };
+        *counts[usize::from(found.is_some())] += 1;
+        let item = found.ok_or(NoSum::NotFound)?;
+        let value = self.number(item).ok_or(NoSum::NotANumber)?;
+        let sum = if up { value.wrapping_add(delta) } else { value.saturating_sub(delta) };
+        let text = alloc::format!("{sum}");
+        let len = self.store.value_len(item);
+        if text.len() <= len {
+            // As memcached does: a shorter number leaves spaces behind.
+            self.store.overwrite(item, alloc::format!("{text:len$}").as_bytes());
+            return Ok((sum, item));
+        }
+        let (flags, expires_s) = (self.store.flags(item), self.store.expires_s(item));
+        let longer = self.store.set(key, flags, expires_s, text.as_bytes(), now_s);
+        Ok((sum, longer.unwrap_or(item))) // a number is never too large
+    }
+
+    fn number(&self, item: Item) -> Option<u64> {
+        if self.store.value_len(item) > 20 {
+            return None;
+        }
+        let value: Vec<u8> = self.store.value(item).flatten().copied().collect();
+        number(value.trim_ascii_end(), u64::MAX)
+    }
+
+    /// Has all items be gone that are there now, or at a time to come.
+    pub(super) fn flush(&mut self, now_s: u32, at_s: u32) {
+        self.stats.cmd_flush += 1;
+        self.store.flush(Some(at_s).filter(|at_s| *at_s > now_s));
+    }
+}

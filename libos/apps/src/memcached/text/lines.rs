@@ -1,0 +1,94 @@
+//! Commands of one line and one answer.
+
+use libos_net::service::Output;
+
+use super::super::operations::NoSum;
+use super::super::store::MAX_KEY_LEN;
+use super::super::{Memcached, VERSION};
+use super::words::{expires_s, number};
+use super::{BAD_EXPIRY, BAD_FORMAT, END, ERROR, NOT_FOUND};
+
+const BAD_DELTA: &[u8] = b"CLIENT_ERROR invalid numeric delta argument\r\n";
+const NOT_A_NUMBER: &[u8] = b"CLIENT_ERROR cannot increment or decrement non-numeric value\r\n";
+const DELETED: &[u8] = b"DELETED\r\n";
+const TOUCHED: &[u8] = b"TOUCHED\r\n";
+const OK: &[u8] = b"OK\r\n";
+
+impl Memcached {
+    /// A command of one line and one answer.
+    pub(super) fn simple(&mut self, now_s: u32, words: &[&[u8]], output: &mut Output) {
+        match words {
+            [b"delete", key] | [b"delete", key, b"0"] => output.write(self.delete_word(now_s, key)),
+            [b"delete", _, ..] => {
+                output.write(b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n");
+            }
+            [b"incr", key, delta] => self.add_word(now_s, key, delta, true, output),
+            [b"decr", key, delta] => self.add_word(now_s, key, delta, false, output),
+            [b"touch", key, time] => output.write(self.touch_word(now_s, key, time)),
+            [b"flush_all", delay @ ..] => match delay.first().map_or(Some(0), |delay| expires_s(delay, now_s)) {
+                Some(at_s) => {
+                    self.flush(now_s, at_s);
+                    output.write(OK);
+                }
+                None => output.write(BAD_EXPIRY),
+            },
+            [b"stats"] => self.write_stats(now_s, output),
+            [b"stats", b"reset"] => {
+                self.reset_stats();
+                output.write(b"RESET\r\n");
+            }
+            [b"version", ..] => {
+                output.write(b"VERSION ");
+                output.write(VERSION.as_bytes());
+                output.write(b"\r\n");
+            }
+            [b"verbosity", _, ..] => output.write(OK),
+            _ => output.write(ERROR),
+        }
+    }
+
+    fn delete_word(&mut self, now_s: u32, key: &[u8]) -> &'static [u8] {
+        match key.len() {
+            0..=MAX_KEY_LEN if self.delete(now_s, key) => DELETED,
+            0..=MAX_KEY_LEN => NOT_FOUND,
+            _ => BAD_FORMAT,
+        }
+    }
+
+    fn touch_word(&mut self, now_s: u32, key: &[u8], time: &[u8]) -> &'static [u8] {
+        if key.len() > MAX_KEY_LEN {
+            return BAD_FORMAT;
+        }
+        let Some(expires_s) = expires_s(time, now_s) else { return BAD_EXPIRY };
+        if self.touch(now_s, key, expires_s).is_some() { TOUCHED } else { NOT_FOUND }
+    }
+
+    fn add_word(&mut self, now_s: u32, key: &[u8], delta: &[u8], up: bool, output: &mut Output) {
+        if key.len() > MAX_KEY_LEN {
+            return output.write(BAD_FORMAT);
+        }
+        let Some(delta) = number(delta, u64::MAX) else { return output.write(BAD_DELTA) };
+        match self.add(now_s, key, delta, up) {
+            Ok((sum, _)) => {
+                output.write_decimal(sum);
+                output.write(b"\r\n");
+            }
+            Err(NoSum::NotFound) => output.write(NOT_FOUND),
+            Err(NoSum::NotANumber) => output.write(NOT_A_NUMBER),
+        }
+    }
+
+    fn write_stats(&self, now_s: u32, output: &mut Output) {
+        output.write(b"STAT version ");
+        output.write(VERSION.as_bytes());
+        output.write(b"\r\n");
+        self.each_stat(now_s, |name, number| {
+            output.write(b"STAT ");
+            output.write(name.as_bytes());
+            output.write(b" ");
+            output.write_decimal(number);
+            output.write(b"\r\n");
+        });
+        output.write(END);
+    }
+}
