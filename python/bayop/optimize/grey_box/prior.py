@@ -20,7 +20,7 @@ a service of 10 us and one of 1 s are treated alike; the others are shapes that 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -111,6 +111,14 @@ class AnalyticPrior:
     def _parameters(self) -> Mapping[str, Spread]:
         return _PARAMETERS | dict(self.shapes)
 
+    @property
+    def _of_quantiles(self) -> Iterator[tuple[int, list[int]]]:
+        """For each quantile the index of its output, and those of its own parameters in theta."""
+        yield 1, [_INDEX[name] for name in _OF_QUANTILE]
+        for i in range(len(self.also)):
+            first = len(_PARAMETERS) + i * len(_OF_QUANTILE)
+            yield _OUTPUTS + i, list(range(first, first + len(_OF_QUANTILE)))
+
     def anchored(
         self,
         log_u: float | None,
@@ -151,14 +159,12 @@ class AnalyticPrior:
 
     def jacobian(self, theta: Array, at: Inputs) -> tuple[Array, Array]:
         """`evaluate` and its derivatives by the parameters, shapes (o, n) and (o, n, p)."""
-        log_v0, e, a, logit_b, log_d0, log_t, logit_g, log_w, log_h, log_k, log_p0, logit_y, logit_z, c = map(
-            float, theta[: len(_PARAMETERS)]
-        )
+        log_v0, e, a, logit_b, log_d0, _, _, _, log_h, _, log_p0, logit_y, logit_z, c = theta[: len(_PARAMETERS)]
         value = np.empty((_OUTPUTS + len(self.also), len(at)))
         slopes = np.zeros((len(theta), *value.shape))
         log_x = np.log(at.frequency)
 
-        b = float(expit(logit_b))
+        b = expit(logit_b)
         waiting = at.delay_us * np.exp(at.log_load - log_d0)
         batching = (1.0 - b) + b / (1.0 + waiting)
         v = np.exp(log_v0 + e * at.log_load - a * log_x) * batching / at.serving
@@ -172,19 +178,14 @@ class AnalyticPrior:
         value[0] = np.log(at.serving * v) - np.log1p(full) / _SATURATION_POWER
         slopes[own, 0] = demand / (1.0 + full)
 
-        hot = math.exp(log_h) * v
+        hot = np.exp(log_h) * v
         slack, slack_slope = _softplus(1.0 - hot)
         queue = hot / slack
         queue_slope = queue + queue**2 * slack_slope  # by log v, and by log h
         speed = np.exp(-a * log_x)
-        of_first = [_INDEX[name] for name in _OF_QUANTILE]
-        quantiles = [(1, of_first, (log_t, logit_g, log_w, log_k))]
-        for i in range(len(self.also)):
-            start = len(_PARAMETERS) + i * len(_OF_QUANTILE)
-            indices = list(range(start, start + len(_OF_QUANTILE)))
-            quantiles.append((_OUTPUTS + i, indices, tuple(theta[indices].tolist())))
-        for output, indices, (log_t, logit_g, log_w, log_k) in quantiles:
-            g, t, w, wait = float(expit(logit_g)), math.exp(log_t), math.exp(log_w), math.exp(log_k) * at.delay_us
+        for output, indices in self._of_quantiles:
+            log_t, logit_g, log_w, log_k = theta[indices]
+            g, t, w, wait = expit(logit_g), np.exp(log_t), np.exp(log_w), np.exp(log_k) * at.delay_us
             service = speed * (1.0 + w * queue)
             busy_us = t * ((1.0 - g) + g * service)
             latency_us = busy_us + wait
@@ -199,7 +200,7 @@ class AnalyticPrior:
             for index, by in zip(indices, (busy_us / latency_us, by_g, by_w, wait / latency_us), strict=True):
                 slopes[index, output] = by
 
-        y, z = float(expit(logit_y)), float(expit(logit_z))
+        y, z = expit(logit_y), expit(logit_z)
         relative = np.exp(value[0]) / _TYPICAL_UTILIZATION
         clock = np.exp(c * log_x)
         busy = z + (1.0 - z) * relative
