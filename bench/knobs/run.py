@@ -85,7 +85,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     outcomes = [outcome for server in judged for outcome in server]
     costs = [cost for count in COUNTS if (cost := measure_cost(count, console))]
     text = report(outcomes, costs, args)
-    tables = {"raw": outcomes, "cost": costs} if outcomes else {"cost": costs}
+    tables: dict[str, Sequence[Outcome | Cost]] = {"cost": costs}
+    if outcomes:
+        tables["raw"] = outcomes
     write_results("bench.knobs.run", arguments, tables, text, out=args.out, console=console)
     return 0
 
