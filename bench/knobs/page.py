@@ -20,9 +20,8 @@ RESULTS = Path("bench/knobs/results")
 
 def tables() -> Iterator[tuple[str, str]]:
     """Names and texts of the newest results' tables."""
-    raw = max(RESULTS.glob("*/raw.csv"))
-    yield "knobs", regrets_table(read_rows(raw, Outcome))
-    yield "cost of choosing", costs_table(read_rows(raw.parent / "cost.csv", Cost))
+    yield "knobs", regrets_table(read_rows(max(RESULTS.glob("*/raw.csv")), Outcome))
+    yield "cost of choosing", costs_table(read_rows(max(RESULTS.glob("*/cost.csv")), Cost))
 
 
 def main() -> None:

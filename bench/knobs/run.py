@@ -85,7 +85,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     outcomes = [outcome for server in judged for outcome in server]
     costs = [cost for count in COUNTS if (cost := measure_cost(count, console))]
     text = report(outcomes, costs, args)
-    write_results("bench.knobs.run", arguments, {"raw": outcomes, "cost": costs}, text, out=args.out, console=console)
+    tables: dict[str, Sequence[Outcome | Cost]] = {"cost": costs}
+    if outcomes:
+        tables["raw"] = outcomes
+    write_results("bench.knobs.run", arguments, tables, text, out=args.out, console=console)
     return 0
 
 
@@ -97,7 +100,9 @@ def parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument("--servers", type=int, default=40, metavar="N", help="random servers (default: 40)")
+    result.add_argument(
+        "--servers", type=int, default=40, metavar="N", help="random servers; 0 for the cost alone (default: 40)"
+    )
     result.add_argument("--first-seed", type=int, default=0, metavar="N", help="of the servers (default: 0)")
     result.add_argument("--settings", type=int, default=3000, metavar="N", help="of a sweep, at least (default: 3000)")
     result.add_argument("--optimizers", default="grey-box", metavar="NAMES", help="comma-separated (default: grey-box)")
@@ -167,7 +172,7 @@ def report(outcomes: Sequence[Outcome], costs: Sequence[Cost], args: argparse.Na
         "",
         "## The cost of choosing",
         "",
-        "`grey-box` in a process of its own; memory is the whole process's peak.",
+        "`grey-box` in a process of its own, in processor time; memory is the whole process's peak.",
         "",
         costs_table(costs),
         "",

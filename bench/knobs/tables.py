@@ -56,7 +56,7 @@ def regrets_table(outcomes: Sequence[Outcome]) -> str:
 
 def costs_table(costs: Sequence[Cost]) -> str:
     """A line for each number of knobs."""
-    lines = ["| knobs | trials | ms a trial: median / worst | peak MB |", "|---:" * 4 + "|"]
+    lines = ["| knobs | trials | processor ms a trial: median / worst | peak MB |", "|---:" * 4 + "|"]
     lines += [
         f"| {cost.knobs} | {cost.trials} | {cost.ms_per_trial:.3g} / {cost.worst_ms:.3g} | {cost.peak_mb:.0f} |"
         for cost in costs

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations, product
 from types import MappingProxyType
 from typing import Final
@@ -37,6 +38,7 @@ class Candidates:
 
     def __init__(self, space: Space, *, most: int = _MOST) -> None:
         self._space = space
+        self._ids = space.ids
         self._all = [knob.values() for knob in space.knobs]
         self._numbers = [knob.numbers() for knob in space.knobs]
         counts = _reduced([len(v) for v in self._all], [len(k.numbers()) for k in space.knobs], most)
@@ -63,14 +65,14 @@ class Candidates:
             for knob, values, coarse in zip(self._space.knobs, self._all, self._coarse, strict=True)
         ]
         counts = _reduced([len(v) for v in ranges], [len(v) for v in ranges], _MOST_AROUND)
-        own = [setting[knob_id] for knob_id in self._space.ids]
+        own = [setting[knob_id] for knob_id in self._ids]
         return self._product([_spread(v, n, value) for v, n, value in zip(ranges, counts, own, strict=True)])
 
     def _product(self, values: Sequence[Sequence[Value]]) -> list[Setting]:
         return [self._setting(point) for point in product(*values)]
 
     def _setting(self, values: Sequence[Value]) -> Setting:
-        return MappingProxyType(dict(zip(self._space.ids, values, strict=True)))
+        return MappingProxyType(dict(zip(self._ids, values, strict=True)))
 
     def _filling(self) -> list[Setting]:
         thinned = [_thinned(k, max(_MOVES, len(k.values()) - len(k.numbers()) + 2)) for k in self._space.knobs]
@@ -80,7 +82,7 @@ class Candidates:
 
     def _moved(self, setting: Setting) -> list[Setting]:
         """`setting`, and what a move of one knob, or of two knobs a little, makes of it."""
-        own = [setting[knob_id] for knob_id in self._space.ids]
+        own = [setting[knob_id] for knob_id in self._ids]
         moved: list[list[Value]] = [own]
         for i in range(len(own)):
             moved += [[*own[:i], value, *own[i + 1 :]] for value in self._moves(i, own[i], _MOVES)]
@@ -100,10 +102,15 @@ class Candidates:
             spread = np.linspace(0, len(numbers) - 1, min(count, len(numbers))).tolist()
             return [*(numbers[round(i)] for i in spread), *names]
         here = numbers.index(value)
-        # Steps that double or so: near and far alike.
-        steps = np.geomspace(1.0, max(len(numbers) - 1, 1), max(count // 2, 1))
-        places = {min(max(here + sign * round(step), 0), len(numbers) - 1) for step in steps for sign in (-1, 1)}
+        steps = _steps(len(numbers) - 1, count // 2)
+        places = {min(max(here + sign * step, 0), len(numbers) - 1) for step in steps for sign in (-1, 1)}
         return [*(numbers[i] for i in sorted(places - {here})), *names]
+
+
+@cache
+def _steps(longest: int, count: int) -> tuple[int, ...]:
+    """Steps that double or so: near and far alike."""
+    return tuple(round(step) for step in np.geomspace(1.0, max(longest, 1), max(count, 1)).tolist())
 
 
 def _reduced(counts: list[int], numeric: list[int], most: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -125,11 +125,18 @@ def _highest(knob: Knob | None) -> float:
 def _numbers(settings: Sequence[Setting], knob: Knob | None, auto: float) -> Array:
     if knob is None:
         return np.full(len(settings), auto)
-    return np.array([auto if isinstance(value := s[knob.id], str) else float(value) for s in settings])
+    return _each(settings, knob.id, lambda value: auto if isinstance(value, str) else float(value))
 
 
 def _auto_flags(settings: Sequence[Setting], knob: Knob) -> Array:
-    return np.array([[float(isinstance(s[knob.id], str))] for s in settings])
+    return _each(settings, knob.id, lambda value: [float(isinstance(value, str))])
+
+
+def _each(settings: Sequence[Setting], knob_id: str, of: Callable[[Value], float | list[float]]) -> Array:
+    """What `of` makes of each setting's value of one knob; each value is looked at once."""
+    values = [s[knob_id] for s in settings]
+    place = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    return np.array([of(value) for value in place])[[place[value] for value in values]]
 
 
 class _Axis:
@@ -144,7 +151,7 @@ class _Axis:
 
     def coordinates(self, settings: Sequence[Setting]) -> Array:
         """Shape (n, c)."""
-        return np.array([self._of(s[self._id]) for s in settings])
+        return _each(settings, self._id, self._of)
 
     def _of(self, value: Value) -> list[float]:
         scaled = 0.5 if isinstance(value, str) else (value - self._low) / self._span

@@ -146,10 +146,10 @@ class Mixture:
         """What is expected of some outputs at the points `at`, and how it goes with them at the one point `against`."""
         means, variances, covariances, references = [], [], [], []
         for shared, posteriors in groupby(self._posteriors, key=lambda p: p.linearisation):
-            expansion = Expansion(shared, at, outputs)
             other = None if against is None else Expansion(shared, against, outputs)
+            expansion = Expansion(shared, at, outputs, other)
             for posterior in posteriors:
-                mean, variance, covariance = posterior.predict(expansion, other)
+                mean, variance, covariance = posterior.predict(expansion)
                 means.append(mean)
                 variances.append(variance)
                 covariances.append(np.zeros_like(mean) if covariance is None else covariance)

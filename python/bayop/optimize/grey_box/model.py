@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
+from bayop.optimize.grey_box.cholesky import Cholesky
 from bayop.optimize.grey_box.inputs import Array, Inputs
-from bayop.optimize.grey_box.kernel import ResidualKernel
+from bayop.optimize.grey_box.kernel import Correlations, ResidualKernel
 
 _MAX_STEPS = 12
 _TOLERANCE = 1e-3
@@ -88,6 +87,12 @@ class Linearisation:
         mean_function: The parametric prior mean.
         kernels: The residual kernel of each output, at scale 1.
         data: At least one observation.
+
+    Attributes:
+        theta: The best parameters, shape (p,).
+        jacobian: Derivatives of the prior mean at the data by the parameters, shape (m, p).
+        innovation: What was observed minus its prior mean, shape (m,).
+        shared: Covariance of the data that the parameters' uncertainty makes, shape (m, m).
     """
 
     def __init__(self, mean_function: MeanFunction, kernels: Sequence[ResidualKernel], data: Data) -> None:
@@ -95,69 +100,60 @@ class Linearisation:
         self.kernels = kernels
         self.data = data
         self.t0, self.s = mean_function.mean, mean_function.sd**2
-        self.theta = self.t0
         self._rows = [np.flatnonzero(data.output == o) for o in range(len(kernels))]
-        self._blocks = [self._block(o) for o in range(len(kernels))]
+        alike = Correlations.between(data.inputs, data.inputs)
+        self._residual = np.zeros((len(data.value), len(data.value)))
+        for o, rows in enumerate(self._rows):
+            self._residual[np.ix_(rows, rows)] = self.residual(alike, o)[data.point[rows]]
+        self._move(self.t0, *self._at_data(self.t0))
 
-    @cached_property
-    def _at_theta(self) -> tuple[Array, Array, Array]:
-        value, jacobian = self._at_data(self.theta)
-        return self.data.value - value - jacobian @ (self.t0 - self.theta), jacobian, (jacobian * self.s) @ jacobian.T
-
-    @property
-    def innovation(self) -> Array:
-        """What was observed minus its prior mean, shape (m,)."""
-        return self._at_theta[0]
-
-    @property
-    def jacobian(self) -> Array:
-        """Derivatives of the prior mean at the data by the parameters, shape (m, p)."""
-        return self._at_theta[1]
-
-    @property
-    def shared(self) -> Array:
-        """Covariance of the data that the parameters' uncertainty makes, shape (m, m)."""
-        return self._at_theta[2]
+    def _move(self, theta: Array, value: Array, jacobian: Array) -> None:
+        """To parameters at which the prior mean of the data is `value`."""
+        self.theta, self._value, self.jacobian = theta, value, jacobian
+        self.innovation = self.data.value - value - jacobian @ (self.t0 - theta)
+        self.shared = (jacobian * self.s) @ jacobian.T
 
     def rows(self, output: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """Indices of the data that are of one output."""
         return self._rows[output]
 
+    def residual(self, alike: Correlations, output: int) -> Array:
+        """Covariance of an output's residual at n points with its data, at scale 1, shape (n, the output's data).
+
+        Args:
+            alike: Of the n points and those of the data.
+            output: Its index.
+        """
+        return self.kernels[output](alike.columns(self.data.point[self._rows[output]]))
+
     def own(self, scales: Scales) -> Array:
         """Covariance of the data that residuals and noise of these sizes make, shape (m, m)."""
         data = self.data
         noise = np.where(data.is_bound, 1.0, np.asarray(scales.noise)[data.output]) * data.sd
-        covariance = np.diag(noise**2)
-        for rows, block, scale in zip(self._rows, self._blocks, scales.residual, strict=True):
-            covariance[np.ix_(rows, rows)] += scale**2 * block
-        return np.asarray(covariance)
+        covariance = np.asarray(scales.residual)[data.output, None] ** 2 * self._residual
+        np.fill_diagonal(covariance, covariance.diagonal() + noise**2)
+        return covariance
 
     def relinearise(self, scales: Scales) -> None:
         """Moves to the maximum a posteriori parameters for these sizes, by Gauss-Newton with step halving."""
         own = self.own(scales)
-        factor = cho_factor(own, lower=True, check_finite=False)
+        factor = Cholesky(own)
 
         def misfit(value: Array, theta: Array) -> float:
             error = self.data.value - value
-            return float(error @ cho_solve(factor, error, check_finite=False) + ((theta - self.t0) ** 2 / self.s).sum())
+            return float(error @ factor.solve(error) + ((theta - self.t0) ** 2 / self.s).sum())
 
-        theta = self.theta
-        value, jacobian = self._at_data(theta)
+        theta, value, jacobian = self.theta, self._value, self.jacobian
         cost = misfit(value, theta)
         for _ in range(_MAX_STEPS):
-            gain = cho_factor(own + (jacobian * self.s) @ jacobian.T, lower=True, check_finite=False)
+            gain = Cholesky(own + (jacobian * self.s) @ jacobian.T)
             error = self.data.value - value + jacobian @ (theta - self.t0)
-            step = self.t0 + self.s * (jacobian.T @ cho_solve(gain, error, check_finite=False)) - theta
-            theta, value, jacobian, new_cost = self._line_search(theta, step, cost, misfit)
+            step = self.t0 + self.s * (jacobian.T @ gain.solve(error)) - theta
+            theta, value, jacobian, new_cost = self._line_search(theta, step, (value, jacobian, cost), misfit)
             if cost - new_cost < _TOLERANCE:
                 break
             cost = new_cost
-        self.theta = theta
-        self.__dict__.pop("_at_theta", None)
-
-    def _block(self, output: int) -> Array:
-        at = self.data.inputs.rows(self.data.point[self._rows[output]])
-        return np.asarray(self.kernels[output](at, at))
+        self._move(theta, value, jacobian)
 
     def _at_data(self, theta: Array) -> tuple[Array, Array]:
         value, jacobian = self.mean_function.jacobian(theta, self.data.inputs)
@@ -165,16 +161,15 @@ class Linearisation:
         return value[index], jacobian[index]
 
     def _line_search(
-        self, theta: Array, step: Array, cost: float, misfit: Callable[[Array, Array], float]
+        self, theta: Array, step: Array, found: tuple[Array, Array, float], misfit: Callable[[Array, Array], float]
     ) -> tuple[Array, Array, Array, float]:
         for halving in range(6):
             trial = theta + step * 0.5**halving
             value, jacobian = self._at_data(trial)
             trial_cost = misfit(value, trial)
-            if trial_cost < cost:
+            if trial_cost < found[-1]:
                 return trial, value, jacobian, trial_cost
-        value, jacobian = self._at_data(theta)
-        return theta, value, jacobian, cost
+        return theta, *found
 
 
 class Expansion:
@@ -184,21 +179,34 @@ class Expansion:
         linearisation: The model.
         at: The points.
         outputs: Indices of the outputs.
+        against: One point with the same outputs, with which the covariances are wanted.
+
+    Attributes:
+        mean: Prior means, shape (o, n).
+        variance: Their variances, that by the parameters and that of the residual at scale 1, shape (o, n) each.
+        features: For each output what ties it to the data: its derivatives by the parameters, and its residual's
+            covariances with its own data at scale 1, shape (n, p + the output's data).
+        between: Covariances with the point `against`, like `variance`.
     """
 
-    def __init__(self, linearisation: Linearisation, at: Inputs, outputs: Sequence[int]) -> None:
-        value, jacobian = linearisation.mean_function.jacobian(linearisation.theta, at)
-        self.at = at
+    def __init__(
+        self, linearisation: Linearisation, at: Inputs, outputs: Sequence[int], against: Expansion | None = None
+    ) -> None:
         self.outputs = list(outputs)
-        self.mean = value[self.outputs] + jacobian[self.outputs] @ (linearisation.t0 - linearisation.theta)
+        self.at = at
+        self.against = against
+        value, jacobian = linearisation.mean_function.jacobian(linearisation.theta, at)
         self.jacobian = jacobian[self.outputs]
-        self.shared = [(j * linearisation.s) @ linearisation.jacobian.T for j in self.jacobian]
-        self.residual = [
-            linearisation.kernels[o](
-                at, linearisation.data.inputs.rows(linearisation.data.point[linearisation.rows(o)])
-            )
-            for o in self.outputs
-        ]
+        self.mean = value[self.outputs] + self.jacobian @ (linearisation.t0 - linearisation.theta)
+        kernels = [linearisation.kernels[o] for o in self.outputs]
+        alike = Correlations.between(at, linearisation.data.inputs)
+        residuals = [linearisation.residual(alike, o) for o in self.outputs]
+        self.features = [np.hstack(parts) for parts in zip(self.jacobian, residuals, strict=True)]
+        self.variance = self.jacobian**2 @ linearisation.s, np.array([k.variance(at) for k in kernels])
+        if against is not None:
+            alike = Correlations.between(at, against.at)
+            shared = ((self.jacobian * linearisation.s) @ against.jacobian[:, 0, :, None])[..., 0]
+            self.between = shared, np.array([k(alike)[:, 0] for k in kernels])
 
 
 class Posterior:
@@ -212,9 +220,9 @@ class Posterior:
     def __init__(self, linearisation: Linearisation, scales: Scales) -> None:
         self.scales = scales
         self.linearisation = linearisation
-        covariance = linearisation.shared + linearisation.own(scales)
-        self._factor = cho_factor(covariance, lower=True, check_finite=False)
-        self._weights = np.asarray(cho_solve(self._factor, linearisation.innovation, check_finite=False))
+        self._factor = Cholesky(linearisation.shared + linearisation.own(scales))
+        self._weights = self._factor.solve(linearisation.innovation)
+        self._learned: dict[int, tuple[Array, Array]] = {}
 
     @property
     def likelihood(self) -> tuple[Array, Array]:
@@ -224,47 +232,40 @@ class Posterior:
             P, shape (p, p), and s, shape (p,).
         """
         jacobian = self.linearisation.jacobian
-        own = cho_factor(self.linearisation.own(self.scales), lower=True, check_finite=False)
-        weighted = np.asarray(cho_solve(own, jacobian, check_finite=False)).T
+        weighted = Cholesky(self.linearisation.own(self.scales)).solve(jacobian).T
         return weighted @ jacobian, weighted @ self.linearisation.innovation
 
     @property
     def log_evidence(self) -> float:
         """Logarithm of the marginal likelihood of the data, up to a constant."""
-        log_determinant = 2.0 * np.log(np.diag(self._factor[0])).sum()
-        return -0.5 * float(self.linearisation.innovation @ self._weights + log_determinant)
+        return -0.5 * float(self.linearisation.innovation @ self._weights + self._factor.log_determinant)
 
-    def predict(self, expansion: Expansion, against: Expansion | None = None) -> tuple[Array, Array, Array | None]:
+    def predict(self, expansion: Expansion) -> tuple[Array, Array, Array | None]:
         """Mean, variance and covariance of the logarithms of the expansion's outputs.
-
-        Args:
-            expansion: The n points.
-            against: One point with the same outputs, with which the covariances are wanted.
 
         Returns:
             Shapes (o, n) each; the covariance of each point's output with the same output at the point `against`.
         """
         means, variances, covariances = [], [], []
-        for i, o in enumerate(expansion.outputs):
-            cross = self._cross(expansion, i)
-            solved = np.asarray(cho_solve(self._factor, cross.T, check_finite=False))
-            means.append(expansion.mean[i] + cross @ self._weights)
-            prior = (expansion.jacobian[i] ** 2) @ self.linearisation.s + self._residual_variance(expansion, o)
-            variances.append(np.maximum(prior - np.einsum("ij,ji->i", cross, solved), 1e-12))
-            if against is not None:
-                shared = (expansion.jacobian[i] * self.linearisation.s) @ against.jacobian[i, 0]
-                kernel = self.linearisation.kernels[o](expansion.at, against.at)[:, 0]
-                between = shared + self.scales.residual[o] ** 2 * kernel
-                covariances.append(between - self._cross(against, i)[0] @ solved)
-        return np.array(means), np.array(variances), np.array(covariances) if against is not None else None
+        for i, (o, features) in enumerate(zip(expansion.outputs, expansion.features, strict=True)):
+            pull, gain = self._of_data(o)
+            scale = self.scales.residual[o] ** 2
+            means.append(expansion.mean[i] + features @ pull)
+            shared, residual = expansion.variance
+            taken = np.einsum("nf,nf->n", features @ gain, features)
+            variances.append(np.maximum(shared[i] + scale * residual[i] - taken, 1e-12))
+            if expansion.against is not None:
+                shared, residual = expansion.between
+                taken = features @ (gain @ expansion.against.features[i][0])
+                covariances.append(shared[i] + scale * residual[i] - taken)
+        return np.array(means), np.array(variances), np.array(covariances) if covariances else None
 
-    def _cross(self, expansion: Expansion, i: int) -> Array:
-        """Prior covariance of output i of the expansion with the data, shape (n, m)."""
-        o = expansion.outputs[i]
-        cross = np.array(expansion.shared[i])
-        cross[:, self.linearisation.rows(o)] += self.scales.residual[o] ** 2 * expansion.residual[i]
-        return cross
-
-    def _residual_variance(self, expansion: Expansion, output: int) -> Array:
-        variance = self.linearisation.kernels[output].variance(expansion.at)
-        return np.asarray(self.scales.residual[output] ** 2 * variance)
+    def _of_data(self, output: int) -> tuple[Array, Array]:
+        """What the data make of an output's features f: f times the first more mean, and f G f' less variance."""
+        if output not in self._learned:
+            model = self.linearisation
+            own = self.scales.residual[output] ** 2 * np.eye(len(model.data.value))[model.rows(output)]
+            cross = np.vstack([model.s[:, None] * model.jacobian.T, own])
+            white = self._factor.whiten(cross)
+            self._learned[output] = cross @ self._weights, white @ white.T
+        return self._learned[output]

@@ -189,6 +189,8 @@ class AnchoredMean:
 
     def jacobian(self, theta: Array, at: Inputs) -> tuple[Array, Array]:
         """Values (o, n) and derivatives (o, n, p) of every output's mean."""
+        if self._prior is not None and not self._constants:
+            return self._prior.jacobian(theta, at)
         split = len(theta) - self._constants
         value = np.repeat(theta[split:, None], len(at), axis=1)
         jacobian = np.zeros((self._explained + self._constants, len(at), len(theta)))

@@ -20,12 +20,13 @@ a service of 10 us and one of 1 s are treated alike; the others are shapes that 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
+from scipy.special import expit
 
 from bayop.optimize.grey_box.inputs import Array, Inputs
 from bayop.optimize.server_class import Spread
@@ -35,6 +36,7 @@ _ANCHORED_SD: Final = 0.5
 _SATURATION_POWER: Final = 8.0
 _QUEUE_SOFTNESS: Final = 0.02
 _LEAST_SLACK: Final = 1e-6
+_OUTPUTS: Final = 3
 
 
 def _logit(share: float) -> float:
@@ -58,6 +60,7 @@ _PARAMETERS: Final[dict[str, Spread]] = {
     "logit z": Spread(_logit(0.25), 1.0),
     "c": Spread(2.0, 0.5),
 }
+_INDEX: Final = {name: i for i, name in enumerate(_PARAMETERS)}
 _SCALES: Final = ("log v0", "log t", "log p0")
 
 SHAPES: Final = MappingProxyType({name: p for name, p in _PARAMETERS.items() if name not in _SCALES})
@@ -108,6 +111,14 @@ class AnalyticPrior:
     def _parameters(self) -> Mapping[str, Spread]:
         return _PARAMETERS | dict(self.shapes)
 
+    @property
+    def _of_quantiles(self) -> Iterator[tuple[int, list[int]]]:
+        """For each quantile the index of its output, and those of its own parameters in theta."""
+        yield 1, [_INDEX[name] for name in _OF_QUANTILE]
+        for i in range(len(self.also)):
+            first = len(_PARAMETERS) + i * len(_OF_QUANTILE)
+            yield _OUTPUTS + i, list(range(first, first + len(_OF_QUANTILE)))
+
     def anchored(
         self,
         log_u: float | None,
@@ -135,49 +146,79 @@ class AnalyticPrior:
         return theta, sd
 
     def evaluate(self, theta: Array, at: Inputs) -> Array:
-        """The logarithms of u, L and P, and of the other quantiles' L.
+        """The logarithms of u, L and P, and of the other quantiles' L, at n points.
 
         Args:
-            theta: Parameters, shape (..., p); leading axes are evaluated at once.
+            theta: Parameters, shape (p,).
             at: n points.
 
         Returns:
-            Shape (..., 3 + the number of other quantiles, n).
+            Shape (3 + the number of other quantiles, n).
         """
-        columns = theta[..., None, :]
-        log_v0, e, a, logit_b, log_d0, log_t, logit_g, log_w, log_h, log_k, log_p0, logit_y, logit_z, c = (
-            columns[..., i] for i in range(len(_PARAMETERS))
-        )
-        b, y, z = (1.0 / (1.0 + np.exp(-s)) for s in (logit_b, logit_y, logit_z))
-        log_x = np.log(at.frequency)
-        load = np.exp(at.log_load)
-        batching = (1.0 - b) + b / (1.0 + at.delay_us * load / np.exp(log_d0))
-        v = np.exp(log_v0 + e * at.log_load - a * log_x) * batching / at.serving
-        log_u = np.log(at.serving * v) - np.log1p(v**_SATURATION_POWER) / _SATURATION_POWER
-        hot = np.exp(log_h) * v
-        queue = hot / _softplus(1.0 - hot)
-
-        def latency(log_t: Array, logit_g: Array, log_w: Array, log_k: Array) -> Array:
-            g = 1.0 / (1.0 + np.exp(-logit_g))
-            service = np.exp(-a * log_x) * (1.0 + np.exp(log_w) * queue)
-            return np.asarray(np.log(np.exp(log_t) * ((1.0 - g) + g * service) + np.exp(log_k) * at.delay_us))
-
-        own = [columns[..., i] for i in range(len(_PARAMETERS), theta.shape[-1])]
-        size = len(_OF_QUANTILE)
-        also = [latency(*own[i : i + size]) for i in range(0, len(own), size)]
-        busy = z + (1.0 - z) * np.exp(log_u) / _TYPICAL_UTILIZATION
-        power = (1.0 - y) + y * busy * np.exp(c * log_x)
-        first = latency(log_t, logit_g, log_w, log_k)
-        return np.stack(np.broadcast_arrays(log_u, first, log_p0 + np.log(power), *also), axis=-2)
+        return self.jacobian(theta, at)[0]
 
     def jacobian(self, theta: Array, at: Inputs) -> tuple[Array, Array]:
-        """`evaluate` and its derivative by forward differences, shapes (o, n) and (o, n, p)."""
-        step = 1e-5
-        shifted = theta + np.vstack([np.zeros_like(theta), step * np.eye(len(theta))])
-        values = self.evaluate(shifted, at)
-        return values[0], np.moveaxis((values[1:] - values[0]) / step, 0, -1)
+        """`evaluate` and its derivatives by the parameters, shapes (o, n) and (o, n, p)."""
+        log_v0, e, a, logit_b, log_d0, _, _, _, log_h, _, log_p0, logit_y, logit_z, c = theta[: len(_PARAMETERS)]
+        value = np.empty((_OUTPUTS + len(self.also), len(at)))
+        slopes = np.zeros((len(theta), *value.shape))
+        log_x = np.log(at.frequency)
+
+        b = expit(logit_b)
+        waiting = at.delay_us * np.exp(at.log_load - log_d0)
+        batching = (1.0 - b) + b / (1.0 + waiting)
+        v = np.exp(log_v0 + e * at.log_load - a * log_x) * batching / at.serving
+        # Derivatives of log v by the parameters that it has, the first ones.
+        by_b = b * (1.0 - b) * (1.0 / (1.0 + waiting) - 1.0) / batching
+        by_d0 = b * waiting / (1.0 + waiting) ** 2 / batching
+        demand = np.stack([np.ones_like(v), at.log_load, -log_x, by_b, by_d0])
+        own = slice(len(demand))
+
+        full = v**_SATURATION_POWER
+        value[0] = np.log(at.serving * v) - np.log1p(full) / _SATURATION_POWER
+        slopes[own, 0] = demand / (1.0 + full)
+
+        hot = np.exp(log_h) * v
+        slack, slack_slope = _softplus(1.0 - hot)
+        queue = hot / slack
+        queue_slope = queue + queue**2 * slack_slope  # by log v, and by log h
+        speed = np.exp(-a * log_x)
+        for output, indices in self._of_quantiles:
+            log_t, logit_g, log_w, log_k = theta[indices]
+            g, t, w, wait = expit(logit_g), np.exp(log_t), np.exp(log_w), np.exp(log_k) * at.delay_us
+            service = speed * (1.0 + w * queue)
+            busy_us = t * ((1.0 - g) + g * service)
+            latency_us = busy_us + wait
+            of_service = t * g / latency_us
+            of_queue = of_service * speed * w * queue_slope
+            value[output] = np.log(latency_us)
+            slopes[own, output] = of_queue * demand
+            slopes[_INDEX["a"], output] -= of_service * service * log_x
+            slopes[_INDEX["log h"], output] = of_queue
+            by_g = of_service * (1.0 - g) * (service - 1.0)
+            by_w = of_service * speed * w * queue
+            for index, by in zip(indices, (busy_us / latency_us, by_g, by_w, wait / latency_us), strict=True):
+                slopes[index, output] = by
+
+        y, z = expit(logit_y), expit(logit_z)
+        relative = np.exp(value[0]) / _TYPICAL_UTILIZATION
+        clock = np.exp(c * log_x)
+        busy = z + (1.0 - z) * relative
+        power = (1.0 - y) + y * busy * clock
+        value[2] = log_p0 + np.log(power)
+        slopes[:, 2] = slopes[:, 0] * (y * (1.0 - z) * relative * clock / power)
+        slopes[_INDEX["log p0"], 2] = 1.0
+        slopes[_INDEX["logit y"], 2] = y * (1.0 - y) * (busy * clock - 1.0) / power
+        slopes[_INDEX["logit z"], 2] = y * z * (1.0 - z) * (1.0 - relative) * clock / power
+        slopes[_INDEX["c"], 2] = y * busy * clock * log_x / power
+        return value, slopes.transpose(1, 2, 0)
 
 
-def _softplus(x: Array) -> Array:
-    """max(x, 0) rounded off, so that the queue grows smoothly beyond saturation; never 0, however far beyond."""
-    return np.maximum(_QUEUE_SOFTNESS * np.logaddexp(0.0, x / _QUEUE_SOFTNESS), _LEAST_SLACK)
+def _softplus(x: Array) -> tuple[Array, Array]:
+    """max(x, 0) rounded off, so that the queue grows smoothly beyond saturation, and its slope.
+
+    It is never 0, however far beyond.
+    """
+    value = _QUEUE_SOFTNESS * np.logaddexp(0.0, x / _QUEUE_SOFTNESS)
+    is_least = value < _LEAST_SLACK
+    return np.where(is_least, _LEAST_SLACK, value), np.where(is_least, 0.0, expit(x / _QUEUE_SOFTNESS))

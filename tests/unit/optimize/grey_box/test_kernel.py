@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayop.optimize.grey_box.inputs import Inputs
-from bayop.optimize.grey_box.kernel import ResidualKernel
+from bayop.optimize.grey_box.kernel import Correlations, ResidualKernel
 
 KERNEL = ResidualKernel(known_sd=0.1, unknown_sd=0.5)
 
@@ -20,7 +20,7 @@ def inputs(seed: int, n: int, unknown: int) -> Inputs:
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 12), unknown=st.integers(0, 3))
 def test_is_a_covariance(seed: int, n: int, unknown: int) -> None:
     at = inputs(seed, n, unknown)
-    covariance = KERNEL(at, at)
+    covariance = KERNEL(Correlations.between(at, at))
     assert np.allclose(covariance, covariance.T)
     assert np.linalg.eigvalsh(covariance).min() > -1e-9
     assert np.allclose(np.diag(covariance), KERNEL.variance(at))
@@ -35,4 +35,12 @@ def test_loads_far_apart_share_little() -> None:
     none, same = np.zeros(2), np.zeros((2, 2))
     near = Inputs(none, none, np.ones(2), np.array([0.0, 0.1]), same, np.zeros((2, 0)))
     far = Inputs(none, none, np.ones(2), np.array([0.0, 2.0]), same, np.zeros((2, 0)))
-    assert KERNEL(near, near)[0, 1] > 0.9 * 0.01 > 0.1 * 0.01 > KERNEL(far, far)[0, 1]
+    shared = [KERNEL(Correlations.between(at, at))[0, 1] for at in (near, far)]
+    assert shared[0] > 0.9 * 0.01 > 0.1 * 0.01 > shared[1]
+
+
+@pytest.mark.parametrize("unknown", [0, 2])
+def test_some_of_the_points_are_as_alike_as_before(unknown: int) -> None:
+    left, right, some = inputs(1, 4, unknown), inputs(2, 5, unknown), np.array([3, 3, 0])
+    all_ = KERNEL(Correlations.between(left, right))
+    assert np.array_equal(KERNEL(Correlations.between(left, right).columns(some)), all_[:, some])

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from bayop.optimize.grey_box.inputs import Array, Inputs
-from bayop.optimize.grey_box.kernel import ResidualKernel
+from bayop.optimize.grey_box.kernel import Correlations, ResidualKernel
 from bayop.optimize.grey_box.model import Data, Expansion, Linearisation, Posterior, Scales
 
 SLOPE_SD = 2.0
@@ -64,11 +64,16 @@ X = np.array([0.1, 0.4, 0.9])
 Y = np.array([0.2, 0.5, 1.4])
 
 
+def covariance(left: Array, right: Array) -> Array:
+    """Of the first output's residual at the points `left` and `right`."""
+    return KERNELS[0](Correlations.between(at(left), at(right)))
+
+
 def test_a_linear_mean_gives_the_textbook_process() -> None:
     model = Model(KERNELS, data(X, Y, output=0, sd=0.05))
     new = np.array([0.25, 2.0])
-    joint = SLOPE_SD**2 * np.outer(X, X) + KERNELS[0](at(X), at(X)) + 0.05**2 * np.eye(3)
-    cross = SLOPE_SD**2 * np.outer(new, X) + KERNELS[0](at(new), at(X))
+    joint = SLOPE_SD**2 * np.outer(X, X) + covariance(X, X) + 0.05**2 * np.eye(3)
+    cross = SLOPE_SD**2 * np.outer(new, X) + covariance(new, X)
     own = SLOPE_SD**2 * new**2 + KERNELS[0].variance(at(new))
     gain = cross @ np.linalg.inv(joint)
     mean, sd = model.predict(new, [0])
@@ -101,20 +106,20 @@ def test_observations_that_repeat_reduce_the_noise() -> None:
 def test_the_covariance_of_two_points_is_that_of_the_textbook() -> None:
     model = Model(KERNELS, data(X, Y, output=0, sd=0.05))
     new, other = np.array([0.25, 2.0]), np.array([1.5])
-    joint = SLOPE_SD**2 * np.outer(X, X) + KERNELS[0](at(X), at(X)) + 0.05**2 * np.eye(3)
-    cross_new, cross_other = (SLOPE_SD**2 * np.outer(x, X) + KERNELS[0](at(x), at(X)) for x in (new, other))
-    own = SLOPE_SD**2 * np.outer(new, other) + KERNELS[0](at(new), at(other))
-    expansions = [Expansion(model.linearisation, at(x), [0]) for x in (new, other)]
-    covariance = model.posterior.predict(*expansions)[2]
-    assert covariance is not None
-    assert np.allclose(covariance[0], (own - cross_new @ np.linalg.inv(joint) @ cross_other.T)[:, 0])
+    joint = SLOPE_SD**2 * np.outer(X, X) + covariance(X, X) + 0.05**2 * np.eye(3)
+    cross_new, cross_other = (SLOPE_SD**2 * np.outer(x, X) + covariance(x, X) for x in (new, other))
+    own = SLOPE_SD**2 * np.outer(new, other) + covariance(new, other)
+    expansion = Expansion(model.linearisation, at(new), [0], Expansion(model.linearisation, at(other), [0]))
+    found = model.posterior.predict(expansion)[2]
+    assert found is not None
+    assert np.allclose(found[0], (own - cross_new @ np.linalg.inv(joint) @ cross_other.T)[:, 0])
 
 
 def test_a_hypothesis_multiplies_noise_and_residual_but_no_bound() -> None:
     observed = data(X, Y, output=0, sd=0.05)
     bounded = replace(observed, is_bound=np.array([False, False, True]))
     own = Linearisation(Line(), KERNELS, bounded).own(Scales(residual=(2.0, 1.0), noise=(3.0, 1.0)))
-    assert np.allclose(own - np.diag(np.diag(own)), 4.0 * (KERNELS[0](at(X), at(X)) - 0.09 * np.eye(3)))
+    assert np.allclose(own - np.diag(np.diag(own)), 4.0 * (covariance(X, X) - 0.09 * np.eye(3)))
     assert np.diag(own) - 4.0 * 0.09 == pytest.approx([0.15**2, 0.15**2, 0.05**2])
 
 
