@@ -61,23 +61,28 @@ _KINDS: Final[dict[Table, type]] = {"search": _Search, "window": _Window, "event
 _ORDER: Final[dict[Table, str]] = {"search": "end_s", "window": "start_s", "event": "time_s"}
 
 
-def read(path: Path, table: Table, *, service: str | None = None, last: int = 100) -> list[dict[str, Any]]:
+def read(
+    path: Path, table: Table, *, service: str | None = None, phase: str | None = None, last: int = 100
+) -> list[dict[str, Any]]:
     """The last rows of a table, oldest first, each a dictionary of its columns.
 
     Args:
         path: The file.
         table: Which table.
         service: Whose rows; None for all.
+        phase: Windows of which phase; None for any.
         last: How many at most.
 
     Raises:
         InputError: the file can't be read, is no state, or has a row that is damaged.
     """
     column = _ORDER[table]
-    where = "" if service is None else "WHERE service = :service"
+    given = {"service": service, "phase": phase}
+    wanted = " AND ".join(f"{name} = :{name}" for name, value in given.items() if value is not None)
+    where = f"WHERE {wanted}" if wanted else ""
     sql = f"SELECT * FROM {table} {where} ORDER BY {column} DESC, id DESC LIMIT :last"  # noqa: S608 -- our own names
     with _opened(path) as database:
-        rows = database.execute(sql, {"service": service, "last": last}).fetchall()
+        rows = database.execute(sql, {**given, "last": last}).fetchall()
     return [_plain(path, table, row) for row in reversed(rows)]
 
 

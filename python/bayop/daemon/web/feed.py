@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Final
 
 MOST: Final = 2000
@@ -18,6 +20,7 @@ class Feed:
         self._changed = threading.Condition()
         self._words: deque[Mapping[str, Any]] = deque(maxlen=MOST)
         self._last = 0
+        self._viewers = 0
         self._is_over = False
 
     @property
@@ -26,9 +29,26 @@ class Feed:
         return self._last
 
     @property
+    def viewers(self) -> int:
+        """How many look on."""
+        return self._viewers
+
+    @property
     def is_over(self) -> bool:
         """Whether nothing follows any more."""
         return self._is_over
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Counts one more who looks on."""
+        with self._changed:
+            self._viewers += 1
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._viewers -= 1
 
     def put(self, word: Mapping[str, Any]) -> None:
         """Adds a word."""
@@ -44,14 +64,13 @@ class Feed:
             self._changed.notify_all()
 
     def after(self, number: int, timeout_s: float) -> tuple[int, list[Mapping[str, Any]] | None]:
-        """The words after a number, waited for no longer than `timeout_s`, and the number of the last of them.
+        """The number of the last word, and the words after `number`, waited for no longer than `timeout_s`.
 
-        The words are None where some of them are not kept any more, or the number is none of ours.
+        They are None where some of them are not kept any more, or the number is none of ours.
         """
         with self._changed:
-            if number == self._last and not self._is_over:
-                self._changed.wait(timeout_s)
+            self._changed.wait_for(lambda: number != self._last or self._is_over, timeout_s)
             missing = self._last - number
             if not 0 <= missing <= len(self._words):
                 return self._last, None
-            return self._last, [self._words[index] for index in range(len(self._words) - missing, len(self._words))]
+            return self._last, list(islice(self._words, len(self._words) - missing, None))

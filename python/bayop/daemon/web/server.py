@@ -14,12 +14,17 @@ from bayop.daemon.web.content import Content, RefusedError, json_content
 from bayop.daemon.web.file import WebFile
 from bayop.daemon.web.gate import Gate
 from bayop.daemon.web.request import Request, read_request
-from bayop.daemon.web.routes import ACTIONS, GET, GET_OF_SERVICE
+from bayop.daemon.web.routes import ACTIONS, GET, GET_OF_SERVICE, STREAM
+from bayop.daemon.web.standings import telling
+from bayop.daemon.web.static import page
+from bayop.daemon.web.stream import Stream
 from bayop.daemon.web.view import View
 from bayop.errors import BayopError, InputError, reason
 
-_MOST_REQUESTS: Final = 32
+_MOST_PEERS: Final = 96
 """So many are answered at once; more are told to come again."""
+_MOST_VIEWERS: Final = 64
+"""So many of them may look on."""
 _PATIENCE_S: Final = 5.0
 """How long a peer may take to listen."""
 _LOOK_S: Final = 0.2
@@ -34,6 +39,9 @@ _HEADERS: Final[Mapping[str, str]] = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+_STREAMED: Final = Content("text/event-stream", b"")
+"""What comes before a stream."""
 
 
 @contextmanager
@@ -53,9 +61,9 @@ def serving(web: WebFile, view: View) -> Iterator[int]:
     thread = threading.Thread(target=server.serve_forever, args=(_LOOK_S,), name="bayop-web", daemon=True)
     thread.start()
     try:
-        yield int(server.server_address[1])
+        with telling(view.services, view.feed):
+            yield int(server.server_address[1])
     finally:
-        view.feed.close()
         server.shutdown()
         server.server_close()
 
@@ -67,8 +75,8 @@ class _Server(ThreadingMixIn, TCPServer):
     request_queue_size = 64
 
     def __init__(self, web: WebFile, view: View) -> None:
-        self.view, self.gate = view, Gate(web)
-        self._slots = threading.BoundedSemaphore(_MOST_REQUESTS)
+        self.view, self.gate, self.page = view, Gate(web), page()
+        self._slots = threading.BoundedSemaphore(_MOST_PEERS)
         self.address_family = socket.AF_INET6 if ":" in web.host else socket.AF_INET
         super().__init__((web.host, web.port), _Handler)
 
@@ -81,12 +89,10 @@ class _Server(ThreadingMixIn, TCPServer):
                 self._slots.release()
                 raise
             return
-        refused = RefusedError(
-            HTTPStatus.SERVICE_UNAVAILABLE, BayopError(wrong="too much is asked at once"), {"Retry-After": "5"}
-        )
+        content = _busy().content
         with suppress(OSError):
             request.settimeout(0.0)
-            request.send(_head(refused.content) + refused.content.body)
+            request.send(_head(content) + content.body)
         self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
@@ -106,13 +112,14 @@ class _Handler(BaseRequestHandler):
 
     def handle(self) -> None:
         """Answers one request."""
+        content: Content | Stream
         wants_body = True
         try:
             request = read_request(self.request, str(self.client_address[0]))
             if request is None:
                 return
             wants_body = request.method != "HEAD"
-            content = _answer(self.server.view, self.server.gate, request)
+            content = self._answer(request)
         except RefusedError as refused:
             content = refused.content
         except BayopError as error:
@@ -124,28 +131,52 @@ class _Handler(BaseRequestHandler):
             content = RefusedError(HTTPStatus.INTERNAL_SERVER_ERROR, broken).content
         with suppress(OSError):
             self.request.settimeout(_PATIENCE_S)
-            self.request.sendall(_head(content) + content.body * wants_body)
+            if isinstance(content, Content):
+                self.request.sendall(_head(content) + content.body * wants_body)
+                return
+            self.request.sendall(_head(_STREAMED))
+            for part in content.parts():
+                self.request.sendall(part)
 
+    def _answer(self, request: Request) -> Content | Stream:
+        server = self.server
+        server.gate.check_host(request)
+        if request.method == "POST":
+            return self._act(request, server.gate.actor(request))
+        if request.method not in ("GET", "HEAD"):
+            error = InputError("a request must be GET, HEAD or POST", value=request.method)
+            raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, error, {"Allow": "GET, HEAD, POST"})
+        if request.path in server.page:
+            return server.page[request.path]
+        server.gate.check_reader(request)
+        if request.path == STREAM and request.method == "GET":
+            if server.view.feed.viewers >= _MOST_VIEWERS:
+                raise _busy()
+            return Stream.of(server.view.feed, request.headers)
+        if request.path in GET:
+            return GET[request.path](server.view)
+        name, rest = _of_service(request)
+        if rest in GET_OF_SERVICE:
+            return GET_OF_SERVICE[rest](server.view, _known(server.view, name))
+        raise _nothing(request)
 
-def _answer(view: View, gate: Gate, request: Request) -> Content:
-    gate.check_host(request)
-    name, _, rest = request.path.removeprefix(_OF_SERVICE).partition("/")
-    is_of_service = request.path.startswith(_OF_SERVICE)
-    if request.method == "POST":
-        who = gate.actor(request)
-        if not is_of_service or rest not in ACTIONS:
+    def _act(self, request: Request, who: str) -> Content:
+        name, rest = _of_service(request)
+        if rest not in ACTIONS:
             raise _nothing(request)
-        return json_content({"events": view.word(rest, _known(view, name), who)})
-    if request.method not in ("GET", "HEAD"):
-        error = InputError("a request must be GET, HEAD or POST", value=request.method)
-        raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, error, {"Allow": "GET, HEAD, POST"})
-    if request.path in GET:
-        gate.check_reader(request)
-        return GET[request.path](view)
-    if is_of_service and rest in GET_OF_SERVICE:
-        gate.check_reader(request)
-        return GET_OF_SERVICE[rest](view, _known(view, name))
-    raise _nothing(request)
+        return json_content({"events": self.server.view.word(rest, _known(self.server.view, name), who)})
+
+
+def _of_service(request: Request) -> tuple[str, str]:
+    """The service that a path is of, and what of it.
+
+    Raises:
+        RefusedError: it is of none.
+    """
+    if not request.path.startswith(_OF_SERVICE):
+        raise _nothing(request)
+    name, _, rest = request.path.removeprefix(_OF_SERVICE).partition("/")
+    return name, rest
 
 
 def _known(view: View, name: str) -> str:
@@ -159,8 +190,14 @@ def _nothing(request: Request) -> RefusedError:
     return RefusedError(HTTPStatus.NOT_FOUND, InputError(wrong=f"there is nothing at {request.path[:80]!r}"))
 
 
+def _busy() -> RefusedError:
+    error = BayopError(wrong="too much is asked at once", hint="try again in some seconds")
+    return RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, error, {"Retry-After": "5"})
+
+
 def _head(content: Content) -> bytes:
     status = content.status
-    headers = {**_HEADERS, **content.headers, "Content-Type": content.kind, "Content-Length": str(len(content.body))}
+    length = {} if content is _STREAMED else {"Content-Length": str(len(content.body))}
+    headers = {**_HEADERS, **content.headers, "Content-Type": content.kind, **length}
     lines = (f"HTTP/1.1 {status.value} {status.phrase}", *(f"{name}: {value}" for name, value in headers.items()))
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bayop.daemon.services import Services
 from bayop.daemon.web.feed import Feed
+from bayop.daemon.web.map import Maps
 
 Word = Callable[[str, str, str], list[dict[str, Any]]]
 """What an operator says: a verb, a service, and who says it; the events that tell what came of it."""
@@ -25,6 +26,7 @@ class View:
         word: What is done at somebody's word.
         clock: Seconds since 1970 (UTC), as events are dated.
         acts: Whether there is a token by which somebody may act.
+        maps: What the models of services expect.
     """
 
     services: Services
@@ -33,3 +35,4 @@ class View:
     word: Word
     clock: Callable[[], float]
     acts: bool
+    maps: Maps = field(default_factory=Maps)
