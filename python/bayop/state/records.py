@@ -12,6 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from bayop.errors import InputError, reason, unreadable
+from bayop.json_text import decoder
 from bayop.state.schema import check
 
 Table = Literal["search", "window", "event"]
@@ -109,6 +110,7 @@ def _plain(path: Path, table: Table, row: sqlite3.Row) -> dict[str, Any]:
                 values[name] = msgspec.json.decode(values[name])
         if values.get("meets_slo") in (0, 1):
             values["meets_slo"] = bool(values["meets_slo"])
+        decoder(_KINDS[table])  # has it met the type, which `convert` alone must not do in two threads at once
         return dict(msgspec.convert(values, _KINDS[table]))
     except (ValueError, RecursionError) as error:
         wrong = f"cannot read {path}: the {table} with id {row['id']} is damaged: {error}"
