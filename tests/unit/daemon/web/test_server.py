@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.patience import eventually
 from tests.unit.daemon.test_services import files
 
 from bayop.daemon.report import Reporter
@@ -92,7 +93,9 @@ def acting(tmp_path: Path, token_file: Path) -> Iterator[Site]:
 def test_services_are_told(local: Site) -> None:
     status, answer = local.ask("/api/services")
     assert (status, [each["service"] for each in answer["services"]]) == (200, ["web", "db"])
-    assert local.ask("/api/services/db")[1]["services"][0]["service"] == "db"
+    answer = local.ask("/api/services/db")[1]
+    assert (answer["service"]["service"], answer["windows"], answer["default"]) == ("db", [], None)
+    assert local.ask("/api/services/db/map")[0] == 404
     assert local.ask("/api/services", "HEAD") == (200, None)
 
 
@@ -144,7 +147,7 @@ def test_a_peer_that_says_little_is_not_waited_for(local: Site, monkeypatch: pyt
 
 
 def test_more_peers_than_there_is_room_for_are_told_so(local: Site) -> None:
-    silent = [socket.create_connection(("127.0.0.1", local.port)) for _ in range(32)]
+    silent = [socket.create_connection(("127.0.0.1", local.port)) for _ in range(96)]
     try:
         answers = [local.raw(b"") for _ in range(2)]
         assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in answers)
@@ -216,3 +219,40 @@ def test_an_address_of_somebody_else_is_refused(tmp_path: Path) -> None:
         serving(WebFile("127.0.0.1", here.port, (), None), here.view),
     ):
         pass
+
+
+def test_the_page_itself_needs_no_token(tmp_path: Path, token_file: Path) -> None:
+    with site(tmp_path, WebFile("0.0.0.0", 0, (), token_file)) as here:  # noqa: S104 -- as above
+        assert here.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
+        assert here.ask("/api/stream")[0] == 401
+
+
+def test_a_viewer_hears_what_happens_and_the_end(local: Site) -> None:
+    with (
+        closing(socket.create_connection(("127.0.0.1", local.port), timeout=20)) as viewer,
+        viewer.makefile("rb") as stream,
+    ):
+        viewer.sendall(b"GET /api/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert stream.readline() == b"HTTP/1.1 200 OK\r\n"
+        while stream.readline() != b"event: hello\n":
+            pass
+        local.view.feed.put({"event": "window", "service": "web"})
+        while stream.readline() != b"event: window\n":
+            pass
+        assert stream.readline() == b'data: {"event":"window","service":"web"}\n'
+        local.view.feed.close()
+        assert stream.read() == b"\n", "and the connection ends"
+
+
+def test_a_viewer_that_reads_nothing_keeps_nobody_waiting(local: Site) -> None:
+    with closing(socket.create_connection(("127.0.0.1", local.port))) as viewer:
+        viewer.sendall(b"GET /api/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert eventually(lambda: local.view.feed.viewers == 1, within_s=10)
+        for _ in range(200):
+            local.view.feed.put({"event": "window", "text": "x" * 100_000})
+        assert local.ask("/api/services")[0] == 200
+
+
+def test_more_viewers_than_there_is_room_for_are_told_so(local: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bayop.daemon.web.server._MOST_VIEWERS", 0)
+    assert local.ask("/api/stream")[0] == 503
