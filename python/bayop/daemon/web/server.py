@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from http import HTTPStatus
 from socketserver import BaseRequestHandler, TCPServer, ThreadingMixIn
 from typing import Any, Final
@@ -135,8 +135,9 @@ class _Handler(BaseRequestHandler):
                 self.request.sendall(_head(content) + content.body * wants_body)
                 return
             self.request.sendall(_head(_STREAMED))
-            for part in content.parts():
-                self.request.sendall(part)
+            with closing(content.parts()) as parts:
+                for part in parts:
+                    self.request.sendall(part)
 
     def _answer(self, request: Request) -> Content | Stream:
         server = self.server

@@ -7,7 +7,7 @@ not kept any more, the word `missed`: it looks at everything anew.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ class Stream:
         said = headers.get("last-event-id", "")
         return cls(feed, int(said) if _NUMBER.fullmatch(said) else None)
 
-    def parts(self) -> Iterator[bytes]:
+    def parts(self) -> Generator[bytes, None, None]:
         """What is sent, until nothing follows any more."""
         number = self.feed.last if self.since is None else self.since
         with self.feed.watched():

@@ -49,6 +49,7 @@ export function doing(standing) {
   const words = {
     beginning: ["reaching the machine", "plain"], paused: ["paused", "warn"], trouble: ["trouble", "bad"],
     default: ["the default", "plain"], trial: ["searching", "warn"], hold: ["holding", "good"],
+    switchback: ["comparing with the default", "good"],
     "fall-back": ["fell back", "bad"], other: ["somebody else's setting", "plain"],
   };
   return words[standing.doing] ?? [standing.doing, "plain"];

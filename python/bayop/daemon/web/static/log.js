@@ -16,6 +16,9 @@ const SAYS = {
   forgotten: (f) => `forgot ${f.observations} observations${by(f)}`,
   halted: (f) => (f.why === "quiet" ? "quiet hours: nothing is tried" : "the error budget is spent: nothing is tried"),
   unhalted: () => "may search again",
+  polished: (f) => `${f.missed_slo ? "missed the SLO, so again" : "is sure of a better one: holds"} ${format.setting(f.setting)}`,
+  "let-go": (f) => `the default is back: ${format.setting(f.setting)} saves nothing`,
+  advice: (f) => `would hold ${format.setting(f.setting)}, which saves ${format.watts(f.saving?.power_w)} (95 %: ${format.watts(f.saving?.low_w)} to ${format.watts(f.saving?.high_w)})`,
 };
 
 const plain = (value) => (value !== null && typeof value === "object" ? JSON.stringify(value) : String(value));

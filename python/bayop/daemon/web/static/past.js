@@ -20,7 +20,6 @@ export function past(answer) {
     searches: answer.searches,
     events: answer.events.map(ofEvent),
     default: answer.default && ofRow(answer.default),
-    saving: answer.saving ?? null,
     map: null,
   };
 }

@@ -7,7 +7,7 @@ const SAME_LOAD = 0.1;
 
 function tile(title) {
   const value = el("b"), gauge = el("div", { class: "gauge", hidden: true }, el("i")), note = el("p");
-  const root = el("li", {}, el("h3", {}, title), value, gauge, note);
+  const root = el("li", {}, el("span", {}, title), value, gauge, note);
   const update = (text, words, share) => {
     say(value, text);
     say(note, words);
@@ -28,10 +28,10 @@ function saved(standing, was) {
 }
 
 function saving(past) {
-  const { standing, saving: known, default: was } = past;
-  if (known?.saving != null) {
-    const between = known.low == null ? "" : `95 % interval ${format.percent(known.low, 1)} to ${format.percent(known.high, 1)}`;
-    return [format.percent(known.saving, 1), between];
+  const { standing, default: was } = past, { power_w: known, default_w: of } = standing.saved ?? {};
+  if (known) {
+    const ends = known.low == null || known.high == null ? "too few switchbacks for an interval" : `95 % interval ${format.watts(known.low)} to ${format.watts(known.high)}`;
+    return [of ? format.percent(known.value / of, 1) : format.watts(known.value), `${format.watts(known.value)} in the last days; ${ends}`];
   }
   const single = saved(standing, was);
   if (single) return [format.percent(single.share), `${format.watts(single.w)}; the last window against the default's, without an interval`];
