@@ -49,6 +49,7 @@ test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked sl
 	@$(BIN)/python -m tests.support.needs build/skipped
 
 test-slow: test  ## Run the tests and those marked slow, but for the slow blocks of the documentation
+	requirements/install-packages --or-go-on browser
 	cargo test --package bayop-agent --release --locked --quiet --test system_calls -- --ignored
 	$(PYTEST) -m "slow and not alone" --ignore tests/pages --numprocesses 2 --dist loadfile
 	$(PYTEST) -m "slow and alone" --ignore tests/pages
@@ -96,7 +97,7 @@ format: $(VENV)/.installed  ## Rewrite the sources in the project's format
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-extras: $(VENV)/.built  ## Add the papers' optimizer (brings PyTorch), its peer in benchmarks, and Ray
+extras: $(VENV)/.built  ## Add the papers' optimizer (brings PyTorch), its peer in benchmarks, Ray, and a browser's driver
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/extras.txt
 
 probe:  ## Build the eBPF latency probe, target/release/bayop-probe (needs clang)
@@ -111,7 +112,7 @@ lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requireme
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
 		--python-version 3.11 --group dev pyproject.toml --output-file requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
-		--python-version 3.11 --all-extras --group peers --constraint requirements/dev.txt pyproject.toml --output-file requirements/extras.txt
+		--python-version 3.11 --all-extras --group peers --group browser --constraint requirements/dev.txt pyproject.toml --output-file requirements/extras.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
 		--python-version 3.11 --group tools --constraint requirements/dev.txt --output-file requirements/tools.txt
 

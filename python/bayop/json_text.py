@@ -1,21 +1,44 @@
 """JSON that somebody else has written, a program, a server or a file: one object that can be worked with, or an error.
 
 JSON allows more than that: any depth, numbers that no float holds, halves of characters. Python's reader adds NaN and
-infinities. All of it would fail later, where nobody expects it.
+infinities. All of it would fail later, where nobody expects it. What has a declared type is read by `decoder`.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any, Final
+import threading
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bayop.errors import InputError, reason
+
+if TYPE_CHECKING:
+    import msgspec
+
+T = TypeVar("T")
 
 DEEPEST: Final = 32
 """How deep lists and objects may stand in each other; what BayOp reads has less than ten levels."""
 
 _SHOWN: Final = 80
+_ONE_AT_A_TIME: Final = threading.Lock()
+_DECODERS: Final[dict[type, Any]] = {}
+
+
+def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """What reads JSON into a declared type.
+
+    msgspec works out a type when it first meets it, and crashes (0.22) when another thread uses the type meanwhile. So
+    here it meets one at a time, before anybody uses it.
+    """
+    import msgspec
+
+    with _ONE_AT_A_TIME:
+        if kind not in _DECODERS:
+            _DECODERS[kind] = msgspec.json.Decoder(kind)
+        made: msgspec.json.Decoder[T] = _DECODERS[kind]
+        return made
 
 
 def parse_object(

@@ -22,6 +22,7 @@ from bayop.experiments.rig.veth import missing
 
 _ROOT: Final = "sudo make test"
 _EXTRAS: Final = "make extras"
+_BROWSER: Final = "sudo make extras test-slow"
 _BOTH: Final = "sudo make extras test"
 _BETWEEN: Final = "; get it by: "
 
@@ -34,8 +35,10 @@ def need(*names: str) -> None:
         elif name == "namespaces":
             reason = missing()
             require(reason is None, str(reason), _ROOT)
-        elif name in {"ax", "optuna", "ray", "torch"}:
+        elif name in {"ax", "optuna", "playwright", "ray", "torch"}:
             require(find_spec(name) is not None, f"{name} is not installed", _EXTRAS)
+        elif name == "chromium":
+            require(program(name) is not None, f"{name} is not installed", _BROWSER)
         else:
             require(program(name) is not None, f"{name} is not installed", _ROOT)
 

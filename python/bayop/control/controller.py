@@ -181,6 +181,11 @@ class Controller:
         self._last_window: LedgerWindow | None = None
 
     @property
+    def qps(self) -> float:
+        """Offered load at the last `poll`, in requests/s; 0 before the first."""
+        return self._qps
+
+    @property
     def searching(self) -> bool:
         """Whether what is applied now is for a trial's time; else it is held."""
         return self._running is not None
@@ -209,6 +214,25 @@ class Controller:
     def ask(self) -> None:
         """Has the next `poll` begin a search, unless nothing may be tried."""
         self._is_asked = True
+
+    def problem(self, default: Measurement | None = None) -> Problem:
+        """What a search of this moment looks for, with what is known; another thread may ask, too.
+
+        Args:
+            default: What a window of the default has shown; None where none was measured.
+        """
+        policy, qps = self._policy, self._qps
+        return Problem(
+            policy.space,
+            policy.slo,
+            policy.objective,
+            qps,
+            self._history.near(qps),
+            policy.headroom,
+            small_steps=policy.small_steps,
+            default=default,
+            server_class=policy.server_class,
+        )
 
     def poll(self, now_s: float, qps: float, answer: Answer | None = None) -> Action:
         """What to do next.
@@ -280,21 +304,11 @@ class Controller:
         return trigger.fires(Situation(now_s, self._last_window, self._last_search, self._fallen_back))
 
     def _begin_search(self, now_s: float, reason: str, max_trials: int, default: Measurement | None = None) -> _Running:
-        policy, number, qps = self._policy, 1 if self._last_search is None else self._last_search.number + 1, self._qps
-        problem = Problem(
-            policy.space,
-            policy.slo,
-            policy.objective,
-            qps,
-            self._history.near(qps),
-            policy.headroom,
-            small_steps=policy.small_steps,
-            default=default,
-            server_class=policy.server_class,
-        )
+        number = 1 if self._last_search is None else self._last_search.number + 1
+        problem = self.problem(default)
         optimizer = self._make_optimizer(problem, number)
         steps = SearchSteps(problem, optimizer, max_trials=max_trials, timer=self._timer)
-        return _Running(number, reason, now_s, qps, steps)
+        return _Running(number, reason, now_s, problem.qps, steps)
 
     def _next_trial(self, now_s: float, running: _Running) -> Action:
         if (halt := self._halted(now_s)) is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Final
 
@@ -16,6 +18,9 @@ from bayop.daemon.operator.wire import socket_of
 from bayop.daemon.operator.words import Words
 from bayop.daemon.report import Reporter
 from bayop.daemon.services import Services
+from bayop.daemon.web.feed import Feed
+from bayop.daemon.web.server import serving
+from bayop.daemon.web.view import View
 from bayop.errors import BayopError, InputError
 from bayop.state.store import Store
 
@@ -34,6 +39,9 @@ class Daemon:
     """
 
     def __init__(self, file: DaemonFile, store: Store, reporter: Reporter, notifier: Notifier, *, holder: str) -> None:
+        self._feed = Feed()
+        if file.web is not None:
+            reporter = reporter.heard_by(self._feed.put)
         self._file, self._reporter, self._notifier = file, reporter, notifier
         self._stop = threading.Event()
         self._reloads: queue.SimpleQueue[Future[dict[str, object]]] = queue.SimpleQueue()
@@ -55,14 +63,32 @@ class Daemon:
         """Looks after the services until `stop`; whether every machine has its own settings back.
 
         Raises:
-            InputError: there can't be a socket for operators.
+            InputError: there can't be a socket for operators, or the page can't be served.
         """
         words = Words(self._services, lambda: self.reload().result())
-        with listening(socket_of(self._file.state), words.answer):
+        with listening(socket_of(self._file.state), words.answer), self._serving(words):
             self._look_after()
         is_clean = self._services.end()
         self._reporter.say("stop", "ended" if is_clean else "ended; a lease runs out by itself", restored=is_clean)
         return is_clean
+
+    @contextmanager
+    def _serving(self, words: Words) -> Iterator[None]:
+        web = self._file.web
+        if web is None:
+            yield
+            return
+        view = View(
+            services=self._services,
+            state=self._file.state,
+            feed=self._feed,
+            word=lambda verb, service, by: words.answer({"verb": verb, "service": service}, by),
+            clock=self._reporter.clock,
+            acts=web.token_file is not None,
+        )
+        with serving(web, view) as port:
+            self._reporter.say("page", f"the page is at {web.url(port)}", url=web.url(port))
+            yield
 
     def _look_after(self) -> None:
         file = self._file
@@ -100,6 +126,13 @@ class Daemon:
                 "the state must stay where it is while bayop runs",
                 value=str(new.state),
                 place=new.toml.place("", "state"),
+                hint="restart it",
+            )
+        if new.web != old.web:
+            raise InputError(
+                "[web] must stay as it is while bayop runs",
+                wrong="it has changed",
+                place=new.toml.place("web"),
                 hint="restart it",
             )
         changes = self._services.take(new.services)

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, get_args
 from bayop.control.budget import ErrorBudget
 from bayop.control.quiet import Quiet, parse_zone
 from bayop.control.triggers import TRIGGERS, AnyOf, Breach, Clock, LoadChange, Trigger
+from bayop.daemon.web.file import WebFile
 from bayop.errors import InputError, unreadable
 from bayop.live.agent.address import parse_address
 from bayop.live.agent.messages import Conditions, LatencyLimit, LoadBand
@@ -104,6 +105,7 @@ class DaemonFile:
         state: The file of what is remembered.
         stop_file: While it exists, nothing is applied; None where there is no such switch.
         services: The services, in the order of the file.
+        web: Where the page is served; None where it is not.
         toml: The file itself, for places.
     """
 
@@ -111,6 +113,7 @@ class DaemonFile:
     state: Path
     stop_file: Path | None
     services: tuple[ServiceFile, ...]
+    web: WebFile | None
     toml: TomlFile = field(repr=False, compare=False)
 
     @classmethod
@@ -121,7 +124,7 @@ class DaemonFile:
             InputError: it can't be read, has a key that is unknown, or a value that is not what it has to be.
         """
         file = TomlFile(path)
-        file.check_tables({"service": None}, _TOP)
+        file.check_tables({"service": None, "web": None}, _TOP)
         top = file.read("", _TOP)
         tables = file.below("service")
         names = tables.table_names()
@@ -136,6 +139,7 @@ class DaemonFile:
             state=state_of(path),
             stop_file=stop_file,
             services=services,
+            web=WebFile.read(file, path.parent),
             toml=file,
         )
 

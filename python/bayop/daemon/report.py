@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,6 +32,15 @@ class Reporter:
     line: Callable[[str], None]
     event: Callable[[Mapping[str, object]], None]
     _mutex: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def heard_by(self, listener: Callable[[Mapping[str, object]], None]) -> Reporter:
+        """The same, whose events somebody else hears, too; who listens must be quick."""
+
+        def both(event: Mapping[str, object]) -> None:
+            listener(event)
+            self.event(event)
+
+        return replace(self, event=both)
 
     def say(self, name: str, line: str, *, service: str | None = None, **fields: object) -> None:
         """That something has happened."""

@@ -19,6 +19,7 @@ from bayop.daemon.standing import Doing, Standing
 from bayop.daemon.steer import controller_of
 from bayop.errors import BayopError, reason
 from bayop.live.search import client_of, space_of
+from bayop.optimize.base import Problem
 from bayop.search import check_measured
 from bayop.space import Space
 from bayop.state.store import StateError, Store
@@ -126,6 +127,11 @@ class Service:
             restored=self._restored if controller is None else setting is None,
             trouble=self._trouble,
         )
+
+    def problem(self) -> Problem | None:
+        """What its searches look for now, with what they know; None while no controller steers its machine."""
+        controller = self._controller
+        return None if controller is None or not controller.qps else controller.problem()
 
     def end(self) -> None:
         """Puts the default back and ends; `join` waits for it."""

@@ -16,6 +16,7 @@ from bayop.daemon.file import ServiceFile
 from bayop.daemon.report import Reporter
 from bayop.daemon.service import Service
 from bayop.errors import BayopError, InputError, guess
+from bayop.optimize.base import Problem
 from bayop.state.store import StateError, Store
 
 _END_S: Final = 25.0
@@ -121,6 +122,12 @@ class Services:
         with self._mutex:
             there = [(self._there[name], self._paused_by(name)) for name in names if name in self._there]
         return [service.standing(paused_by).event() for service, paused_by in there]
+
+    def problem(self, name: str) -> Problem | None:
+        """What a service's searches look for now; None while its machine is not reached, or it only observes."""
+        with self._mutex:
+            service = self._there.get(name)
+        return None if service is None else service.problem()
 
     def pause(self, names: Collection[str], by: str) -> list[dict[str, object]]:
         """Has services let go of their machines, waits for that, and tells how they stand; it lasts until `resume`.

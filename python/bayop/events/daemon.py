@@ -38,6 +38,7 @@ RUN: Final = (
          "notes": each(TEXT),
          "problems": each(record({"message": TEXT, "place": maybe(TEXT), "hint": maybe(TEXT)}))},
     ),
+    Event("page", "The page is served.", {"time": TEXT, "url": TEXT}),
     Event("start", "The file was read.", {"time": TEXT, "file": TEXT, "state": TEXT, "services": each(TEXT)}),
     Event(
         "watching",

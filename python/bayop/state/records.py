@@ -12,6 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from bayop.errors import InputError, reason, unreadable
+from bayop.json_text import decoder
 from bayop.state.schema import check
 
 Table = Literal["search", "window", "event"]
@@ -61,23 +62,28 @@ _KINDS: Final[dict[Table, type]] = {"search": _Search, "window": _Window, "event
 _ORDER: Final[dict[Table, str]] = {"search": "end_s", "window": "start_s", "event": "time_s"}
 
 
-def read(path: Path, table: Table, *, service: str | None = None, last: int = 100) -> list[dict[str, Any]]:
+def read(
+    path: Path, table: Table, *, service: str | None = None, phase: str | None = None, last: int = 100
+) -> list[dict[str, Any]]:
     """The last rows of a table, oldest first, each a dictionary of its columns.
 
     Args:
         path: The file.
         table: Which table.
         service: Whose rows; None for all.
+        phase: Windows of which phase; None for any.
         last: How many at most.
 
     Raises:
         InputError: the file can't be read, is no state, or has a row that is damaged.
     """
     column = _ORDER[table]
-    where = "" if service is None else "WHERE service = :service"
+    given = {"service": service, "phase": phase}
+    wanted = " AND ".join(f"{name} = :{name}" for name, value in given.items() if value is not None)
+    where = f"WHERE {wanted}" if wanted else ""
     sql = f"SELECT * FROM {table} {where} ORDER BY {column} DESC, id DESC LIMIT :last"  # noqa: S608 -- our own names
     with _opened(path) as database:
-        rows = database.execute(sql, {"service": service, "last": last}).fetchall()
+        rows = database.execute(sql, {**given, "last": last}).fetchall()
     return [_plain(path, table, row) for row in reversed(rows)]
 
 
@@ -104,6 +110,7 @@ def _plain(path: Path, table: Table, row: sqlite3.Row) -> dict[str, Any]:
                 values[name] = msgspec.json.decode(values[name])
         if values.get("meets_slo") in (0, 1):
             values["meets_slo"] = bool(values["meets_slo"])
+        decoder(_KINDS[table])  # has it met the type, which `convert` alone must not do in two threads at once
         return dict(msgspec.convert(values, _KINDS[table]))
     except (ValueError, RecursionError) as error:
         wrong = f"cannot read {path}: the {table} with id {row['id']} is damaged: {error}"

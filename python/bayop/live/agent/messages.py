@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from bayop import __version__
 from bayop.errors import BayopError, UnsupportedError
+from bayop.json_text import decoder
 from bayop.space import Choices, Safest, Steps, Value
 
 T = TypeVar("T")
@@ -403,7 +404,7 @@ def decode(what: str, text: bytes, answer: type[T]) -> T:
         ValueError: it is no JSON.
     """
     try:
-        return msgspec.json.decode(text, type=answer)
+        return decoder(answer).decode(text)
     except msgspec.ValidationError as error:
         raise UnsupportedError(
             wrong=f"bayop {__version__} cannot read the agent's answer to {what} ({error})",

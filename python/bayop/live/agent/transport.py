@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final, TypeVar
 
-import msgspec
-
 from bayop.deadline import within
 from bayop.errors import BayopError, DriftError, InputError, UnsupportedError, unreadable
+from bayop.json_text import decoder
 from bayop.live.agent import messages
 from bayop.live.agent.address import Address, Credentials, HttpsAddress, UnixAddress
 
@@ -200,7 +199,7 @@ def _no_agent(address: Address, text: bytes) -> UnreachableError:
 
 def _refusal(address: Address, text: bytes) -> BayopError:
     try:
-        error = msgspec.json.decode(text, type=messages.Failure).error
+        error = decoder(messages.Failure).decode(text).error
     except (ValueError, RecursionError):
         return _no_agent(address, text)
     return error.to(_ERRORS[error.kind])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -110,6 +110,10 @@ class GreyBox:
     def predict(self, setting: Setting) -> Prediction | None:
         """Posterior medians of all outputs; None before the first observation."""
         return self._now().predict(setting) if self._observations else None
+
+    def believe(self, settings: Sequence[Setting]) -> Belief:
+        """What the model thinks of many settings at once, after at least one observation."""
+        return self._now().view(settings).belief
 
     def _now(self) -> Situation:
         if self._situation is None:

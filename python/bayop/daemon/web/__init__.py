@@ -1,0 +1,1 @@
+"""The page of `bayop run`, what stands behind it, and the server that both come from."""

@@ -1,0 +1,244 @@
+"""The page of `bayop run` in a real Chromium, beside the real agent: what a user sees and does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.request import Request, urlopen
+
+import pytest
+from tests.support.agents import AgentProcess
+from tests.support.needs import need, program
+from tests.support.patience import eventually
+from tests.support.services import Clients, service
+
+# Whether seconds are kept shows on a machine that does nothing else.
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(600)]
+
+LATEST_S: Final = 120.0
+TOKEN: Final = "0123456789abcdef"  # noqa: S105 -- a test's
+NARROW: Final = {"width": 400, "height": 800}
+QUIET: Final = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-renderer-backgrounding",  # on a busy machine, what nobody is thought to see gets no time
+]
+_AXES: Final = "wcag2a,wcag2aa,wcag21a,wcag21aa,wcag22aa,best-practice"
+
+
+@dataclass
+class Run:
+    """A daemon with a page."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    err: Path
+
+    def get(self, path: str) -> Any:
+        with urlopen(Request(self.url + path), timeout=LATEST_S) as answer:  # noqa: S310 -- our own server
+            return json.load(answer)
+
+    def doing(self) -> dict[str, str]:
+        return {each["service"]: each["doing"] for each in self.get("api/services")["services"]}
+
+    def cpu_s(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(") ", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def running(folder: Path, services: str) -> Iterator[Run]:
+    """`bayop run` with the page at a port that is free."""
+    (folder / "web.token").touch(mode=0o600)
+    (folder / "web.token").write_text(f"alice {TOKEN}\n", encoding="utf-8")
+    text = f'[web]\nlisten = "127.0.0.1:0"\ntoken_file = "web.token"\n{services}'
+    (folder / "bayop.toml").write_text(text, encoding="utf-8")
+    out, err = folder / "out", folder / "err"
+    words = [sys.executable, "-m", "bayop", "run", str(folder / "bayop.toml"), "--json"]
+    with out.open("wb") as stdout, err.open("wb") as stderr:
+        process = subprocess.Popen(words, stdout=stdout, stderr=stderr)
+    try:
+        assert eventually(lambda: '"page"' in out.read_text(encoding="utf-8"), within_s=LATEST_S), err.read_text()
+        lines = out.read_text(encoding="utf-8").splitlines()
+        url = next(event["url"] for event in map(json.loads, lines) if event["event"] == "page")
+        yield Run(process, url, err)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(LATEST_S)
+        sys.stderr.write(err.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, agent: AgentProcess) -> Iterator[Run]:
+    """A service that is searched and held, and the same machine once more, observed."""
+    clients = Clients(tmp_path / "clients")
+    both = service(agent, clients, name="web") + service(agent, clients, name="looker", mode="observe")
+    with running(tmp_path, both) as here:
+        yield here
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    need("chromium", "playwright")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=program("chromium"), args=QUIET, timeout=1000 * LATEST_S)
+        yield chromium
+        chromium.close()
+
+
+class Viewer:
+    """A tab, which must stay without errors."""
+
+    def __init__(self, browser: Any, url: str, **options: Any) -> None:
+        self.page = browser.new_page(**options)
+        self.page.set_default_timeout(1000 * LATEST_S)
+        self.errors: list[str] = []
+        self.page.on(
+            "console", lambda said: self.errors.append(said.text) if said.type in ("error", "warning") else None
+        )
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda asked: None if asked.url.startswith(url) else self.errors.append(asked.url))
+        self.page.goto(url)
+
+    def sees(self, text: str) -> None:
+        """Waits for a text that a user can see."""
+        self.page.get_by_text(text).first.wait_for()
+
+    def violations(self) -> list[str]:
+        """What axe-core finds wrong."""
+        from axe_playwright_python.sync_playwright import Axe
+
+        found = Axe().run(self.page, options={"runOnly": _AXES.split(",")}).response["violations"]
+        return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it has to be scrolled sideways."""
+        return bool(self.page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+
+
+@contextmanager
+def viewing(browser: Any, url: str, **options: Any) -> Iterator[Viewer]:
+    viewer = Viewer(browser, url, **options)
+    try:
+        yield viewer
+        assert viewer.errors == []
+    finally:
+        viewer.page.close()
+
+
+def test_a_user_sees_a_search_as_it_happens(run: Run, browser: Any, tmp_path: Path) -> None:
+    with viewing(browser, run.url) as viewer:
+        page = viewer.page
+        page.get_by_role("link", name="web").click()
+        page.get_by_role("heading", name="web", exact=True).wait_for()
+        viewer.sees("holding")
+        viewer.sees("Search 1 (start) ended after")
+        page.get_by_role("img", name="The path of").wait_for()
+        page.get_by_text("The trials as a table").click()
+        assert page.get_by_role("table").get_by_role("row").count() > 2
+        Clients(tmp_path / "clients").send(7000)
+        viewer.sees("Search 2 (load +40%) ended after")
+        chart = page.get_by_role("group", name="Power; arrow keys read it")
+        chart.focus()
+        page.keyboard.press("End")
+        assert "W, hold" in page.locator("figure", has=chart).locator("output").inner_text()
+        page.keyboard.press("Home")
+        page.get_by_role("link", name="All services").click()
+        viewer.sees("2 services")
+
+
+def test_a_user_acts_by_a_token(run: Run, browser: Any) -> None:
+    assert eventually(lambda: run.doing()["web"] == "hold", within_s=LATEST_S)
+    with viewing(browser, f"{run.url}#/web") as viewer:
+        page = viewer.page
+        page.get_by_role("button", name="Pause").click()
+        page.get_by_label("Token").fill(TOKEN)
+        page.keyboard.press("Enter")
+        viewer.sees("paused by alice (web, 127.0.0.1)")
+        assert run.doing()["web"] == "paused"
+        page.get_by_role("button", name="Resume").click()
+        viewer.sees("goes on by alice (web, 127.0.0.1)")
+        assert eventually(lambda: run.doing()["web"] == "hold", within_s=LATEST_S)
+        page.get_by_role("button", name="Search now").click()
+        viewer.sees("(asked for) ended after")
+
+
+def test_a_user_with_a_wrong_token_is_told(run: Run, browser: Any) -> None:
+    viewer = Viewer(browser, f"{run.url}#/web")
+    viewer.page.get_by_role("button", name="Pause").click()
+    viewer.page.get_by_label("Token").fill("another-token-of-nobody")
+    viewer.page.keyboard.press("Enter")
+    viewer.sees("the token is not known")
+    viewer.page.get_by_role("button", name="Cancel").click()
+    assert all("401" in error for error in viewer.errors), viewer.errors
+    viewer.page.close()
+    assert "paused" not in run.doing().values()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_it(run: Run, browser: Any, scheme: str) -> None:
+    assert eventually(lambda: run.doing()["web"] == "hold", within_s=LATEST_S)
+    for path in ("", "#/web"):
+        with viewing(browser, f"{run.url}{path}", color_scheme=scheme, viewport=NARROW) as viewer:
+            if path:
+                viewer.page.get_by_role("img", name="The path of").wait_for()
+                viewer.page.get_by_text("The windows as a table").click()
+                viewer.page.get_by_text("The trials as a table").click()
+            else:
+                viewer.page.get_by_role("link", name="looker").wait_for()
+            assert viewer.violations() == []
+            assert not viewer.is_wide
+            background = viewer.page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_ten_viewers_cost_little_and_a_first_paint_is_soon(run: Run, browser: Any) -> None:
+    assert eventually(lambda: run.doing()["web"] == "hold", within_s=LATEST_S)
+    with viewing(browser, f"{run.url}#/web") as viewer:
+        viewer.page.locator(".tiles").wait_for()
+        paint_ms = viewer.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    alone = load(run, 10.0)
+    viewers = [threading.Thread(target=look_on, args=(run,), daemon=True) for _ in range(10)]
+    for each in viewers:
+        each.start()
+    time.sleep(1.0)
+    looked_at = load(run, 10.0)
+    print(f"first paint {paint_ms:.0f} ms; {alone:.2%} of a core alone, {looked_at:.2%} with ten viewers")
+    assert paint_ms < 5000
+    assert looked_at - alone < 0.1
+
+
+def load(run: Run, duration_s: float) -> float:
+    """The daemon's share of a core."""
+    began_s, before_s = time.monotonic(), run.cpu_s()
+    time.sleep(duration_s)
+    return (run.cpu_s() - before_s) / (time.monotonic() - began_s)
+
+
+def look_on(run: Run) -> None:
+    """What a page does after it was opened, until the daemon ends."""
+    host, _, port = run.url.removeprefix("http://").rstrip("/").partition(":")
+    run.get("api/services/web")
+    with closing(socket.create_connection((host, int(port)))) as viewer:
+        viewer.sendall(b"GET /api/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while viewer.recv(65_536):
+            pass
