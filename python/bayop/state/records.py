@@ -76,13 +76,18 @@ def read(path: Path, table: Table, *, service: str | None = None, last: int = 10
     column = _ORDER[table]
     where = "" if service is None else "WHERE service = :service"
     sql = f"SELECT * FROM {table} {where} ORDER BY {column} DESC, id DESC LIMIT :last"  # noqa: S608 -- our own names
-    with _opened(path) as database:
+    with opened(path) as database:
         rows = database.execute(sql, {"service": service, "last": last}).fetchall()
     return [_plain(path, table, row) for row in reversed(rows)]
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A state, to be read.
+
+    Raises:
+        InputError: the file can't be read, or is no state.
+    """
     try:
         path.stat()
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as database:

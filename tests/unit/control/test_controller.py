@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayop.control.controller import Applied, Apply, Controller, Done, FellBack, Policy, Watch
+from bayop.control.actions import Applied, Apply, Done, FellBack, Watch
+from bayop.control.controller import Controller, Policy
 from bayop.control.drive import drive
 from bayop.control.guard import Guard
 from bayop.control.history import History

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bayop.control.controller import Controller, FellBack, Policy
+from bayop.control.actions import FellBack
+from bayop.control.controller import Controller, Policy
 from bayop.control.guard import Guard
 from bayop.control.history import History
 from bayop.control.ledger import LedgerWindow, Search
