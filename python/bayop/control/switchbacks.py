@@ -17,8 +17,8 @@ from bayop.switchback import FEWEST, HeldSaving, Schedule, Switchback, held_savi
 MOST: Final = 1000
 """So many switchbacks are judged by, the newest: some weeks of them."""
 
-_WHOLE: Final = 0.9
-"""A window of a switchback lasts for this share of a whole one at least; a search may have ended within it."""
+_WHOLE: Final = 0.5
+"""A window of a switchback lasts for this share of a whole one at least: it begins when the setting is in effect."""
 
 _INSTANT: Final = 1e-6
 

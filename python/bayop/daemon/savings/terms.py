@@ -89,7 +89,7 @@ def _tariff(table: TomlFile, values: Mapping[str, Any], zone: tzinfo) -> Tariff 
         raise InputError(
             "a tariff must have price_per_kwh and currency",
             wrong=f"{missing[0]} is missing",
-            place=table.place(""),
+            place=table.place("" if given else "prices"),
             hint=hint,
         )
     return Tariff(
