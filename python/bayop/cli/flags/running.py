@@ -95,8 +95,8 @@ def _notes(event: Mapping[str, Any]) -> list[str]:
         notes.append(f"quiet hours until {event['quiet_until']}: nothing is tried")
     if event["budget_left"] == 0:
         notes.append("the error budget is spent: nothing is tried before the period has rolled on")
-    if event["saved"] is not None and event["saved"]["power_w"] is not None:
-        notes.append(f"saved in 7 days: {_saved(event['saved'])}")
+    if (saved := event.get("saved")) is not None and saved["power_w"] is not None:
+        notes.append(f"saved in 7 days: {_saved(saved)}")
     if event["trouble"] is not None:
         notes.append(event["trouble"])
     return notes

@@ -48,7 +48,7 @@ class Saved:
             "switchback_s": round(self.switchback_s, 3),
             "switchbacks": 0 if saving is None else saving.switchbacks,
             "default_w": None if saving is None else _rounded(saving.reference),
-            "power_w": _interval(saving, share),
+            "power_w": None if saving is None else _interval(saving.net(share), 1.0),
             "energy_kwh": _interval(saving, self.held_s / _J_PER_KWH),
             "cost": _interval(saving, self.money),
             "currency": self.currency,
