@@ -6,15 +6,16 @@ import argparse
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from bayop.cli.flags import arguments
-from bayop.cli.history import savings
 from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
-from bayop.daemon.savings.worth import Worth
 from bayop.errors import InputError
 from bayop.space import format_setting
 from bayop.state.records import Table, read
+
+if TYPE_CHECKING:
+    from bayop.daemon.savings.worth import Worth
 
 EXAMPLE: Final = """\
   bayop history bayop.toml
@@ -60,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
     """Prints them, oldest first."""
     state = _state_of(args.file)
     if args.of == "saving":
+        from bayop.cli.history import savings
+
         savings.show(state, _worths(args.file), service=args.service, last=args.last, json=args.json)
         return 0
     rows = read(state, args.of, service=args.service, last=args.last)
