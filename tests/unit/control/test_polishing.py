@@ -81,9 +81,9 @@ def test_the_search_of_its_own_polishes_without_harm() -> None:
             replace(policy(LoadChange()), polish=polish),
             lambda problem, number: make_optimizer("grey-box", problem, seed=number),
             0.0,
-            2400.0,
+            600.0,
         )
-        for polish in (0, 20)
+        for polish in (0, 5)
     ]
     plain, polished = (run.windows[-1].power_w for run in runs)
     assert plain is not None

@@ -48,7 +48,7 @@ def test_now_and_then_the_default_has_a_window_between_two_of_the_setting() -> N
         assert [(w.phase, w.setting) for w in windows] == [("hold", SETTING), ("switchback", None), ("hold", SETTING)]
         assert (note.power_w.before, note.power_w.default, note.power_w.after) == tuple(w.power_w for w in windows)
         assert note.end_s == windows[-1].end_s
-    assert played.saving.low < 10.0 < played.saving.high
+    assert played.saving_until(DAY_S).low < 10.0 < played.saving_until(DAY_S).high
     assert played.controller.held == SETTING
     gaps = {after.start_s - before.start_s for before, after in pairwise(notes)}
     assert len(gaps) > 8, "at random times"
@@ -173,7 +173,7 @@ def test_what_ends_in_a_switchback_leaves_the_setting() -> None:
 
 def test_a_saving_of_a_simulated_day_is_seen_and_kept() -> None:
     played = play(DayPlant([simulate(0.05, 1)]), Switchbacks(TERMS))
-    assert played.saving.significant
+    assert played.saving_until(DAY_S).significant
     assert not let_go(played)
 
 
