@@ -1,8 +1,9 @@
 """Days of `bench.switchback.coverage` through the controller itself: what does it say of a setting that does nothing?
 
-A controller holds one setting for three days, and decides by itself when the default is in effect. A/A is a day on which
-the setting does what the default does. `claims` is the share of first days that say that something is saved, `covers` of
-those whose interval has the truth in it; `lets_go` is the share of controllers that have let go of the setting in the end.
+A controller holds one setting for three days, and decides by itself when the default is in effect. A/A is a day on
+which the setting does what the default does. `claims` is the share of first days that say that something is saved,
+`covers` of those whose interval has the truth in it; `lets_go` is the share of controllers that have let go of the
+setting in the end.
 
 Example:
   python -m bench.switchback.controlled --out bench/switchback/results
