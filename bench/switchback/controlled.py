@@ -23,12 +23,13 @@ from typing import Final
 from bench import environment
 from bench.switchback.coverage import SCHEDULES, WINDOW_S, WINDOWS, Day, simulate
 
-from bayop.control.controller import Controller, Policy
+from bayop.control.controller import Controller
 from bayop.control.drive import drive
 from bayop.control.guard import Guard
 from bayop.control.history import History
 from bayop.control.ledger import LedgerWindow
 from bayop.control.notes import LetGo, Note, SwitchedBack
+from bayop.control.policy import Policy
 from bayop.control.switchbacks import Switchbacks, SwitchbackTerms
 from bayop.control.triggers import AnyOf
 from bayop.measurement import Measurement

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from bayop.control.controller import Controller, Policy
+from bayop.control.controller import Controller
 from bayop.control.guard import Guard
 from bayop.control.ledger import LedgerWindow, Search
+from bayop.control.policy import Policy
 from bayop.control.switchbacks import MOST, Switchbacks
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.halts import Halts
