@@ -12,10 +12,13 @@ from bench.switchback.coverage import WINDOW_S, WINDOWS, Day, simulate
 
 from bayop.control.actions import Apply
 from bayop.control.guard import Guard
+from bayop.control.ledger import LedgerWindow
 from bayop.control.notes import LetGo, Polished, SwitchedBack
 from bayop.control.switchbacks import Switchbacks, SwitchbackTerms
 from bayop.control.triggers import AnyOf, Breach, Clock
 from bayop.errors import InputError
+from bayop.measurement import Measurement
+from bayop.search import Halt
 from bayop.space import Setting
 from bayop.switchback import Schedule, Switchback
 
@@ -87,12 +90,12 @@ def test_services_of_other_names_have_other_times() -> None:
 
 
 @pytest.mark.parametrize("halt", ["quiet", "overspent"])
-def test_while_nothing_may_be_tried_there_is_none(halt: str) -> None:
+def test_while_nothing_may_be_tried_there_is_none(halt: Halt) -> None:
     plant = DayPlant([day(60.0, 50.0)])
     played = play(
         plant,
         Switchbacks(TERMS),
-        halted=lambda now_s: None if now_s < 2 * HOUR_S or now_s >= 20 * HOUR_S else halt,  # type: ignore[return-value]
+        halted=lambda now_s: None if now_s < 2 * HOUR_S or now_s >= 20 * HOUR_S else halt,
     )
     starts_s = [w.start_s for w in played.windows if w.phase == "switchback"]
     assert any(start_s >= 20 * HOUR_S for start_s in starts_s)
@@ -155,13 +158,13 @@ def test_an_operator_does_not_wait_for_a_rest() -> None:
 class AtOnce(Switchbacks):
     """Has a switchback after each window that may have one."""
 
-    def is_due(self, now_s: float, last: object) -> bool:
-        return now_s == last.end_s and last.phase == "hold"  # type: ignore[attr-defined]
+    def is_due(self, now_s: float, last: LedgerWindow | None) -> bool:
+        return last is not None and last.phase == "hold" and now_s == last.end_s
 
 
 def test_what_ends_in_a_switchback_leaves_the_setting() -> None:
     class Ending(DayPlant):
-        def measure(self, start_s: float, duration_s: float):  # type: ignore[no-untyped-def] # noqa: ANN202
+        def measure(self, start_s: float, duration_s: float) -> Measurement:
             if self.setting is None and start_s > 0:
                 raise KeyboardInterrupt
             return super().measure(start_s, duration_s)
@@ -200,7 +203,7 @@ def test_nothing_is_polished_while_nothing_may_be_tried() -> None:
     assert not played.notes
 
 
-@pytest.mark.parametrize("wrong", [{"enough": 5}, {"enough": 2000}, {"rest_s": -1.0}])
-def test_terms_that_are_none_are_refused(wrong: dict[str, float]) -> None:
+@pytest.mark.parametrize(("enough", "rest_s"), [(5, 0.0), (2000, 0.0), (60, -1.0)])
+def test_terms_that_are_none_are_refused(enough: int, rest_s: float) -> None:
     with pytest.raises(InputError, match="a saving must show"):
-        replace(TERMS, **wrong)
+        replace(TERMS, enough=enough, rest_s=rest_s)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bayop.control.budget import Spending
-from bayop.control.ledger import LedgerWindow, Search
+from bayop.control.ledger import LedgerWindow, Phase, Search
 from bayop.control.notes import SwitchedBack
 from bayop.errors import InputError
 from bayop.measurement import Measurement
@@ -190,7 +190,8 @@ def test_switchbacks_are_judged_by_since_a_setting_was_let_go_of(path: Path) -> 
 
 def test_the_time_held_is_summed_by_quarters_of_an_hour(path: Path) -> None:
     with Store(path) as store:
-        for start_s, phase in ((0.0, "hold"), (60.0, "switchback"), (840.0, "hold"), (900.0, "hold"), (960.0, "trial")):
+        phases: dict[float, Phase] = {0.0: "hold", 60.0: "switchback", 840.0: "hold", 900.0: "hold", 960.0: "trial"}
+        for start_s, phase in phases.items():
             store.add_window("web", replace(WINDOW, start_s=start_s, phase=phase))
         store.add_switchback("web", SWITCHED_BACK)
         time = store.held_time("web", 0.0, 1800.0)
