@@ -228,8 +228,7 @@ class Controller:
 
     def _reason(self, now_s: float) -> str | None:
         trigger, is_asked, self._is_asked = self._policy.trigger, self._is_asked, False
-        is_resting = self._switchbacks.rests(now_s) and (self._last_window is None or self._last_window.meets_slo)
-        if trigger is None or (is_resting and not is_asked) or self._halted(now_s) is not None:
+        if trigger is None or (self._rests(now_s) and not is_asked) or self._halted(now_s) is not None:
             return None
         if is_asked:
             return _ASKED_FOR
@@ -240,6 +239,11 @@ class Controller:
         if self._last_search.stopped in get_args(Halt):
             return f"goes on, was {self._last_search.stopped}"
         return trigger.fires(Situation(now_s, self._last_window, self._last_search, self._fallen_back))
+
+    def _rests(self, now_s: float) -> bool:
+        """Whether the default is to stay, since what was held saved nothing, and it meets the SLO."""
+        is_met = self._last_window is None or self._last_window.meets_slo
+        return self.held is None and is_met and self._switchbacks.rests(now_s)
 
     def _begin_search(self, now_s: float, reason: str, max_trials: int, default: Measurement | None = None) -> _Running:
         self._polishing = None

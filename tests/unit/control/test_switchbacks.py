@@ -155,6 +155,14 @@ def test_an_operator_does_not_wait_for_a_rest() -> None:
     assert controller.poll(HOUR_S, 5000.0) == Apply(SETTING)
 
 
+def test_what_was_searched_in_a_rest_follows_its_triggers() -> None:
+    plant = DayPlant([day(60.0, 50.0)], lambda at, setting: 900.0 if setting is None and at < HOUR_S else 200.0)
+    played = play(plant, Switchbacks(TERMS, let_go_s=0.0), trigger=AnyOf((Breach(), Clock(6 * HOUR_S))))
+    assert [w.start_s for w in played.windows if w.phase == "trial"] == [
+        WINDOW_S, 6 * HOUR_S, 12 * HOUR_S, 18 * HOUR_S,
+    ]  # fmt: skip
+
+
 class AtOnce(Switchbacks):
     """Has a switchback after each window that may have one."""
 
