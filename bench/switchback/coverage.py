@@ -67,7 +67,9 @@ def watch(day: Day, schedule: Schedule, random: Random) -> tuple[HeldSaving, flo
     now = 0
     while True:
         pause_s = schedule.pause_s(saving)
-        now += max(1, round(schedule.draw_s(pause_s, random) / WINDOW_S))
+        now += 1
+        while not schedule.is_due(pause_s, random):
+            now += 1
         if now + 1 >= WINDOWS:
             return held_saving(switchbacks), len(switchbacks) / WINDOWS
         before_w, after_w = (float(day.setting_w[at]) for at in (now - 1, now + 1))

@@ -99,7 +99,8 @@ class SearchSteps:
         self._optimizer = optimizer
         self._max_trials = max_trials
         self._timer = timer
-        self._pending: Setting = {}
+        self._pending: Setting | None = None
+        """What was asked for, of which the next window is; None where nothing was."""
         self._chosen_in_s = 0.0
 
     def ask(self) -> Setting | None:
@@ -143,6 +144,7 @@ class SearchSteps:
     def _take(self, trials: list[Trial], setting: Setting, measurement: Measurement) -> Trial:
         began = self._timer()
         observation = Observation(setting, measurement, self._problem.qps, asked=self._pending)
+        self._pending = None
         self._optimizer.tell(observation)
         trial = Trial(len(trials) + 1, setting, measurement, observation.meets(self._problem.slo), None, 0.0)
         trials.append(trial)

@@ -1,10 +1,10 @@
 """What a setting saves while it is held, by switchbacks: now and then the default is in effect for one window.
 
 Each switchback is compared with the mean of the windows of the setting right before and right after it, so that a load
-that drifts takes nothing away from or adds to the saving. Its time is random, and the pauses are exponential, hence
-without memory: every moment is as likely as any other, however load, service and machine change in between, and what
-the differences say on average is the saving on average over time. They lie far apart and are drawn, not chosen, so that
-Student's t gives their interval though the windows of a machine depend on each other.
+that drifts takes nothing away from or adds to the saving. Its time is random: after each window of the setting one is
+drawn or not, without memory. So every moment is as likely as any other, however load, service and machine change in
+between, and what the differences say on average is the saving on average over time. They lie far apart and are drawn,
+not chosen, so that Student's t gives their interval though the windows of a machine depend on each other.
 
 While the interval is wide, switchbacks are as frequent as may be; where it is narrow, fewer do. Each counts for the
 pause at which it was drawn (Hajek's ratio estimator: Sarndal, Swensson & Wretman, Model Assisted Survey Sampling, 5.7),
@@ -26,7 +26,7 @@ from bayop.errors import InputError
 CONFIDENCE: Final = 0.95
 """Of the interval."""
 
-_FEWEST: Final = 12
+FEWEST: Final = 12
 """With fewer switchbacks, nobody knows how wide the interval is."""
 
 
@@ -141,12 +141,12 @@ class Schedule:
         """The mean pause between two switchbacks, in s, by what is known of the saving so far."""
         return self.window_s / self._share(saving)
 
-    def draw_s(self, pause_s: float, random: Random) -> float:
-        """How long from now on the setting is held before the next switchback, in s; a window at least."""
-        return self.window_s + random.expovariate(1.0 / pause_s)
+    def is_due(self, pause_s: float, random: Random) -> bool:
+        """Whether the default is in effect in the next window, as drawn when a window of the setting has ended."""
+        return random.random() < self.window_s / pause_s
 
     def _share(self, saving: HeldSaving | None) -> float:
-        if saving is None or saving.switchbacks < _FEWEST:
+        if saving is None or saving.switchbacks < FEWEST:
             return self.most_share
         wide, enough = (saving.high - saving.low) / 2.0, self.precision * abs(saving.value)
         # The interval narrows with the root of the number of switchbacks.

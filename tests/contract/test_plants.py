@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from bayop.control.controller import Controller, Policy
+from bayop.control.controller import Controller
 from bayop.control.drive import drive
 from bayop.control.guard import Guard
 from bayop.control.ledger import Ledger
+from bayop.control.policy import Policy
 from bayop.control.triggers import parse_trigger
 from bayop.experiments.day.plant import CurvePlant
 from bayop.load.curve import LoadCurve

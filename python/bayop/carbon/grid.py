@@ -42,6 +42,10 @@ class Grid:
         """Over the whole series."""
         return math.fsum(self.hourly_g_per_kwh) / len(self.hourly_g_per_kwh)
 
+    def g_per_kwh_at(self, hours: float) -> float:
+        """So many hours after the series began, or before."""
+        return self.hourly_g_per_kwh[math.floor(hours) % len(self.hourly_g_per_kwh)]
+
     def mean_g_per_kwh_until(self, hours: float) -> float:
         """Mean over the first so many hours of a load that never changes."""
         sums = [0.0, *accumulate(self.hourly_g_per_kwh)]

@@ -11,108 +11,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, get_args
 
-from bayop.control.guard import Guard
+from bayop.control.actions import Action, Answer, Apply, Done, FellBack, Watch
 from bayop.control.history import History
 from bayop.control.ledger import LedgerWindow, Phase, Search
-from bayop.control.triggers import Situation, Trigger
-from bayop.errors import InputError
+from bayop.control.notes import LetGo, Note, Polished
+from bayop.control.policy import Policy
+from bayop.control.polishing import Polishing
+from bayop.control.switchbacks import Switchbacks
+from bayop.control.triggers import Situation
 from bayop.measurement import Measurement
-from bayop.objective import Objective
 from bayop.optimize.base import Observation, Optimizer, Problem
-from bayop.optimize.server_class import ServerClass
 from bayop.search import Halt, SearchSteps
-from bayop.slo import Slo
-from bayop.space import Setting, Space
+from bayop.space import Setting
 
 _INSTANT_S = 1e-6
 _ASKED_FOR: Final = "asked for"
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """How a controller behaves.
-
-    Attributes:
-        space: The settings that its searches choose from.
-        slo: The latency objective.
-        objective: What is minimised.
-        trigger: When to search again; None never searches and leaves the server in its default.
-        guard: What to do at once when a held setting misses the SLO; None does nothing.
-        trial_s: Length of a trial's window (20 s in [D]).
-        watch_s: Length of the windows in which a held setting is watched; multiples of it are their ends.
-        max_trials: Trial budget of one search.
-        headroom: How far its searches stay below the SLO's limit, as a share of it.
-        small_steps: Whether the first trials go no further in predicted latency than half-way to the limit.
-        default_first: Whether each search begins with a window of the default, which what it finds has to improve on.
-        server_class: What servers like this one have taught; None for nothing.
-    """
-
-    space: Space
-    slo: Slo
-    objective: Objective
-    trigger: Trigger | None
-    guard: Guard | None
-    trial_s: float = 20.0
-    watch_s: float = 60.0
-    max_trials: int = 15
-    headroom: float = 0.0
-    small_steps: bool = False
-    default_first: bool = False
-    server_class: ServerClass | None = None
-
-    def __post_init__(self) -> None:
-        if not (self.trial_s > 0 and self.watch_s > 0):
-            raise InputError("windows must last longer than nothing", value=(self.trial_s, self.watch_s))
-
-
-@dataclass(frozen=True, slots=True)
-class Apply:
-    """Put a setting in effect, None for the default, and answer with what then is."""
-
-    setting: Setting | None
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Leave everything as it is until then, and answer with what was measured; earlier when the window was cut short.
-
-    Attributes:
-        until_s: When the window ends.
-    """
-
-    until_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The end has come. What is in effect stays."""
-
-
-Action = Apply | Watch | Done
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """What is in effect, None for the default; rounding may have changed what was asked for."""
-
-    setting: Setting | None
-
-
-@dataclass(frozen=True, slots=True)
-class FellBack:
-    """The server's own guard has put the default back, while a setting was held.
-
-    Attributes:
-        measurement: What was seen of the window, which was cut short by it.
-        by_latency: Whether clients waited for too long, so that the setting is to blame; else the load was another, or
-            nobody said anything.
-    """
-
-    measurement: Measurement
-    by_latency: bool
-
-
-Answer = Applied | Measurement | FellBack
 
 
 @dataclass(slots=True)
@@ -140,8 +53,10 @@ class Controller:
         timer: Seconds on a clock that never goes back, to time the optimizer by; no decision depends on it.
         halted: Why nothing may be tried at a time; None where it may. A search that is under way ends with what it has
             found, and a held setting that misses the SLO gives way to the default.
+        switchbacks: When what is held is compared with the default, and what is known of that; None never does.
         on_window: Called after each window.
         on_search: Called after each search.
+        on_note: Called after each switchback, polish, or letting go.
     """
 
     def __init__(
@@ -153,8 +68,10 @@ class Controller:
         history: History | None = None,
         timer: Callable[[], float] = lambda: 0.0,
         halted: Callable[[float], Halt | None] = lambda _: None,
+        switchbacks: Switchbacks | None = None,
         on_window: Callable[[LedgerWindow], None] = lambda _: None,
         on_search: Callable[[Search], None] = lambda _: None,
+        on_note: Callable[[Note], None] = lambda _: None,
     ) -> None:
         self.held: Setting | None = None
         """The setting that is held between searches; None for the default."""
@@ -166,6 +83,9 @@ class Controller:
         self._halted = halted
         self._on_window = on_window
         self._on_search = on_search
+        self._on_note = on_note
+        self._switchbacks = Switchbacks(None) if switchbacks is None else switchbacks
+        self._polishing: Polishing | None = None
         self.in_effect: Setting | None = None
         """The setting that is in effect; None for the default."""
         self._fallen_back = False
@@ -197,6 +117,8 @@ class Controller:
             return "trial"
         if self._due is not None:
             return "default"
+        if self._switchbacks.under_way:
+            return "switchback"
         if self._fallen_back:
             return "fall-back"
         return "default" if self.held is None else "hold"
@@ -208,8 +130,11 @@ class Controller:
 
     @property
     def may_end_window(self) -> bool:
-        """Whether a window is under way that belongs to no search: `poll` may be called without its answer."""
-        return self._is_watching and self.between_searches
+        """Whether a window is under way that belongs to no search: `poll` may be called without its answer.
+
+        Nor to a switchback: the setting that is held would not be in effect.
+        """
+        return self._is_watching and self.between_searches and not self._switchbacks.under_way
 
     def ask(self) -> None:
         """Has the next `poll` begin a search, unless nothing may be tried."""
@@ -256,6 +181,8 @@ class Controller:
 
     def interrupt(self, now_s: float) -> Action:
         """What to do when no time is left: a search ends with its incumbent, a hold stays."""
+        if self._switchbacks.under_way:
+            return Apply(self.held)
         if self._running is None:
             return Done()
         self._running.steps.stopped = "interrupted"
@@ -279,11 +206,45 @@ class Controller:
                 return Apply(None)
             self._running = self._begin_search(now_s, reason, room)
             return self._next_trial(now_s, self._running)
-        return self._watch(now_s, min(self._end_s, self._next_end_s(now_s)))
+        return self._tend(now_s) or self._watch_on(now_s)
 
-    def _next_end_s(self, now_s: float) -> float:
+    def _watch_on(self, now_s: float) -> Action:
         watch_s = self._policy.watch_s
-        return (math.floor(now_s / watch_s + _INSTANT_S) + 1) * watch_s
+        next_end_s = (math.floor(now_s / watch_s + _INSTANT_S) + 1) * watch_s
+        return self._watch(now_s, min(self._end_s, next_end_s))
+
+    def _tend(self, now_s: float) -> Action | None:
+        """What is done to a setting that is held, between two of its windows; None to go on holding it."""
+        held, last = self.held, self._last_window
+        if held is None or last is None or last.phase != "hold" or self._fallen_back:
+            return None
+        if (saving := self._switchbacks.verdict()) is not None:
+            self._switchbacks.let_go(now_s)
+            self.held = self._polishing = None
+            self._then = self._watch_on
+            self._on_note(LetGo(held, saving))
+            return Apply(None)
+        if self._switchbacks.is_due(now_s, last) and now_s + 2 * self._policy.watch_s <= self._end_s:
+            if self._halted(now_s) is None:
+                self._switchbacks.begin(last)
+                self._then = self._watch_on
+                return Apply(None)
+        elif self._polishing is not None and self._halted(now_s) is None:
+            setting = self._polishing.move(held)
+            return None if setting is None else self._move(setting, missed_slo=False)
+        return None
+
+    def _move(self, setting: Setting, *, missed_slo: bool) -> Action:
+        """Holds another setting, a notch away, and watches it whatever a trigger may say of the last window."""
+
+        def moved(now_s: float) -> Action:
+            instead_of, self.held = self.held, self.in_effect
+            if instead_of is not None and self.held is not None and dict(instead_of) != dict(self.held):
+                self._on_note(Polished(self.held, instead_of, missed_slo))
+            return self._watch_on(now_s)
+
+        self._then = moved
+        return Apply(setting)
 
     def _watch(self, now_s: float, until_s: float) -> Action:
         self._watched_from_s, self._is_watching = now_s, True
@@ -291,7 +252,7 @@ class Controller:
 
     def _reason(self, now_s: float) -> str | None:
         trigger, is_asked, self._is_asked = self._policy.trigger, self._is_asked, False
-        if trigger is None or self._halted(now_s) is not None:
+        if trigger is None or (self._rests(now_s) and not is_asked) or self._halted(now_s) is not None:
             return None
         if is_asked:
             return _ASKED_FOR
@@ -303,7 +264,13 @@ class Controller:
             return f"goes on, was {self._last_search.stopped}"
         return trigger.fires(Situation(now_s, self._last_window, self._last_search, self._fallen_back))
 
+    def _rests(self, now_s: float) -> bool:
+        """Whether the default is to stay, since what was held saved nothing, and it meets the SLO."""
+        is_met = self._last_window is None or self._last_window.meets_slo
+        return self.held is None and is_met and self._switchbacks.rests(now_s)
+
     def _begin_search(self, now_s: float, reason: str, max_trials: int, default: Measurement | None = None) -> _Running:
+        self._polishing = None
         number = 1 if self._last_search is None else self._last_search.number + 1
         problem = self.problem(default)
         optimizer = self._make_optimizer(problem, number)
@@ -330,11 +297,17 @@ class Controller:
             running.number, running.reason, running.start_s, now_s, running.qps, trials, steps.stopped, incumbent
         )
         self._running, self._fallen_back, self.held = None, False, incumbent
+        if incumbent is not None and self._policy.polish > 0:
+            self._polishing = Polishing(steps, running.qps, self._policy.polish)
         self._on_search(self._last_search)
         return Apply(incumbent)
 
     def _end_watch(self, now_s: float, qps: float, measurement: Measurement) -> Action:
+        is_switchback = self._switchbacks.under_way
         window, running = self._end_window(now_s, qps, measurement), self._running
+        if is_switchback:
+            self._then = self._watch_on
+            return Apply(self.held)
         if self._due is not None:
             (reason, room), self._due = self._due, None
             self.held, self._fallen_back = None, False
@@ -371,14 +344,20 @@ class Controller:
             window = replace(window, over_share=0.0)  # it was cut short, and nobody was seen to wait for too long
         self._last_window = window
         self._on_window(window)
+        if (switched_back := self._switchbacks.see(window)) is not None:
+            self._on_note(switched_back)
         return window
 
     def _judge_hold(self, now_s: float, window: LedgerWindow, measurement: Measurement, qps: float) -> Action:
         if self.held is not None:
             self._history.add(Observation(self.held, measurement, qps))
+        if self._polishing is not None:
+            self._polishing.see(window, measurement)
         policy = self._policy
         if policy.guard is not None and not window.meets_slo:
             is_halted = self._halted(now_s) is not None
+            if not is_halted and self._polishing is not None and (before := self._polishing.back()) is not None:
+                return self._move(before, missed_slo=True)
             known = self._history.near(qps)
             safer = None if is_halted else policy.guard.fall_back(policy.space, policy.slo, qps, self.held, known)
             if safer is not None or (is_halted and self.held is not None):
@@ -387,5 +366,5 @@ class Controller:
         return self._decide(now_s)
 
     def _fell_back(self, now_s: float) -> Action:
-        self.held, self._fallen_back = self.in_effect, True
+        self.held, self._fallen_back, self._polishing = self.in_effect, True, None
         return self._decide(now_s)

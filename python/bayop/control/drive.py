@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bayop.control.controller import Answer, Applied, Apply, Controller, Done, Watch
+from bayop.control.actions import Answer, Applied, Apply, Done, Watch
+from bayop.control.controller import Controller
 from bayop.target.base import put
 from bayop.target.plant import Plant
 

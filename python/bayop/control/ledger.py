@@ -13,8 +13,9 @@ from bayop.search import Stopped, Trial
 from bayop.slo import Slo
 from bayop.space import Setting
 
-Phase = Literal["default", "trial", "hold", "fall-back", "other"]
-"""What was in effect: the default, a setting that is tried, held or fallen back to, or what somebody else applied."""
+Phase = Literal["default", "trial", "hold", "switchback", "fall-back", "other"]
+"""What was in effect: the default, a setting that is tried or held, the default for a window between two of a hold, a
+setting that was fallen back to, or what somebody else applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class LedgerWindow:
     Attributes:
         start_s: When it began.
         duration_s: How long it lasted.
-        phase: `default` (the operating system decides), `trial`, `hold`, or `fall-back` (safe, after a breach).
+        phase: `default` (the operating system decides), `trial`, `hold`, `switchback` (the default between two windows
+            of a hold) or `fall-back` (safe, after a breach).
         setting: What was in effect; None for the default.
         qps: Load that was served, in requests/s.
         power_w: Mean power; None when a window that was cut short did not show it.

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, get_args
 from bayop.control.budget import ErrorBudget
 from bayop.control.quiet import Quiet, parse_zone
 from bayop.control.triggers import TRIGGERS, AnyOf, Breach, Clock, LoadChange, Trigger
+from bayop.daemon.savings.terms import SavingsTerms, read_savings
 from bayop.daemon.web.file import WebFile
 from bayop.errors import InputError, unreadable
 from bayop.live.agent.address import parse_address
@@ -75,6 +76,8 @@ class ServiceFile:
         quiet: When nothing is tried.
         budget: How many requests may be slower than the SLO's limit, before nothing is tried any more; None for any.
         server_class: What servers like this one have taught; None where no file of a prior is named.
+        polish: For so many windows after a search, what it found is polished.
+        savings: How what is held is compared with the default, and what a saving is worth.
     """
 
     name: str
@@ -89,6 +92,8 @@ class ServiceFile:
     quiet: Quiet
     budget: ErrorBudget | None
     server_class: ServerClass | None
+    polish: int
+    savings: SavingsTerms
 
     @property
     def objective(self) -> Objective:
@@ -229,6 +234,7 @@ _POLICY: Final[Mapping[str, Reader]] = {
     "breach_rest_s": number(0.0, _DAY_S),
     "watch_s": number(0.1, 3600.0),
     "max_trials": whole(1, 1000),
+    "polish": whole(0, 500),
     "quiet": _texts,
     "zone": lambda value: parse_zone(text(value)),
 }
@@ -257,7 +263,7 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
         path,
         tables=("tls", "knobs", "window", "guard"),
         more_keys=_SERVICE,
-        more_tables=("policy", "hold", "budget"),
+        more_tables=("policy", "hold", "budget", "savings"),
     )
     file.at("", "agent", lambda: parse_address(live.agent))
     own = file.read("", {**dict.fromkeys(file.values(""), lambda value: value), **_SERVICE})
@@ -268,7 +274,7 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
     prior = own.get("prior")
     known = None if prior is None else file.at("", "prior", lambda: PriorFile.read(path.parent / prior).server_class)
     policy = file.read("policy", _POLICY)
-    zone = policy.get("zone", Quiet().zone)
+    zone, watch_s = policy.get("zone", Quiet().zone), policy.get("watch_s", 60.0)
     return ServiceFile(
         name=name,
         live=live,
@@ -276,12 +282,14 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
         mode=own.get("mode", "observe"),
         minimised=minimised,
         trigger=_trigger(file, policy),
-        watch_s=policy.get("watch_s", 60.0),
+        watch_s=watch_s,
         max_trials=policy.get("max_trials", 15),
         hold=_hold(file),
         quiet=file.at("policy", "quiet", lambda: Quiet.parse(policy.get("quiet", ()), zone)),
         budget=_budget(file, own["slo"]),
         server_class=known,
+        polish=policy.get("polish", 60),
+        savings=read_savings(file, path, service=name, watch_s=watch_s, zone=zone),
     )
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-from bayop.control.controller import Answer, Applied, Apply, Controller, Done, FellBack, Watch
+from bayop.control.actions import Answer, Applied, Apply, Done, FellBack, Watch
+from bayop.control.controller import Controller
 from bayop.control.ledger import LedgerWindow
 from bayop.measurement import Measurement
 from bayop.slo import Slo

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from bayop.control.controller import FellBack
+from bayop.control.actions import FellBack
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.hold import FellBackError, Hold
 from bayop.errors import InputError

@@ -15,6 +15,7 @@ from bayop.daemon.halts import Halts
 from bayop.daemon.keep import AskedError, keep, observe
 from bayop.daemon.plant import LivePlant
 from bayop.daemon.report import Reporter
+from bayop.daemon.savings.lately import saved_lately
 from bayop.daemon.standing import Doing, Standing
 from bayop.daemon.steer import controller_of
 from bayop.errors import BayopError, reason
@@ -126,6 +127,7 @@ class Service:
             paused_by=paused_by,
             restored=self._restored if controller is None else setting is None,
             trouble=self._trouble,
+            saved=saved_lately(self._store, self.file, now_s),
         )
 
     def problem(self) -> Problem | None:

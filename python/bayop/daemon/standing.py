@@ -8,6 +8,7 @@ from typing import Literal
 
 from bayop.control.ledger import LedgerWindow, Phase
 from bayop.daemon.file import ServiceFile
+from bayop.daemon.savings.account import Saved
 from bayop.space import Setting
 
 Doing = Literal["beginning", "paused", "trouble", Phase]
@@ -29,6 +30,7 @@ class Standing:
         paused_by: `operator`, `stop file`, both or none.
         restored: Whether the machine is known to have its own settings.
         trouble: Why the machine had to be let go of last, as long as it was not reached since.
+        saved: What was saved in the last days; None where no setting was held in them.
     """
 
     file: ServiceFile
@@ -40,6 +42,7 @@ class Standing:
     paused_by: tuple[str, ...]
     restored: bool
     trouble: str | None
+    saved: Saved | None
 
     def event(self) -> dict[str, object]:
         """As the event `service`."""
@@ -62,6 +65,7 @@ class Standing:
             "paused_by": list(self.paused_by),
             "restored": self.restored,
             "trouble": self.trouble,
+            "saved": None if self.saved is None else self.saved.event(),
         }
 
 

@@ -6,11 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from bayop.control.controller import Controller, Policy
+from bayop.control.controller import Controller
 from bayop.control.guard import Guard
 from bayop.control.ledger import LedgerWindow, Search
+from bayop.control.policy import Policy
+from bayop.control.switchbacks import MOST, Switchbacks
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.halts import Halts
+from bayop.daemon.notes import take_note
 from bayop.daemon.report import Reporter
 from bayop.optimize import make_optimizer
 from bayop.space import Space
@@ -32,7 +35,7 @@ def controller_of(
     Args:
         file: What is to be done.
         store: What is known, and remembered.
-        reporter: Who is told of searches.
+        reporter: Who is told of searches, and of what becomes of what they have found.
         halts: When nothing may be tried.
         space: What is searched.
         trial_s: How long a trial takes.
@@ -52,6 +55,7 @@ def controller_of(
         server_class=file.server_class,
         small_steps=True,
         default_first=True,
+        polish=file.polish,
     )
 
     def window_counted(window: LedgerWindow) -> None:
@@ -69,6 +73,12 @@ def controller_of(
         ),
         timer=time.perf_counter,
         halted=halts.heed,
+        switchbacks=Switchbacks(
+            file.savings.switchbacks,
+            known=store.judged_switchbacks(file.name, MOST),
+            let_go_s=store.let_go_s(file.name),
+        ),
         on_window=window_counted,
         on_search=search_counted,
+        on_note=lambda note: take_note(note, file.name, store, reporter),
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from bayop.events.operator import SAID
+from bayop.events.savings import HELD, SAVING
 from bayop.events.shape import (
     COUNT,
     FLAG,
@@ -25,7 +26,8 @@ from bayop.events.shape import (
 _SERVICE: Final[Mapping[str, Shape]] = {"time": TEXT, "service": TEXT}
 _ENDED: Final = one_of("converged", "infeasible", "exhausted", "budget", "interrupted", "quiet", "overspent")
 _SEEN: Final[Mapping[str, Shape]] = {
-    "phase": one_of("default", "trial", "hold", "fall-back", "other"), "setting": maybe(SETTING), "duration_s": NUMBER,
+    "phase": one_of("default", "trial", "hold", "switchback", "fall-back", "other"),
+    "setting": maybe(SETTING), "duration_s": NUMBER,
     "qps": NUMBER, "power_w": maybe(NUMBER), "latency_us": maybe(NUMBER), "meets_slo": FLAG, "search": maybe(COUNT),
     "cut_short": maybe(TEXT),
 }  # fmt: skip
@@ -62,6 +64,7 @@ RUN: Final = (
         "A service had to let go of its machine, and begins anew after a pause.",
         {**_SERVICE, "message": TEXT, "hint": maybe(TEXT), "again_in_s": NUMBER},
     ),
+    *HELD,
     *SAID,
     Event(
         "reloaded",
@@ -90,4 +93,5 @@ HISTORY: Final = (
         "What else has happened: `what` is the event's name in `bayop run --json`, `fields` its other fields.",
         {"service": maybe(TEXT), "time_s": NUMBER, "what": TEXT, "fields": by_name({})},
     ),
+    SAVING,
 )  # fmt: skip

@@ -82,13 +82,18 @@ def read(
     wanted = " AND ".join(f"{name} = :{name}" for name, value in given.items() if value is not None)
     where = f"WHERE {wanted}" if wanted else ""
     sql = f"SELECT * FROM {table} {where} ORDER BY {column} DESC, id DESC LIMIT :last"  # noqa: S608 -- our own names
-    with _opened(path) as database:
+    with opened(path) as database:
         rows = database.execute(sql, {**given, "last": last}).fetchall()
     return [_plain(path, table, row) for row in reversed(rows)]
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A state, to be read.
+
+    Raises:
+        InputError: the file can't be read, or is no state.
+    """
     try:
         path.stat()
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as database:

@@ -11,9 +11,9 @@ from typing import Final
 
 from bayop.errors import InputError
 
-VERSION: Final = 1
+VERSION: Final = 2
 
-_TABLES: Final = """
+_FIRST: Final = """
 CREATE TABLE observation (id INTEGER PRIMARY KEY, service TEXT, setting TEXT, measured TEXT, relative_sd TEXT,
   cut_short TEXT, qps REAL) STRICT;
 CREATE INDEX observation_of ON observation (service, id);
@@ -25,19 +25,36 @@ CREATE TABLE search (id INTEGER PRIMARY KEY, service TEXT, number INTEGER, reaso
 CREATE TABLE event (id INTEGER PRIMARY KEY, time_s REAL, service TEXT, event TEXT, fields TEXT) STRICT;
 """
 
-_OURS: Final = frozenset(statement.strip() for statement in _TABLES.split(";") if statement.strip())
+_SWITCHBACKS: Final = """
+CREATE TABLE switchback (id INTEGER PRIMARY KEY, service TEXT NOT NULL, start_s REAL NOT NULL, end_s REAL NOT NULL,
+  setting TEXT NOT NULL, pause_s REAL NOT NULL, before_w REAL NOT NULL, default_w REAL NOT NULL,
+  after_w REAL NOT NULL) STRICT;
+CREATE INDEX switchback_of ON switchback (service, start_s);
+"""
+
+_ADDED: Final = {1: _FIRST, 2: _SWITCHBACKS}
+"""What each version has added."""
 
 
 def prepare(database: sqlite3.Connection, path: Path) -> None:
-    """Makes the tables in an empty file.
+    """Makes the tables that are missing, in an empty file or in one of an older version.
 
     Raises:
-        InputError: the file has tables of another version, or of another program.
+        InputError: the file has tables of a newer version, or of another program.
         sqlite3.Error: it can't be read or written.
     """
-    if version_of(database) == 0 and not database.execute("SELECT 1 FROM sqlite_master").fetchall():
-        database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+    version = version_of(database)
+    if _tables_of(database) >= _ours(version) and (version > 0 or not _tables_of(database)):
+        missing = "".join(tables for since, tables in _ADDED.items() if since > version)
+        if missing:
+            database.executescript(f"BEGIN; {missing} PRAGMA user_version = {VERSION}; COMMIT;")
     check(database, path)
+
+
+def _ours(version: int) -> frozenset[str]:
+    """The statements that have made the tables of a version."""
+    made = ";".join(tables for since, tables in _ADDED.items() if since <= version)
+    return frozenset(statement.strip() for statement in made.split(";") if statement.strip())
 
 
 def check(database: sqlite3.Connection, path: Path) -> None:
@@ -48,10 +65,12 @@ def check(database: sqlite3.Connection, path: Path) -> None:
         sqlite3.Error: it can't be read.
     """
     version = version_of(database)
-    if version == VERSION and _tables_of(database) >= _OURS:
+    if version == VERSION and _tables_of(database) >= _ours(VERSION):
         return
     if version > VERSION:
         hint = f"it is of version {version}: open it with the bayop that wrote it, or a newer one"
+    elif version > 0:
+        hint = f"it is of version {version}: a bayop run that opens it brings it up to date"
     else:
         hint = "name a file that bayop run has written, or one that is not there yet"
     raise InputError(f"a state must have the tables of version {VERSION}", value=str(path), hint=hint)

@@ -19,10 +19,13 @@ from typing import IO, Any, Final, Self
 from bayop.control.budget import Spending
 from bayop.control.history import MOST, History
 from bayop.control.ledger import LedgerWindow, Search
+from bayop.control.notes import SwitchedBack
 from bayop.errors import BayopError, InputError, reason, unwritable
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
+from bayop.state.held import HeldTime, held_time
 from bayop.state.schema import prepare
+from bayop.switchback import Switchback
 
 _TIDY_EVERY: Final = 100
 """After so many observations those that no history reads any more are removed."""
@@ -123,6 +126,21 @@ class Store:
             setting=None if search.setting is None else _json(search.setting),
         )
 
+    def add_switchback(self, service: str, switched_back: SwitchedBack) -> None:
+        """Remembers what the three windows of a switchback took."""
+        power_w = switched_back.power_w
+        self._insert(
+            "switchback",
+            service=service,
+            start_s=switched_back.start_s,
+            end_s=switched_back.end_s,
+            setting=_json(switched_back.setting),
+            pause_s=power_w.pause_s,
+            before_w=power_w.before,
+            default_w=power_w.default,
+            after_w=power_w.after,
+        )
+
     def add_event(self, time_s: float, service: str | None, event: str, fields: Mapping[str, object]) -> None:
         """Remembers that something happened."""
         self._insert("event", time_s=time_s, service=service, event=event, fields=_json(fields))
@@ -135,6 +153,25 @@ class Store:
         """Whether the last word of an operator on a service was to pause it: the last of its events that say so."""
         sql = "SELECT event FROM event WHERE service = ? AND event IN ('paused', 'resumed') ORDER BY id DESC LIMIT 1"
         return self._query(sql, service) == [("paused",)]
+
+    def let_go_s(self, service: str) -> float | None:
+        """When a setting was let go of last because it saves nothing; None where that was not, or is forgotten."""
+        sql = "SELECT event, time_s FROM event WHERE service = ? AND event IN ('let-go', 'forgotten') ORDER BY id DESC"
+        last = self._query(f"{sql} LIMIT 1", service)
+        return float(last[0][1]) if last and last[0][0] == "let-go" else None
+
+    def judged_switchbacks(self, service: str, last: int) -> list[Switchback]:
+        """The newest switchbacks since a setting was let go of, or all was forgotten; oldest first."""
+        sql = """
+            SELECT before_w, default_w, after_w, pause_s FROM switchback WHERE service = ?1 AND start_s >=
+              (SELECT coalesce(max(time_s), 0) FROM event WHERE service = ?1 AND event IN ('let-go', 'forgotten'))
+            ORDER BY id DESC LIMIT ?2
+        """
+        return [Switchback(*row) for row in reversed(self._query(sql, service, last))]
+
+    def held_time(self, service: str, since_s: float, until_s: float) -> HeldTime:
+        """How long settings were held between two times, and what their switchbacks took."""
+        return held_time(self._query, service, since_s, until_s)
 
     def spending(self, service: str, since_s: float, until_s: float) -> Spending:
         """What a service's windows between two times have shown; of one that lies across an end, the part within."""

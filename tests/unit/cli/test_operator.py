@@ -16,6 +16,10 @@ HOLDS: Mapping[str, object] = {
     "event": "service", "service": "web", "mode": "apply", "doing": "hold", "setting": {"power.cap_w": 90},
     "slo": "p99<200us", "qps": 5000.0, "power_w": 90.5, "latency_us": 178.0, "margin": 0.11, "budget_left": 0.25,
     "quiet_until": None, "paused_by": [], "restored": False, "trouble": None,
+    "saved": {"held_s": 600.0, "switchback_s": 60.0, "switchbacks": 1, "default_w": 110.0,
+              "power_w": {"value": 19.5, "low": None, "high": None},
+              "energy_kwh": {"value": 0.0033, "low": 0.003, "high": 0.0036}, "cost": None, "currency": None,
+              "carbon_g": None},
 }  # fmt: skip
 PAUSED = {**HOLDS, "doing": "paused", "setting": None, "paused_by": ["operator"], "restored": True}
 
@@ -53,6 +57,7 @@ def test_the_standing_is_shown(
     output = capsys.readouterr().out
     shown = ("web", "hold", "power.cap_w 90W", "5000", "90.5 W", "178 us", "11%", "25.0%")
     assert [text for text in shown if text not in output] == []
+    assert "web: saved in 7 days: 19.5 W, 0.0033 kWh (0.003 to 0.0036); by 1 switchbacks" in output
     daemon.events = [{**PAUSED, "budget_left": 0.0, "quiet_until": "2026-11-23T10:00:00+00:00", "trouble": "no agent"}]
     assert main(["status", "--file", str(state)]) == 0
     output = capsys.readouterr().out

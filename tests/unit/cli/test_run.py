@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from tests.support.services import Clients, service
 from tests.unit.state.test_store import SEARCH, WINDOW
 
 from bayop.cli import main
+from bayop.control.notes import SwitchedBack
 from bayop.events import EVENTS, schema
 from bayop.state.store import Store
+from bayop.switchback import Switchback
 
 
 @pytest.fixture
@@ -102,3 +105,38 @@ def test_a_file_leads_to_its_state(state: Path, capsys: pytest.CaptureFixture[st
     file.write_text(f'state = "new.db"\n{text}', encoding="utf-8")
     assert main(["history", str(file)]) == 2
     assert "has remembered nothing yet" in capsys.readouterr().err
+
+
+def test_savings_are_listed_by_days_and_in_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    day_s, file = 86_400.0, tmp_path / "bayop.toml"
+    with Store(file.with_suffix(".db")) as store:
+        assert main(["history", str(store.path), "--of", "saving"]) == 0
+        assert "There is no saving yet" in capsys.readouterr().out
+        for start_s in (0.0, day_s):
+            store.add_window("web", replace(WINDOW, start_s=start_s, duration_s=3600.0))
+            for n in range(2):
+                power_w = Switchback(90.0, 100.0 + n, 90.0, 3000.0)
+                store.add_switchback("web", SwitchedBack(start_s + 600 * n, start_s, {"power.cap_w": 90}, power_w))
+    assert main(["history", str(file.with_suffix(".db")), "--of", "saving", "--json", "--last", "1"]) == 0
+    day, whole = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    validator = Draft202012Validator(closed(schema("history", EVENTS["history"])))
+    for event in (day, whole):
+        validator.validate(event)
+    assert [(e["of"], e["start_s"], e["end_s"]) for e in (day, whole)] == [
+        ("day", day_s, 2 * day_s),
+        ("all", 0.0, 2 * day_s),
+    ]
+    assert (day["switchbacks"], whole["switchbacks"]) == (2, 4)
+    assert (whole["power_w"]["value"], whole["energy_kwh"]["value"], whole["cost"]) == (10.5, 0.021, None)
+    file.write_text(
+        '[service.web]\nagent = "unix:/a"\nlatency = "./p99.sh"\nslo = "p99<500us"\n'
+        '[service.web.savings]\nprice_per_kwh = 2\ncurrency = "EUR"\n',
+        encoding="utf-8",
+    )
+    assert main(["history", str(file), "--of", "saving"]) == 0
+    output = capsys.readouterr().out
+    for shown in ("1970-01-01", "1970-01-02", "all", "2.0 h", "100.5 W", "0.042 EUR"):
+        assert shown in output

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayop.control.controller import Applied, Apply, Controller, Done, FellBack, Policy, Watch
+from bayop.control.actions import Applied, Apply, Done, FellBack, Watch
+from bayop.control.controller import Controller
 from bayop.control.drive import drive
 from bayop.control.guard import Guard
 from bayop.control.history import History
 from bayop.control.ledger import Ledger, LedgerWindow, Search
+from bayop.control.policy import Policy
 from bayop.control.triggers import AnyOf, Breach, Clock, LoadChange, Trigger, parse_trigger
 from bayop.errors import InputError
 from bayop.measurement import Measurement

@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from bayop.control.controller import Controller, FellBack, Policy
+from bayop.control.actions import FellBack
+from bayop.control.controller import Controller
 from bayop.control.guard import Guard
 from bayop.control.history import History
 from bayop.control.ledger import LedgerWindow, Search
+from bayop.control.policy import Policy
 from bayop.control.triggers import AnyOf, Breach, LoadChange
 from bayop.daemon.keep import AskedError, keep, observe
 from bayop.measurement import Measurement

@@ -9,7 +9,7 @@ import pytest
 from tests.support.agents import AgentProcess, Machine
 from tests.support.services import Clients, service
 
-from bayop.control.controller import FellBack
+from bayop.control.actions import FellBack
 from bayop.daemon.file import DaemonFile
 from bayop.daemon.plant import LivePlant
 from bayop.errors import DriftError, InputError, UnsupportedError

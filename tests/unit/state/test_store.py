@@ -13,12 +13,15 @@ from typing import Any
 import pytest
 
 from bayop.control.budget import Spending
-from bayop.control.ledger import LedgerWindow, Search
+from bayop.control.ledger import LedgerWindow, Phase, Search
+from bayop.control.notes import SwitchedBack
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
+from bayop.state.held import HeldTime, Quarter, read_held_times
 from bayop.state.records import read
 from bayop.state.store import StateError, Store
+from bayop.switchback import Switchback
 
 WINDOW = LedgerWindow(
     start_s=100.0,
@@ -31,6 +34,7 @@ WINDOW = LedgerWindow(
     over_share=0.004,
     meets_slo=True,
 )
+SWITCHED_BACK = SwitchedBack(100.0, 280.0, {"power.cap_w": 90}, Switchback(90.5, 110.0, 91.5, 3000.0))
 SEARCH = Search(3, "load +40%", 160.0, 170.0, 7000.0, (), "converged", None)
 
 CAPS: Any = {"knobs": ["power.cap_w"], "quantities": {"power_w", "p99_us"}}
@@ -133,7 +137,7 @@ def test_only_our_own_files_are_written(path: Path) -> None:
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE diary (day TEXT)")
     other.close()
-    with pytest.raises(InputError, match="a state must have the tables of version 1"):
+    with pytest.raises(InputError, match="a state must have the tables of version 2"):
         Store(path)
     with pytest.raises(InputError, match="cannot write"):
         Store(path.parent / "nowhere" / "state.db")
@@ -143,11 +147,60 @@ def test_a_newer_state_is_left_alone(path: Path) -> None:
     with Store(path):
         pass
     with sqlite3.connect(path) as newer:
-        newer.execute("PRAGMA user_version = 2")
+        newer.execute("PRAGMA user_version = 3")
     newer.close()
-    with pytest.raises(InputError, match="a state must have the tables of version 1") as caught:
+    with pytest.raises(InputError, match="a state must have the tables of version 2") as caught:
         Store(path)
-    assert "version 2" in (caught.value.hint or "")
+    assert "version 3" in (caught.value.hint or "")
+
+
+def test_an_older_state_is_brought_up_to_date_by_who_writes_it(path: Path) -> None:
+    with Store(path) as store:
+        store.history("web", **CAPS).add(observation(90))
+    with sqlite3.connect(path) as older:
+        older.executescript("DROP TABLE switchback; PRAGMA user_version = 1;")
+    older.close()
+    with pytest.raises(InputError, match="version 2") as caught:
+        read(path, "window")
+    assert "brings it up to date" in (caught.value.hint or "")
+    with Store(path) as store:
+        store.add_switchback("web", SWITCHED_BACK)
+        assert store.history("web", **CAPS).near(5000.0) == (observation(90),)
+    assert read(path, "window") == []
+
+
+def test_switchbacks_are_judged_by_since_a_setting_was_let_go_of(path: Path) -> None:
+    def at(start_s: float) -> SwitchedBack:
+        return replace(SWITCHED_BACK, start_s=start_s, power_w=replace(SWITCHED_BACK.power_w, default=start_s))
+
+    with Store(path) as store:
+        for start_s in (100.0, 200.0, 300.0):
+            store.add_switchback("web", at(start_s))
+        store.add_switchback("db", at(400.0))
+        assert [each.default for each in store.judged_switchbacks("web", 2)] == [200.0, 300.0]
+        assert store.let_go_s("web") is None
+        store.add_event(250.0, "web", "let-go", {})
+        store.add_event(260.0, "db", "forgotten", {})
+        assert store.judged_switchbacks("web", 9) == [at(300.0).power_w]
+    with Store(path) as store:
+        assert store.let_go_s("web") == 250.0
+        store.add_event(500.0, "web", "forgotten", {})
+        assert (store.let_go_s("web"), store.judged_switchbacks("web", 9)) == (None, [])
+
+
+def test_the_time_held_is_summed_by_quarters_of_an_hour(path: Path) -> None:
+    with Store(path) as store:
+        phases: dict[float, Phase] = {0.0: "hold", 60.0: "switchback", 840.0: "hold", 900.0: "hold", 960.0: "trial"}
+        for start_s, phase in phases.items():
+            store.add_window("web", replace(WINDOW, start_s=start_s, phase=phase))
+        store.add_switchback("web", SWITCHED_BACK)
+        time = store.held_time("web", 0.0, 1800.0)
+        assert time.quarters == (Quarter(0.0, 120.0, 60.0), Quarter(900.0, 60.0, 0.0))
+        assert time.switchbacks == ((100.0, SWITCHED_BACK.power_w),)
+        assert time.between(900.0, 1800.0) == HeldTime((Quarter(900.0, 60.0, 0.0),), ())
+        assert store.held_time("web", 900.0, 1800.0) == time.between(900.0, 1800.0)
+        assert read_held_times(path) == {"web": time}
+        assert read_held_times(path, "db") == {}
 
 
 @pytest.mark.parametrize("changed", ["DROP TABLE event", "ALTER TABLE window DROP COLUMN cut_short"])
@@ -157,7 +210,7 @@ def test_a_state_without_a_part_of_its_tables_is_none(path: Path, changed: str) 
     with sqlite3.connect(path) as other:
         other.execute(changed)
     other.close()
-    with pytest.raises(InputError, match="a state must have the tables of version 1"):
+    with pytest.raises(InputError, match="a state must have the tables of version 2"):
         Store(path)
 
 

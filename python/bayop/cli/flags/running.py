@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bayop.cli.flags import arguments
+from bayop.cli.terminal.intervals import format_interval
 from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.space import format_setting
 
@@ -94,6 +95,14 @@ def _notes(event: Mapping[str, Any]) -> list[str]:
         notes.append(f"quiet hours until {event['quiet_until']}: nothing is tried")
     if event["budget_left"] == 0:
         notes.append("the error budget is spent: nothing is tried before the period has rolled on")
+    if (saved := event.get("saved")) is not None and saved["power_w"] is not None:
+        notes.append(f"saved in 7 days: {_saved(saved)}")
     if event["trouble"] is not None:
         notes.append(event["trouble"])
     return notes
+
+
+def _saved(saved: Mapping[str, Any]) -> str:
+    units = {"power_w": "W", "energy_kwh": "kWh", "cost": saved["currency"] or "", "carbon_g": "g CO2e"}
+    known = (format_interval(saved[name], unit) for name, unit in units.items() if saved[name] is not None)
+    return f"{', '.join(known)}; by {saved['switchbacks']} switchbacks"

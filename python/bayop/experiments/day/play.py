@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Final, TypeVar
 
-from bayop.control.controller import Controller, Policy
+from bayop.control.controller import Controller
 from bayop.control.drive import drive
 from bayop.control.guard import Guard
 from bayop.control.ledger import Ledger, LedgerWindow
+from bayop.control.policy import Policy
 from bayop.control.triggers import Trigger
 from bayop.errors import InputError
 from bayop.experiments.day.plant import CurvePlant

@@ -1,4 +1,4 @@
-"""`bayop history`: what `bayop run` has done: searches, windows, events."""
+"""`bayop history`: what `bayop run` has done: searches, windows, events, savings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
@@ -14,9 +14,13 @@ from bayop.errors import InputError
 from bayop.space import format_setting
 from bayop.state.records import Table, read
 
+if TYPE_CHECKING:
+    from bayop.daemon.savings.worth import Worth
+
 EXAMPLE: Final = """\
   bayop history bayop.toml
   bayop history bayop.toml --of window --service web --last 20
+  bayop history bayop.toml --of saving
   bayop history /var/lib/bayop-run/bayop.db --of event --json
 """
 
@@ -37,7 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the bayop.toml of bayop run, or the state that it names",
     )
     parser.add_argument(
-        "--of", choices=get_args(Table), default="search", help="what is listed (default: search, one line for each)"
+        "--of",
+        choices=(*get_args(Table), "saving"),
+        default="search",
+        help="what is listed (default: search, one line for each); saving by days, and in all",
     )
     parser.add_argument("--service", metavar="NAME", help="of this service alone")
     parser.add_argument(
@@ -52,7 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints them, oldest first."""
-    rows = read(_state_of(args.file), args.of, service=args.service, last=args.last)
+    state = _state_of(args.file)
+    if args.of == "saving":
+        from bayop.cli.history import savings
+
+        savings.show(state, _worths(args.file), service=args.service, last=args.last, json=args.json)
+        return 0
+    rows = read(state, args.of, service=args.service, last=args.last)
     if args.json:
         for row in rows:
             print_json({"event": args.of, **_plain(row, args.of)})
@@ -79,6 +92,15 @@ def _state_of(path: Path) -> Path:
     if not state.exists():
         raise InputError(wrong=f"bayop run {path} has remembered nothing yet", place=str(state))
     return state
+
+
+def _worths(path: Path) -> dict[str, Worth]:
+    """What a kWh is worth, where a file says it."""
+    if path.suffix != ".toml":
+        return {}
+    from bayop.daemon.file import DaemonFile
+
+    return {service.name: service.savings.worth for service in DaemonFile.read(path).services}
 
 
 def _plain(row: Mapping[str, Any], table: Table) -> dict[str, object]:

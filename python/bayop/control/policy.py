@@ -1,0 +1,52 @@
+"""How a controller behaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bayop.control.guard import Guard
+from bayop.control.triggers import Trigger
+from bayop.errors import InputError
+from bayop.objective import Objective
+from bayop.optimize.server_class import ServerClass
+from bayop.slo import Slo
+from bayop.space import Space
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How a controller behaves.
+
+    Attributes:
+        space: The settings that its searches choose from.
+        slo: The latency objective.
+        objective: What is minimised.
+        trigger: When to search again; None never searches and leaves the server in its default.
+        guard: What to do at once when a held setting misses the SLO; None does nothing.
+        trial_s: Length of a trial's window (20 s in [D]).
+        watch_s: Length of the windows in which a held setting is watched; multiples of it are their ends.
+        max_trials: Trial budget of one search.
+        headroom: How far its searches stay below the SLO's limit, as a share of it.
+        small_steps: Whether the first trials go no further in predicted latency than half-way to the limit.
+        default_first: Whether each search begins with a window of the default, which what it finds has to improve on.
+        server_class: What servers like this one have taught; None for nothing.
+        polish: For so many windows after a search, what it found is polished.
+    """
+
+    space: Space
+    slo: Slo
+    objective: Objective
+    trigger: Trigger | None
+    guard: Guard | None
+    trial_s: float = 20.0
+    watch_s: float = 60.0
+    max_trials: int = 15
+    headroom: float = 0.0
+    small_steps: bool = False
+    default_first: bool = False
+    server_class: ServerClass | None = None
+    polish: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.trial_s > 0 and self.watch_s > 0):
+            raise InputError("windows must last longer than nothing", value=(self.trial_s, self.watch_s))
