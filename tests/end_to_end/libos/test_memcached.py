@@ -87,8 +87,8 @@ PACKETS: dict[str, list[tuple[int, bytes, bytes, bytes]]] = {
     "wrong lengths": [(0x01, b"", b"k", b"v")],
     "long keys": [(0x01, STORING(0, 0), b"k" * 250, b"v"), (0x00, b"", b"k" * 250, b""), (0x00, b"", b"k" * 251, b"")],
 }
-"""Requests of the binary protocol: opcode, extras, key, value. An unknown one has no body: memcached 1.6.18 says nothing
-more after it."""
+"""Requests of the binary protocol: opcode, extras, key, value. An unknown one has no body, after which memcached 1.6.18
+says nothing more."""
 
 
 def packet(opcode: int, extras: bytes, key: bytes, value: bytes, *, unique: int = 0, opaque: int = 0) -> bytes:
