@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::Memcached;
+use super::stats::Stats;
 use super::store::{Item, MAX_VALUE_LEN};
 use super::text::words::number;
 
@@ -44,17 +45,6 @@ pub(super) enum Refusal {
 pub(super) enum NoSum {
     NotFound,
     NotANumber,
-}
-
-/// When an item is gone (protocol.txt, "Expiration times"): zero is never; up to 30 days it is a delay, else a second of
-/// 1970's count.
-pub(super) fn gone_s(time_s: u32, now_s: u32) -> u32 {
-    const LONGEST_DELAY_S: u32 = 60 * 60 * 24 * 30;
-    match time_s {
-        0 => 0,
-        1..=LONGEST_DELAY_S => now_s.saturating_add(time_s),
-        _ => time_s,
-    }
 }
 
 impl Memcached {
@@ -181,5 +171,29 @@ impl Memcached {
     pub(super) fn flush(&mut self, now_s: u32, at_s: u32) {
         self.stats.cmd_flush += 1;
         self.store.flush(Some(at_s).filter(|at_s| *at_s > now_s));
+    }
+
+    /// Says each number of `stats` but the version, with its name.
+    pub(super) fn each_stat(&self, now_s: u32, mut say: impl FnMut(&str, u64)) {
+        let counts = self.store.counts;
+        let ours = [
+            ("pid", 1),
+            ("uptime", u64::from(now_s - self.start_s)),
+            ("time", u64::from(now_s)),
+            ("pointer_size", 64),
+            ("threads", 1),
+            ("curr_connections", self.connections as u64),
+            ("limit_maxbytes", self.limit as u64),
+            ("curr_items", counts.items),
+            ("total_items", counts.total_items),
+            ("bytes", counts.bytes),
+            ("evictions", counts.evictions),
+        ];
+        ours.into_iter().chain(self.stats.named()).for_each(|(name, number)| say(name, number));
+    }
+
+    /// Begins to count anew.
+    pub(super) fn reset_stats(&mut self) {
+        self.stats = Stats { total_connections: self.stats.total_connections, ..Stats::default() };
     }
 }

@@ -1,7 +1,5 @@
 //! What was asked and answered since the start, by memcached's names.
 
-use super::Memcached;
-
 /// Counts of commands and connections.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
@@ -28,7 +26,7 @@ pub(super) struct Stats {
 
 impl Stats {
     /// Each with its name, as `stats` says them.
-    fn named(&self) -> [(&'static str, u64); 18] {
+    pub fn named(&self) -> [(&'static str, u64); 18] {
         [
             ("total_connections", self.total_connections),
             ("cmd_get", self.cmd_get),
@@ -49,31 +47,5 @@ impl Stats {
             ("touch_hits", self.touch_hits),
             ("touch_misses", self.touch_misses),
         ]
-    }
-}
-
-impl Memcached {
-    /// Says each number of `stats` but the version, with its name.
-    pub(super) fn each_stat(&self, now_s: u32, mut say: impl FnMut(&str, u64)) {
-        let counts = self.store.counts;
-        let ours = [
-            ("pid", 1),
-            ("uptime", u64::from(now_s - self.start_s)),
-            ("time", u64::from(now_s)),
-            ("pointer_size", 64),
-            ("threads", 1),
-            ("curr_connections", self.connections as u64),
-            ("limit_maxbytes", self.limit as u64),
-            ("curr_items", counts.items),
-            ("total_items", counts.total_items),
-            ("bytes", counts.bytes),
-            ("evictions", counts.evictions),
-        ];
-        ours.into_iter().chain(self.stats.named()).for_each(|(name, number)| say(name, number));
-    }
-
-    /// Begins to count anew.
-    pub(super) fn reset_stats(&mut self) {
-        self.stats = Stats { total_connections: self.stats.total_connections, ..Stats::default() };
     }
 }

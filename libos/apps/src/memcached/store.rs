@@ -10,6 +10,17 @@ pub const MAX_KEY_LEN: usize = 250;
 /// The longest value.
 pub const MAX_VALUE_LEN: usize = 1 << 20;
 
+/// When an item is gone (protocol.txt, "Expiration times"): zero is never; up to 30 days it is a delay, else a second of
+/// 1970's count.
+pub fn gone_s(time_s: u32, now_s: u32) -> u32 {
+    const LONGEST_DELAY_S: u32 = 60 * 60 * 24 * 30;
+    match time_s {
+        0 => 0,
+        1..=LONGEST_DELAY_S => now_s.saturating_add(time_s),
+        _ => time_s,
+    }
+}
+
 /// An item that is there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Item(u32);

@@ -1,6 +1,6 @@
 //! Words of a command's line, and numbers in them.
 
-use super::super::operations::gone_s;
+use super::super::store::gone_s;
 
 /// The end of a word: a space, or the line's end.
 #[inline]
