@@ -5,30 +5,14 @@
 mod binary;
 mod chunk;
 mod operations;
+mod server;
 mod stats;
 mod store;
 mod text;
 
 use libos_net::service::{Output, Served, Service};
 
-use stats::Stats;
-use store::Store;
-
-/// What is reserved at most for what was announced and has not come.
-const RESERVED_BYTES: usize = 16 << 10;
-/// The version that it says it is.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-bayop-libos");
-
-/// A memcached.
-#[derive(Debug)]
-pub struct Memcached {
-    store: Store,
-    limit: usize,
-    /// The second of 1970's count at which the service's time is zero.
-    start_s: u32,
-    stats: Stats,
-    connections: usize,
-}
+pub use server::Memcached;
 
 /// What it remembers of a connection.
 #[derive(Debug, Default)]
@@ -44,24 +28,6 @@ enum Protocol {
     Text(text::Expects),
     /// The binary protocol.
     Binary(binary::Expects),
-}
-
-impl Memcached {
-    /// An empty one.
-    ///
-    /// # Arguments
-    ///
-    /// * `limit` - the bytes that items take at most, at least 2 MiB.
-    /// * `start_s` - the calendar when the service's clock is zero, in seconds since 1970.
-    /// * `seed` - what nobody else knows.
-    pub fn new(limit: usize, start_s: u32, seed: u64) -> Memcached {
-        Memcached { store: Store::new(limit, seed), limit, start_s, stats: Stats::default(), connections: 0 }
-    }
-
-    #[inline]
-    fn now_s(&self, now_us: u64) -> u32 {
-        self.start_s + (now_us / 1_000_000) as u32
-    }
 }
 
 impl Service for Memcached {

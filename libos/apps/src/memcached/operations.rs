@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::Memcached;
+use super::server::Memcached;
 use super::stats::Stats;
 use super::store::{Item, MAX_VALUE_LEN};
 use super::text::words::number;

@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 use libos_net::service::{Output, Served};
 
 use super::operations::{NoSum, Refusal, Storing, Verb};
+use super::server::{Memcached, RESERVED_BYTES, VERSION};
 use super::store::{MAX_KEY_LEN, gone_s};
-use super::{Memcached, RESERVED_BYTES, VERSION};
 use opcode::{Asked, Command, Kind};
 pub(super) use packet::REQUEST;
 use packet::{HEADER_LEN, Header, Request, Status};

@@ -3,7 +3,7 @@
 use libos_net::service::Output;
 
 /// The first byte of a request.
-pub(in super::super) const REQUEST: u8 = 0x80;
+pub const REQUEST: u8 = 0x80;
 const RESPONSE: u8 = 0x81;
 
 /// The length of a header.

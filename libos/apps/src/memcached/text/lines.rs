@@ -3,8 +3,8 @@
 use libos_net::service::Output;
 
 use super::super::operations::NoSum;
+use super::super::server::{Memcached, VERSION};
 use super::super::store::MAX_KEY_LEN;
-use super::super::{Memcached, VERSION};
 use super::words::{expires_s, number};
 use super::{BAD_EXPIRY, BAD_FORMAT, END, ERROR, NOT_FOUND};
 

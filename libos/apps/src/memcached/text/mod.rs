@@ -8,8 +8,8 @@ use alloc::boxed::Box;
 
 use libos_net::service::{Output, Served};
 
-use super::Memcached;
 use super::operations::{Refusal, Storing, Verb};
+use super::server::Memcached;
 use super::store::MAX_KEY_LEN;
 pub(super) use session::Expects;
 use session::{Announced, Get, Pending};

@@ -3,12 +3,12 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::super::RESERVED_BYTES;
 use super::super::operations::{Storing, Verb};
+use super::super::server::RESERVED_BYTES;
 
 /// What the next bytes of a connection are.
 #[derive(Debug, Default)]
-pub(in super::super) enum Expects {
+pub enum Expects {
     /// A command.
     #[default]
     Command,
@@ -24,7 +24,7 @@ pub(in super::super) enum Expects {
 
 /// A `get` of which keys are still to come.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in super::super) struct Get {
+pub struct Get {
     /// Its answers have the unique number.
     pub shows_unique: bool,
     /// `gat`: what is found expires then.
@@ -35,7 +35,7 @@ pub(in super::super) struct Get {
 
 /// A command that stores, without its value.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Announced<'a> {
+pub struct Announced<'a> {
     pub command: Storing<'a>,
     pub value_len: usize,
     pub is_quiet: bool,
@@ -43,7 +43,7 @@ pub(in super::super) struct Announced<'a> {
 
 /// A command whose value has not come whole.
 #[derive(Debug)]
-pub(in super::super) struct Pending {
+pub struct Pending {
     verb: Verb,
     key: Vec<u8>,
     flags: u32,

@@ -54,7 +54,7 @@ pub(super) fn split<const N: usize>(line: &[u8]) -> ([&[u8]; N], usize) {
 
 /// A number in decimal digits, no more than `max`.
 #[inline]
-pub(in super::super) fn number(word: &[u8], max: u64) -> Option<u64> {
+pub fn number(word: &[u8], max: u64) -> Option<u64> {
     if word.is_empty() || word.len() > 20 {
         return None;
     }

@@ -1,0 +1,38 @@
+//! The state of a memcached.
+
+use super::stats::Stats;
+use super::store::Store;
+
+/// What is reserved at most for what was announced and has not come.
+pub(super) const RESERVED_BYTES: usize = 16 << 10;
+/// The version that it says it is.
+pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-bayop-libos");
+
+/// A memcached.
+#[derive(Debug)]
+pub struct Memcached {
+    pub(super) store: Store,
+    pub(super) limit: usize,
+    /// The second of 1970's count at which the service's time is zero.
+    pub(super) start_s: u32,
+    pub(super) stats: Stats,
+    pub(super) connections: usize,
+}
+
+impl Memcached {
+    /// An empty one.
+    ///
+    /// # Arguments
+    ///
+    /// * `limit` - the bytes that items take at most, at least 2 MiB.
+    /// * `start_s` - the calendar when the service's clock is zero, in seconds since 1970.
+    /// * `seed` - what nobody else knows.
+    pub fn new(limit: usize, start_s: u32, seed: u64) -> Memcached {
+        Memcached { store: Store::new(limit, seed), limit, start_s, stats: Stats::default(), connections: 0 }
+    }
+
+    #[inline]
+    pub(super) fn now_s(&self, now_us: u64) -> u32 {
+        self.start_s + (now_us / 1_000_000) as u32
+    }
+}
