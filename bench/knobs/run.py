@@ -162,14 +162,17 @@ def measure_cost(knobs: int, console: Console) -> Cost | None:
 def report(outcomes: Sequence[Outcome], costs: Sequence[Cost], args: argparse.Namespace) -> str:
     """The summary."""
     swept = min((o.swept for o in outcomes), default=0)
-    parts = [
-        "# Four knobs of the twin",
-        "",
+    regrets = [
         f"Delay, frequency, idle depth and queues of random servers, at most {args.trials} trials a search, against",
         f"sweeps of {swept} settings and more. Where a sweep has no setting that meets the SLO there is no regret.",
         "",
         regrets_table(outcomes),
         "",
+    ]
+    parts = [
+        "# Four knobs of the twin",
+        "",
+        *(regrets if outcomes else []),
         "## The cost of choosing",
         "",
         "`grey-box` in a process of its own, in processor time; memory is the whole process's peak.",
