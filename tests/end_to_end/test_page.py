@@ -171,7 +171,7 @@ def test_a_user_acts_by_a_token(run: Run, browser: Any) -> None:
     with viewing(browser, f"{run.url}#/web") as viewer:
         page = viewer.page
         page.get_by_role("button", name="Pause").click()
-        page.get_by_label("Token").fill(TOKEN)
+        page.get_by_label("Token", exact=True).fill(TOKEN)
         page.keyboard.press("Enter")
         viewer.sees("paused by alice (web, 127.0.0.1)")
         assert run.doing()["web"] == "paused"
@@ -185,7 +185,7 @@ def test_a_user_acts_by_a_token(run: Run, browser: Any) -> None:
 def test_a_user_with_a_wrong_token_is_told(run: Run, browser: Any) -> None:
     viewer = Viewer(browser, f"{run.url}#/web")
     viewer.page.get_by_role("button", name="Pause").click()
-    viewer.page.get_by_label("Token").fill("another-token-of-nobody")
+    viewer.page.get_by_label("Token", exact=True).fill("another-token-of-nobody")
     viewer.page.keyboard.press("Enter")
     viewer.sees("the token is not known")
     viewer.page.get_by_role("button", name="Cancel").click()
