@@ -115,7 +115,8 @@ class Viewer:
             "console", lambda said: self.errors.append(said.text) if said.type in ("error", "warning") else None
         )
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", lambda asked: None if asked.url.startswith(url) else self.errors.append(asked.url))
+        here = url.partition("#")[0]
+        self.page.on("request", lambda asked: None if asked.url.startswith(here) else self.errors.append(asked.url))
         self.page.goto(url)
 
     def sees(self, text: str) -> None:
