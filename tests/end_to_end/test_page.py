@@ -115,7 +115,8 @@ class Viewer:
             "console", lambda said: self.errors.append(said.text) if said.type in ("error", "warning") else None
         )
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", lambda asked: None if asked.url.startswith(url) else self.errors.append(asked.url))
+        here = url.partition("#")[0]
+        self.page.on("request", lambda asked: None if asked.url.startswith(here) else self.errors.append(asked.url))
         self.page.goto(url)
 
     def sees(self, text: str) -> None:
@@ -171,7 +172,7 @@ def test_a_user_acts_by_a_token(run: Run, browser: Any) -> None:
     with viewing(browser, f"{run.url}#/web") as viewer:
         page = viewer.page
         page.get_by_role("button", name="Pause").click()
-        page.get_by_label("Token").fill(TOKEN)
+        page.get_by_label("Token", exact=True).fill(TOKEN)
         page.keyboard.press("Enter")
         viewer.sees("paused by alice (web, 127.0.0.1)")
         assert run.doing()["web"] == "paused"
@@ -185,7 +186,7 @@ def test_a_user_acts_by_a_token(run: Run, browser: Any) -> None:
 def test_a_user_with_a_wrong_token_is_told(run: Run, browser: Any) -> None:
     viewer = Viewer(browser, f"{run.url}#/web")
     viewer.page.get_by_role("button", name="Pause").click()
-    viewer.page.get_by_label("Token").fill("another-token-of-nobody")
+    viewer.page.get_by_label("Token", exact=True).fill("another-token-of-nobody")
     viewer.page.keyboard.press("Enter")
     viewer.sees("the token is not known")
     viewer.page.get_by_role("button", name="Cancel").click()
@@ -211,19 +212,23 @@ def test_everybody_can_use_it(run: Run, browser: Any, scheme: str) -> None:
             assert (background == "rgb(255, 255, 255)") == (scheme == "light")
 
 
-def test_ten_viewers_cost_little_and_a_first_paint_is_soon(run: Run, browser: Any) -> None:
-    assert eventually(lambda: run.doing()["web"] == "hold", within_s=LATEST_S)
-    with viewing(browser, f"{run.url}#/web") as viewer:
-        viewer.page.locator(".tiles").wait_for()
+def test_something_is_seen_soon(run: Run, browser: Any) -> None:
+    with viewing(browser, run.url) as viewer:
+        viewer.page.get_by_role("link", name="looker").wait_for()
         paint_ms = viewer.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    print(f"first paint after {paint_ms:.0f} ms")
+    assert paint_ms < 5000, "a second, on a machine that does nothing else"
+
+
+def test_ten_viewers_cost_little(run: Run) -> None:
+    assert eventually(lambda: run.doing()["web"] == "hold", within_s=LATEST_S)
     alone = load(run, 10.0)
     viewers = [threading.Thread(target=look_on, args=(run,), daemon=True) for _ in range(10)]
     for each in viewers:
         each.start()
     time.sleep(1.0)
     looked_at = load(run, 10.0)
-    print(f"first paint {paint_ms:.0f} ms; {alone:.2%} of a core alone, {looked_at:.2%} with ten viewers")
-    assert paint_ms < 5000
+    print(f"{alone:.2%} of a core alone, {looked_at:.2%} with ten viewers")
     assert looked_at - alone < 0.1
 
 
@@ -235,7 +240,7 @@ def load(run: Run, duration_s: float) -> float:
 
 
 def look_on(run: Run) -> None:
-    """What a page does after it was opened, until the daemon ends."""
+    """What a page does once it is open, until the daemon ends."""
     host, _, port = run.url.removeprefix("http://").rstrip("/").partition(":")
     run.get("api/services/web")
     with closing(socket.create_connection((host, int(port)))) as viewer:
