@@ -135,6 +135,33 @@ def test_it_searches_holds_follows_the_load_and_leaves_the_machine_as_it_was(
         assert run.until("stop")["restored"] is True
 
 
+def test_advice_of_what_was_learned_touches_nothing_and_is_held_against_what_follows(
+    file: Path, agent: AgentProcess, machine: Machine, clients: Clients
+) -> None:
+    text = file.read_text(encoding="utf-8")
+    with running(file) as run:
+        found = run.until("search")["setting"]
+        assert run.end() == 0
+    applied = agent.log().count("event=applied")
+    file.write_text(text.replace('mode = "apply"', 'mode = "advise"'), encoding="utf-8")
+    with running(file) as run:
+        advice = run.until("advice")
+        assert advice["setting"] == found
+        assert advice["source"].endswith("of the state")
+        assert advice["saving"]["low_w"] < 30 < advice["saving"]["high_w"]
+        clients.send(7000)
+        assert run.until("advice", count=2)["qps"] == 7000
+        clients.send(5000)
+        run.until("advice", count=3)
+        assert run.end() == 0
+    assert (machine.cap_w, agent.log().count("event=applied")) == (120, applied)
+    file.write_text(text, encoding="utf-8")
+    with running(file) as run:
+        proven = run.until("advice-proven")
+        assert abs(proven["errors"]["power_w"]) < 0.1
+        assert run.end() == 0
+
+
 def validate(run: Run) -> None:
     validator = Draft202012Validator(closed(schema("run", [*EVENTS["run"], ERROR])))
     for event in EVENTS["run"]:

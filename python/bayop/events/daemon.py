@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from bayop.events.advice import ADVICE
 from bayop.events.operator import SAID
 from bayop.events.savings import HELD, SAVING
 from bayop.events.shape import (
@@ -59,6 +60,7 @@ RUN: Final = (
         {**_SERVICE, "search": COUNT, "reason": TEXT, "qps": NUMBER, "trials": COUNT, "stopped": _ENDED,
          "setting": maybe(SETTING)},
     ),
+    *ADVICE,
     Event(
         "trouble",
         "A service had to let go of its machine, and begins anew after a pause.",

@@ -20,19 +20,17 @@ from bayop.control.budget import Spending
 from bayop.control.history import MOST, History
 from bayop.control.ledger import LedgerWindow, Search
 from bayop.control.notes import SwitchedBack
-from bayop.errors import BayopError, InputError, reason, unwritable
-from bayop.measurement import Measurement
+from bayop.errors import InputError, reason, unwritable
 from bayop.optimize.base import Observation
 from bayop.state.held import HeldTime, held_time
+from bayop.state.learned import ROWS, StateError, observations
 from bayop.state.schema import prepare
 from bayop.switchback import Switchback
 
+__all__ = ["StateError", "Store"]
+
 _TIDY_EVERY: Final = 100
 """After so many observations those that no history reads any more are removed."""
-
-
-class StateError(BayopError):
-    """What has happened can't be remembered: exit code 1."""
 
 
 class Store:
@@ -173,6 +171,13 @@ class Store:
         """How long settings were held between two times, and what their switchbacks took."""
         return held_time(self._query, service, since_s, until_s)
 
+    def last_event(self, service: str, *names: str) -> tuple[str, dict[str, Any]] | None:
+        """Name and fields of the last of a service's events of these names; None before the first."""
+        marks = ", ".join("?" * len(names))
+        sql = f"SELECT event, fields FROM event WHERE service = ? AND event IN ({marks}) ORDER BY id DESC LIMIT 1"  # noqa: S608
+        rows = self._query(sql, service, *names)
+        return (rows[0][0], json.loads(rows[0][1])) if rows else None
+
     def spending(self, service: str, since_s: float, until_s: float) -> Spending:
         """What a service's windows between two times have shown; of one that lies across an end, the part within."""
         sql = """
@@ -201,22 +206,8 @@ class Store:
             StateError: a row is damaged.
         """
         self._tidy(service)
-        rows = self._query(
-            "SELECT setting, measured, relative_sd, cut_short, qps FROM observation WHERE service = ? ORDER BY id",
-            service,
-        )
-        try:
-            known = [
-                Observation(json.loads(setting), Measurement(json.loads(measured), json.loads(sd), cut_short), qps)
-                for setting, measured, sd, cut_short, qps in rows
-            ]
-            fitting = [o for o in known if set(o.setting) == set(knobs) and _shows(o.measurement, quantities)]
-        except (InputError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise StateError(
-                wrong=f"what was learned of {service} is damaged: {reason(error)}",
-                place=str(self.path),
-                hint=f"bayop forget {service} begins anew",
-            ) from error
+        rows = self._query(ROWS, service)
+        fitting = observations(rows, service, self.path, knobs=knobs, quantities=quantities)
         return History(known=fitting, on_add=lambda observation: self.add_observation(service, observation))
 
     def _tidy(self, service: str) -> None:
@@ -235,11 +226,6 @@ class Store:
                 return self._database.execute(sql, values).fetchall()
         except (OSError, sqlite3.Error) as error:
             raise StateError(wrong=f"cannot write {self.path}: {reason(error)}", place=str(self.path)) from error
-
-
-def _shows(measurement: Measurement, quantities: Collection[str]) -> bool:
-    shown = measurement.quantities.keys()
-    return shown >= set(quantities) or (measurement.censored and (not shown or not shown.isdisjoint(quantities)))
 
 
 def _json(value: Mapping[str, object]) -> str:
