@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 
 from bayop.control.budget import ErrorBudget
 from bayop.control.quiet import Quiet, parse_zone
-from bayop.control.triggers import TRIGGERS, AnyOf, Breach, Clock, LoadChange, Trigger
+from bayop.control.triggers import SCHEDULE, TRIGGERS, AnyOf, Breach, Clock, LoadChange, Trigger
 from bayop.daemon.savings.terms import SavingsTerms, read_savings
 from bayop.daemon.web.file import WebFile
 from bayop.errors import InputError, unreadable
@@ -80,6 +80,7 @@ class ServiceFile:
         server_class: What servers like this one have taught; None where no file of a prior is named.
         polish: For so many windows after a search, what it found is polished.
         savings: How what is held is compared with the default, and what a saving is worth.
+        schedule: Whether the load of a week is learned, to be there before it is.
         load_change: How far the load may be from another to count as the same, as a share of it.
         advise_from: A study that advice is made of; None for what the state knows.
         twin: The profile of a twin that advice is made of; None for none.
@@ -99,6 +100,7 @@ class ServiceFile:
     server_class: ServerClass | None
     polish: int
     savings: SavingsTerms
+    schedule: bool
     load_change: float
     advise_from: Path | None
     twin: str | None
@@ -205,9 +207,15 @@ def _mode(value: object) -> Mode:
 
 def _triggers(value: object) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text(value).split(","))
-    if unknown := [name for name in names if name not in TRIGGERS]:
-        hint = f"several of {', '.join(TRIGGERS)}, as in load,breach"
+    if unknown := [name for name in names if name not in (*TRIGGERS, SCHEDULE)]:
+        hint = f"several of {', '.join((*TRIGGERS, SCHEDULE))}, as in load,breach"
         raise InputError(wrong=f"there is no trigger {unknown[0]!r}", value=unknown[0], hint=hint)
+    if SCHEDULE in names and "load" not in names:
+        raise InputError(
+            "the schedule must stand beside the trigger load, which searches where nothing is known",
+            value=value,
+            hint='triggers = "load,breach,schedule"',
+        )
     return names
 
 
@@ -300,6 +308,7 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
         server_class=known,
         polish=policy.get("polish", 60),
         savings=read_savings(file, path, service=name, watch_s=watch_s, zone=zone),
+        schedule=SCHEDULE in policy.get("triggers", ()),
         load_change=policy.get("load_change", _LOAD_CHANGE),
         **_advised(file, own, path),
     )
@@ -332,7 +341,7 @@ def _trigger(file: TomlFile, policy: Mapping[str, Any]) -> Trigger:
         "load": LoadChange(policy.get("load_change", _LOAD_CHANGE)),
         "breach": Breach(policy.get("breach_rest_s", Breach().rest_s)),
     }
-    return AnyOf(tuple(made[name] for name in names))
+    return AnyOf(tuple(made[name] for name in names if name in made))
 
 
 def _budget(file: TomlFile, slo: Slo) -> ErrorBudget | None:

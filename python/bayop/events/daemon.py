@@ -25,7 +25,7 @@ from bayop.events.shape import (
 )
 
 _SERVICE: Final[Mapping[str, Shape]] = {"time": TEXT, "service": TEXT}
-_ENDED: Final = one_of("converged", "infeasible", "exhausted", "budget", "interrupted", "quiet", "overspent")
+_ENDED: Final = one_of("converged", "infeasible", "exhausted", "budget", "interrupted", "quiet", "overspent", "warm")
 _SEEN: Final[Mapping[str, Shape]] = {
     "phase": one_of("default", "trial", "hold", "switchback", "fall-back", "other"),
     "setting": maybe(SETTING), "duration_s": NUMBER,
@@ -56,7 +56,8 @@ RUN: Final = (
     ),
     Event(
         "search",
-        "A search has ended; what it found is held. `setting` is null where that is the default.",
+        "A search has ended; what it found is held. `setting` is null where that is the default. One that ended `warm` "
+        "tried nothing: the setting was known for the load, which is there or comes soon.",
         {**_SERVICE, "search": COUNT, "reason": TEXT, "qps": NUMBER, "trials": COUNT, "stopped": _ENDED,
          "setting": maybe(SETTING)},
     ),

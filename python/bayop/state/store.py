@@ -20,6 +20,8 @@ from bayop.control.budget import Spending
 from bayop.control.history import MOST, History
 from bayop.control.ledger import LedgerWindow, Search
 from bayop.control.notes import SwitchedBack
+from bayop.control.warm import Found
+from bayop.control.week import HourLoad
 from bayop.errors import InputError, reason, unwritable
 from bayop.optimize.base import Observation
 from bayop.state.held import HeldTime, held_time
@@ -170,6 +172,31 @@ class Store:
     def held_time(self, service: str, since_s: float, until_s: float) -> HeldTime:
         """How long settings were held between two times, and what their switchbacks took."""
         return held_time(self._query, service, since_s, until_s)
+
+    def found(self, service: str, last: int = 500) -> list[Found]:
+        """What the newest searches of a service have found that ended by themselves, oldest first.
+
+        Raises:
+            StateError: a row is damaged.
+        """
+        sql = """
+            SELECT qps, setting FROM search WHERE service = ? AND setting IS NOT NULL
+              AND stopped IN ('converged', 'exhausted', 'budget') ORDER BY id DESC LIMIT ?
+        """
+        try:
+            return [Found(qps, json.loads(setting)) for qps, setting in reversed(self._query(sql, service, last))]
+        except ValueError as error:
+            raise StateError(
+                wrong=f"a search of {service} is damaged: {reason(error)}", place=str(self.path)
+            ) from error
+
+    def hours(self, service: str, since_s: float) -> list[HourLoad]:
+        """The mean load of each hour of which windows since then show at least half."""
+        sql = """
+            SELECT 3600.0 * CAST(start_s / 3600 AS INTEGER) AS hour_s, total(qps * duration_s) / total(duration_s)
+            FROM window WHERE service = ? AND start_s >= ? GROUP BY hour_s HAVING total(duration_s) >= 1800
+        """
+        return [HourLoad(*row) for row in self._query(sql, service, since_s)]
 
     def last_event(self, service: str, *names: str) -> tuple[str, dict[str, Any]] | None:
         """Name and fields of the last of a service's events of these names; None before the first."""
