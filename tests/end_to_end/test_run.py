@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from tests.support.agents import CAP, NIC, AgentProcess, Machine
@@ -101,14 +102,18 @@ def tree_of(machine: Machine) -> tuple[str, str]:
     return machine.read(CAP), machine.read(NIC)
 
 
+def said(*words: str) -> list[dict[str, Any]]:
+    """The events of a command, each as its verb declares it."""
+    run = subprocess.run([sys.executable, "-m", "bayop", *words], capture_output=True, text=True, check=True)
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    validator = Draft202012Validator(closed(schema(words[0], EVENTS[words[0]])))
+    for event in events:
+        validator.validate(event)
+    return events
+
+
 def history(file: Path, *words: str) -> list[dict[str, Any]]:
-    run = subprocess.run(
-        [sys.executable, "-m", "bayop", "history", str(file), "--json", *words],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [json.loads(line) for line in run.stdout.splitlines()]
+    return said("history", str(file), "--json", *words)
 
 
 def test_it_searches_holds_follows_the_load_and_leaves_the_machine_as_it_was(
@@ -142,6 +147,15 @@ def test_advice_of_what_was_learned_touches_nothing_and_is_held_against_what_fol
     with running(file) as run:
         found = run.until("search")["setting"]
         assert run.end() == 0
+    held, *others = said("explain", str(file), "web", "--json")
+    assert (held["event"], held["setting"], held["search"]) == ("held", found, 1)
+    changes_w = {event["slo"]: event["change_w"] for event in others if event["event"] == "slo"}
+    assert changes_w["p99<160us"] > 0 > changes_w["p99<250us"], "a tighter SLO costs power, a looser one saves some"
+    assert {event["knob"] for event in others if event["event"] == "alternative"} == {"power.cap_w"}
+    table = file.with_name("windows.parquet")
+    (written_,) = said("history", str(file), "--of", "window", "--out", str(table), "--json")
+    assert written_["rows"] == len(said("history", str(file), "--of", "window", "--json"))
+    assert "setting.power.cap_w" in pl.read_parquet(table).columns
     applied = agent.log().count("event=applied")
     file.write_text(text.replace('mode = "apply"', 'mode = "advise"'), encoding="utf-8")
     with running(file) as run:

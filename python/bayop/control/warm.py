@@ -82,7 +82,7 @@ class Warm:
         return min(trusted)[2] if trusted else None
 
     def rise(self, now_s: float, qps: float, known: Callable[[float], Setting | None]) -> tuple[float, Setting] | None:
-        """A load that comes soon and is more than a load `qps`, with what is known for it; it is awaited from now on."""
+        """A load that comes soon and is more than a load `qps`, with what is known for it; awaited from now on."""
         coming = self._coming(now_s)
         if coming is None or coming.qps <= (1 + _SAME_LOAD) * qps or (setting := known(coming.qps)) is None:
             return None

@@ -88,8 +88,9 @@ HISTORY: Final = (
     ),
     Event(
         "window",
-        "A window; `over_share` is the share of its requests that were slower than the SLO's limit.",
-        {"service": TEXT, "start_s": NUMBER, "over_share": NUMBER, **_SEEN},
+        "A window; `over_share` is the share of its requests that were slower than the SLO's limit. Where `grain_s` is "
+        "not 0, the row stands for all windows of its kind that began in so many seconds: sums of time, and means.",
+        {"service": TEXT, "start_s": NUMBER, "over_share": NUMBER, "grain_s": COUNT, **_SEEN},
     ),
     Event(
         "event",
@@ -97,4 +98,5 @@ HISTORY: Final = (
         {"service": maybe(TEXT), "time_s": NUMBER, "what": TEXT, "fields": by_name({})},
     ),
     SAVING,
+    Event("table", "With `--out`, the only event: the table was written.", {"of": TEXT, "rows": COUNT, "file": TEXT}),
 )  # fmt: skip

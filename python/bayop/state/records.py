@@ -51,6 +51,7 @@ class _Window(TypedDict):
     meets_slo: bool
     search: int | None
     cut_short: str | None
+    grain_s: int
 
 
 class _Event(TypedDict):
@@ -87,6 +88,11 @@ def read(
     with opened(path) as database:
         rows = database.execute(sql, {**given, "last": last}).fetchall()
     return [_plain(path, table, row) for row in reversed(rows)]
+
+
+def columns(table: Table) -> tuple[str, ...]:
+    """The names of what each row of a table has."""
+    return tuple(_KINDS[table].__annotations__)
 
 
 def known(path: Path, service: str, *, knobs: Collection[str], quantities: Collection[str]) -> History:

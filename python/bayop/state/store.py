@@ -10,7 +10,9 @@ import fcntl
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from os.path import samestat
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +26,7 @@ from bayop.control.warm import Found
 from bayop.control.week import HourLoad
 from bayop.errors import InputError, reason, unwritable
 from bayop.optimize.base import Observation
+from bayop.state.aging import age
 from bayop.state.held import HeldTime, held_time
 from bayop.state.learned import ROWS, StateError, observations
 from bayop.state.schema import prepare
@@ -33,6 +36,9 @@ __all__ = ["StateError", "Store"]
 
 _TIDY_EVERY: Final = 100
 """After so many observations those that no history reads any more are removed."""
+
+_AGE_EVERY: Final = 100
+"""After so many windows of a service its old ones lose detail."""
 
 
 class Store:
@@ -49,6 +55,7 @@ class Store:
         self.path = path
         self._mutex = threading.Lock()
         self._added = 0
+        self._windows: Counter[str] = Counter()
         self._lock = _locked(path)
         try:
             self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
@@ -110,6 +117,18 @@ class Store:
             search=window.search,
             cut_short=window.cut_short,
         )
+        self._windows[service] += 1
+        if self._windows[service] % _AGE_EVERY == 1:
+            self.age(service, window.end_s)
+
+    def age(self, service: str, now_s: float, *, days: int = 7) -> None:
+        """Takes detail from windows that are old, in so many days of them at most.
+
+        Raises:
+            StateError: it can't be written.
+        """
+        with self._writing() as database:
+            age(database, service, now_s, days=days)
 
     def add_search(self, service: str, search: Search) -> None:
         """Remembers a search that has ended."""
@@ -206,12 +225,15 @@ class Store:
         return (rows[0][0], json.loads(rows[0][1])) if rows else None
 
     def spending(self, service: str, since_s: float, until_s: float) -> Spending:
-        """What a service's windows between two times have shown; of one that lies across an end, the part within."""
+        """What a service's windows between two times have shown; of one that lies across an end, the part within.
+
+        Rows of the same time, made of several windows, are no longer than an hour.
+        """
         sql = """
             SELECT total(qps * within_s), total(qps * over_share * within_s), total(within_s) FROM (
               SELECT qps, over_share, max(min(start_s + duration_s, ?3) - max(start_s, ?2), 0) AS within_s FROM window
-              WHERE service = ?1 AND start_s < ?3 AND start_s >=
-                (SELECT coalesce(max(start_s), ?2) FROM window WHERE service = ?1 AND start_s <= ?2))
+              WHERE service = ?1 AND start_s < ?3 AND start_s >= min(?2 - 3600,
+                (SELECT coalesce(max(start_s), ?2) FROM window WHERE service = ?1 AND start_s <= ?2)))
         """
         return Spending(*self._query(sql, service, since_s, until_s)[0])
 
@@ -246,11 +268,17 @@ class Store:
         self._query(f"INSERT INTO {table} ({names}) VALUES ({marks})", *values.values())  # noqa: S608 -- our own names
 
     def _query(self, sql: str, *values: object) -> list[Any]:
+        with self._writing() as database:
+            return database.execute(sql, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """The file, for us alone."""
         try:
             if not samestat(self._stat, self.path.stat()):
                 raise StateError(wrong=f"another file took the place of {self.path}", place=str(self.path))
             with self._mutex:
-                return self._database.execute(sql, values).fetchall()
+                yield self._database
         except (OSError, sqlite3.Error) as error:
             raise StateError(wrong=f"cannot write {self.path}: {reason(error)}", place=str(self.path)) from error
 

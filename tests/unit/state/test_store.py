@@ -190,7 +190,7 @@ def test_an_older_state_is_brought_up_to_date_by_who_writes_it(path: Path) -> No
     with Store(path) as store:
         store.history("web", **CAPS).add(observation(90))
     with sqlite3.connect(path) as older:
-        older.executescript("DROP TABLE switchback; PRAGMA user_version = 1;")
+        older.executescript("DROP TABLE switchback; ALTER TABLE window DROP COLUMN grain_s; PRAGMA user_version = 1;")
     older.close()
     with pytest.raises(InputError, match="version 2") as caught:
         read(path, "window")
