@@ -147,15 +147,6 @@ def test_advice_of_what_was_learned_touches_nothing_and_is_held_against_what_fol
     with running(file) as run:
         found = run.until("search")["setting"]
         assert run.end() == 0
-    held, *others = said("explain", str(file), "web", "--json")
-    assert (held["event"], held["setting"], held["search"]) == ("held", found, 1)
-    changes_w = {event["slo"]: event["change_w"] for event in others if event["event"] == "slo"}
-    assert changes_w["p99<160us"] > 0 > changes_w["p99<250us"], "a tighter SLO costs power, a looser one saves some"
-    assert {event["knob"] for event in others if event["event"] == "alternative"} == {"power.cap_w"}
-    table = file.with_name("windows.parquet")
-    (written_,) = said("history", str(file), "--of", "window", "--out", str(table), "--json")
-    assert written_["rows"] == len(said("history", str(file), "--of", "window", "--json"))
-    assert "setting.power.cap_w" in pl.read_parquet(table).columns
     applied = agent.log().count("event=applied")
     file.write_text(text.replace('mode = "apply"', 'mode = "advise"'), encoding="utf-8")
     with running(file) as run:
@@ -174,6 +165,24 @@ def test_advice_of_what_was_learned_touches_nothing_and_is_held_against_what_fol
         proven = run.until("advice-proven")
         assert abs(proven["errors"]["power_w"]) < 0.1
         assert run.end() == 0
+
+
+def test_what_is_held_is_explained_and_history_becomes_a_table(
+    file: Path, agent: AgentProcess, machine: Machine, clients: Clients
+) -> None:
+    del agent, machine, clients
+    with running(file) as run:
+        found = run.until("search")["setting"]
+        assert run.end() == 0
+    held, *others = said("explain", str(file), "web", "--json")
+    assert (held["event"], held["setting"], held["search"]) == ("held", found, 1)
+    changes_w = {event["slo"]: event["change_w"] for event in others if event["event"] == "slo"}
+    assert changes_w["p99<160us"] > 0 > changes_w["p99<250us"], "a tighter SLO costs power, a looser one saves some"
+    assert {event["knob"] for event in others if event["event"] == "alternative"} == {"power.cap_w"}
+    table = file.with_name("windows.parquet")
+    (written_,) = said("history", str(file), "--of", "window", "--out", str(table), "--json")
+    assert written_["rows"] == len(said("history", str(file), "--of", "window", "--json"))
+    assert "setting.power.cap_w" in pl.read_parquet(table).columns
 
 
 def validate(run: Run) -> None:
