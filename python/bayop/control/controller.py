@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, get_args
 
 from bayop.control.actions import Action, Answer, Apply, Done, FellBack, Watch
@@ -17,6 +17,7 @@ from bayop.control.ledger import LedgerWindow, Phase, Search
 from bayop.control.notes import LetGo, Note, Polished
 from bayop.control.policy import Policy
 from bayop.control.polishing import Polishing
+from bayop.control.running import Running
 from bayop.control.switchbacks import Switchbacks
 from bayop.control.triggers import Situation
 from bayop.control.warm import Warm
@@ -27,17 +28,6 @@ from bayop.space import Setting
 
 _INSTANT_S = 1e-6
 _ASKED_FOR: Final = "asked for"
-
-
-@dataclass(slots=True)
-class _Running:
-    """The search that is under way."""
-
-    number: int
-    reason: str
-    start_s: float
-    qps: float
-    steps: SearchSteps
 
 
 class Controller:
@@ -97,7 +87,7 @@ class Controller:
         """What follows an `Applied`."""
         self._watched_from_s = 0.0
         self._qps = 0.0
-        self._running: _Running | None = None
+        self._running: Running | None = None
         self._is_asked, self._is_watching = False, False
         self._due: tuple[str, int] | None = None
         """Reason and trial budget of a search that the default's window comes before."""
@@ -302,14 +292,14 @@ class Controller:
         """The number of the next search."""
         return 1 if self._last_search is None else self._last_search.number + 1
 
-    def _begin_search(self, now_s: float, reason: str, max_trials: int, default: Measurement | None = None) -> _Running:
+    def _begin_search(self, now_s: float, reason: str, max_trials: int, default: Measurement | None = None) -> Running:
         self._polishing = None
         problem, number = self.problem(default), self._next
         optimizer = self._make_optimizer(problem, number)
         steps = SearchSteps(problem, optimizer, max_trials=max_trials, timer=self._timer)
-        return _Running(number, reason, now_s, problem.qps, steps)
+        return Running(number, reason, now_s, problem.qps, steps)
 
-    def _next_trial(self, now_s: float, running: _Running) -> Action:
+    def _next_trial(self, now_s: float, running: Running) -> Action:
         if (halt := self._halted(now_s)) is not None:
             running.steps.stopped = halt
             return self._end_search(now_s, running)
@@ -322,7 +312,7 @@ class Controller:
     def _watch_trial(self, now_s: float) -> Action:
         return self._watch(now_s, now_s + self._policy.trial_s)
 
-    def _end_search(self, now_s: float, running: _Running) -> Action:
+    def _end_search(self, now_s: float, running: Running) -> Action:
         steps, incumbent = running.steps, running.steps.incumbent
         place, seen = (running.number, running.reason, running.start_s, now_s, running.qps), tuple(steps.trials)
         action = self._end_with(Search(*place, seen, steps.stopped, incumbent))
