@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from tests.support.agents import CAP, NIC, AgentProcess, Machine
@@ -101,14 +102,18 @@ def tree_of(machine: Machine) -> tuple[str, str]:
     return machine.read(CAP), machine.read(NIC)
 
 
+def said(*words: str) -> list[dict[str, Any]]:
+    """The events of a command, each as its verb declares it."""
+    run = subprocess.run([sys.executable, "-m", "bayop", *words], capture_output=True, text=True, check=True)
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    validator = Draft202012Validator(closed(schema(words[0], EVENTS[words[0]])))
+    for event in events:
+        validator.validate(event)
+    return events
+
+
 def history(file: Path, *words: str) -> list[dict[str, Any]]:
-    run = subprocess.run(
-        [sys.executable, "-m", "bayop", "history", str(file), "--json", *words],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [json.loads(line) for line in run.stdout.splitlines()]
+    return said("history", str(file), "--json", *words)
 
 
 def test_it_searches_holds_follows_the_load_and_leaves_the_machine_as_it_was(
@@ -133,6 +138,51 @@ def test_it_searches_holds_follows_the_load_and_leaves_the_machine_as_it_was(
         assert tree_of(machine) == found
         assert agent.client.status().held == ()
         assert run.until("stop")["restored"] is True
+
+
+def test_advice_of_what_was_learned_touches_nothing_and_is_held_against_what_follows(
+    file: Path, agent: AgentProcess, machine: Machine, clients: Clients
+) -> None:
+    text = file.read_text(encoding="utf-8")
+    with running(file) as run:
+        found = run.until("search")["setting"]
+        assert run.end() == 0
+    applied = agent.log().count("event=applied")
+    file.write_text(text.replace('mode = "apply"', 'mode = "advise"'), encoding="utf-8")
+    with running(file) as run:
+        advice = run.until("advice")
+        assert advice["setting"] == found
+        assert advice["source"].endswith("of the state")
+        assert advice["saving"]["low_w"] < 30 < advice["saving"]["high_w"]
+        clients.send(7000)
+        assert run.until("advice", count=2)["qps"] == 7000
+        clients.send(5000)
+        run.until("advice", count=3)
+        assert run.end() == 0
+    assert (machine.cap_w, agent.log().count("event=applied")) == (120, applied)
+    file.write_text(text, encoding="utf-8")
+    with running(file) as run:
+        proven = run.until("advice-proven")
+        assert abs(proven["errors"]["power_w"]) < 0.1
+        assert run.end() == 0
+
+
+def test_what_is_held_is_explained_and_history_becomes_a_table(
+    file: Path, agent: AgentProcess, machine: Machine, clients: Clients
+) -> None:
+    del agent, machine, clients
+    with running(file) as run:
+        found = run.until("search")["setting"]
+        assert run.end() == 0
+    held, *others = said("explain", str(file), "web", "--json")
+    assert (held["event"], held["setting"], held["search"]) == ("held", found, 1)
+    changes_w = {event["slo"]: event["change_w"] for event in others if event["event"] == "slo"}
+    assert changes_w["p99<160us"] > 0 > changes_w["p99<250us"], "a tighter SLO costs power, a looser one saves some"
+    assert {event["knob"] for event in others if event["event"] == "alternative"} == {"power.cap_w"}
+    table = file.with_name("windows.parquet")
+    (written_,) = said("history", str(file), "--of", "window", "--out", str(table), "--json")
+    assert written_["rows"] == len(said("history", str(file), "--of", "window", "--json"))
+    assert "setting.power.cap_w" in pl.read_parquet(table).columns
 
 
 def validate(run: Run) -> None:

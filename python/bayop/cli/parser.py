@@ -22,6 +22,7 @@ VERBS: Final[dict[str, str]] = {
     "trigger": "have a service of bayop run search now",
     "reload": "have bayop run read its file anew; a service whose table has not changed goes on",
     "forget": "have a service of bayop run forget what its settings have measured, and search from nothing",
+    "explain": "say why a service of bayop run holds its setting, and what other settings and SLOs would change",
     "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",
     "init": "write a first agent.toml and live.toml for this machine, with comments that explain each choice",
     "status": "say what an agent holds on its machine, for whom and since when; or how services of bayop run stand",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, get_args
 
 from bayop.control.actions import Action, Answer, Apply, Done, FellBack, Watch
@@ -17,8 +17,10 @@ from bayop.control.ledger import LedgerWindow, Phase, Search
 from bayop.control.notes import LetGo, Note, Polished
 from bayop.control.policy import Policy
 from bayop.control.polishing import Polishing
+from bayop.control.running import Running
 from bayop.control.switchbacks import Switchbacks
 from bayop.control.triggers import Situation
+from bayop.control.warm import Warm
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation, Optimizer, Problem
 from bayop.search import Halt, SearchSteps
@@ -26,17 +28,6 @@ from bayop.space import Setting
 
 _INSTANT_S = 1e-6
 _ASKED_FOR: Final = "asked for"
-
-
-@dataclass(slots=True)
-class _Running:
-    """The search that is under way."""
-
-    number: int
-    reason: str
-    start_s: float
-    qps: float
-    steps: SearchSteps
 
 
 class Controller:
@@ -54,6 +45,7 @@ class Controller:
         halted: Why nothing may be tried at a time; None where it may. A search that is under way ends with what it has
             found, and a held setting that misses the SLO gives way to the default.
         switchbacks: When what is held is compared with the default, and what is known of that; None never does.
+        warm: What is known for which load, and is held without a trial; None searches at every new load.
         on_window: Called after each window.
         on_search: Called after each search.
         on_note: Called after each switchback, polish, or letting go.
@@ -69,6 +61,7 @@ class Controller:
         timer: Callable[[], float] = lambda: 0.0,
         halted: Callable[[float], Halt | None] = lambda _: None,
         switchbacks: Switchbacks | None = None,
+        warm: Warm | None = None,
         on_window: Callable[[LedgerWindow], None] = lambda _: None,
         on_search: Callable[[Search], None] = lambda _: None,
         on_note: Callable[[Note], None] = lambda _: None,
@@ -81,6 +74,7 @@ class Controller:
         self._history = History() if history is None else history
         self._timer = timer
         self._halted = halted
+        self._warm = warm
         self._on_window = on_window
         self._on_search = on_search
         self._on_note = on_note
@@ -93,7 +87,7 @@ class Controller:
         """What follows an `Applied`."""
         self._watched_from_s = 0.0
         self._qps = 0.0
-        self._running: _Running | None = None
+        self._running: Running | None = None
         self._is_asked, self._is_watching = False, False
         self._due: tuple[str, int] | None = None
         """Reason and trial budget of a search that the default's window comes before."""
@@ -140,13 +134,14 @@ class Controller:
         """Has the next `poll` begin a search, unless nothing may be tried."""
         self._is_asked = True
 
-    def problem(self, default: Measurement | None = None) -> Problem:
+    def problem(self, default: Measurement | None = None, qps: float | None = None) -> Problem:
         """What a search of this moment looks for, with what is known; another thread may ask, too.
 
         Args:
             default: What a window of the default has shown; None where none was measured.
+            qps: The load that it is for; None for that of this moment.
         """
-        policy, qps = self._policy, self._qps
+        policy, qps = self._policy, qps or self._qps
         return Problem(
             policy.space,
             policy.slo,
@@ -199,6 +194,8 @@ class Controller:
         if left_s < room * policy.trial_s:
             room = math.floor(left_s / policy.trial_s + _INSTANT_S)
         reason = self._reason(now_s)
+        if reason is not None and reason != _ASKED_FOR and (known := self._known(self._qps)) is not None:
+            return self._take(now_s, reason, self._qps, known)
         if reason is not None and room >= 1:
             if policy.default_first:
                 self._due = (reason, room)
@@ -206,7 +203,7 @@ class Controller:
                 return Apply(None)
             self._running = self._begin_search(now_s, reason, room)
             return self._next_trial(now_s, self._running)
-        return self._tend(now_s) or self._watch_on(now_s)
+        return self._prepare(now_s) or self._tend(now_s) or self._watch_on(now_s)
 
     def _watch_on(self, now_s: float) -> Action:
         watch_s = self._policy.watch_s
@@ -256,28 +253,53 @@ class Controller:
             return None
         if is_asked:
             return _ASKED_FOR
-        if self._last_search is None:
+        last, search = self._last_window, self._last_search
+        if search is None:
             return "start"
-        if self._last_window is None or self._last_window.end_s <= self._last_search.end_s + _INSTANT_S:
+        is_early = last is not None and self._warm is not None and self._warm.awaits(now_s, last, search.qps)
+        if last is None or last.end_s <= search.end_s + _INSTANT_S or is_early:
             return None  # What a search found is held and watched before anything starts the next one.
-        if self._last_search.stopped in get_args(Halt):
-            return f"goes on, was {self._last_search.stopped}"
-        return trigger.fires(Situation(now_s, self._last_window, self._last_search, self._fallen_back))
+        if search.stopped in get_args(Halt):
+            return f"goes on, was {search.stopped}"
+        return trigger.fires(Situation(now_s, last, search, self._fallen_back))
 
     def _rests(self, now_s: float) -> bool:
         """Whether the default is to stay, since what was held saved nothing, and it meets the SLO."""
         is_met = self._last_window is None or self._last_window.meets_slo
         return self.held is None and is_met and self._switchbacks.rests(now_s)
 
-    def _begin_search(self, now_s: float, reason: str, max_trials: int, default: Measurement | None = None) -> _Running:
+    def _known(self, qps: float) -> Setting | None:
+        """What is known for another load than that of the last search."""
+        if self._warm is None:
+            return None
+        problem, make = self.problem(qps=qps), self._make_optimizer
+        return self._warm.setting(problem, self._last_search, lambda problem: make(problem, self._next))
+
+    def _prepare(self, now_s: float) -> Action | None:
+        """Holds what is known for a greater load, before that is there; None where nothing is to be done."""
+        last = self._last_search
+        if self._warm is None or last is None or self._rests(now_s) or self._halted(now_s) is not None:
+            return None
+        rise = self._warm.rise(now_s, max(last.qps, self._qps), self._known)
+        return rise and self._take(now_s, f"schedule: load {rise[0] / self._qps - 1:+.0%} soon", *rise)
+
+    def _take(self, now_s: float, reason: str, qps: float, setting: Setting) -> Action:
+        """Holds what is known for a load, without a trial."""
+        return self._end_with(Search(self._next, reason, now_s, now_s, qps, (), "warm", setting))
+
+    @property
+    def _next(self) -> int:
+        """The number of the next search."""
+        return 1 if self._last_search is None else self._last_search.number + 1
+
+    def _begin_search(self, now_s: float, reason: str, max_trials: int, default: Measurement | None = None) -> Running:
         self._polishing = None
-        number = 1 if self._last_search is None else self._last_search.number + 1
-        problem = self.problem(default)
+        problem, number = self.problem(default), self._next
         optimizer = self._make_optimizer(problem, number)
         steps = SearchSteps(problem, optimizer, max_trials=max_trials, timer=self._timer)
-        return _Running(number, reason, now_s, problem.qps, steps)
+        return Running(number, reason, now_s, problem.qps, steps)
 
-    def _next_trial(self, now_s: float, running: _Running) -> Action:
+    def _next_trial(self, now_s: float, running: Running) -> Action:
         if (halt := self._halted(now_s)) is not None:
             running.steps.stopped = halt
             return self._end_search(now_s, running)
@@ -290,17 +312,21 @@ class Controller:
     def _watch_trial(self, now_s: float) -> Action:
         return self._watch(now_s, now_s + self._policy.trial_s)
 
-    def _end_search(self, now_s: float, running: _Running) -> Action:
+    def _end_search(self, now_s: float, running: Running) -> Action:
         steps, incumbent = running.steps, running.steps.incumbent
-        trials = tuple(steps.trials)
-        self._last_search = Search(
-            running.number, running.reason, running.start_s, now_s, running.qps, trials, steps.stopped, incumbent
-        )
-        self._running, self._fallen_back, self.held = None, False, incumbent
+        place, seen = (running.number, running.reason, running.start_s, now_s, running.qps), tuple(steps.trials)
+        action = self._end_with(Search(*place, seen, steps.stopped, incumbent))
         if incumbent is not None and self._policy.polish > 0:
             self._polishing = Polishing(steps, running.qps, self._policy.polish)
-        self._on_search(self._last_search)
-        return Apply(incumbent)
+        return action
+
+    def _end_with(self, search: Search) -> Action:
+        self._last_search = search
+        self._running, self._fallen_back, self.held, self._polishing = None, False, search.setting, None
+        if self._warm is not None:
+            self._warm.add(search)
+        self._on_search(search)
+        return Apply(search.setting)
 
     def _end_watch(self, now_s: float, qps: float, measurement: Measurement) -> Action:
         is_switchback = self._switchbacks.under_way

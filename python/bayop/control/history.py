@@ -46,6 +46,11 @@ class History:
         self._on_add(observation)
         self._append(observation)
 
+    @property
+    def known(self) -> tuple[Observation, ...]:
+        """All observations, oldest first."""
+        return tuple(self._observations)
+
     def _append(self, observation: Observation) -> None:
         self._observations = [o for o in self._observations if not _same(o, observation)]
         self._observations = [*self._observations[1 - self._most :], observation]

@@ -18,6 +18,10 @@ Phase = Literal["default", "trial", "hold", "switchback", "fall-back", "other"]
 setting that was fallen back to, or what somebody else applied."""
 
 
+Ended = Literal[Stopped, "warm"]
+"""Why a search of a controller ended: `warm` tried nothing, since a setting was known for the load."""
+
+
 @dataclass(frozen=True, slots=True)
 class LedgerWindow:
     """A window of the controller's time, with one setting in effect and what it took.
@@ -116,7 +120,7 @@ class Search:
     end_s: float
     qps: float
     trials: tuple[Trial, ...]
-    stopped: Stopped
+    stopped: Ended
     setting: Setting | None
 
 

@@ -115,6 +115,9 @@ class AnyOf:
         return next((reason for trigger in self.triggers if (reason := trigger.fires(situation))), None)
 
 
+SCHEDULE: Final = "schedule"
+"""The name of what is no rule over a window: the hours of the week (`control/week.py`), which a controller looks at."""
+
 TRIGGERS: Final[dict[str, Trigger]] = {"clock": Clock(), "load": LoadChange(), "breach": Breach()}
 """The triggers by the names that people use."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from bayop.daemon.advice.models import model_of
 from bayop.daemon.file import DaemonFile, ServiceFile
 from bayop.daemon.plant import LivePlant
 from bayop.errors import BayopError
@@ -13,6 +14,7 @@ from bayop.live.agent.checks import check_applies
 from bayop.live.agent.client import AgentClient
 from bayop.live.search import client_of, space_of
 from bayop.search import check_measured
+from bayop.state.records import known
 
 
 @dataclass(slots=True)
@@ -49,6 +51,8 @@ class _Check:
         windows = f"windows of {service.watch_s:g} s under {service.slo}"
         if service.mode == "observe":
             finding.would = [f"would watch {windows}, and write nothing"]
+        elif service.mode == "advise":
+            finding.would = [f"would watch {windows}, write nothing, and say what a search would find"]
         else:
             finding.would = [f"would search what the agent allows, hold what it finds, and watch {windows}"]
         with self._place("", "agent"):
@@ -57,6 +61,8 @@ class _Check:
         if not finding.problems:
             if service.mode == "apply":
                 self._check_apply(client)
+            elif service.mode == "advise":
+                self._check_advise(client)
             self._check_senses(client)
         return finding
 
@@ -81,6 +87,15 @@ class _Check:
             aim = f"the least {service.objective.name} under {service.slo}, in at most {service.max_trials} trials"
             hold_on = f"watched in windows of {service.watch_s:g} s; without bayop for {hold.lease_s:g} s at most"
             self._finding.would = [f"would search {knobs} for {aim}", f"would hold what it finds, {hold_on}"]
+
+    def _check_advise(self, client: AgentClient) -> None:
+        service = self._service
+        with self._place("knobs"):
+            space = space_of(service.live, client).without_auto()
+            with self._place("", "advise_from" if service.advise_from else "twin" if service.twin else "mode"):
+                quantities = {*service.slo.quantities, *service.objective.quantities}
+                remembered = known(self._file.state, service.name, knobs=space.ids, quantities=quantities)
+                self._finding.would.append(f"would make advice of {model_of(service, space, remembered).name}")
 
     def _check_senses(self, client: AgentClient) -> None:
         """Measures one window, as the service would."""

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 
 from bayop.control.budget import ErrorBudget
 from bayop.control.quiet import Quiet, parse_zone
-from bayop.control.triggers import TRIGGERS, AnyOf, Breach, Clock, LoadChange, Trigger
+from bayop.control.triggers import SCHEDULE, TRIGGERS, AnyOf, Breach, Clock, LoadChange, Trigger
 from bayop.daemon.savings.terms import SavingsTerms, read_savings
 from bayop.daemon.web.file import WebFile
 from bayop.errors import InputError, unreadable
@@ -24,10 +24,11 @@ from bayop.prior_file import PriorFile
 from bayop.slo import Slo
 from bayop.toml_file import Reader, TomlFile, number, text, whole
 
-Mode = Literal["observe", "apply"]
+Mode = Literal["observe", "advise", "apply"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _DAY_S: Final = 86_400.0
+_LOAD_CHANGE: Final = 0.1
 _LONGEST_SETTLE_S: Final = 60.0
 """An agent passes over what clients see for no longer."""
 
@@ -67,7 +68,8 @@ class ServiceFile:
         name: As its table is called.
         live: What a `live.toml` says, too.
         slo: The latency objective.
-        mode: `observe` writes nothing to the machine; `apply` searches and holds.
+        mode: `observe` writes nothing to the machine, nor does `advise`, which says what a search would find; `apply`
+            searches and holds.
         minimised: What is minimised, as `--objective` of a search names it.
         trigger: When to search again.
         watch_s: How long the windows are in which a setting is watched.
@@ -78,6 +80,10 @@ class ServiceFile:
         server_class: What servers like this one have taught; None where no file of a prior is named.
         polish: For so many windows after a search, what it found is polished.
         savings: How what is held is compared with the default, and what a saving is worth.
+        schedule: Whether the load of a week is learned, to be there before it is.
+        load_change: How far the load may be from another to count as the same, as a share of it.
+        advise_from: A study that advice is made of; None for what the state knows.
+        twin: The profile of a twin that advice is made of; None for none.
     """
 
     name: str
@@ -94,6 +100,10 @@ class ServiceFile:
     server_class: ServerClass | None
     polish: int
     savings: SavingsTerms
+    schedule: bool
+    load_change: float
+    advise_from: Path | None
+    twin: str | None
 
     @property
     def objective(self) -> Objective:
@@ -197,9 +207,15 @@ def _mode(value: object) -> Mode:
 
 def _triggers(value: object) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text(value).split(","))
-    if unknown := [name for name in names if name not in TRIGGERS]:
-        hint = f"several of {', '.join(TRIGGERS)}, as in load,breach"
+    if unknown := [name for name in names if name not in (*TRIGGERS, SCHEDULE)]:
+        hint = f"several of {', '.join((*TRIGGERS, SCHEDULE))}, as in load,breach"
         raise InputError(wrong=f"there is no trigger {unknown[0]!r}", value=unknown[0], hint=hint)
+    if SCHEDULE in names and "load" not in names:
+        raise InputError(
+            "the schedule must stand beside the trigger load, which searches where nothing is known",
+            value=value,
+            hint='triggers = "load,breach,schedule"',
+        )
     return names
 
 
@@ -226,6 +242,8 @@ _SERVICE: Final[Mapping[str, Reader]] = {
     "mode": _mode,
     "objective": text,
     "prior": text,
+    "advise_from": text,
+    "twin": text,
 }
 _POLICY: Final[Mapping[str, Reader]] = {
     "triggers": _triggers,
@@ -290,7 +308,25 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
         server_class=known,
         polish=policy.get("polish", 60),
         savings=read_savings(file, path, service=name, watch_s=watch_s, zone=zone),
+        schedule=SCHEDULE in policy.get("triggers", ()),
+        load_change=policy.get("load_change", _LOAD_CHANGE),
+        **_advised(file, own, path),
     )
+
+
+def _advised(file: TomlFile, own: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """What advice is made of, where the file says that."""
+    study, twin = own.get("advise_from"), own.get("twin")
+    if study is not None and twin is not None:
+        raise InputError(
+            "advice must be made of a study or of a twin",
+            wrong="both are named",
+            place=file.place("", "twin"),
+            hint="leave out advise_from or twin",
+        )
+    if twin is not None and str(twin).endswith(".toml"):
+        twin = str(path.parent / twin)
+    return {"advise_from": None if study is None else path.parent / study, "twin": twin}
 
 
 def _trigger(file: TomlFile, policy: Mapping[str, Any]) -> Trigger:
@@ -302,10 +338,10 @@ def _trigger(file: TomlFile, policy: Mapping[str, Any]) -> Trigger:
             raise InputError(wrong=f"{key} is the value of a trigger that is not set", place=place, hint=hint)
     made: dict[str, Trigger] = {
         "clock": Clock(policy.get("clock_s", Clock().period_s)),
-        "load": LoadChange(policy.get("load_change", 0.1)),
+        "load": LoadChange(policy.get("load_change", _LOAD_CHANGE)),
         "breach": Breach(policy.get("breach_rest_s", Breach().rest_s)),
     }
-    return AnyOf(tuple(made[name] for name in names))
+    return AnyOf(tuple(made[name] for name in names if name in made))
 
 
 def _budget(file: TomlFile, slo: Slo) -> ErrorBudget | None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from bayop.control.controller import Controller
 from bayop.control.ledger import LedgerWindow
+from bayop.daemon.advice.adviser import Adviser, Proof
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.halts import Halts
 from bayop.daemon.keep import AskedError, keep, observe
@@ -62,6 +63,8 @@ class Service:
         self._trouble: str | None = None
         self._controller: Controller | None = None
         self._last: LedgerWindow | None = None
+        self._judge: Adviser | Proof | None = None
+        """Who gives advice, or holds it against what is measured."""
         self._pause_s = _FIRST_PAUSE_S
         self._windows = 0
         """How many the machine has shown since it was reached."""
@@ -92,9 +95,11 @@ class Service:
             BayopError: nothing may be tried now, or it is about something else.
         """
         now_s, controller = self._reporter.clock(), self._controller
-        if self.file.mode == "observe":
+        if self.file.mode != "apply":
             raise BayopError(
-                "a service must be in mode apply to search", wrong=f"{self.file.name} observes", hint='mode = "apply"'
+                "a service must be in mode apply to search",
+                wrong=f"{self.file.name} is in mode {self.file.mode}",
+                hint='mode = "apply"',
             )
         if (halt := self._halts.at(now_s)) is not None:
             raise BayopError(wrong=f"{self.file.name} can't search now: {self._halts.why(halt, now_s)}")
@@ -194,9 +199,11 @@ class Service:
     def _keep(self) -> None:
         file = self.file
         client = client_of(file.live)
-        space = space_of(file.live, client).without_auto() if file.mode == "apply" else None
-        machine = LivePlant(file, client, space, holder=self._holder, listen=self._listen)
-        self._windows, self._trouble, self._restored = 0, None, space is None
+        space = None if file.mode == "observe" else space_of(file.live, client).without_auto()
+        written = space if file.mode == "apply" else None
+        self._judge = self._judge_of(space)
+        machine = LivePlant(file, client, written, holder=self._holder, listen=self._listen)
+        self._windows, self._trouble, self._restored = 0, None, written is None
         try:
             check_measured(machine, file.objective)
             self._reporter.say(
@@ -207,7 +214,7 @@ class Service:
                 description=machine.description,
                 measured=dict(machine.baseline.quantities),
             )
-            self._steer(machine, space)
+            self._steer(machine, written)
         finally:
             self._controller = self._last = None
             self._asked.clear()
@@ -232,13 +239,20 @@ class Service:
     def _on_window(self, window: LedgerWindow) -> None:
         # A setting that can't be held must not be searched for again and again: only a window of it, or of the default
         # that no search follows, is a success.
-        if window.phase != "trial" and (self._windows or self.file.mode == "observe"):
+        if window.phase != "trial" and (self._windows or self.file.mode != "apply"):
             self._pause_s = _FIRST_PAUSE_S
         self._windows += 1
         if window.phase == "trial":
             self._asked.clear()  # what is asked for is under way, whoever has begun it
         self._last = window
         self._reporter.window(self.file.name, self.file.slo, window)
+        if self._judge is not None:
+            self._judge.heed(window)
+
+    def _judge_of(self, space: Space | None) -> Adviser | Proof | None:
+        if self.file.mode == "apply":
+            return Proof(self.file, self._store, self._reporter)
+        return None if space is None else Adviser(self.file, self._store, self._reporter, space, listen=self._listen)
 
     def _listen(self) -> None:
         self._alive_s = time.monotonic()

@@ -11,7 +11,9 @@ from bayop.control.guard import Guard
 from bayop.control.ledger import LedgerWindow, Search
 from bayop.control.policy import Policy
 from bayop.control.switchbacks import MOST, Switchbacks
+from bayop.control.warm import Warm
 from bayop.daemon.file import ServiceFile
+from bayop.daemon.forecast import Forecast
 from bayop.daemon.halts import Halts
 from bayop.daemon.notes import take_note
 from bayop.daemon.report import Reporter
@@ -78,6 +80,7 @@ def controller_of(
             known=store.judged_switchbacks(file.name, MOST),
             let_go_s=store.let_go_s(file.name),
         ),
+        warm=Warm(store.found(file.name), Forecast(file, store) if file.schedule else lambda _: None),
         on_window=window_counted,
         on_search=search_counted,
         on_note=lambda note: take_note(note, file.name, store, reporter),

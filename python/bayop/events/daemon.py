@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from bayop.events.advice import ADVICE
 from bayop.events.operator import SAID
 from bayop.events.savings import HELD, SAVING
 from bayop.events.shape import (
@@ -24,7 +25,7 @@ from bayop.events.shape import (
 )
 
 _SERVICE: Final[Mapping[str, Shape]] = {"time": TEXT, "service": TEXT}
-_ENDED: Final = one_of("converged", "infeasible", "exhausted", "budget", "interrupted", "quiet", "overspent")
+_ENDED: Final = one_of("converged", "infeasible", "exhausted", "budget", "interrupted", "quiet", "overspent", "warm")
 _SEEN: Final[Mapping[str, Shape]] = {
     "phase": one_of("default", "trial", "hold", "switchback", "fall-back", "other"),
     "setting": maybe(SETTING), "duration_s": NUMBER,
@@ -55,10 +56,12 @@ RUN: Final = (
     ),
     Event(
         "search",
-        "A search has ended; what it found is held. `setting` is null where that is the default.",
+        "A search has ended; what it found is held. `setting` is null where that is the default. One that ended `warm` "
+        "tried nothing: the setting was known for the load, which is there or comes soon.",
         {**_SERVICE, "search": COUNT, "reason": TEXT, "qps": NUMBER, "trials": COUNT, "stopped": _ENDED,
          "setting": maybe(SETTING)},
     ),
+    *ADVICE,
     Event(
         "trouble",
         "A service had to let go of its machine, and begins anew after a pause.",
@@ -85,8 +88,9 @@ HISTORY: Final = (
     ),
     Event(
         "window",
-        "A window; `over_share` is the share of its requests that were slower than the SLO's limit.",
-        {"service": TEXT, "start_s": NUMBER, "over_share": NUMBER, **_SEEN},
+        "A window; `over_share` is the share of its requests that were slower than the SLO's limit. Where `grain_s` is "
+        "not 0, the row stands for all windows of its kind that began in so many seconds: sums of time, and means.",
+        {"service": TEXT, "start_s": NUMBER, "over_share": NUMBER, "grain_s": COUNT, **_SEEN},
     ),
     Event(
         "event",
@@ -94,4 +98,5 @@ HISTORY: Final = (
         {"service": maybe(TEXT), "time_s": NUMBER, "what": TEXT, "fields": by_name({})},
     ),
     SAVING,
+    Event("table", "With `--out`, the only event: the table was written.", {"of": TEXT, "rows": COUNT, "file": TEXT}),
 )  # fmt: skip

@@ -14,7 +14,7 @@ STANDING: Final = Event(
     "reached; `restored` says whether the machine is known to have its own settings; `saved` is of the "
     "last seven days.",
     {
-        "service": TEXT, "mode": one_of("observe", "apply"),
+        "service": TEXT, "mode": one_of("observe", "advise", "apply"),
         "doing": one_of("beginning", "paused", "trouble", "default", "trial", "hold", "switchback", "fall-back",
                          "other"),
         "setting": maybe(SETTING), "slo": TEXT, "qps": maybe(NUMBER), "power_w": maybe(NUMBER),

@@ -27,6 +27,30 @@ _TRIED: Final[Mapping[str, Shape]] = {
     "setting": SETTING, "measured": QUANTITIES, "meets_slo": FLAG, "cut_short": maybe(TEXT),
     "incumbent": maybe(SETTING), "chosen_in_s": NUMBER,
 }  # fmt: skip
+_ALTERNATIVE: Final = (
+    "what the model expects of a setting that differs from the result in one knob. `objective_change` is that of the "
+    "objective, as a share of it."
+)
+_ALTERNATIVE_FIELDS: Final[Mapping[str, Shape]] = {
+    "knob": TEXT, "move": one_of("lower", "higher", "fastest"), "value": VALUE, "predicted": QUANTITIES,
+    "slo_probability": NUMBER, "objective_change": NUMBER,
+}  # fmt: skip
+EXPLAIN: Final = (
+    Event(
+        "held",
+        "What a service's last search has found, and what the model expects of it at the load of the last window; "
+        "`margin` is how far its latency is expected below the SLO's limit, as a share of that.",
+        {"service": TEXT, "setting": SETTING, "search": COUNT, "reason": TEXT, "slo": TEXT, "qps": NUMBER,
+         "predicted": QUANTITIES, "relative_sd": QUANTITIES, "slo_probability": NUMBER, "margin": NUMBER},
+    ),
+    Event("alternative", f"{_ALTERNATIVE[0].upper()}{_ALTERNATIVE[1:]}", _ALTERNATIVE_FIELDS),
+    Event(
+        "slo",
+        "What a tighter or looser SLO would have held (null: nothing is trusted to meet it), and how much more power "
+        "that is expected to draw.",
+        {"slo": TEXT, "setting": maybe(SETTING), "change_w": maybe(NUMBER)},
+    ),
+)  # fmt: skip
 TUNE: Final = (
     Event(
         "start",
@@ -51,13 +75,7 @@ TUNE: Final = (
         {"pair": COUNT},
         more=_WINDOW,
     ),
-    Event(
-        "alternative",
-        "With `--explain`: what the model expects of a setting that differs from the result in one knob. "
-        "`objective_change` is that of the objective, as a share of it.",
-        {"knob": TEXT, "move": one_of("lower", "higher", "fastest"), "value": VALUE, "predicted": QUANTITIES,
-         "slo_probability": NUMBER, "objective_change": NUMBER},
-    ),
+    Event("alternative", f"With `--explain`: {_ALTERNATIVE}", _ALTERNATIVE_FIELDS),
     Event(
         "result",
         "The end. `setting` is null where none is trusted to meet the SLO, or none is worth keeping; `held` says "

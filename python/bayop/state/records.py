@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict
@@ -11,8 +11,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from bayop.control.history import History
 from bayop.errors import InputError, reason, unreadable
 from bayop.json_text import decoder
+from bayop.state.learned import ROWS, observations
 from bayop.state.schema import check
 
 Table = Literal["search", "window", "event"]
@@ -49,6 +51,7 @@ class _Window(TypedDict):
     meets_slo: bool
     search: int | None
     cut_short: str | None
+    grain_s: int
 
 
 class _Event(TypedDict):
@@ -85,6 +88,31 @@ def read(
     with opened(path) as database:
         rows = database.execute(sql, {**given, "last": last}).fetchall()
     return [_plain(path, table, row) for row in reversed(rows)]
+
+
+def columns(table: Table) -> tuple[str, ...]:
+    """The names of what each row of a table has."""
+    return tuple(_KINDS[table].__annotations__)
+
+
+def known(path: Path, service: str, *, knobs: Collection[str], quantities: Collection[str]) -> History:
+    """What settings of a service have measured; nothing where there is no file yet. What is added stays here.
+
+    Args:
+        path: The file.
+        service: Whose settings.
+        knobs: Ids of what is searched.
+        quantities: What a window must have shown.
+
+    Raises:
+        InputError: the file can't be read, or is no state.
+        StateError: a row is damaged.
+    """
+    if not path.exists():
+        return History()
+    with opened(path) as database:
+        rows = database.execute(ROWS, (service,)).fetchall()
+    return History(known=observations(rows, service, path, knobs=knobs, quantities=quantities))
 
 
 @contextmanager

@@ -1,11 +1,14 @@
 """The tables of the state, and which version of them a file has.
 
 Times are seconds since 1970 (UTC); settings and what was measured are JSON; a setting that is null is the default.
+A window's `grain_s` is 0, or how long the time is whose windows of one kind the row stands for (`state/aging.py`).
 """
 
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +35,11 @@ CREATE TABLE switchback (id INTEGER PRIMARY KEY, service TEXT NOT NULL, start_s 
 CREATE INDEX switchback_of ON switchback (service, start_s);
 """
 
-_ADDED: Final = {1: _FIRST, 2: _SWITCHBACKS}
+_GRAIN: Final = """
+ALTER TABLE window ADD COLUMN grain_s INTEGER NOT NULL DEFAULT 0;
+"""
+
+_ADDED: Final = {1: _FIRST, 2: _SWITCHBACKS + _GRAIN}
 """What each version has added."""
 
 
@@ -51,10 +58,12 @@ def prepare(database: sqlite3.Connection, path: Path) -> None:
     check(database, path)
 
 
+@cache
 def _ours(version: int) -> frozenset[str]:
-    """The statements that have made the tables of a version."""
-    made = ";".join(tables for since, tables in _ADDED.items() if since <= version)
-    return frozenset(statement.strip() for statement in made.split(";") if statement.strip())
+    """The tables of a version, as SQLite says them after they were made version by version."""
+    with closing(sqlite3.connect(":memory:")) as made:
+        made.executescript("".join(tables for since, tables in _ADDED.items() if since <= version))
+        return frozenset(_tables_of(made))
 
 
 def check(database: sqlite3.Connection, path: Path) -> None:

@@ -10,7 +10,9 @@ import fcntl
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from os.path import samestat
 from pathlib import Path
 from types import TracebackType
@@ -20,19 +22,23 @@ from bayop.control.budget import Spending
 from bayop.control.history import MOST, History
 from bayop.control.ledger import LedgerWindow, Search
 from bayop.control.notes import SwitchedBack
-from bayop.errors import BayopError, InputError, reason, unwritable
-from bayop.measurement import Measurement
+from bayop.control.warm import Found
+from bayop.control.week import HourLoad
+from bayop.errors import InputError, reason, unwritable
 from bayop.optimize.base import Observation
+from bayop.state.aging import age
 from bayop.state.held import HeldTime, held_time
+from bayop.state.learned import ROWS, StateError, observations
 from bayop.state.schema import prepare
 from bayop.switchback import Switchback
+
+__all__ = ["StateError", "Store"]
 
 _TIDY_EVERY: Final = 100
 """After so many observations those that no history reads any more are removed."""
 
-
-class StateError(BayopError):
-    """What has happened can't be remembered: exit code 1."""
+_AGE_EVERY: Final = 100
+"""After so many windows of a service its old ones lose detail."""
 
 
 class Store:
@@ -49,6 +55,7 @@ class Store:
         self.path = path
         self._mutex = threading.Lock()
         self._added = 0
+        self._windows: Counter[str] = Counter()
         self._lock = _locked(path)
         try:
             self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
@@ -110,6 +117,18 @@ class Store:
             search=window.search,
             cut_short=window.cut_short,
         )
+        self._windows[service] += 1
+        if self._windows[service] % _AGE_EVERY == 1:
+            self.age(service, window.end_s)
+
+    def age(self, service: str, now_s: float, *, days: int = 7) -> None:
+        """Takes detail from windows that are old, in so many days of them at most.
+
+        Raises:
+            StateError: it can't be written.
+        """
+        with self._writing() as database:
+            age(database, service, now_s, days=days)
 
     def add_search(self, service: str, search: Search) -> None:
         """Remembers a search that has ended."""
@@ -173,13 +192,48 @@ class Store:
         """How long settings were held between two times, and what their switchbacks took."""
         return held_time(self._query, service, since_s, until_s)
 
+    def found(self, service: str, last: int = 500) -> list[Found]:
+        """What the newest searches of a service have found that ended by themselves, oldest first.
+
+        Raises:
+            StateError: a row is damaged.
+        """
+        sql = """
+            SELECT qps, setting FROM search WHERE service = ? AND setting IS NOT NULL
+              AND stopped IN ('converged', 'exhausted', 'budget') ORDER BY id DESC LIMIT ?
+        """
+        try:
+            return [Found(qps, json.loads(setting)) for qps, setting in reversed(self._query(sql, service, last))]
+        except ValueError as error:
+            raise StateError(
+                wrong=f"a search of {service} is damaged: {reason(error)}", place=str(self.path)
+            ) from error
+
+    def hours(self, service: str, since_s: float) -> list[HourLoad]:
+        """The mean load of each hour of which windows since then show at least half."""
+        sql = """
+            SELECT 3600.0 * CAST(start_s / 3600 AS INTEGER) AS hour_s, total(qps * duration_s) / total(duration_s)
+            FROM window WHERE service = ? AND start_s >= ? GROUP BY hour_s HAVING total(duration_s) >= 1800
+        """
+        return [HourLoad(*row) for row in self._query(sql, service, since_s)]
+
+    def last_event(self, service: str, *names: str) -> tuple[str, dict[str, Any]] | None:
+        """Name and fields of the last of a service's events of these names; None before the first."""
+        marks = ", ".join("?" * len(names))
+        sql = f"SELECT event, fields FROM event WHERE service = ? AND event IN ({marks}) ORDER BY id DESC LIMIT 1"  # noqa: S608
+        rows = self._query(sql, service, *names)
+        return (rows[0][0], json.loads(rows[0][1])) if rows else None
+
     def spending(self, service: str, since_s: float, until_s: float) -> Spending:
-        """What a service's windows between two times have shown; of one that lies across an end, the part within."""
+        """What a service's windows between two times have shown; of one that lies across an end, the part within.
+
+        Rows of the same time, made of several windows, are no longer than an hour.
+        """
         sql = """
             SELECT total(qps * within_s), total(qps * over_share * within_s), total(within_s) FROM (
               SELECT qps, over_share, max(min(start_s + duration_s, ?3) - max(start_s, ?2), 0) AS within_s FROM window
-              WHERE service = ?1 AND start_s < ?3 AND start_s >=
-                (SELECT coalesce(max(start_s), ?2) FROM window WHERE service = ?1 AND start_s <= ?2))
+              WHERE service = ?1 AND start_s < ?3 AND start_s >= min(?2 - 3600,
+                (SELECT coalesce(max(start_s), ?2) FROM window WHERE service = ?1 AND start_s <= ?2)))
         """
         return Spending(*self._query(sql, service, since_s, until_s)[0])
 
@@ -201,22 +255,8 @@ class Store:
             StateError: a row is damaged.
         """
         self._tidy(service)
-        rows = self._query(
-            "SELECT setting, measured, relative_sd, cut_short, qps FROM observation WHERE service = ? ORDER BY id",
-            service,
-        )
-        try:
-            known = [
-                Observation(json.loads(setting), Measurement(json.loads(measured), json.loads(sd), cut_short), qps)
-                for setting, measured, sd, cut_short, qps in rows
-            ]
-            fitting = [o for o in known if set(o.setting) == set(knobs) and _shows(o.measurement, quantities)]
-        except (InputError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise StateError(
-                wrong=f"what was learned of {service} is damaged: {reason(error)}",
-                place=str(self.path),
-                hint=f"bayop forget {service} begins anew",
-            ) from error
+        rows = self._query(ROWS, service)
+        fitting = observations(rows, service, self.path, knobs=knobs, quantities=quantities)
         return History(known=fitting, on_add=lambda observation: self.add_observation(service, observation))
 
     def _tidy(self, service: str) -> None:
@@ -228,18 +268,19 @@ class Store:
         self._query(f"INSERT INTO {table} ({names}) VALUES ({marks})", *values.values())  # noqa: S608 -- our own names
 
     def _query(self, sql: str, *values: object) -> list[Any]:
+        with self._writing() as database:
+            return database.execute(sql, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """The file, for us alone."""
         try:
             if not samestat(self._stat, self.path.stat()):
                 raise StateError(wrong=f"another file took the place of {self.path}", place=str(self.path))
             with self._mutex:
-                return self._database.execute(sql, values).fetchall()
+                yield self._database
         except (OSError, sqlite3.Error) as error:
             raise StateError(wrong=f"cannot write {self.path}: {reason(error)}", place=str(self.path)) from error
-
-
-def _shows(measurement: Measurement, quantities: Collection[str]) -> bool:
-    shown = measurement.quantities.keys()
-    return shown >= set(quantities) or (measurement.censored and (not shown or not shown.isdisjoint(quantities)))
 
 
 def _json(value: Mapping[str, object]) -> str:

@@ -64,7 +64,7 @@ def write_study(frame: pl.DataFrame, path: Path) -> None:
     """
     write = writer_of(path)
     study = check_study(frame, at_rows(path))
-    _write_atomically(path, lambda file: write(study.select(in_order(study.columns)), file))
+    write_whole(path, lambda file: write(study.select(in_order(study.columns)), file))
 
 
 def trusted(frame: pl.DataFrame) -> pl.DataFrame:
@@ -117,7 +117,7 @@ def _write_csv_gz(frame: pl.DataFrame, file: IO[bytes]) -> None:
         _write_csv(frame, cast("IO[bytes]", stream))
 
 
-def _write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Writes beside the file, then puts it in its place: readers see the old one or the new one, also after a crash."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -9,6 +9,9 @@ from tests.support.services import Clients, service
 from bayop.daemon.check import Finding, check
 from bayop.daemon.file import DaemonFile
 from bayop.live.agent.lease import Lease
+from bayop.measurement import Measurement
+from bayop.optimize.base import Observation
+from bayop.state.store import Store
 
 
 @pytest.fixture
@@ -38,6 +41,23 @@ def test_what_would_be_done_is_said_and_nothing_written(
     found = finding(tmp_path, service(agent, clients, mode="observe"))
     assert found.problems == []
     assert "write nothing" in found.would[0]
+    assert "event=applied" not in agent.log()
+    assert machine.cap_w == 120
+
+
+def test_advice_is_made_of_something(tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients) -> None:
+    text = service(agent, clients, mode="advise")
+    found = finding(tmp_path, text)
+    assert len(found.problems) == 1
+    assert "the state knows nothing of what settings of web do" in found.problems[0].message
+    assert f"bayop.toml:{line_of(text, 'mode')}" in found.problems[0].message
+    assert "advise_from" in (found.problems[0].hint or "")
+    seen = Measurement({"power_w": 90.0, "p99_us": 178.0})
+    with Store(tmp_path / "bayop.db") as store:
+        store.add_observation("web", Observation({"power.cap_w": 90}, seen, 5000.0))
+        found = finding(tmp_path, text)
+    assert found.problems == []
+    assert found.would[1] == "would make advice of 1 observation of the state"
     assert "event=applied" not in agent.log()
     assert machine.cap_w == 120
 

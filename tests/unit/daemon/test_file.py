@@ -166,7 +166,12 @@ def test_the_agent_guards_the_highest_of_several_quantiles() -> None:
         (LEAST.replace("p99<500us", "p99<500us,p99<1ms"), 4, "an SLO must limit each of its quantiles once"),
         (LEAST.replace("p99<500us", "p99<1.2*default"), 4, "a service's SLO must not be relative to the default"),
         (LEAST.replace("p99<500us", "p99<500us,qps>1k"), 4, "a service's SLO must have no throughput"),
-        (LEAST + 'mode = "advise"\n', 5, "'advise' is no mode"),
+        (
+            LEAST + '[service.web.policy]\ntriggers = "breach,schedule"\n',
+            6,
+            "the schedule must stand beside the trigger load",
+        ),
+        (LEAST + 'mode = "perhaps"\n', 5, "'perhaps' is no mode"),
         (LEAST + 'objective = "beauty"\n', 5, "an objective must be a name or an expression"),
         (LEAST.replace("unix:/a", "http://a"), 2, "with mutual TLS"),
         (LEAST.replace('agent = "unix:/a"\n', ""), 1, "the file names no agent"),

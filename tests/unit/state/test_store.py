@@ -15,6 +15,8 @@ import pytest
 from bayop.control.budget import Spending
 from bayop.control.ledger import LedgerWindow, Phase, Search
 from bayop.control.notes import SwitchedBack
+from bayop.control.warm import Found
+from bayop.control.week import HourLoad
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
@@ -121,6 +123,36 @@ def test_what_windows_have_shown_is_summed_between_two_times(path: Path) -> None
         assert store.spending("web", 500.0, 600.0).seen_s == 0
 
 
+def test_what_searches_have_found_is_known_where_they_ended_by_themselves(path: Path) -> None:
+    setting = {"power.cap_w": 90}
+    with Store(path) as store:
+        for n, stopped in enumerate(("converged", "quiet", "interrupted", "warm", "exhausted", "budget")):
+            store.add_search("web", replace(SEARCH, qps=1000.0 + n, stopped=stopped, setting=setting))  # type: ignore[arg-type]
+        store.add_search("web", replace(SEARCH, setting=None))
+        store.add_search("db", replace(SEARCH, setting=setting))
+        assert store.found("web") == [Found(qps, setting) for qps in (1000.0, 1004.0, 1005.0)]
+        assert store.found("web", 1) == [Found(1005.0, setting)]
+
+
+def test_hours_are_seen_where_windows_show_half_of_them(path: Path) -> None:
+    with Store(path) as store:
+        for start_s, qps in ((3600.0, 1000.0), (4500.0, 3000.0), (7200.0, 5000.0), (86_400.0, 7000.0)):
+            store.add_window("web", replace(WINDOW, start_s=start_s, duration_s=900.0, qps=qps))
+        store.add_window("web", replace(WINDOW, start_s=88_200.0, duration_s=900.0, qps=8000.0))
+        assert store.hours("web", 0.0) == [HourLoad(3600.0, 2000.0), HourLoad(86_400.0, 7500.0)]
+        assert store.hours("web", 7200.0) == [HourLoad(86_400.0, 7500.0)]
+        assert store.hours("db", 0.0) == []
+
+
+def test_the_last_event_of_some_names_is_known(path: Path) -> None:
+    with Store(path) as store:
+        assert store.last_event("web", "advice") is None
+        store.add_event(1.0, "web", "advice", {"qps": 5.0})
+        store.add_event(2.0, "web", "asked", {})
+        store.add_event(3.0, "db", "advice", {"qps": 6.0})
+        assert store.last_event("web", "advice", "advice-proven") == ("advice", {"qps": 5.0})
+
+
 def test_one_process_writes(path: Path) -> None:
     with Store(path), pytest.raises(InputError, match="one bayop run at a time must have the state"):
         Store(path)
@@ -158,7 +190,7 @@ def test_an_older_state_is_brought_up_to_date_by_who_writes_it(path: Path) -> No
     with Store(path) as store:
         store.history("web", **CAPS).add(observation(90))
     with sqlite3.connect(path) as older:
-        older.executescript("DROP TABLE switchback; PRAGMA user_version = 1;")
+        older.executescript("DROP TABLE switchback; ALTER TABLE window DROP COLUMN grain_s; PRAGMA user_version = 1;")
     older.close()
     with pytest.raises(InputError, match="version 2") as caught:
         read(path, "window")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -12,7 +12,7 @@ from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
 from bayop.errors import InputError
 from bayop.space import format_setting
-from bayop.state.records import Table, read
+from bayop.state.records import Table, columns, read
 
 if TYPE_CHECKING:
     from bayop.daemon.savings.worth import Worth
@@ -21,6 +21,7 @@ EXAMPLE: Final = """\
   bayop history bayop.toml
   bayop history bayop.toml --of window --service web --last 20
   bayop history bayop.toml --of saving
+  bayop history bayop.toml --of window --out windows.parquet
   bayop history /var/lib/bayop-run/bayop.db --of event --json
 """
 
@@ -29,6 +30,8 @@ _COLUMNS: Final[dict[Table, tuple[str, ...]]] = {
     "window": ("time", "service", "phase", "setting", "for", "qps", "power", "latency", "SLO"),
     "event": ("time", "service", "event", "what"),
 }
+_LISTED: Final = 100
+_ALL: Final = 2**62
 _TIMES: Final = ("start_s", "end_s", "time_s")
 
 
@@ -50,9 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--last",
         type=arguments.reader(arguments.whole_number(1, 1_000_000), "--last"),
-        default=100,
         metavar="N",
-        help="how many at most (default: 100)",
+        help=f"how many at most (default: {_LISTED}; with --out, all)",
+    )
+    parser.add_argument(
+        "--out",
+        type=arguments.reader(arguments.path, "--out"),
+        metavar="FILE.parquet",
+        help="write them as a table, with a column for each knob, instead of listing them",
     )
     arguments.add_json(parser)
 
@@ -60,12 +68,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints them, oldest first."""
     state = _state_of(args.file)
+    last = args.last or (_ALL if args.out else _LISTED)
     if args.of == "saving":
+        if args.out is not None:
+            raise InputError("a table must be of searches, windows or events", value="saving", place="--of")
         from bayop.cli.history import savings
 
-        savings.show(state, _worths(args.file), service=args.service, last=args.last, json=args.json)
+        savings.show(state, _worths(args.file), service=args.service, last=last, json=args.json)
         return 0
-    rows = read(state, args.of, service=args.service, last=args.last)
+    rows = read(state, args.of, service=args.service, last=last)
+    if args.out is not None:
+        return _write(rows, args)
     if args.json:
         for row in rows:
             print_json({"event": args.of, **_plain(row, args.of)})
@@ -80,6 +93,26 @@ def run(args: argparse.Namespace) -> int:
     for row in rows:
         table.add_row(*(literal(cell) for cell in _CELLS[args.of](row)))
     console().print(table)
+    return 0
+
+
+def _write(rows: Sequence[Mapping[str, Any]], args: argparse.Namespace) -> int:
+    """Writes rows as a table.
+
+    Raises:
+        InputError: the file's name does not end in .parquet, or it can't be written.
+    """
+    from bayop.state.frame import frame_of
+    from bayop.study.store import write_whole
+
+    if args.out.suffix != ".parquet":
+        raise InputError("a table's name must end in .parquet", value=str(args.out), place="--out")
+    frame = frame_of(rows, columns(args.of))
+    write_whole(args.out, frame.write_parquet)
+    if args.json:
+        print_json({"event": "table", "of": args.of, "rows": len(rows), "file": str(args.out)})
+    else:
+        console().print(literal(f"{len(rows)} rows are written to {args.out}."))
     return 0
 
 

@@ -1,0 +1,105 @@
+"""`bayop explain`: why a service of `bayop run` holds what it holds."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
+from bayop.errors import InputError, guess
+
+if TYPE_CHECKING:
+    from bayop.daemon.explained import Explained
+    from bayop.daemon.file import DaemonFile, ServiceFile
+
+EXAMPLE: Final = """\
+  bayop explain /etc/bayop/bayop.toml cache
+  bayop explain bayop.toml cache --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument(
+        "file",
+        type=arguments.reader(arguments.path, "FILE"),
+        metavar="FILE",
+        help="the bayop.toml of bayop run; its state is read, and the agent asked for its knobs",
+    )
+    parser.add_argument("service", metavar="SERVICE", help="the service's name, as its table is called")
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explains it; nothing is applied."""
+    from bayop.daemon.explained import explained
+    from bayop.daemon.file import DaemonFile
+    from bayop.live.search import client_of, space_of
+
+    file = DaemonFile.read(args.file)
+    service = _service_of(file, args.service)
+    space = space_of(service.live, client_of(service.live)).without_auto()
+    what = explained(service, file.state, space)
+    if args.json:
+        for event in _events(service, what):
+            print_json(event)
+    else:
+        _print(service, what)
+    return 0
+
+
+def _service_of(file: DaemonFile, name: str) -> ServiceFile:
+    for service in file.services:
+        if service.name == name:
+            return service
+    names = [service.name for service in file.services]
+    hint = guess(name, names) or f"one of {', '.join(names)}"
+    raise InputError(wrong=f"there is no service {name!r}", value=name, place="SERVICE", hint=hint)
+
+
+def _events(service: ServiceFile, what: Explained) -> Iterator[dict[str, object]]:
+    from bayop.cli.tune.events import of_explanation
+
+    prediction = what.explanation.prediction
+    yield {
+        "event": "held",
+        "service": service.name,
+        "setting": dict(what.setting),
+        "search": what.search["number"],
+        "reason": what.search["reason"],
+        "slo": str(service.slo),
+        "qps": round_significant(what.problem.qps),
+        "predicted": {name: round_significant(value) for name, value in prediction.quantities.items()},
+        "relative_sd": {name: round_significant(sd) for name, sd in prediction.relative_sd.items()},
+        "slo_probability": round_significant(prediction.slo_probability),
+        "margin": round_significant(what.margin),
+    }
+    yield from of_explanation(what.explanation)
+    for other in what.others:
+        yield {
+            "event": "slo",
+            "slo": str(other.slo),
+            "setting": None if other.setting is None else dict(other.setting),
+            "change_w": None if other.change_w is None else round_significant(other.change_w),
+        }
+
+
+def _print(service: ServiceFile, what: Explained) -> None:
+    from bayop.cli.tune.display import print_explanation
+    from bayop.space import format_setting
+
+    screen = console()
+    found = f"found by search {what.search['number']} ({what.search['reason']})"
+    screen.print(literal(f"{service.name}: {format_setting(what.setting)}, {found}; now at {what.problem.qps:.0f} qps"))
+    screen.print(f"Its latency is expected to stay {what.margin:.0%} below the limit.")
+    print_explanation(what.explanation, what.problem, "W")
+    table = new_table()
+    for column in ("with the SLO", "it would hold", "power"):
+        table.add_column(column, justify="right" if column == "power" else "left")
+    for other in what.others:
+        setting = "nothing is trusted" if other.setting is None else format_setting(other.setting)
+        power = "" if other.change_w is None else f"{other.change_w:+.1f} W"
+        table.add_row(literal(str(other.slo)), literal(setting), power)
+    screen.print(table)
