@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+from tests.support.agents import AgentProcess
 from tests.support.needs import need
 from tests.support.patience import eventually
 
@@ -121,3 +123,16 @@ def test_shellcheck_has_nothing_to_say(script: Path) -> None:
 def test_nothing_is_overwritten(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", *SETTING, "--as", "script", "--out", str(script)]) == 2
     assert f"{script} is there already" in capsys.readouterr().err
+
+
+def test_what_the_agent_holds_is_exported_with_its_places(
+    agent: AgentProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "--as", "script", "--agent", agent.address]) == 2
+    assert f"the agent at {agent.address} holds nothing" in capsys.readouterr().err
+    lease = agent.client.acquire("a test", 10.0)
+    agent.client.apply({"power.cap_w": 90, "nic.rx_usecs": 100}, lease=lease)
+    assert main(["export", "--as", "script", "--agent", agent.address, "--json"]) == 0
+    event = json.loads(capsys.readouterr().out)
+    assert event["setting"] == {"nic.rx_usecs@eth0": 100, "power.cap_w@intel-rapl:0/0": 90}
+    agent.client.release(lease, keep=False)

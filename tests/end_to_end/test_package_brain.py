@@ -74,7 +74,7 @@ def test_a_user_s_verbs_work_without_network(installed: Machine) -> None:
     installed.run("useradd", "alice")
     alice = ["runuser", "--user=alice", "--"]
     assert installed.run(*alice, "bayop", "--version").stdout == f"bayop {VERSION}\n"
-    tune = ["bayop", "tune", "--target", "study", "--data", "example:memcached", "--load", "400kqps", "--json"]
+    tune = ["bayop", "tune", "--target", "study", "--data", "example:memcached", "--load", "600kqps", "--json"]
     lines = installed.run(*alice, *tune).stdout.splitlines()
     result = json.loads(lines[-1])
     assert result["setting"]["nic.rx_usecs"] > 0
