@@ -71,7 +71,7 @@ class Recorded:
 
 
 @pytest.fixture(params=["dash", "bash --posix"])
-def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Recorded:
+def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Recorded:
     return Recorded(tmp_path / "machine", request.param.split())
 
 
@@ -82,36 +82,36 @@ def script(tmp_path: Path) -> Path:
     return out
 
 
-def test_what_it_applies_it_undoes(machine: Recorded, script: Path) -> None:
-    original = machine.state()
-    assert machine.run(script, "apply") == (0, "")
-    assert (machine.delay.read_text(encoding="ascii"), machine.read("scaling_max_freq")) == ("100\n", "2100000")
-    assert (machine.read("scaling_min_freq"), machine.state()["delay"]) == ("2100000", "100\n")
-    code, stderr = machine.run(script, "apply")
+def test_what_it_applies_it_undoes(recorded: Recorded, script: Path) -> None:
+    original = recorded.state()
+    assert recorded.run(script, "apply") == (0, "")
+    assert (recorded.delay.read_text(encoding="ascii"), recorded.read("scaling_max_freq")) == ("100\n", "2100000")
+    assert (recorded.read("scaling_min_freq"), recorded.state()["delay"]) == ("2100000", "100\n")
+    code, stderr = recorded.run(script, "apply")
     assert (code, "an export is applied already" in stderr) == (1, True), "else the originals would be lost"
-    assert machine.run(script, "undo") == (0, "")
-    assert machine.state() == original
-    assert [*(machine.folder / "run").iterdir()] == []
-    assert machine.run(script, "undo") == (1, "error: nothing is applied\n")
+    assert recorded.run(script, "undo") == (0, "")
+    assert recorded.state() == original
+    assert [*(recorded.folder / "run").iterdir()] == []
+    assert recorded.run(script, "undo") == (1, "error: nothing is applied\n")
 
 
-def test_when_a_write_fails_all_is_put_back(machine: Recorded, script: Path) -> None:
-    original = machine.state()
+def test_when_a_write_fails_all_is_put_back(recorded: Recorded, script: Path) -> None:
+    original = recorded.state()
     governor = "/sys/devices/system/cpu/cpuidle/current_governor"
     read_only = f"mount --bind {governor} {governor} && mount -o remount,bind,ro {governor}"
-    code, stderr = machine.run(script, "apply", broken=read_only)
+    code, stderr = recorded.run(script, "apply", broken=read_only)
     assert code == 1
     assert stderr.endswith(f"error: cannot write teo to {governor}\n")
-    assert machine.state() == original
+    assert recorded.state() == original
 
 
-def test_hold_ends_with_a_signal_and_undoes(machine: Recorded, script: Path) -> None:
-    original = machine.state()
-    with machine.start(script, "hold") as process:
-        assert eventually(lambda: machine.read("scaling_min_freq") == "2100000", within_s=20)
+def test_hold_ends_with_a_signal_and_undoes(recorded: Recorded, script: Path) -> None:
+    original = recorded.state()
+    with recorded.start(script, "hold") as process:
+        assert eventually(lambda: recorded.read("scaling_min_freq") == "2100000", within_s=20)
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
-    assert machine.state() == original
+    assert recorded.state() == original
 
 
 def test_shellcheck_has_nothing_to_say(script: Path) -> None:

@@ -17,6 +17,7 @@ from tests.support.needs import program, require
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
+PACK = ROOT / "packaging" / "brain" / "build-deb"
 VERSION: str = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
 PYTHONS = {"bookworm": "3.11", "trixie": "3.13"}
 DEBS = ["/root/bayop-agent.deb", "/root/bayop.deb"]
@@ -173,13 +174,13 @@ def test_the_package_is_the_same_when_it_is_packed_again(architecture: str, tmp_
     if not packed.exists():
         subprocess.run(["make", "deb-brain", "DEB_PYTHON=3.13"], cwd=ROOT, check=True)
     (wheel,) = (BUILD / "wheel").glob("bayop-*.whl")
-    again = [ROOT / "packaging/brain/build-deb", sys.executable, wheel, "3.13", tmp_path]
+    again = [str(PACK), sys.executable, str(wheel), "3.13", str(tmp_path)]
     subprocess.run(again, check=True)
     assert (tmp_path / packed.name).read_bytes() == packed.read_bytes()
 
 
 def test_a_python_without_locked_versions_is_refused(tmp_path: Path) -> None:
-    again = [ROOT / "packaging/brain/build-deb", sys.executable, __file__, "3.9", tmp_path]
+    again = [str(PACK), sys.executable, __file__, "3.9", str(tmp_path)]
     run = subprocess.run(again, capture_output=True, text=True, check=False)
     assert run.returncode == 2
     assert run.stderr.startswith("error: there are no locked versions for Python 3.9; it must be one of: 3.11 3.13\n")

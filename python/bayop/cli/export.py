@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.new_files import create
 from bayop.cli.terminal.output import console, literal, print_json
-from bayop.errors import InputError
+from bayop.errors import InputError, unwritable
 from bayop.live.agent.address import SOCKET
 from bayop.space import Setting, Value
 from bayop.units import parse_quantity, unit_of
 
-if TYPE_CHECKING:
-    from bayop.export import Spelled
-
 EXAMPLE: Final = """\
   bayop export --as script
-  bayop export /etc/bayop/bayop.toml cache --as tuned --device eth0
+  bayop export /etc/bayop/bayop.toml cache --as tuned --device eth0 --out /etc/tuned/cache
   bayop export nic.rx_usecs@eth0=100us cpu.freq_mhz=2.1GHz --as script --out setting.sh
   bayop export nic.rx_usecs@eth0=100 --as networkd --out 50-bayop-eth0.link
 """
@@ -53,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         type=arguments.reader(arguments.path, "--out"),
-        metavar="FILE",
-        help="the file to write, which is not overwritten (left out: stdout)",
+        metavar="PATH",
+        help="the file to write, for tuned the profile's folder; nothing is overwritten (left out: stdout)",
     )
     agent_flags.add_agent(parser, f"the agent to ask what it holds (default: {SOCKET}, this machine's)")
     arguments.add_json(parser)
@@ -66,18 +63,39 @@ def run(args: argparse.Namespace) -> int:
     from bayop.export import link, script, spell, tuned
 
     spelled = spell(_setting(args), _core.knob_spellings(), args.device)
-    writers: Mapping[str, Callable[[Spelled], str]] = {"tuned": tuned, "script": script, "networkd": link}
-    text = writers[args.form](spelled)
+    if args.form == "tuned":
+        files = tuned(spelled)
+    else:
+        files = {args.form: script(spelled) if args.form == "script" else link(spelled)}
     if args.out is not None:
-        create({args.out: text}, hint="--out FILE for another")
+        _write(args.out, files, in_folder=args.form == "tuned")
     if args.json:
         out = None if args.out is None else str(args.out)
-        print_json({"event": "exported", "as": args.form, "setting": dict(spelled.setting), "out": out, "text": text})
-    elif args.out is None:
-        sys.stdout.write(text)
-    else:
+        print_json({"event": "exported", "as": args.form, "setting": dict(spelled.setting), "out": out, "files": files})
+    elif args.out is not None:
         console().print(literal(f"{args.out}: {spelled.summary}"))
+    elif len(files) == 1:
+        sys.stdout.writelines(files.values())
+    else:
+        raise InputError(
+            "such a profile must have a folder",
+            wrong=f"it is {' and '.join(files)}",
+            place="--as tuned",
+            hint="--out /etc/tuned/NAME",
+        )
     return 0
+
+
+def _write(out: Path, files: Mapping[str, str], *, in_folder: bool) -> None:
+    hint = "--out PATH for another"
+    if not in_folder:
+        create(dict.fromkeys([out], *files.values()), hint=hint)
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(out, error, place="--out") from error
+    create({out / name: text for name, text in files.items()}, hint=hint)
 
 
 def _setting(args: argparse.Namespace) -> Setting:

@@ -45,8 +45,9 @@ FILES: Final = Event(
 )  # fmt: skip
 EXPORTED: Final = Event(
     "exported",
-    "The setting, every knob with its place, as others write it; `out` is null where it went to no file.",
-    {"as": one_of("tuned", "script", "networkd"), "setting": SETTING, "out": maybe(TEXT), "text": TEXT},
+    "The setting, every knob with its place, as others write it: each file's text, by its name in a profile of TuneD, "
+    "else by the format's; `out` is null where nothing was written.",
+    {"as": one_of("tuned", "script", "networkd"), "setting": SETTING, "out": maybe(TEXT), "files": by_name(TEXT)},
 )
 STATUS: Final = Event(
     "status",

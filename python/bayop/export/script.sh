@@ -3,6 +3,7 @@
 # usage: sudo sh FILE apply     note what is there, and apply; when a write fails, everything is put back
 #        sudo sh FILE undo      put back what apply has found
 #        sudo sh FILE hold      apply until Ctrl-C or SIGTERM, and then undo
+#        sudo sh FILE verify    say what is otherwise; changes nothing
 #
 # What was found is in /run/bayop-export until it is put back, so a restart of the machine is an undo, too. Don't let
 # bayop-agent or TuneD write the same: of two that put back, the one that came last has to end first.
@@ -10,6 +11,7 @@
 set -eu
 export LC_ALL=C
 found=/run/bayop-export
+verify=
 
 fail() {
     printf 'error: %s\n' "$1" >&2
@@ -28,6 +30,7 @@ put() {
     [ -e "$1" ] || fail "this machine has no $1"
     was=$(cat "$1")
     [ "$was" != "$2" ] || return 0
+    [ -z "$verify" ] || fail "$1 has $was and not $2"
     note file "$1" "$was"
     printf '%s\n' "$2" >"$1" || fail "cannot write $2 to $1"
 }
@@ -51,6 +54,7 @@ coalesce() {
         fail "the driver of $1 has no $2"
         ;;
     esac
+    [ -z "$verify" ] || fail "$2 of $1 is $was and not $3"
     note coalesce "$1" "$2" "$was"
     ethtool -C "$1" "$2" "$3" || fail "cannot set $2 of $1 to $3"
 }
@@ -72,24 +76,29 @@ undo() {
     rm "$found"
 }
 
+# Each line is done when it is so already.
+set_all() {
+SETTINGS
+}
+
 apply() {
     [ ! -e "$found" ] || fail "an export is applied already" "sh $0 undo"
     : >"$found"
     trap undo EXIT
-SETTINGS
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    [ -z "${1:-}" ] || trap 'exit 0' INT TERM HUP
+    set_all
 }
 
 [ "$(id -u)" -eq 0 ] || fail "only root may do this" "sudo sh $0 ${1:-apply}"
 case ${1:-} in
 apply)
-    trap 'exit 130' INT
-    trap 'exit 143' TERM HUP
     apply
     trap - EXIT
     ;;
 hold)
-    trap 'exit 0' INT TERM HUP
-    apply
+    apply held # a signal is how it ends
     while :; do
         sleep 1
     done
@@ -97,6 +106,17 @@ hold)
 undo)
     [ -e "$found" ] || fail "nothing is applied"
     undo
+    ;;
+# What TuneD's plug-in script says; after a crash it starts again.
+start)
+    [ ! -e "$found" ] || undo
+    apply
+    trap - EXIT
+    ;;
+stop) [ ! -e "$found" ] || undo ;;
+verify)
+    verify=1
+    set_all
     ;;
 *)
     sed -n 's/^# usage/usage/p; s/^#        sudo/       sudo/p' "$0" >&2

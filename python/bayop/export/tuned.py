@@ -1,30 +1,42 @@
-"""A setting as a profile of TuneD: its plug-ins `net` and `sysfs` (tuned.conf(5)), which put back what they found."""
+"""A setting as a profile of TuneD: its plug-ins `sysfs` and `script` (tuned.conf(5)), and what they found comes back.
+
+The plug-in `net` has coalescing, too, but that of Debian 12 (2.20) can't read what its ethtool (6.1) prints; and
+ethtool refuses a whole line that switches off an adaptive moderation which the driver does not have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
 
+from bayop.export.script import script
 from bayop.export.spelled import Spelled
 
+CONF: Final = "tuned.conf"
+SCRIPT: Final = "coalesce.sh"
 
-def tuned(spelled: Spelled) -> str:
-    """The profile's `tuned.conf`."""
-    return "\n".join(_lines(spelled)) + "\n"
+
+def tuned(spelled: Spelled) -> Mapping[str, str]:
+    """The files of the profile's folder, by name."""
+    files = {CONF: "\n".join(_lines(spelled)) + "\n"}
+    if not spelled.coalescing:
+        return files
+    knobs = {each.knob for each in spelled.coalescing}
+    own = {knob: value for knob, value in spelled.setting.items() if knob in knobs}
+    return files | {SCRIPT: script(replace(spelled, setting=own, files=()))}
 
 
 def _lines(spelled: Spelled) -> Iterator[str]:
     yield "# Written by bayop export. A profile takes the place of the one in effect, or includes it: include=NAME."
-    yield "# As /etc/tuned/NAME/tuned.conf (from TuneD 2.23 on /etc/tuned/profiles/NAME), then: tuned-adm profile NAME"
+    yield "# In /etc/tuned/NAME (from TuneD 2.23 on /etc/tuned/profiles/NAME), then: tuned-adm profile NAME"
     yield "[main]"
     yield f"summary=What BayOp found: {spelled.summary}"
-    for device in spelled.devices:
-        parameters = (f"{c.parameter} {c.value}" for c in spelled.coalescing if c.device == device)
+    if spelled.coalescing:
         yield ""
-        yield f"[bayop_{device}]"
-        yield "type=net"
-        yield f"devices={device}"
-        yield "dynamic=0"
-        yield f"coalesce={' '.join(parameters)}"
+        yield "[bayop_coalescing]"
+        yield "type=script"
+        yield f"script=${{i:PROFILE_DIR}}/{SCRIPT}"
     if spelled.files:
         yield ""
         yield "[bayop_files]"

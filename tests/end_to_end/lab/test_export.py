@@ -39,8 +39,9 @@ def machine(contents: tuple[Files, Access]) -> Iterator[Machine]:
     files = Files(dict(contents[0].contents), dict(contents[0].links), list(contents[0].folders))
     add_rivals(files)
     spelled = spell(SETTING, _core.knob_spellings())
-    files.add("/etc/tuned/bayop/tuned.conf", tuned(spelled).encode())
-    files.add(SCRIPT, script(spelled).encode(), mode=0o755)
+    for name, text in tuned(spelled).items():
+        files.add(f"/etc/tuned/bayop/{name}", text, mode=0o755 if name.endswith(".sh") else 0o644)
+    files.add(SCRIPT, script(spelled), mode=0o755)
     with new_machine(files) as machine:
         yield machine
 
@@ -67,6 +68,9 @@ def test_the_script_applies_and_undoes_with_the_guest_s_shell_and_ethtool(machin
     original = snapshot(machine)
     machine.run(f"sh {SCRIPT} apply")
     assert in_effect(machine) == {"delay": "100"} | IN_EFFECT
+    machine.run(f"sh {SCRIPT} verify")
+    machine.run("ethtool -C eth0 rx-usecs 50")
+    assert "rx-usecs of eth0 is 50 and not 100" in machine.run(f"sh {SCRIPT} verify 2>&1 || true").stdout
     machine.run(f"sh {SCRIPT} undo")
     until_link(machine)
     assert snapshot(machine) == original

@@ -33,7 +33,8 @@ def test_a_setting_is_read_with_units_and_words(capsys: Capture) -> None:
     event = export(capsys, "nic.rx_usecs@eth0=0.1ms", "cpu.freq_mhz=2.1GHz", "cpu.epp=power", "--as", "tuned")
     assert event["setting"] == {"nic.rx_usecs@eth0": 100, "cpu.freq_mhz@policy*": 2100, "cpu.epp@policy*": "power"}
     assert (event["event"], event["as"], event["out"]) == ("exported", "tuned", None)
-    assert "coalesce=adaptive-rx off rx-usecs 100\n" in event["text"]
+    assert {*event["files"]} == {"tuned.conf", "coalesce.sh"}
+    assert "energy_performance_preference=power\n" in event["files"]["tuned.conf"]
 
 
 def test_people_get_the_text_alone(capsys: Capture) -> None:
@@ -44,7 +45,16 @@ def test_people_get_the_text_alone(capsys: Capture) -> None:
 def test_into_a_file(tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "setting.sh"
     event = export(capsys, "cpu.freq_mhz=2100", "--as", "script", "--out", str(out))
-    assert (event["out"], event["text"]) == (str(out), out.read_text(encoding="utf-8"))
+    assert (event["out"], event["files"]) == (str(out), {"script": out.read_text(encoding="utf-8")})
+    assert out.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_profile_is_a_folder(tmp_path: Path, capsys: Capture) -> None:
+    words = ("nic.rx_usecs@eth0=100", "cpu.epp=power", "--as", "tuned")
+    assert "it is tuned.conf and coalesce.sh; such a profile must have a folder" in refused(capsys, *words)
+    event = export(capsys, *words, "--out", str(tmp_path / "new" / "bayop"))
+    written = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "new" / "bayop").iterdir()}
+    assert written == event["files"]
 
 
 @pytest.mark.parametrize(
