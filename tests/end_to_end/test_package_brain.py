@@ -72,18 +72,16 @@ def installed(machine: Machine, before: set[str]) -> Machine:
 
 
 def test_a_user_s_verbs_work_without_network(installed: Machine) -> None:
-    installed.run("useradd", "alice")
-    alice = ["runuser", "--user=alice", "--"]
-    assert installed.run(*alice, "bayop", "--version").stdout == f"bayop {VERSION}\n"
+    nobody = ["runuser", "--user=nobody", "--"]
+    assert installed.run(*nobody, "bayop", "--version").stdout == f"bayop {VERSION}\n"
     tune = ["bayop", "tune", "--target", "study", "--data", "example:memcached", "--load", "600kqps", "--json"]
-    lines = installed.run(*alice, *tune).stdout.splitlines()
+    lines = installed.run(*nobody, *tune).stdout.splitlines()
     result = json.loads(lines[-1])
     assert result["setting"]["nic.rx_usecs"] > 0
-    installed.run("install", "--directory", "--owner=alice", "/var/cache/demo")
-    installed.run(*alice, "bayop", "demo", "--hours", "1", "--out", "/var/cache/demo")
+    installed.run("install", "--directory", "--owner=nobody", "/var/cache/demo")
+    installed.run(*nobody, "bayop", "demo", "--hours", "1", "--out", "/var/cache/demo")
     assert "<svg" in installed.path("/var/cache/demo/report.html").read_text(encoding="utf-8")
     installed.run("rm", "-r", "/var/cache/demo")
-    installed.run("userdel", "alice")
 
 
 def test_nothing_of_a_user_s_python_gets_in(installed: Machine) -> None:
@@ -113,7 +111,7 @@ def test_manuals_completion_and_licences_are_there(installed: Machine) -> None:
     bundled = {Path(path).name.partition("-")[0] for path in files if path.endswith(".dist-info")} - {"bayop"}
     assert len(bundled) == 20
     assert {name for name in bundled if f"/{name}-" not in copyrights} == set()
-    for path in re.findall(r"^ (/usr/lib/bayop/\S+)$", copyrights, re.MULTILINE):
+    for path in re.findall(r"^ (/usr/lib/bayop/[^\s*]+)$", copyrights, re.MULTILINE):
         assert path in files
 
 
@@ -137,7 +135,7 @@ def test_one_command_makes_the_machine_observed(installed: Machine) -> None:
     history = ["bayop", "history", FILE, "--of", "window", "--json"]
     installed.wait_until(lambda: '"latency_us": 310' in installed.run(*history).stdout)
     (standing,) = map(json.loads, installed.run("bayop", "status", "--file", FILE, "--json").stdout.splitlines())
-    assert (standing["mode"], standing["trouble"], standing["slo"]) == ("observe", None, "p99<1000us")
+    assert (standing["mode"], standing["trouble"], standing["slo"]) == ("observe", None, "p99<1ms")
     attempt = installed.run("bayop", "init", "--start", check=False)
     assert (attempt.returncode, "names services already" in attempt.stderr) == (2, True)
 
