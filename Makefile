@@ -128,6 +128,7 @@ deb:  ## Pack the agent as build/bayop-agent_VERSION_ARCH.deb
 DEB_PYTHON ?= $(shell python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 deb-brain: $(VENV)/.built  ## Pack the brain for Debian's Python as build/bayop_VERSION_ARCH.deb (DEB_PYTHON=3.13 for another)
+	SOURCE_DATE_EPOCH=$$(dpkg-parsechangelog --file packaging/debian/changelog --show-field Timestamp) \
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel .
 	packaging/brain/build-deb $(BIN)/python build/wheel/bayop-*.whl $(DEB_PYTHON) build
 

@@ -42,8 +42,9 @@ def bundle(wheel: Path, lock: Path, minor: str, root: Path) -> Path:
 
 def _install(packages: Path, minor: str, *words: str) -> None:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--target", str(packages)]
-    target = ["--python-version", minor, "--implementation", "cp", "--only-binary", ":all:", "--upgrade"]
-    subprocess.run([*pip, *target, *words], check=True)
+    # The lock was resolved for that Python; pip would ask for its own.
+    target = ["--python-version", minor, "--implementation", "cp", "--only-binary", ":all:", "--ignore-requires-python"]
+    subprocess.run([*pip, *target, "--upgrade", *words], check=True)
 
 
 def copyright_of(packages: Path) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.pages.blocks import blocks_of
 from tests.support.clean_debian import Machine, clean_root, own_release
 from tests.support.needs import program, require
 
@@ -19,15 +21,18 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 PACK = ROOT / "packaging" / "brain" / "build-deb"
 VERSION: str = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+HERE = "here"
 PYTHONS = {"bookworm": "3.11", "trixie": "3.13"}
 DEBS = ["/root/bayop-agent.deb", "/root/bayop.deb"]
 FILE = "/etc/bayop/bayop.toml"
+PAGES = [ROOT / "docs/install.md", ROOT / "docs/operate.md"]
+OWN = "tests/end_to_end/test_package_brain.py"
 LATENCY = """#!/bin/sh
 sleep "$BAYOP_WINDOW_S"
 echo '{"vantage": "client", "p99_us": 310, "qps": 5000}'
 """
 
-# Packs 300 MB and installs them in two Debians, which are downloaded by the first run.
+# Packs 400 MB, and installs them in a Debian that is downloaded by the first run.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 
@@ -37,17 +42,17 @@ def architecture() -> str:
     return run.stdout.strip()
 
 
-@pytest.fixture(scope="module", params=list(PYTHONS))
+@pytest.fixture(scope="module", params=os.environ.get("BAYOPTEST_DEBIANS", HERE).split())
 def machine(
     request: pytest.FixtureRequest, architecture: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Machine]:
     """A Debian with the packages of both halves in /root, and nothing of them installed."""
     for helper in ("dh", "dh_apparmor", "strip"):
         require(program(helper) is not None, f"{helper} is not installed", "requirements/install-packages package")
-    own_release()
-    minor = PYTHONS[request.param]
+    codename = own_release() if request.param == HERE else request.param
+    minor = PYTHONS[codename]
     subprocess.run(["make", "deb", "deb-brain", f"DEB_PYTHON={minor}"], cwd=ROOT, check=True)
-    root = clean_root(request.param)
+    root = clean_root(codename)
     machine = Machine(root, tmp_path_factory.mktemp("machine"))
     packed = [f"bayop-agent_{VERSION}_{architecture}.deb", f"bayop_{VERSION}+py{minor}_{architecture}.deb"]
     for name, place in zip(packed, DEBS, strict=True):
@@ -167,14 +172,33 @@ def test_a_purge_leaves_nothing(installed: Machine, before: set[str]) -> None:
         assert "bayop" not in installed.run("getent", database).stdout
 
 
-def test_the_package_is_the_same_when_it_is_packed_again(architecture: str, tmp_path: Path) -> None:
-    packed = BUILD / f"bayop_{VERSION}+py3.13_{architecture}.deb"
-    if not packed.exists():
-        subprocess.run(["make", "deb-brain", "DEB_PYTHON=3.13"], cwd=ROOT, check=True)
-    (wheel,) = (BUILD / "wheel").glob("bayop-*.whl")
-    again = [str(PACK), sys.executable, str(wheel), "3.13", str(tmp_path)]
-    subprocess.run(again, check=True)
-    assert (tmp_path / packed.name).read_bytes() == packed.read_bytes()
+def test_who_follows_the_pages_has_an_observed_service(machine: Machine, architecture: str, before: set[str]) -> None:
+    folder = "/var/cache/page"
+    machine.run("mkdir", folder)
+    for deb in DEBS:
+        machine.run("mv", deb, f"{folder}/{Path(deb).stem}_{VERSION}_{architecture}.deb")
+    # What listens is found by its name; that it says nothing which a probe understands is told as its trouble.
+    machine.run("ln", "--symbolic", "/usr/bin/python3", f"{folder}/memcached")
+    machine.run("systemd-run", f"{folder}/memcached", "-m", "http.server", "11211")
+    machine.wait_until(lambda: ":11211" in machine.run("ss", "--listening", "--tcp", "--numeric").stdout)
+    steps = [s for page in PAGES for b in blocks_of(page) if b.clauses.get("run by") == OWN for s in b.steps()]
+    inside = f'sudo() {{ "$@"; }}; export APT_CONFIG={folder}/apt.conf; cd {folder}\n'
+    machine.path(f"{folder}/apt.conf").write_text('APT::Get::Assume-Yes "true";\n', encoding="ascii")
+    outputs = {step.command: machine.run("sh", "-c", f"{inside}{step.command}").stdout for step in steps}
+    assert "Observed: memcached" in outputs["sudo bayop init --start"]
+    assert "memcached" in outputs["sudo bayop status --file /etc/bayop/bayop.toml"]
+    machine.apt("purge", "bayop", "bayop-agent")
+    assert machine.files() - before == set()
+
+
+def test_the_package_is_the_same_when_it_is_built_again(architecture: str) -> None:
+    minor = PYTHONS[own_release()]
+    packed = BUILD / f"bayop_{VERSION}+py{minor}_{architecture}.deb"
+    builds = []
+    for _ in range(2):
+        subprocess.run(["make", "deb-brain", f"DEB_PYTHON={minor}"], cwd=ROOT, check=True)
+        builds.append(packed.read_bytes())
+    assert builds[0] == builds[1]
 
 
 def test_a_python_without_locked_versions_is_refused(tmp_path: Path) -> None:
