@@ -9,7 +9,7 @@ LIBOS = --manifest-path libos/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),t
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live lab libos test test-slow test-pages test-all fuzz lint advisories format lock extras probe deb man clean
+.PHONY: help demo live lab libos test test-slow test-pages test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -115,10 +115,22 @@ lock: $(VENV)/.installed  ## Resolve the Python dependencies anew into requireme
 		--python-version 3.11 --all-extras --group peers --group browser --constraint requirements/dev.txt pyproject.toml --output-file requirements/extras.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command 'make lock' \
 		--python-version 3.11 --group tools --constraint requirements/dev.txt --output-file requirements/tools.txt
+	for minor in 3.11 3.13; do \
+		$(BIN)/uv pip compile --quiet --generate-hashes --no-annotate --custom-compile-command 'make lock' --python-platform linux \
+			--python-version $$minor --constraint requirements/dev.txt pyproject.toml --output-file requirements/run-$$minor.txt || exit; \
+	done
 
 deb:  ## Pack the agent as build/bayop-agent_VERSION_ARCH.deb
 	cargo build --profile agent --locked --quiet --package bayop-agent
 	packaging/build-deb $(dir $(RELEASE))agent/bayop-agent build
+
+# Its Python: 3.11 is Debian 12's, 3.13 that of Debian 13.
+DEB_PYTHON ?= $(shell python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+
+deb-brain: $(VENV)/.built  ## Pack the brain for Debian's Python as build/bayop_VERSION_ARCH.deb (DEB_PYTHON=3.13 for another)
+	SOURCE_DATE_EPOCH=$$(dpkg-parsechangelog --file packaging/debian/changelog --show-field Timestamp) \
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel .
+	packaging/brain/build-deb $(BIN)/python build/wheel/bayop-*.whl $(DEB_PYTHON) build
 
 clean:  ## Remove everything that was built
 	rm -rf $(VENV) build target python/bayop/_core*.so

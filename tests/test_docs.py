@@ -64,3 +64,13 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
     missing = [link for link in links if not (page.parent / link).exists()]
     assert not missing
+
+
+def test_every_symptom_of_troubleshooting_is_a_message_of_ours() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    symptoms = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "crates").glob("*/src/**/*.rs")]
+    code = "".join(path.read_text(encoding="utf-8") for path in sources)
+    pieces = {piece.strip() for symptom in symptoms for piece in symptom.split("...")} - {"", "s old"}
+    assert len(pieces) > 30
+    assert {piece for piece in pieces if piece not in code} == set()

@@ -19,6 +19,7 @@ __all__ = [
     "idle_governors",
     "idle_replay",
     "knob_catalogue",
+    "knob_spellings",
     "load_arrivals",
     "load_choose",
     "load_draw",
@@ -191,6 +192,28 @@ class KnobEntry(TypedDict):
 
 def knob_catalogue() -> list[KnobEntry]:
     """Every knob that BayOp knows, in the order of the catalogue."""
+
+@type_check_only
+class KnobSpelling(TypedDict):
+    """How programs spell a knob that set it without BayOp."""
+
+    ethtool: str | None
+    """The parameter of `ethtool -C`."""
+    link: str | None
+    """The key of a systemd.link file."""
+    without: list[str] | None
+    """ethtool's parameter and systemd.link's key of the switch that must be off, because it takes the knob over."""
+    files: list[str]
+    """Files, in the order in which they are written; `{1}` stands for the place, `{2}` for what follows its slash."""
+    factor: int | None
+    """How many of the files' units are one of the knob's; None for one."""
+    words: dict[str, str]
+    """What the files have for some of the knob's values."""
+    everywhere: str | None
+    """The place, as a shell's pattern, where the knob is meant on the whole machine; None where one must be named."""
+
+def knob_spellings() -> dict[str, KnobSpelling]:
+    """How programs spell each knob that some do."""
 
 @type_check_only
 class DriverRule(TypedDict):

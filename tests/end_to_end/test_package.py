@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import platform
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.pages.blocks import blocks_of
-from tests.support.needs import need, program, require
+from tests.support.clean_debian import CURL, Machine, clean_root, own_release
+from tests.support.needs import program, require
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
@@ -25,6 +22,7 @@ BUILD = ROOT / "build"
 VERSION: str = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
 DEB = "/root/bayop-agent.deb"
 PAGE = ROOT / "docs/install.md"
+OWN = "tests/end_to_end/test_package.py"
 # What the page's reader has beside what the server has: root's rights, an editor that is left as it is, and a package
 # that is built already; apt asks nobody.
 READERS = {
@@ -33,77 +31,7 @@ READERS = {
     "usr/local/bin/make": '#!/bin/sh\ntest "$*" = deb -a -f build/bayop-agent_*.deb\n',
     "etc/apt/apt.conf.d/90yes": 'APT::Get::Assume-Yes "true";\n',
 }
-IN_THE_ROOT = ["systemd", "curl", "iproute2", "openssl"]  # a server has the first; the others are for these tests
-CURL = ["curl", "--silent", "--fail-with-body", "--unix-socket", "/run/bayop/agent.sock"]
-# What apt and systemd keep about every package and boot.
-OTHERS = (
-    "/etc/machine-id",
-    "/root/",
-    "/var/cache/",
-    "/var/lib/apt/",
-    "/var/lib/dpkg/",
-    "/var/lib/systemd/",
-    "/var/log/",
-)
-
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the first run builds the agent and downloads a Debian
-
-
-class Machine:
-    """A clean Debian that runs, and stops with this object's process."""
-
-    def __init__(self, root: Path, scratch: Path) -> None:
-        namespaces = ["--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--kill-child"]
-        boot = ["sh", str(Path(__file__).with_name("boot_clean_root.sh")), str(root), str(scratch)]
-        self.unshare = subprocess.Popen(["unshare", *namespaces, *boot])
-        self.wait_until(self.is_up)
-
-    def wait_until(self, happened: Callable[[], bool]) -> None:
-        deadline_s = time.monotonic() + 30
-        while not happened():
-            if self.unshare.poll() is not None or time.monotonic() > deadline_s:
-                self.stop()
-                pytest.fail("the clean root did not boot, or does not get there within 30 s", pytrace=False)
-            time.sleep(0.05)
-
-    def is_up(self) -> bool:
-        if not self.systemd() or Path(f"/proc/{self.systemd()}/comm").read_text(encoding="ascii") != "systemd\n":
-            return False
-        # "degraded" is up too: some unit of Debian's own does not like to be in a namespace.
-        return self.run("systemctl", "is-system-running", check=False).stdout in {"running\n", "degraded\n"}
-
-    def systemd(self) -> str:
-        pid = self.unshare.pid
-        return Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").strip()
-
-    def path(self, path: str) -> Path:
-        return Path(f"/proc/{self.systemd()}/root{path}")
-
-    def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        enter = ["nsenter", f"--target={self.systemd()}", "--all", "--root", "--wd"]
-        env = {"PATH": "/usr/sbin:/usr/bin", "DEBIAN_FRONTEND": "noninteractive"}
-        process = subprocess.run([*enter, *command], capture_output=True, text=True, env=env, check=False)
-        assert not check or process.returncode == 0, f"{command}: {process.stdout}{process.stderr}"
-        return process
-
-    def apt(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        return self.run("apt-get", "--quiet=2", "--yes", *command, check=check)
-
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        content = ["--header", "Content-Type: application/json", "--data", json.dumps(body)]
-        answer: dict[str, Any] = json.loads(self.run(*CURL, *content, f"http://agent/v1/{path}").stdout)
-        return answer
-
-    def unit(self, name: str) -> str:
-        return self.run("systemctl", "show", "--value", f"--property={name}", "bayop-agent").stdout.strip()
-
-    def files(self) -> set[str]:
-        paths = self.run("find", "/", "-xdev").stdout.splitlines()
-        return {path for path in paths if not path.startswith(OTHERS)}
-
-    def stop(self) -> None:
-        self.unshare.send_signal(signal.SIGKILL)
-        self.unshare.wait()
 
 
 @pytest.fixture(scope="module")
@@ -116,26 +44,8 @@ def package() -> Path:
 
 
 @pytest.fixture(scope="module")
-def clean_root() -> Path:
-    """A minimal Debian of this machine's release, made once."""
-    release = platform.freedesktop_os_release()
-    require(release["ID"] == "debian", "the package is tried on the Debian that it was built on", "a Debian")
-    need("root")
-    require(program("debootstrap") is not None, "debootstrap is not installed", "requirements/install-packages package")
-    root = BUILD / "clean-root" / "+".join([release["VERSION_CODENAME"], *IN_THE_ROOT])
-    if not root.exists():
-        unfinished = root.with_name("unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.parent.mkdir(parents=True, exist_ok=True)
-        options = ["--variant=minbase", f"--include={','.join(IN_THE_ROOT)}"]
-        subprocess.run(["debootstrap", *options, release["VERSION_CODENAME"], unfinished], check=True)
-        unfinished.rename(root)
-    return root
-
-
-@pytest.fixture(scope="module")
-def machine(clean_root: Path, package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    machine = Machine(clean_root, tmp_path_factory.mktemp("machine"))
+def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    machine = Machine(clean_root(own_release()), tmp_path_factory.mktemp("machine"))
     shutil.copy(package, machine.path(DEB))
     yield machine
     machine.stop()
@@ -182,7 +92,7 @@ def test_who_follows_the_page_has_an_agent_and_none_at_its_end(machine: Machine,
         machine.path(f"/{name}").chmod(0o755)
     machine.run("mkdir", "/root/build")
     shutil.copy(package, machine.path(f"/root/build/{package.name}"))
-    steps = [step for block in blocks_of(PAGE) if "run by" in block.clauses for step in block.steps()]
+    steps = [step for block in blocks_of(PAGE) if block.clauses.get("run by") == OWN for step in block.steps()]
     inside = "PATH=/usr/local/bin:$PATH; cd /root\n"
     outputs = {step.command: machine.run("sh", "-c", f"{inside}{step.command}").stdout for step in steps}
     assert any('"mode":"observe"' in text.replace(" ", "") for command, text in outputs.items() if "curl" in command)

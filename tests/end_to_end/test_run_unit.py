@@ -41,5 +41,5 @@ def test_what_it_starts_is_understood() -> None:
     program, *words = lines["ExecStart"].split()
     assert program == "/usr/bin/bayop"
     build_parser(words).parse_args(words)
-    assert lines["ExecReload"] == "/bin/kill -HUP $MAINPID"
+    assert lines["ExecReload"] == f"{program} reload --file {words[-1]}"
     assert lines["Type"] == "notify"

@@ -1,5 +1,6 @@
 //! The catalogue of knobs: one data file, checked when it is first used.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,31 @@ pub struct Entry {
     pub hazards: Vec<String>,
     /// Where the kernel documents it.
     pub source: String,
+    /// How programs spell it that set it without BayOp.
+    #[serde(skip_serializing)]
+    pub spelled: Option<Spelling>,
+}
+
+/// How ethtool, systemd and whoever writes files spell a knob.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spelling {
+    /// The parameter of `ethtool -C`.
+    pub ethtool: Option<String>,
+    /// The key of a systemd.link file.
+    pub link: Option<String>,
+    /// ethtool's parameter and systemd.link's key of the switch that must be off, because it takes the knob over.
+    pub without: Option<[String; 2]>,
+    /// Files, in the order in which they are written; `{1}` stands for the place, `{2}` for what follows a slash in it.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// How many of the files' units are one of the knob's; none for one.
+    pub factor: Option<u32>,
+    /// What the files have for some of the knob's values.
+    #[serde(default)]
+    pub words: BTreeMap<String, String>,
+    /// The place, as a shell's pattern, where the knob is meant on the whole machine; none where a place must be named.
+    pub everywhere: Option<String>,
 }
 
 /// An end of a numeric domain.
@@ -212,6 +238,15 @@ mod tests {
                 None => continue,
             };
             assert!(expected.iter().any(|end| entry.id.ends_with(end)), "{}", entry.id);
+        }
+    }
+
+    #[test]
+    fn a_knob_is_spelled_in_one_way() {
+        for (id, spelled) in entries().iter().filter_map(|entry| Some((&entry.id, entry.spelled.as_ref()?))) {
+            assert_ne!(spelled.ethtool.is_some(), !spelled.files.is_empty(), "{id}");
+            assert!(spelled.files.iter().all(|file| file.starts_with("/sys/")), "{id}");
+            assert_eq!(spelled.ethtool.is_some(), spelled.link.is_some(), "{id}");
         }
     }
 

@@ -18,6 +18,18 @@ pub fn knob_catalogue(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     catalogue::entries().iter().map(|entry| to_dict(py, entry)).collect()
 }
 
+/// How programs spell knobs that set them without BayOp: a dict for each knob that some do, by its id.
+#[pyfunction]
+pub fn knob_spellings(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    for (id, spelled) in catalogue::entries().iter().filter_map(|entry| Some((&entry.id, entry.spelled.as_ref()?))) {
+        let dict = PyDict::new(py);
+        set_fields!(dict, spelled: ethtool, link, without, files, factor, words, everywhere);
+        all.set_item(id, dict)?;
+    }
+    Ok(all)
+}
+
 /// Examines this machine, or a recorded one: a dict for each finding.
 #[pyfunction]
 #[pyo3(signature = (*, root = None))]

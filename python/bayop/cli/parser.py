@@ -21,6 +21,7 @@ VERBS: Final[dict[str, str]] = {
     "resume": "let services of bayop run go on after pause",
     "trigger": "have a service of bayop run search now",
     "reload": "have bayop run read its file anew; a service whose table has not changed goes on",
+    "export": "write what is held as others do: a profile of TuneD, a shell script with an undo, a systemd.link file",
     "forget": "have a service of bayop run forget what its settings have measured, and search from nothing",
     "explain": "say why a service of bayop run holds its setting, and what other settings and SLOs would change",
     "doctor": "say what a machine lets BayOp control and measure, and calibrate its NIC",

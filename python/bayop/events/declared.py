@@ -7,7 +7,7 @@ from typing import Final
 
 from bayop.events.clients import LOAD, PROBE
 from bayop.events.daemon import HISTORY, RUN
-from bayop.events.machines import DOCTOR, FILES, KNOBS, RESTORED, STATUS
+from bayop.events.machines import DOCTOR, EXPORTED, FILES, KNOBS, RESTORED, STATUS
 from bayop.events.operator import RELOADED, STANDING
 from bayop.events.searches import EXPLAIN, LIVE, SWEEP, TUNE
 from bayop.events.shape import COUNT, NUMBER, TEXT, Event, each, maybe
@@ -42,6 +42,7 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
     "trigger": (STANDING,),
     "reload": (RELOADED,),
     "forget": (STANDING,),
+    "export": (EXPORTED,),
     "restore": (RESTORED,),
     "knobs": KNOBS,
     "live": LIVE,

@@ -39,10 +39,16 @@ DOCTOR: Final = (
 )  # fmt: skip
 FILES: Final = Event(
     "written",
-    "Both files are written, from what was found; `meter` is null where power would be an estimate.",
+    "The files are written, from what was found; `meter` is null where power would be an estimate.",
     {"files": each(TEXT), "nic": maybe(TEXT), "meter": maybe(TEXT),
      "services": each(record({"name": TEXT, "port": COUNT}))},
 )  # fmt: skip
+EXPORTED: Final = Event(
+    "exported",
+    "The setting, every knob with its place, as others write it: each file's text, by its name in a profile of TuneD, "
+    "else by the format's; `out` is null where nothing was written.",
+    {"as": one_of("tuned", "script", "networkd"), "setting": SETTING, "out": maybe(TEXT), "files": by_name(TEXT)},
+)
 STATUS: Final = Event(
     "status",
     "What an agent holds.",

@@ -19,7 +19,7 @@ _LONGEST_US: Final = 500.0
 _STEP_US: Final = 10.0
 _GREATEST_US: Final = 1000.0
 """The longest delay that is allowed at first."""
-_PROBES: Final[Mapping[str, str]] = {
+PROBES: Final[Mapping[str, str]] = {
     "memcached": "memcached://{host}:{port}",
     "redis-server": "redis://{host}:{port}",
     "valkey-server": "redis://{host}:{port}",
@@ -61,6 +61,12 @@ class Inventory:
         has_knob = {place for knob_id in (RX_USECS, TIMEOUT) for place in self.knobs.get(knob_id, {})}
         return next((nic for nic in self.nics if nic.name in has_knob), None)
 
+    @property
+    def has_meter(self) -> bool:
+        """Whether power is measured, for root at least."""
+        meter = self.finding(METER)
+        return meter is not None and (meter.status == "ok" or (meter.remedy or "").startswith("run as root"))
+
     def finding(self, check: str) -> Finding | None:
         """The doctor's finding of a check."""
         return finding_of(self.findings, check)
@@ -84,7 +90,7 @@ def agent_toml(inventory: Inventory) -> str:
         "",
         *_frequency(inventory),
         "",
-        *_power(inventory),
+        *power_lines(inventory),
     ]
     return "\n".join(lines) + "\n"
 
@@ -164,7 +170,8 @@ def _frequency(inventory: Inventory) -> list[str]:
     return _comment(f"This machine has no {FREQ_MHZ}: {remedy or 'bayop doctor says why'}.")
 
 
-def _power(inventory: Inventory) -> list[str]:
+def power_lines(inventory: Inventory) -> list[str]:
+    """`[power]` of an agent: the meter that was found, or a model in its place."""
     meter = inventory.finding(METER)
     measured = ["[power]", 'meter = "auto"']
     if meter is not None and meter.status == "ok":
@@ -205,7 +212,7 @@ def _latency(inventory: Inventory) -> list[str]:
             "bayop where the clients are, since what this machine sends to itself passes no NIC. Better, where you "
             "have them: the clients' own numbers, by prometheus:URL?query=PROMQL or a command."
         ),
-        f'latency = "probe:{_PROBES[name].format(host=inventory.host, port=port)}"',
+        f'latency = "probe:{PROBES[name].format(host=inventory.host, port=port)}"',
         "",
         "# The service's own load in requests/s, which a probe does not see.",
         "# qps = 100000",

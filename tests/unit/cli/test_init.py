@@ -48,3 +48,16 @@ def test_a_folder_that_can_t_be_made_is_said(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert main(["init", "--out", str(tmp_path / "file")]) == 2
     assert f"cannot write {tmp_path / 'file'}: file exists (--out)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--latency", "./p99.sh"], "--latency is for a service that is started"),
+        (["--slo", "p99<1ms"], "--slo is for a service that is started"),
+        (["--start", "--root", str(MACHINES)], "a recorded machine can't be started"),
+    ],
+)
+def test_flags_of_a_start_are_for_a_start(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", *words]) == 2
+    assert message in capsys.readouterr().err

@@ -26,7 +26,7 @@ _LEAST_DURATION_S: Final = 0.001
 _MOST_HEADROOM: Final = 0.9
 _MOST_SEED: Final = 2**32 - 1
 
-_SLO: Final = "p99<500us"
+DEFAULT_SLO: Final = "p99<500us"
 
 
 def reader(parse: Callable[[S], T], flag: str) -> Callable[[S], T]:
@@ -120,7 +120,7 @@ positive: Final = whole_number(1, 10**9)
 """Reads a count of anything."""
 
 
-def add_slo(parser: argparse.ArgumentParser, default: str = _SLO) -> None:
+def add_slo(parser: argparse.ArgumentParser, default: str = DEFAULT_SLO) -> None:
     """`--slo`, of one limit."""
     parser.add_argument(
         "--slo",
@@ -139,13 +139,13 @@ def add_slos(parser: argparse.ArgumentParser) -> None:
         type=reader(_one_slo, "--slo"),
         metavar="SLO",
         help="what has to be kept: a latency quantile, such as p99<500us or p99<1.2*default, and beside it a "
-        f"throughput, such as qps>590k (repeatable; default: {_SLO})",
+        f"throughput, such as qps>590k (repeatable; default: {DEFAULT_SLO})",
     )
 
 
 def _one_slo(text: str) -> str:
     """One of several `--slo`, checked but not yet read with the others; a throughput alone is only part of an SLO."""
-    parse_slo(f"{_SLO},{text}" if text.lstrip().startswith(QPS) else text)
+    parse_slo(f"{DEFAULT_SLO},{text}" if text.lstrip().startswith(QPS) else text)
     return text
 
 
@@ -155,7 +155,7 @@ def slos_of(args: argparse.Namespace) -> Slo | RelativeSlo:
     Raises:
         InputError: one is none, or they can't be kept together.
     """
-    return reader(parse_slo, "--slo")(",".join(args.slo or [_SLO]))
+    return reader(parse_slo, "--slo")(",".join(args.slo or [DEFAULT_SLO]))
 
 
 def add_headroom(parser: argparse.ArgumentParser) -> None:

@@ -8,12 +8,13 @@ from typing import Final
 
 from bayop.errors import InputError, unwritable
 
+_PROGRAM: Final = 0o755
 _MODE: Final = 0o644
 """The agent refuses a configuration that others than its owner may write."""
 
 
 def create(files: Mapping[Path, str], *, hint: str | None = None) -> None:
-    """Creates every file with its text, or none.
+    """Creates every file with its text, or none; a script (`#!`) can be run.
 
     Raises:
         InputError: one of them is there already, or can't be written; `hint` says how to write elsewhere.
@@ -27,7 +28,7 @@ def create(files: Mapping[Path, str], *, hint: str | None = None) -> None:
             with path.open("x", encoding="utf-8") as file:
                 paths.append(path)
                 file.write(text)
-            path.chmod(_MODE)
+            path.chmod(_PROGRAM if text.startswith("#!") else _MODE)
         except OSError as error:
             for half in paths:
                 half.unlink()

@@ -1,4 +1,4 @@
-"""`bayop init`: a first `agent.toml` and `live.toml` for a machine, from what is found on it."""
+"""`bayop init`: a first `agent.toml` and `live.toml` for a machine, or its first service, from what is found."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from typing import Final
 from bayop import _core
 from bayop.cli import doctor
 from bayop.cli.flags import arguments
+from bayop.cli.flags.running import FILE
 from bayop.cli.terminal.new_files import create
 from bayop.cli.terminal.output import console, literal, print_json
-from bayop.errors import unwritable
+from bayop.errors import InputError, unwritable
 from bayop.machine.first_files import Inventory, Nic, agent_toml, live_toml
 from bayop.machine.verdict import METER
+from bayop.slo import Slo
 
 EXAMPLE: Final = """\
   bayop init
   bayop init --out web1 --json
   bayop init --root tests/machines/intel-acpi-cpufreq.tree --out papers-server
+  bayop init --start
+  bayop init --start --slo 'p99<1ms' --latency 'probe:http://127.0.0.1:8080/'
 """
 
 
@@ -33,12 +37,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where agent.toml and live.toml go; files that are there are never overwritten (default: this folder)",
     )
+    parser.add_argument(
+        "--start",
+        action="store_true",
+        help=f"instead, with both packages installed: add the service that listens here to {FILE}, observed, and "
+        "start the agent and bayop run now and at every boot (needs root)",
+    )
+    parser.add_argument(
+        "--latency", metavar="SOURCE", help="with --start: where its latency comes from (default: a probe)"
+    )
+    parser.add_argument(
+        "--slo",
+        type=arguments.reader(Slo.single, "--slo"),
+        metavar="SLO",
+        help="with --start: its latency objective (default: p99<500us)",
+    )
     doctor.add_root(parser)
     arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Looks at the machine and writes both files, or neither."""
+    """Looks at the machine and writes both files, or neither; or starts to observe it.
+
+    Raises:
+        InputError: flags that exclude each other.
+    """
+    if args.start:
+        return _start(args)
+    for flag, value in (("--latency", args.latency), ("--slo", args.slo)):
+        if value is not None:
+            raise InputError(wrong=f"{flag} is for a service that is started", place=flag, hint="add --start")
     with doctor.recording(args.root) as root:
         inventory = _look(root)
     files = {args.out / "agent.toml": agent_toml(inventory), args.out / "live.toml": live_toml(inventory)}
@@ -48,6 +76,21 @@ def run(args: argparse.Namespace) -> int:
         raise unwritable(args.out, error, place="--out") from error
     create(files, hint="--out DIR for another folder")
     _tell(args, inventory, list(files))
+    return 0
+
+
+def _start(args: argparse.Namespace) -> int:
+    from bayop.cli.init.start import start
+
+    if args.root is not None:
+        raise InputError(wrong="a recorded machine can't be started", place="--start", hint="leave --root out")
+    inventory = _look(None)
+    service, written = start(inventory, args.latency, args.slo or Slo.parse(arguments.DEFAULT_SLO))
+    _tell(args, inventory, written)
+    if not args.json:
+        console().print(
+            literal(f"Observed: {service}. What is seen: bayop status --file {FILE}; bayop history {FILE} --of window")
+        )
     return 0
 
 

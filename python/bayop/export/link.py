@@ -1,0 +1,68 @@
+"""The coalescing parameters of a setting as a systemd.link(5) file, which udev applies when the device appears."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from bayop.errors import InputError
+from bayop.export.spelled import Coalescing, Spelled
+
+_PROPERTIES: Final = {"o": "ONBOARD", "s": "SLOT", "p": "PATH", "x": "MAC"}
+"""Which property a predictable name comes from, by the letter behind its type (systemd.net-naming-scheme(7))."""
+_HEAD: Final = """\
+# Written by bayop export: {summary}
+# As /etc/systemd/network/50-bayop-{device}.link; it holds from the next boot on, or: udevadm trigger --action=add
+#   /sys/class/net/{device}. Of all .link files only the first that matches is read, so it keeps what systemd's own
+#   99-default.link says of names; to undo it, remove it.
+[Match]
+{match}
+
+[Link]
+NamePolicy=keep kernel database onboard slot path
+AlternativeNamesPolicy=database onboard slot path
+MACAddressPolicy=persistent
+"""
+
+
+def link(spelled: Spelled) -> str:
+    """The file.
+
+    Raises:
+        InputError: a knob is not coalescing's, there are several devices, or the device's name is one of its own.
+    """
+    if spelled.files:
+        knobs = " and ".join(dict.fromkeys(file.knob for file in spelled.files))
+        raise InputError(
+            "a .link file must have knobs of a NIC's coalescing alone",
+            wrong=f"systemd.link has no words for {knobs}",
+            value=spelled.files[0].knob,
+            hint="--as script or --as tuned; or name the NIC's knobs alone",
+        )
+    if len(spelled.devices) > 1:
+        wrong = f"these are {len(spelled.devices)} devices: {', '.join(spelled.devices)}"
+        hint = "name the knobs of one device, then those of the next"
+        raise InputError("a .link file must be of one device", wrong=wrong, value=spelled.devices[0], hint=hint)
+    device = spelled.devices[0]
+    head = _HEAD.format(summary=spelled.summary, device=device, match=_match(device))
+    return head + "".join(f"{each.key}={_value(each)}\n" for each in spelled.coalescing)
+
+
+def _match(device: str) -> str:
+    """What tells the device: udev reads .link files before it has its name."""
+    if re.fullmatch(r"eth\d+", device):
+        return f"OriginalName={device}"
+    if found := re.fullmatch(r"(?:en|ib|sl|wl|ww)(?:P\d+)?([ospx])\w+", device):
+        return f"Property=ID_NET_NAME_{_PROPERTIES[found[1]]}={device}"
+    raise InputError(
+        "a device must have a name that the kernel or udev gave it",
+        wrong=f"{device} is neither like eth0 nor like enp1s0",
+        value=device,
+        hint="--as script or --as tuned",
+    )
+
+
+def _value(each: Coalescing) -> str:
+    if each.value in {"on", "off"}:
+        return "yes" if each.value == "on" else "no"
+    return f"{each.value}us" if each.key.endswith("Sec") else each.value

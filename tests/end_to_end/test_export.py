@@ -1,0 +1,138 @@
+"""`bayop export`: what the agent holds, and the script on a recorded machine's files, by the shells that Debian has."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.support.agents import AgentProcess
+from tests.support.needs import need
+from tests.support.patience import eventually
+
+from bayop import _core
+from bayop.cli import main
+
+TREE = Path(__file__).resolve().parents[1] / "machines" / "intel-acpi-cpufreq.tree"
+SETTING = ["nic.rx_usecs@eth0=100us", "cpu.freq_mhz=2.1GHz", "idle.governor=teo"]
+POLICY = "sys/devices/system/cpu/cpufreq/policy0"
+# A device with one parameter, as ethtool 6.1 shows it and takes it.
+ETHTOOL = """#!/bin/sh
+case $1 in
+-c) printf 'Adaptive RX: n/a  TX: n/a\\nrx-usecs:\\t%s\\nrx-frames:\\tn/a\\n' "$(cat DELAY)" ;;
+-C) echo "$4" >DELAY ;;
+esac
+"""
+INSIDE = """set -e
+mount --bind "$1/sys" /sys
+mount --bind "$1/run" /run
+shift
+BROKEN
+exec env PATH="$PROGRAMS:$PATH" "$@"
+"""
+
+
+class Recorded:
+    """A recorded machine, whose files stand in for /sys in a mount namespace; what is written stays."""
+
+    def __init__(self, folder: Path, shell: list[str]) -> None:
+        need("root", "namespaces", "unshare")
+        _core.unpack_machine(TREE.read_text(encoding="utf-8"), folder)
+        self.folder, self.shell = folder, shell
+        self.delay = folder / "delay"
+        self.delay.write_text("3\n", encoding="ascii")
+        for name in ("run", "programs"):
+            (folder / name).mkdir()
+        ethtool = folder / "programs" / "ethtool"
+        ethtool.write_text(ETHTOOL.replace("DELAY", str(self.delay)), encoding="utf-8")
+        ethtool.chmod(0o755)
+
+    def start(self, script: Path, verb: str, broken: str = "") -> subprocess.Popen[str]:
+        words = ["sh", "-c", INSIDE.replace("BROKEN", broken), "sh", str(self.folder), *self.shell, str(script), verb]
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PROGRAMS": str(self.folder / "programs")}
+        return subprocess.Popen(["unshare", "--mount", *words], env=environment, stderr=subprocess.PIPE, text=True)
+
+    def run(self, script: Path, verb: str, broken: str = "") -> tuple[int, str]:
+        with self.start(script, verb, broken) as process:
+            _, stderr = process.communicate()
+        return process.returncode, stderr
+
+    def state(self) -> dict[str, str]:
+        """All of its files, and its device."""
+        files = {
+            str(path): path.read_text(encoding="utf-8") for path in self.folder.rglob("sys/**/*") if path.is_file()
+        }
+        return files | {"delay": self.delay.read_text(encoding="ascii")}
+
+    def read(self, name: str) -> str:
+        return (self.folder / POLICY / name).read_text(encoding="ascii").strip()
+
+
+@pytest.fixture(params=["dash", "bash --posix"])
+def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path / "machine", request.param.split())
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    out = tmp_path / "setting.sh"
+    assert main(["export", *SETTING, "--as", "script", "--out", str(out)]) == 0
+    return out
+
+
+def test_what_it_applies_it_undoes(recorded: Recorded, script: Path) -> None:
+    original = recorded.state()
+    assert recorded.run(script, "apply") == (0, "")
+    assert (recorded.delay.read_text(encoding="ascii"), recorded.read("scaling_max_freq")) == ("100\n", "2100000")
+    assert (recorded.read("scaling_min_freq"), recorded.state()["delay"]) == ("2100000", "100\n")
+    code, stderr = recorded.run(script, "apply")
+    assert (code, "an export is applied already" in stderr) == (1, True), "else the originals would be lost"
+    assert recorded.run(script, "undo") == (0, "")
+    assert recorded.state() == original
+    assert [*(recorded.folder / "run").iterdir()] == []
+    assert recorded.run(script, "undo") == (1, "error: nothing is applied\n")
+
+
+def test_when_a_write_fails_all_is_put_back(recorded: Recorded, script: Path) -> None:
+    original = recorded.state()
+    governor = "/sys/devices/system/cpu/cpuidle/current_governor"
+    read_only = f"mount --bind {governor} {governor} && mount -o remount,bind,ro {governor}"
+    code, stderr = recorded.run(script, "apply", broken=read_only)
+    assert code == 1
+    assert stderr.endswith(f"error: cannot write teo to {governor}\n")
+    assert recorded.state() == original
+
+
+def test_hold_ends_with_a_signal_and_undoes(recorded: Recorded, script: Path) -> None:
+    original = recorded.state()
+    with recorded.start(script, "hold") as process:
+        assert eventually(lambda: recorded.read("scaling_min_freq") == "2100000", within_s=20)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    assert recorded.state() == original
+
+
+def test_shellcheck_has_nothing_to_say(script: Path) -> None:
+    need("shellcheck")
+    run = subprocess.run(["shellcheck", script], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, "")
+
+
+def test_nothing_is_overwritten(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", *SETTING, "--as", "script", "--out", str(script)]) == 2
+    assert f"{script} is there already" in capsys.readouterr().err
+
+
+def test_what_the_agent_holds_is_exported_with_its_places(
+    agent: AgentProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "--as", "script", "--agent", agent.address]) == 2
+    assert f"the agent at {agent.address} holds nothing" in capsys.readouterr().err
+    lease = agent.client.acquire("a test", 10.0)
+    agent.client.apply({"power.cap_w": 90, "nic.rx_usecs": 100}, lease=lease)
+    assert main(["export", "--as", "script", "--agent", agent.address, "--json"]) == 0
+    event = json.loads(capsys.readouterr().out)
+    assert event["setting"] == {"nic.rx_usecs@eth0": 100, "power.cap_w@intel-rapl:0/0": 90}
+    agent.client.release(lease, keep=False)
