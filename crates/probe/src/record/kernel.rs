@@ -71,7 +71,7 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Loads and attaches the programs; `most` stays are kept, in memory that is taken now.
+    /// Loads and attaches the programs; `most` stays are kept, in memory that is reserved now.
     ///
     /// # Errors
     /// This kernel or its policy refuses.

@@ -36,8 +36,8 @@ struct Arguments {
     /// How long to record, in s
     #[arg(long, default_value_t = 10.0, value_parser = seconds, allow_negative_numbers = true)]
     duration_s: f64,
-    /// Stays to keep; each takes 64 bytes of memory
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    /// Stays to keep; each takes 88 bytes of memory
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     most_stays: u32,
     /// Also measure what the recorder takes, in ns a stay; slows every eBPF program of this machine a little
     #[arg(long)]
