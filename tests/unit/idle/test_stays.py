@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 
 from bayop.errors import InputError
-from bayop.idle.stays import NETWORK, OTHER, TICK, TIMER, periods
+from bayop.idle.machines import MACHINES
+from bayop.idle.replay import follow
+from bayop.idle.stays import NETWORK, OTHER, TICK, TIMER, agreement, periods
 from bayop.idle.trace import Trace, read_trace, write_trace
+
+SANDY_BRIDGE = MACHINES["sandy-bridge"]
 
 # A tick in the middle of a period, one that found work, and packets.
 STAYS = (
@@ -55,3 +59,13 @@ def test_a_line_that_is_no_stay_is_refused_with_its_number(tmp_path: Path, line:
     with pytest.raises(InputError, match=rule) as caught:
         read_trace(path)
     assert caught.value.place == f"{path}:7"
+
+
+def test_a_governor_is_held_against_the_choices_that_were_recorded() -> None:
+    """Of periods of 2 ms that the network ends, a kernel chose C7 for two, and C1 for the others."""
+    stays = tuple((2_100 * i, 2_000, 10_000_000, NETWORK, 1, 5, 4 if i < 2 else 1, 4_000, 0) for i in range(1_000))
+    choices = follow(Trace("cpu0", tuple(periods(stays)), stays), "menu", SANDY_BRIDGE)
+    assert [sum(row) for row in choices] == [0, 998, 0, 0, 2]
+    assert choices[1][4] > 900  # it has learned that they are long
+    assert agreement(choices) == pytest.approx((choices[1][1] + choices[4][4]) / 1_000)
+    assert agreement([[0, 0], [0, 0]]) == 1.0
