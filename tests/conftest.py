@@ -112,6 +112,14 @@ def probe_binary() -> Path:
 
 
 @pytest.fixture(scope="session")
+def idle_recorder(probe_binary: Path) -> Path:
+    """The real eBPF recorder of idle periods, which is built with the probe."""
+    binary = probe_binary.with_name("bayop-idle-record")
+    require(binary.exists(), "the eBPF recorder of idle periods is not built", "make probe")
+    return binary
+
+
+@pytest.fixture(scope="session")
 def veth_pair() -> Iterator[VethPair]:
     """A memcached behind a device that defers its interrupts, and its clients' namespace."""
     need("namespaces", "memcached")

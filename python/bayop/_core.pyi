@@ -16,6 +16,7 @@ __all__ = [
     "find_knobs",
     "find_nics",
     "find_services",
+    "idle_follow",
     "idle_governors",
     "idle_replay",
     "knob_catalogue",
@@ -460,6 +461,26 @@ def idle_governors() -> list[str]:
 
 def find_idle_states(*, root: PathLike[str] | str | None = None) -> list[tuple[str, int, int]]:
     """The idle states of this machine or a recorded one: name, exit latency and target residency, us. Raises Error."""
+
+def idle_follow(
+    states: Sequence[tuple[int, int, float]],
+    stays: Sequence[tuple[int, int, int, int, int, int, int, int]],
+    governor: str,
+    *,
+    price: float = 0.1,
+    limit_us: int = 50,
+) -> list[list[int]]:
+    """How often each state was chosen for recorded stays: by the kernel that recorded them, then by a governor.
+
+    Raises Error.
+
+    Args:
+        states: As for `idle_replay`.
+        stays: As in `bayop.idle.stays`, without `resumed`.
+        governor: One of `idle_governors`.
+        price: What `bayop` pays for 1 us of latency, in us of a polling core.
+        limit_us: What is late for `bayop-slo`.
+    """
 
 def idle_replay(
     states: Sequence[tuple[int, int, float]],

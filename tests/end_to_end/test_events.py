@@ -15,6 +15,8 @@ from tests.support.servers import free_port, memcached_on
 
 from bayop.cli import main
 from bayop.events import ERROR, EVENTS, schema
+from bayop.idle.recorder import COLUMNS
+from bayop.idle.trace import read_trace
 from bayop.live.agent.lease import Lease
 
 Check = Callable[..., set[str]]
@@ -100,6 +102,17 @@ def test_claims(data: Path, check: Check) -> None:
 def test_a_log_is_converted(data: Path, check: Check) -> None:
     log = data / "interrupts_netpipe_linux_default_64B.csv.gz"
     assert check("interrupts convert", str(log), "--out", "log.parquet") == {"written"}
+
+
+def test_a_recording(tmp_path: Path, check: Check) -> None:
+    """By something that prints what the eBPF recorder does."""
+    cost = '"kernel_ns_per_stay": 90.5, "reader_ns_per_stay": 12.0, "core_share_at_100k_per_s": 0.01'
+    counted = '"stays": 1, "lost": 0, "duration_s": 0.1, "governor": "menu", "driver": "acpi_idle", "timers": true'
+    lines = [",".join(COLUMNS), "1,9,8,7,3,0,-1,2,6,1", f"{{{counted}, {cost}}}"]
+    recorder = tmp_path / "recorder.py"
+    recorder.write_text("".join(f"print({line!r})\n" for line in lines), encoding="utf-8")
+    assert check("idle record", "--recorder", f"{sys.executable} {recorder}", "--out", "traces") == {"recorded"}
+    assert read_trace(tmp_path / "traces" / "cpu1.csv.gz").rows == ((9, 8, 7, 2, 0, -1),)
 
 
 def test_an_agent(agent: AgentProcess, check: Check) -> None:

@@ -117,6 +117,15 @@ def lab() -> None:
 
 
 @pytest.fixture(scope="session")
+def recorder(root: None, idle_recorder: Path, clone: Path) -> None:  # noqa: ARG001 -- a fixture that needs another
+    """`bayop-idle-record` on the path, and where it is built."""
+    built = clone / "target" / "release"
+    built.mkdir(parents=True, exist_ok=True)
+    for folder in (clone.parent / "bin", built):
+        (folder / "bayop-idle-record").symlink_to(idle_recorder)
+
+
+@pytest.fixture(scope="session")
 def agent_program(agent_binary: Path, clone: Path) -> None:
     """`bayop-agent` on the path."""
     (clone.parent / "bin" / "bayop-agent").symlink_to(agent_binary)

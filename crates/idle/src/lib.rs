@@ -8,7 +8,8 @@
 //!
 //! A [`Governor`] is told the past and the present, never the length of the period to come. There is no clock in here,
 //! no allocation, no floating point and no `std`, so that whatever has a core to put to sleep can use the same governor:
-//! a [`replay`](replay::replay) of recorded periods, a library OS, a kernel.
+//! a [`replay`](replay::replay) of recorded periods, a library OS, a kernel. [`follow`](follow::follow) holds one against the
+//! choices that a kernel has made.
 //!
 //! Times are whole microseconds. Energies are relative to a core that polls: [`UNIT`] is what that takes in 1 us.
 
@@ -16,6 +17,7 @@
 
 mod bayop;
 mod fixed;
+pub mod follow;
 mod governor;
 mod haltpoll;
 mod ladder;

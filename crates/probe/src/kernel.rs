@@ -2,13 +2,14 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use bayop_core::{Error, Kind, Result, reason};
+use bayop_core::{Error, Result, reason};
 use bayop_probe::counters::Counters;
+use bayop_probe::ebpf::{Scope, check, enable_statistics, owned, refused, run_time_ns, unreadable};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, ProgramMut};
 use nix::net::if_::if_nametoindex;
@@ -19,15 +20,6 @@ mod skeleton {
     include!(concat!(env!("OUT_DIR"), "/probe.skel.rs"));
 }
 use skeleton::{ProbeSkel, ProbeSkelBuilder};
-
-/// The kernel's own description of its structures, which CO-RE needs.
-const BTF: &str = "/sys/kernel/btf/vmlinux";
-
-/// Capabilities by their bit in /proc/PID/status; capabilities(7). CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON.
-const CAP_NET_ADMIN: u64 = 1 << 12;
-const CAP_SYS_ADMIN: u64 = 1 << 21;
-const CAP_PERFMON: u64 = 1 << 38;
-const CAP_BPF: u64 = 1 << 39;
 
 /// What is watched.
 #[derive(Debug)]
@@ -58,11 +50,7 @@ impl<'a> Probe<'a> {
     /// # Errors
     /// There is no such cgroup, namespace or device; or this kernel or its policy refuses.
     pub fn attach(watch: &Watch, storage: &'a mut MaybeUninit<OpenObject>) -> Result<Self> {
-        check_capabilities()?;
-        if !Path::new(BTF).exists() {
-            return Err(Error::unsupported(format!("there is no {BTF}"))
-                .rule("the kernel must describe its structures (CONFIG_DEBUG_INFO_BTF)"));
-        }
+        check(Scope::Network, "bayop-probe")?;
         let cgroup = open_cgroup(watch.cgroup.as_deref())?;
         let netns = enter(watch.netns.as_deref())?;
         let device = watch.wait.as_deref().map(device_index).transpose()?;
@@ -116,28 +104,6 @@ impl<'a> Probe<'a> {
         }
         attached.into_iter().map(|program| run_time_ns(program)).sum::<Result<u64>>().map(Some)
     }
-}
-
-fn check_capabilities() -> Result<()> {
-    const STATUS: &str = "/proc/self/status";
-    let status = fs::read_to_string(STATUS).map_err(|error| unreadable(STATUS, &error))?;
-    let effective = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))
-        .and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())
-        .ok_or_else(|| Error::unsupported(format!("{STATUS} lists no capabilities")))?;
-    let has = |capability| effective & capability != 0;
-    if has(CAP_NET_ADMIN) && (has(CAP_SYS_ADMIN) || has(CAP_BPF) && has(CAP_PERFMON)) {
-        return Ok(());
-    }
-    Err(Error::unsupported(format!("this process has the capabilities {effective:#x} only"))
-        .rule("it must have CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN")
-        .hint("run it as root, or: setcap cap_bpf,cap_perfmon,cap_net_admin=ep bayop-probe"))
-}
-
-/// A file that this machine shows everybody, or should.
-fn unreadable(path: impl AsRef<Path>, error: &io::Error) -> Error {
-    Error::unreadable(path, error).of(Kind::Unsupported)
 }
 
 fn open_cgroup(path: Option<&Path>) -> Result<File> {
@@ -206,37 +172,4 @@ fn attach_receive(program: &ProgramMut<'_>, device: u32) -> Result<OwnedFd> {
         libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), device, libbpf_sys::BPF_TCX_INGRESS, std::ptr::null())
     };
     owned(link, "attach a program to the device", "tcx came with Linux 6.6; before that, model the wait: --rx-usecs")
-}
-
-/// Has the kernel take the time of eBPF programs, while the file descriptor is open.
-fn enable_statistics() -> Result<OwnedFd> {
-    // SAFETY: the call takes a constant and no memory.
-    let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
-    owned(statistics, "take the time of eBPF programs", "leave out --cost")
-}
-
-fn run_time_ns(program: &ProgramMut<'_>) -> Result<u64> {
-    let mut info = libbpf_sys::bpf_prog_info::default();
-    let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;
-    // SAFETY: the program's file descriptor is open, and `info` is a structure of `length` bytes.
-    let code = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_fd().as_raw_fd(), &mut info, &mut length) };
-    if code < 0 {
-        return Err(refused("tell the time of a program", &reason(&io::Error::from_raw_os_error(-code))));
-    }
-    Ok(info.run_time_ns)
-}
-
-/// The file descriptor that a call of libbpf returned, or its error.
-fn owned(descriptor: i32, act: &str, hint: &str) -> Result<OwnedFd> {
-    if descriptor < 0 {
-        return Err(refused(act, &reason(&io::Error::from_raw_os_error(-descriptor))).hint(hint));
-    }
-    // SAFETY: the call has just opened it for us, and nobody else closes it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
-}
-
-fn refused(act: &str, error: &impl std::fmt::Display) -> Error {
-    Error::unsupported(format!("the kernel does not {act}: {error}"))
-        .at("eBPF")
-        .hint("it takes Linux 6.1 or later, and kernel.lockdown below confidentiality")
 }

@@ -1,17 +1,22 @@
-//! Latency of a TCP server's requests, seen on the server.
+//! What eBPF sees on a server: latency of a TCP server's requests, and the idle periods of its CPUs.
 //!
 //! ```text
-//!   eBPF programs ──► [counters] ──► [histogram] ──► [window] ──► one line of JSON
+//!   eBPF programs ──► [counters] ──► [histogram] ──► [window] ──► one line of JSON      bayop-probe
 //!   (probe.bpf.c)                    + [wait]
+//!   (idle.bpf.c)  ──► [stay] ──► a line of a trace                                      bayop-idle-record
 //! ```
 //!
 //! This library is the pure half: what the programs counted becomes quantiles, with the wait before the interrupt added
-//! where it has to be modelled. The binary `bayop-probe` (feature `ebpf`) attaches the programs and prints the windows.
+//! where it has to be modelled, and what they recorded becomes traces. The binaries (feature `ebpf`) attach the programs
+//! and print; [`ebpf`] is what they share.
 //!
 //! What is seen on the server alone is less than what clients see, by the time a packet waits for its interrupt:
 //! exactly what interrupt moderation lengthens. Every window says from where it was seen, `server` or `server+wait`.
 
 pub mod counters;
+#[cfg(feature = "ebpf")]
+pub mod ebpf;
 pub mod histogram;
+pub mod stay;
 pub mod wait;
 pub mod window;

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use bayop_core::Error;
+use bayop_idle::follow::{Recorded, follow};
 use bayop_idle::replay::{Outcome, Period, Stay, replay};
 use bayop_idle::{
     BayOp, Faults, Fixed, Governor, Haltpoll, Ladder, Menu, MenuOf, NetworkExpert, Plans, ResidencyExpert, Rule,
-    Shadow, Slo, States, Teo, UNIT, Yawn,
+    Shadow, Slo, States, Teo, UNIT, Waker, Yawn,
 };
 use bayop_knobs::{Host, idle_states};
 use pyo3::prelude::*;
@@ -22,6 +23,9 @@ const LATE_PER_MILLION: u32 = 9_000;
 
 /// A period as Python has it: start, length, timer, waker, arrivals, age of the last.
 type Row = (u64, u32, u32, u8, u32, i64);
+
+/// A stay as Python has it: start, length, timer, waker, arrivals, age of the last, state, tick.
+type StayRow = (u64, u32, u32, u8, u32, i64, usize, u32);
 
 /// What governors are told apart from what happens.
 struct Terms<'a> {
@@ -96,10 +100,7 @@ pub fn idle_replay<'py>(
     let plans = Plans::new(&table, limit_us);
     let price = (price * f64::from(UNIT)).round() as u32;
     let terms = Terms { states: &table, plans: &plans, price };
-    if !GOVERNORS.contains(&governor) {
-        let error = Error::input(format!("there is no governor {governor:?}")).value(governor);
-        return Err(raise(py, &error.hint(format!("known: {}", GOVERNORS.join(", ")))));
-    }
+    check_governor(governor).map_err(|error| raise(py, &error))?;
     let periods: Vec<Period> = periods.into_iter().map(period).collect();
     let (outcome, log, ns_per_decision) = py.detach(|| run(&terms, &periods, governor));
     let mut late_us: Vec<u32> = log.iter().filter_map(|stay| stay.late_us).collect();
@@ -115,6 +116,34 @@ pub fn idle_replay<'py>(
     let rows: Vec<_> = log.iter().filter(|_| stays).map(|s| (s.period, s.state, s.length_us, s.late_us)).collect();
     dict.set_item("stays", rows)?;
     Ok(dict)
+}
+
+/// How often each state was chosen for recorded stays: by the kernel that recorded them, then by a governor.
+#[pyfunction]
+#[pyo3(signature = (states, stays, governor, *, price = 0.1, limit_us = 50))]
+pub fn idle_follow(
+    py: Python<'_>,
+    states: Vec<(u32, u32, f64)>,
+    stays: Vec<StayRow>,
+    governor: &str,
+    price: f64,
+    limit_us: u32,
+) -> PyResult<Vec<Vec<u64>>> {
+    let table = table(&states).map_err(|error| raise(py, &error))?;
+    let plans = Plans::new(&table, limit_us);
+    let terms = Terms { states: &table, plans: &plans, price: (price * f64::from(UNIT)).round() as u32 };
+    check_governor(governor).map_err(|error| raise(py, &error))?;
+    let mut subject = self::governor(governor, &terms).expect("a governor of this name");
+    let choices = follow(&table, stays.into_iter().map(recorded), &mut *subject);
+    Ok(choices[..table.len()].iter().map(|row| row[..table.len()].to_vec()).collect())
+}
+
+fn check_governor(name: &str) -> Result<(), Error> {
+    if GOVERNORS.contains(&name) {
+        return Ok(());
+    }
+    let error = Error::input(format!("there is no governor {name:?}")).value(name);
+    Err(error.hint(format!("known: {}", GOVERNORS.join(", "))))
 }
 
 fn table(states: &[(u32, u32, f64)]) -> Result<States, Error> {
@@ -134,6 +163,16 @@ fn table(states: &[(u32, u32, f64)]) -> Result<States, Error> {
 fn period((start_us, length_us, timer_us, waker, arrivals, age_us): Row) -> Period {
     let arrival_age_us = u32::try_from(age_us).ok();
     Period { start_us, length_us, timer_us, by_timer: waker == 2, arrivals, arrival_age_us }
+}
+
+fn recorded((start_us, length_us, timer_us, waker, arrivals, age_us, state, tick_us): StayRow) -> Recorded {
+    let arrival_age_us = u32::try_from(age_us).ok();
+    let waker = match waker {
+        2 => Waker::Timer,
+        3 => Waker::Tick,
+        _ => Waker::Event,
+    };
+    Recorded { start_us, length_us, timer_us, tick_us, waker, arrivals, arrival_age_us, state }
 }
 
 /// The outcome, every stay, and the time that a decision takes beyond one that is none.

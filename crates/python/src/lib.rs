@@ -28,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(twin::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(idle::idle_governors, module)?)?;
     module.add_function(wrap_pyfunction!(idle::idle_replay, module)?)?;
+    module.add_function(wrap_pyfunction!(idle::idle_follow, module)?)?;
     module.add_function(wrap_pyfunction!(idle::find_idle_states, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::knob_catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(knobs::knob_spellings, module)?)?;

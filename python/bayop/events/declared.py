@@ -11,7 +11,7 @@ from bayop.events.machines import DOCTOR, EXPORTED, FILES, KNOBS, RESTORED, STAT
 from bayop.events.operator import RELOADED, STANDING
 from bayop.events.searches import EXPLAIN, LIVE, SWEEP, TUNE
 from bayop.events.shape import COUNT, NUMBER, TEXT, Event, each, maybe
-from bayop.events.studies import CARBON, CLAIM, COLUMN, FIT, INTERRUPTS, REPLAY, REPORT, STUDY_SHOW, WRITTEN
+from bayop.events.studies import CARBON, CLAIM, COLUMN, FIT, INTERRUPTS, RECORDED, REPLAY, REPORT, STUDY_SHOW, WRITTEN
 from bayop.events.twins import DEFAULT, DEMO, ERRORS, OUTCOME, TWIN_FIT, TWIN_RUN
 
 ERROR: Final = Event(
@@ -73,6 +73,7 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
         Event("written", "The log is written.", {"file": TEXT, "out": TEXT, "records": COUNT, "bytes": COUNT}),
     ),
     "idle replay": (REPLAY,),
+    "idle record": (RECORDED,),
     "idle synthesize": (Event("written", "The trace is written.", {"out": TEXT, "periods": COUNT}),),
     "carbon": (CARBON,),
     "claims": (CLAIM,),

@@ -104,6 +104,21 @@ REPLAY: Final = Event(
         "decisions": COUNT,
     },
 )
+RECORDED: Final = Event(
+    "recorded",
+    "How a kernel's CPUs were idle has been recorded; with --cost, what that took.",
+    {
+        "out": TEXT,
+        "cpus": COUNT,
+        "stays": COUNT,
+        "lost": COUNT,
+        "duration_s": NUMBER,
+        "governor": TEXT,
+        "driver": TEXT,
+        "timers": FLAG,
+    },
+    {"kernel_ns_per_stay": NUMBER, "reader_ns_per_stay": NUMBER, "core_share_at_100k_per_s": NUMBER},
+)
 INTERRUPTS: Final = (
     Event("log", "What one log shows.", {"file": TEXT, "records": COUNT}, more={}),
     Event("all", "What all logs show together.", {"logs": COUNT, "records": COUNT}, more={}),

@@ -77,6 +77,15 @@ def replay(
     )
 
 
+def follow(trace: Trace, governor: str, machine: Machine, *, price: float = PRICE) -> list[list[int]]:
+    """How often each state was chosen at the trace's stays: by the kernel that recorded them, then by a governor.
+
+    The governor is told what the kernel was told, and what came of the kernel's choice.
+    """
+    stays = [(*stay[:6], stay[6], stay[7]) for stay in trace.stays]
+    return _core.idle_follow(machine.table(), stays, governor, price=price)
+
+
 def choices(
     trace: Trace, governor: str, machine: Machine, *, price: float = PRICE, limit_us: int = LIMIT_US
 ) -> list[tuple[float, int, int]]:

@@ -3,7 +3,7 @@
 The columns, in whole microseconds: `start_us` when it went idle, `length_us` until something woke it, `timer_us` until
 its next timer as it knew at the start, `waker` (0: another core or device, 1: the network, 2: that timer), `arrivals`:
 polls of its receive queue that found packets since the period before, `arrival_age_us`: how long ago the last was, -1
-when there was none yet.
+when there was none yet. A trace that `bayop idle record` wrote holds what periods are made of, stays (`stays.py`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from pathlib import Path
 from typing import Final
 
 from bayop.errors import InputError
+from bayop.idle import stays
 
 COLUMNS: Final = ("start_us", "length_us", "timer_us", "waker", "arrivals", "arrival_age_us")
 INTERRUPT_COLUMNS: Final = ("time_us", "since_prev_us")
-OTHER, NETWORK, TIMER = range(3)
+OTHER, NETWORK, TIMER = stays.OTHER, stays.NETWORK, stays.TIMER
 NO_TIMER_US: Final = 10_000_000
 """The distance to a timer that there is none of."""
 
 _START_END_US: Final = 2**62
+_MOST_STATES: Final = 10
 _FIT: Final = "numbers must be 0 or more and fit into 32 bits, start_us into 62"
 
 Row = tuple[int, int, int, int, int, int]
@@ -36,17 +38,19 @@ class Trace:
     Attributes:
         name: What people call it.
         rows: The periods in order, each as `COLUMNS` say.
+        stays: What they are made of, each as `stays.COLUMNS` say; none where a kernel's choices were not recorded.
     """
 
     name: str
     rows: tuple[Row, ...]
+    stays: tuple[stays.Stay, ...] = ()
 
 
 def read_trace(path: Path) -> Trace:
     """The trace in a CSV file, also with gzip.
 
-    It has `COLUMNS`, with or without a header; or it is a log with one record per interrupt, whose core is taken to be
-    idle from one interrupt to the next.
+    It has `COLUMNS`, with or without a header, or those of stays; or it is a log with one record per interrupt, whose
+    core is taken to be idle from one interrupt to the next.
 
     Raises:
         InputError: it is none.
@@ -54,32 +58,57 @@ def read_trace(path: Path) -> Trace:
     name = path.name.removesuffix(".gz").removesuffix(".csv")
     try:
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-            rows = tuple(_rows(path, lines))
+            rows, recorded = _read(path, lines)
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise InputError(f"it must be a readable CSV file: {error}", value=str(path), place="TRACE") from None
     if not any(length_us for _, length_us, *_ in rows):
         raise InputError("a trace must have idle periods longer than 0 us", value=str(path), place="TRACE")
-    return Trace(name, rows)
+    return Trace(name, rows, recorded)
 
 
 def write_trace(trace: Trace, path: Path) -> None:
     """Writes a trace as CSV, with a header; with gzip when the file's name says so."""
+    columns, rows = (stays.COLUMNS, trace.stays) if trace.stays else (COLUMNS, trace.rows)
     with gzip.open(path, "wt") if path.suffix == ".gz" else path.open("w", encoding="utf-8") as file:
-        file.write(",".join(COLUMNS) + "\n")
-        file.writelines(",".join(map(str, row)) + "\n" for row in trace.rows)
+        file.write(",".join(columns) + "\n")
+        file.writelines(",".join(map(str, row)) + "\n" for row in rows)
 
 
-def _rows(path: Path, lines: Iterable[str]) -> Iterator[Row]:
+def _read(path: Path, lines: Iterable[str]) -> tuple[tuple[Row, ...], tuple[stays.Stay, ...]]:
+    """The periods, and the stays that they are made of where those were recorded."""
     numbered = enumerate(lines, start=1)
-    number, first = next(numbered, (0, ""))
-    words = first.strip().split(",")
-    if set(INTERRUPT_COLUMNS) <= set(words):
-        yield from _interrupt_rows(path, words, numbered)
+    words = next(numbered, (0, ""))[1].strip().split(",")
+    if tuple(words) == stays.COLUMNS:
+        recorded = tuple(_stay(path, number, line) for number, line in numbered)
+        return tuple(stays.periods(recorded)), recorded
+    return tuple(_rows(path, words, numbered)), ()
+
+
+def _rows(path: Path, first: list[str], numbered: Iterator[tuple[int, str]]) -> Iterator[Row]:
+    if set(INTERRUPT_COLUMNS) <= set(first):
+        yield from _interrupt_rows(path, first, numbered)
         return
-    if tuple(words) != COLUMNS and first.strip():
-        yield _row(path, number, words)
+    if tuple(first) != COLUMNS and first != [""]:
+        yield _row(path, 1, first)
     for number, line in numbered:
         yield _row(path, number, line.strip().split(","))
+
+
+def _stay(path: Path, number: int, line: str) -> stays.Stay:
+    words = line.strip().split(",")
+    try:
+        state, tick_us, resumed = map(int, words[6:])
+    except ValueError:
+        rule = f"a line must have nine whole numbers: {', '.join(stays.COLUMNS)}"
+        raise InputError(rule, value=",".join(words), place=f"{path}:{number}") from None
+    if not (0 <= state < _MOST_STATES and 0 <= tick_us < 2**32 and resumed in (0, 1)):
+        rule = "state must be 0 to 9, tick_us fit into 32 bits and resumed be 0 or 1"
+        raise InputError(rule, value=",".join(words), place=f"{path}:{number}")
+    tick = words[3:4] == [str(stays.TICK)]
+    start, length, timer, waker, arrivals, age = _row(
+        path, number, [*words[:3], str(TIMER), *words[4:6]] if tick else words[:6]
+    )
+    return start, length, timer, stays.TICK if tick else waker, arrivals, age, state, tick_us, resumed
 
 
 def _row(path: Path, number: int, words: list[str]) -> Row:

@@ -15,6 +15,7 @@ EXAMPLE: Final = """\
 
 ACTIONS: Final[dict[str, str]] = {
     "replay": "compare governors on traces of idle periods: energy, wake latency, time of a decision",
+    "record": "record how a running kernel's CPUs are idle, a trace for each",
     "synthesize": "write a trace of idle periods as packets of a kind would leave them",
 }
 

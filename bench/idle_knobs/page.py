@@ -1,0 +1,62 @@
+"""Rewrites the table of docs/idle.md that comes from the rows of `bench.idle_knobs.run`.
+
+python -m bench.idle_knobs.page bench/idle_knobs/results/2026-11-25-2cpu-x86_64/rows.csv            writes it
+python -m bench.idle_knobs.page bench/idle_knobs/results/2026-11-25-2cpu-x86_64/rows.csv --check    exit 1 if it differs
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from bench.idle_knobs.run import KNOBS, Row
+from bench.markdown import replace_table
+from bench.rows import read_rows
+
+PAGE: Final = Path("docs/idle.md")
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A row for each load and SLO: power of the first two knobs, and what the idle knobs take off it."""
+    first, *others = KNOBS
+    lines = [f"| requests/s | p99 < | left alone | {first} | " + " | ".join(others) + " |"]
+    lines.append("|---:|---:|---:|---:" + "|---:" * len(others) + "|")
+    for qps, limit_us in dict.fromkeys((row.qps, row.limit_us) for row in rows):
+        of = {row.knobs: row for row in rows if (row.qps, row.limit_us) == (qps, limit_us)}
+        alone = of[first]
+        default = f"{alone.default_power_w:.1f} W, {alone.default_p99_us:.0f} us"
+        cells = [_change(of[name].power_w, alone.power_w) for name in others]
+        lines.append(
+            f"| {qps / 1e3:g}K | {limit_us:g} us | {default} | {_power(alone.power_w)} | {' | '.join(cells)} |"
+        )
+    return "\n".join(lines)
+
+
+def _power(power_w: float | None) -> str:
+    return "none keeps it" if power_w is None else f"{power_w:.1f} W"
+
+
+def _change(power_w: float | None, alone_w: float | None) -> str:
+    if power_w is None or alone_w is None:
+        return _power(power_w)
+    return f"{power_w - alone_w:+.1f} W" if abs(power_w - alone_w) >= 0.05 else "0"
+
+
+def main() -> None:
+    """Writes or checks the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", type=Path, help="the rows.csv of a run")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the table differs")
+    args = parser.parse_args()
+    before = PAGE.read_text(encoding="utf-8")
+    after = replace_table(before, "idle knobs", table(read_rows(args.rows, Row)))
+    if args.check:
+        sys.exit(int(before != after))
+    PAGE.write_text(after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

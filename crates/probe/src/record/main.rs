@@ -1,0 +1,151 @@
+//! `bayop-idle-record`: records how this machine's CPUs were idle, and prints one line a stay.
+
+use std::io::{self, BufWriter, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use bayop_core::{Error, Result, reason};
+use bayop_probe::stay::{COLUMNS, Stay};
+use clap::Parser;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+mod kernel;
+use kernel::{Cpuidle, Recorder};
+
+const EXAMPLES: &str = "\
+Examples:
+  bayop-idle-record --duration-s 10 >stays.csv
+  bayop-idle-record --duration-s 10 --cost | tail -1        what the recorder itself takes
+  bayop idle record --recorder 'ssh root@server bayop-idle-record' --out traces";
+
+/// How often records are taken from the kernel: its 4 MiB hold 13 times what comes meanwhile at 100,000 stays/s.
+const TAKE: Duration = Duration::from_millis(50);
+
+/// Records how this machine's CPUs are idle, seen by eBPF.
+///
+/// When the time is over it prints a line for each stay in an idle state, and then what it has counted, as JSON. Meanwhile
+/// it only keeps what comes; what finds no room is counted as lost.
+#[derive(Debug, Parser)]
+#[command(name = "bayop-idle-record", version, after_help = EXAMPLES)]
+struct Arguments {
+    /// How long to record, in s
+    #[arg(long, default_value_t = 10.0, value_parser = seconds, allow_negative_numbers = true)]
+    duration_s: f64,
+    /// Stays to keep; each takes 88 bytes of memory
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    most_stays: u32,
+    /// Also measure what the recorder takes, in ns a stay; slows every eBPF program of this machine a little
+    #[arg(long)]
+    cost: bool,
+}
+
+/// The last line.
+#[derive(Debug, Serialize)]
+struct Summary {
+    stays: usize,
+    lost: u64,
+    duration_s: f64,
+    governor: String,
+    driver: String,
+    timers: bool,
+    #[serde(flatten)]
+    cost: Option<Cost>,
+}
+
+/// What the recorder took while it recorded.
+#[derive(Debug, Serialize)]
+struct Cost {
+    /// The programs in the kernel.
+    kernel_ns_per_stay: f64,
+    /// This process, taking the records.
+    reader_ns_per_stay: f64,
+    /// Both together, at 100,000 stays/s.
+    core_share_at_100k_per_s: f64,
+}
+
+impl Cost {
+    fn of(stays: usize, kernel_ns: u64, reader: Duration) -> Self {
+        let per_stay = |ns: f64| ns / (stays.max(1) as f64);
+        let (kernel_ns_per_stay, reader_ns_per_stay) = (per_stay(kernel_ns as f64), per_stay(reader.as_nanos() as f64));
+        let core_share_at_100k_per_s = (kernel_ns_per_stay + reader_ns_per_stay) * 100_000.0 / 1e9;
+        Self { kernel_ns_per_stay, reader_ns_per_stay, core_share_at_100k_per_s }
+    }
+}
+
+fn seconds(text: &str) -> std::result::Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (0.01..=3_600.0).contains(&number) => Ok(number),
+        _ => Err("it must be a number from 0.01 to 3600".to_owned()),
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}", error.report());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let cpuidle = Cpuidle::of_this_machine();
+    let mut storage = MaybeUninit::uninit();
+    let recorder = Recorder::attach(&cpuidle, arguments.most_stays as usize, arguments.cost, &mut storage)?;
+    let (began, began_cpu) = (Instant::now(), cpu_time()?);
+    let ends = began + Duration::from_secs_f64(arguments.duration_s);
+    while Instant::now() < ends {
+        if !is_read() {
+            return Ok(());
+        }
+        sleep(TAKE.min(ends.saturating_duration_since(Instant::now())));
+        recorder.take()?;
+    }
+    let (duration, kernel_ns, reader) = (began.elapsed(), recorder.run_time_ns()?, cpu_time()? - began_cpu);
+    let (timers, (stays, lost)) = (recorder.timers(), recorder.stays()?);
+    drop(recorder);
+    let summary = Summary {
+        stays: stays.len(),
+        lost,
+        duration_s: duration.as_secs_f64(),
+        governor: cpuidle.governor,
+        driver: cpuidle.driver,
+        timers,
+        cost: kernel_ns.filter(|_| !stays.is_empty()).map(|ns| Cost::of(stays.len(), ns, reader)),
+    };
+    match print(&stays, &summary) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(Error::unwritable("stdout", &error)),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn print(stays: &[Stay], summary: &Summary) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    writeln!(out, "{COLUMNS}")?;
+    for stay in stays {
+        writeln!(out, "{stay}")?;
+    }
+    writeln!(out, "{}", serde_json::to_string(summary).expect("a summary is plain data"))?;
+    out.flush()
+}
+
+/// Whether somebody may still read what will be printed. Who asked for a recording may be killed before it ends.
+fn is_read() -> bool {
+    let stdout = io::stdout();
+    let mut watched = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
+    let polled = poll(&mut watched, PollTimeout::ZERO);
+    polled.is_err() || !watched[0].revents().is_some_and(|events| events.contains(PollFlags::POLLERR))
+}
+
+fn cpu_time() -> Result<Duration> {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map(Duration::from).map_err(|error| {
+        Error::unsupported(format!("the time of this process is not known: {}", reason(&error.into())))
+    })
+}

@@ -1,0 +1,111 @@
+"""`bayop idle record`: traces of idle periods from a running kernel."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Final
+
+from bayop.cli.flags import arguments
+from bayop.cli.terminal.output import console, print_json, round_significant
+from bayop.errors import InputError
+
+EXAMPLE: Final = """\
+  bayop idle record --duration 30s --out traces
+  bayop idle record --recorder 'ssh root@server bayop-idle-record' --cost --out traces
+  bayop idle replay traces/cpu*.csv.gz --machine own
+"""
+
+_RECORDER: Final = "bayop-idle-record"
+_LEAST_S: Final = 0.01
+_COST: Final = ("kernel_ns_per_stay", "reader_ns_per_stay", "core_share_at_100k_per_s")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument(
+        "--duration",
+        type=arguments.reader(_duration_s, "--duration"),
+        default=10.0,
+        metavar="TIME",
+        help="how long to record, 10ms to 1h (default: 10s)",
+    )
+    parser.add_argument(
+        "--recorder",
+        type=arguments.reader(_words, "--recorder"),
+        default=[_RECORDER],
+        metavar="COMMAND",
+        help=f"the eBPF recorder, which `make probe` builds, and what brings it to the server (default: {_RECORDER})",
+    )
+    parser.add_argument(
+        "--cost",
+        action="store_true",
+        help="also measure what recording takes; slows every eBPF program of the server a little meanwhile",
+    )
+    parser.add_argument(
+        "--out",
+        type=arguments.reader(arguments.path, "--out"),
+        required=True,
+        metavar="DIR",
+        help="a trace for each CPU that was idle: cpuN.csv.gz",
+    )
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Records, and writes a trace for each CPU."""
+    from bayop.errors import unwritable
+    from bayop.idle import stays
+    from bayop.idle.recorder import record
+    from bayop.idle.trace import Trace, write_trace
+    from bayop.report.files import make_folder
+
+    make_folder(args.out)
+    recording = record(args.recorder, duration_s=args.duration, cost=args.cost)
+    for cpu, of_cpu in recording.of_cpu.items():
+        path = args.out / f"cpu{cpu}.csv.gz"
+        try:
+            write_trace(Trace(path.stem, tuple(stays.periods(of_cpu)), tuple(of_cpu)), path)
+        except OSError as error:
+            raise unwritable(path, error, place="--out") from error
+    summary = recording.summary
+    if args.json:
+        cost = {key: round_significant(float(str(summary[key]))) for key in _COST if key in summary}
+        told = {key: summary.get(key) for key in ("stays", "lost", "duration_s", "governor", "driver", "timers")}
+        print_json({"event": "recorded", "out": str(args.out), "cpus": len(recording.of_cpu), **told, **cost})
+    else:
+        _print(len(recording.of_cpu), summary, str(args.out))
+    return 0
+
+
+def _print(cpus: int, summary: Mapping[str, object], out: str) -> None:
+    say = console()
+    say.print(f"{summary['stays']} stays of {cpus} CPUs in {out}; {summary['lost']} lost", markup=False)
+    if summary.get("driver") == "none":
+        say.print(
+            "no driver of idle states is loaded here: the CPUs halt, and nothing chooses how deeply", markup=False
+        )
+    elif not summary.get("timers"):
+        say.print(
+            "this kernel does not show its timers (CONFIG_KALLSYMS_ALL): they are not in the traces", markup=False
+        )
+    if all(key in summary for key in _COST):
+        kernel_ns, reader_ns, share = (float(str(summary[key])) for key in _COST)
+        say.print(
+            f"cost: {kernel_ns:.0f} ns a stay in the kernel and {reader_ns:.0f} in the recorder, "
+            f"{share:.1%} of a core at 100,000 stays/s",
+            markup=False,
+        )
+
+
+def _duration_s(text: str) -> float:
+    value = arguments.duration_s(text)
+    if value < _LEAST_S:
+        raise InputError("it must lie between 10ms and 1h", value=text)
+    return value
+
+
+def _words(text: str) -> list[str]:
+    from bayop.program import split_command
+
+    return split_command(text)
