@@ -12,6 +12,7 @@ from bayop.control.controller import Controller
 from bayop.control.ledger import LedgerWindow
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.halts import Halts
+from bayop.daemon.hold import FellBackError
 from bayop.daemon.keep import AskedError, keep, observe
 from bayop.daemon.plant import LivePlant
 from bayop.daemon.report import Reporter
@@ -195,7 +196,7 @@ class Service:
         file = self.file
         client = client_of(file.live)
         space = space_of(file.live, client).without_auto() if file.mode == "apply" else None
-        machine = LivePlant(file, client, space, holder=self._holder, listen=self._listen)
+        machine = LivePlant(file, client, space, holder=self._holder, listen=self._listen, fell_back=self._on_fall_back)
         self._windows, self._trouble, self._restored = 0, None, space is None
         try:
             check_measured(machine, file.objective)
@@ -239,6 +240,11 @@ class Service:
             self._asked.clear()  # what is asked for is under way, whoever has begun it
         self._last = window
         self._reporter.window(self.file.name, self.file.slo, window)
+
+    def _on_fall_back(self, fell_back: FellBackError) -> None:
+        # People read it with the window that it has cut short.
+        told = {"condition": fell_back.condition, "why": fell_back.why}
+        self._reporter.say("fell-back", "", service=self.file.name, **told)
 
     def _listen(self) -> None:
         self._alive_s = time.monotonic()
