@@ -24,7 +24,7 @@ SCRAPE_S: Final = 0.1
 BUCKETS_S: Final = (0.0001, 0.0002, 0.0005, 0.001)
 """Upper bounds of the histogram's buckets, in s."""
 
-_START_S: Final = 20.0
+_START_S: Final = 60.0
 
 
 class Exporter:
@@ -99,14 +99,17 @@ class Prometheus:
     Args:
         folder: For its configuration and data.
         target: What it scrapes, `HOST:PORT`.
+        more: What it scrapes, too.
+        scrape_s: How often, and for how long at most.
     """
 
-    def __init__(self, folder: Path, *, target: str) -> None:
+    def __init__(self, folder: Path, *, target: str, more: Sequence[str] = (), scrape_s: float = SCRAPE_S) -> None:
+        targets = ", ".join(f"'{each}'" for each in (target, *more))
         self.address = f"127.0.0.1:{free_port()}"
         self._folder = folder
         (folder / "prometheus.yml").write_text(
-            f"scrape_configs:\n- job_name: test\n  scrape_interval: {SCRAPE_S * 1000:.0f}ms\n"
-            f"  scrape_timeout: {SCRAPE_S * 1000:.0f}ms\n  static_configs: [{{targets: ['{target}']}}]\n",
+            f"scrape_configs:\n- job_name: test\n  scrape_interval: {scrape_s * 1000:.0f}ms\n"
+            f"  scrape_timeout: {scrape_s * 1000:.0f}ms\n  static_configs: [{{targets: [{targets}]}}]\n",
             encoding="ascii",
         )
         self._process: subprocess.Popen[bytes] | None = None
@@ -158,7 +161,7 @@ class Prometheus:
         api = Api(self.url, timeout_s=1.0)
         while process.poll() is None and time.monotonic() < ends:
             try:
-                if api.sample("up").value == 1.0:
+                if api.sample("min(up)").value == 1.0:
                     return
             except InputError:
                 pass

@@ -26,6 +26,7 @@ EXAMPLE: Final = """\
 """
 
 _PROBLEMS: Final = 2
+_STDERR: Final = 2
 _SAME_WORD_S: Final = 1.0
 """Signals that come together are one word: timeout(1) sends its own to the child, and to the child's whole group."""
 
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs until SIGTERM or Ctrl-C, then puts every machine's own settings back; 3 where that could not be done."""
     from bayop.daemon.daemon import Daemon
     from bayop.daemon.file import DaemonFile
+    from bayop.daemon.journal import is_journal, priority_of
     from bayop.daemon.notify import Notifier
     from bayop.daemon.outlet import Outlet
     from bayop.daemon.report import Reporter
@@ -67,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
         Outlet(print_json if args.json else _print_nothing) as events,
         Store(file.state) as store,
     ):
-        reporter = Reporter(store, _clock(), lines.put, events.put)
+        priority = priority_of if is_journal(_STDERR, os.environ.get("JOURNAL_STREAM")) else _no_priority
+        reporter = Reporter(store, _clock(), lines.put, events.put, priority)
         daemon = Daemon(file, store, reporter, notifier, holder=agent_flags.holder(args.verb))
         _heed_signals(daemon, lines.put)
         return exit_codes.DONE if daemon.run() else exit_codes.DRIFT
@@ -102,6 +105,10 @@ def _heed_signals(daemon: Daemon, say: Callable[[str], None]) -> None:
 def _print_line(line: str) -> None:
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+def _no_priority(_: Mapping[str, object]) -> str:
+    return ""
 
 
 def _print_nothing(_: Mapping[str, object]) -> None:

@@ -7,11 +7,13 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from typing import Final
 
 from bayop.daemon.file import DaemonFile
+from bayop.daemon.metrics.tally import Tally
+from bayop.daemon.notices.sender import Sender
 from bayop.daemon.notify import Notifier
 from bayop.daemon.operator.listener import listening
 from bayop.daemon.operator.wire import socket_of
@@ -39,9 +41,12 @@ class Daemon:
     """
 
     def __init__(self, file: DaemonFile, store: Store, reporter: Reporter, notifier: Notifier, *, holder: str) -> None:
-        self._feed = Feed()
+        self._feed, self._tally = Feed(), Tally()
         if file.web is not None:
-            reporter = reporter.heard_by(self._feed.put)
+            reporter = reporter.heard_by(self._feed.put).heard_by(self._tally.hear)
+        self._sender = None if file.notify is None else Sender(file.notify, self._say_lost)
+        if self._sender is not None:
+            reporter = reporter.heard_by(self._sender.hear)
         self._file, self._reporter, self._notifier = file, reporter, notifier
         self._stop = threading.Event()
         self._reloads: queue.SimpleQueue[Future[dict[str, object]]] = queue.SimpleQueue()
@@ -65,12 +70,17 @@ class Daemon:
         Raises:
             InputError: there can't be a socket for operators, or the page can't be served.
         """
-        words = Words(self._services, lambda: self.reload().result())
-        with listening(socket_of(self._file.state), words.answer), self._serving(words):
-            self._look_after()
-        is_clean = self._services.end()
-        self._reporter.say("stop", "ended" if is_clean else "ended; a lease runs out by itself", restored=is_clean)
+        with self._sender.sending() if self._sender is not None else nullcontext():
+            words = Words(self._services, lambda: self.reload().result())
+            with listening(socket_of(self._file.state), words.answer), self._serving(words):
+                self._look_after()
+            is_clean = self._services.end()
+            self._reporter.say("stop", "ended" if is_clean else "ended; a lease runs out by itself", restored=is_clean)
         return is_clean
+
+    def _say_lost(self, what: str, why: str) -> None:
+        host = "" if self._file.notify is None else self._file.notify.host
+        self._reporter.say("not-notified", f"{host} is not notified of {what}: {why}", of=what, why=why)
 
     @contextmanager
     def _serving(self, words: Words) -> Iterator[None]:
@@ -85,6 +95,7 @@ class Daemon:
             word=lambda verb, service, by: words.answer({"verb": verb, "service": service}, by),
             clock=self._reporter.clock,
             acts=web.token_file is not None,
+            tally=self._tally,
         )
         with serving(web, view) as port:
             self._reporter.say("page", f"the page is at {web.url(port)}", url=web.url(port))
@@ -133,6 +144,13 @@ class Daemon:
                 "[web] must stay as it is while bayop runs",
                 wrong="it has changed",
                 place=new.toml.place("web"),
+                hint="restart it",
+            )
+        if new.notify != old.notify:
+            raise InputError(
+                "[notify] must stay as it is while bayop runs",
+                wrong="it has changed",
+                place=new.toml.place("notify"),
                 hint="restart it",
             )
         changes = self._services.take(new.services)

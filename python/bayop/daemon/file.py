@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, get_args
 from bayop.control.budget import ErrorBudget
 from bayop.control.quiet import Quiet, parse_zone
 from bayop.control.triggers import SCHEDULE, TRIGGERS, AnyOf, Breach, Clock, LoadChange, Trigger
+from bayop.daemon.notices.terms import Notify
 from bayop.daemon.savings.terms import SavingsTerms, read_savings
 from bayop.daemon.web.file import WebFile
 from bayop.errors import InputError, unreadable
@@ -121,6 +122,7 @@ class DaemonFile:
         stop_file: While it exists, nothing is applied; None where there is no such switch.
         services: The services, in the order of the file.
         web: Where the page is served; None where it is not.
+        notify: Who is told what happens; None where nobody is.
         toml: The file itself, for places.
     """
 
@@ -129,6 +131,7 @@ class DaemonFile:
     stop_file: Path | None
     services: tuple[ServiceFile, ...]
     web: WebFile | None
+    notify: Notify | None
     toml: TomlFile = field(repr=False, compare=False)
 
     @classmethod
@@ -139,7 +142,7 @@ class DaemonFile:
             InputError: it can't be read, has a key that is unknown, or a value that is not what it has to be.
         """
         file = TomlFile(path)
-        file.check_tables({"service": None, "web": None}, _TOP)
+        file.check_tables({"service": None, "web": None, "notify": None}, _TOP)
         top = file.read("", _TOP)
         tables = file.below("service")
         names = tables.table_names()
@@ -155,6 +158,7 @@ class DaemonFile:
             stop_file=stop_file,
             services=services,
             web=WebFile.read(file, path.parent),
+            notify=Notify.read(file, path.parent),
             toml=file,
         )
 

@@ -10,7 +10,7 @@ from bayop.daemon.file import HoldTerms
 from bayop.errors import DriftError
 from bayop.latency.base import Latency
 from bayop.live.agent.client import AgentClient
-from bayop.live.agent.messages import Applied, Conditions
+from bayop.live.agent.messages import Applied, Condition, Conditions
 from bayop.live.agent.transport import UnreachableError
 from bayop.space import Setting
 
@@ -23,11 +23,11 @@ class FellBackError(Exception):
 
     Attributes:
         why: What it saw, for people.
-        by_latency: Whether clients waited for too long.
+        condition: Which condition broke.
     """
 
-    def __init__(self, why: str, *, by_latency: bool) -> None:
-        self.why, self.by_latency = why, by_latency
+    def __init__(self, why: str, condition: Condition) -> None:
+        self.why, self.condition = why, condition
         super().__init__(why)
 
 
@@ -93,4 +93,4 @@ class Hold:
                     hint="it was restored or applied anew by somebody else: bayop status says by whom",
                 )
             if (fell_back := holding.fell_back) is not None:
-                raise FellBackError(fell_back.seen, by_latency=fell_back.condition == "latency")
+                raise FellBackError(fell_back.seen, fell_back.condition)

@@ -39,6 +39,7 @@ class LivePlant:
         space: What is searched; None where nothing is ever written to the machine.
         holder: Who we are, as other people read it in the agent's status.
         listen: Called at least five times a second; what it raises ends whatever is under way.
+        fell_back: Told when the agent holds no more.
 
     Raises:
         BayopError: the agent or the source of latency can't do what the file asks for.
@@ -52,9 +53,11 @@ class LivePlant:
         *,
         holder: str,
         listen: Callable[[], None] = lambda: None,
+        fell_back: Callable[[FellBackError], None] = lambda _: None,
     ) -> None:
         live, slo = service.live, service.slo
         self._client, self._holder, self._listen = client, holder, listen
+        self._fell_back = fell_back
         self._hold = Hold(client, service.hold, service.hold.conditions(slo, live.settle_s))
         self._hold_lease_s = service.hold.lease_s
         self._latency: LatencySource = source_of(live.latency or "", slo=slo)
@@ -158,7 +161,9 @@ class LivePlant:
             return Measurement(harm.latency.quantities, cut_short=harm.why)
         except FellBackError as fell_back:
             self.restore()
-            return FellBack(Measurement({}, cut_short=f"the agent fell back: {fell_back.why}"), fell_back.by_latency)
+            self._fell_back(fell_back)
+            measurement = Measurement({}, cut_short=f"the agent fell back: {fell_back.why}")
+            return FellBack(measurement, fell_back.condition == "latency")
         if self._lease is not None:
             check_held(self._client, self._knob_ids)
         return self._seen(measurement)

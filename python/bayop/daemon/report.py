@@ -7,13 +7,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from bayop.control.ledger import LedgerWindow, Search
-from bayop.errors import BayopError
+from bayop.errors import BayopError, DriftError
+from bayop.live.agent.transport import UnreachableError
 from bayop.slo import Slo
 from bayop.space import Setting, format_setting
 from bayop.state.store import StateError, Store
+
+Cause = Literal["agent", "drift", "other"]
+"""Why a machine had to be let go of: its agent does not answer, it is not as it was left, or something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +29,14 @@ class Reporter:
         clock: Seconds since 1970 (UTC).
         line: Says a line to people.
         event: Says an event to programs.
+        priority: What the line of an event begins with.
     """
 
     store: Store
     clock: Callable[[], float]
     line: Callable[[str], None]
     event: Callable[[Mapping[str, object]], None]
+    priority: Callable[[Mapping[str, object]], str] = lambda _: ""
     _mutex: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def heard_by(self, listener: Callable[[Mapping[str, object]], None]) -> Reporter:
@@ -63,7 +69,8 @@ class Reporter:
         """That a service had to let go of its machine, and when it tries again."""
         hint = "" if error.hint is None else f" (hint: {error.hint})"
         line = f"{error.message}{hint}; again in {again_in_s:g} s"
-        self.say("trouble", line, service=service, message=error.message, hint=error.hint, again_in_s=again_in_s)
+        said = {"message": error.message, "hint": error.hint, "again_in_s": again_in_s}
+        self.say("trouble", line, service=service, cause=_cause(error), **said)
 
     def window(self, service: str, slo: Slo, window: LedgerWindow) -> None:
         """What a window has shown; people hear of trials, and of windows that missed the SLO.
@@ -81,6 +88,7 @@ class Reporter:
             "power_w": _rounded(window.power_w),
             "latency_us": _rounded(window.latency_us),
             "meets_slo": window.meets_slo,
+            "over_share": _rounded(window.over_share),
             "search": window.search,
             "cut_short": window.cut_short,
         }
@@ -111,9 +119,10 @@ class Reporter:
         moment = datetime.fromtimestamp(time_s, UTC).isoformat(timespec="milliseconds")
         # Services are looked after also when nobody reads what is said of them.
         with self._mutex, suppress(BayopError, OSError):
+            event = {"event": name, "time": moment, **whose, **fields}
             if line:
-                self.line(line if service is None else f"{service}: {line}")
-            self.event({"event": name, "time": moment, **whose, **fields})
+                self.line(self.priority(event) + (line if service is None else f"{service}: {line}"))
+            self.event(event)
 
 
 def _of_window(window: LedgerWindow, slo: Slo) -> str:
@@ -126,6 +135,12 @@ def _of_window(window: LedgerWindow, slo: Slo) -> str:
         over = "" if window.meets_slo else f", which misses {slo}"
         seen.append(f"{slo.quantity.removesuffix('_us')} {window.latency_us:.0f} us at {window.qps:.0f} qps{over}")
     return f"{name}: {setting}: {', '.join(seen)}"
+
+
+def _cause(error: BayopError) -> Cause:
+    if isinstance(error, UnreachableError):
+        return "agent"
+    return "drift" if isinstance(error, DriftError) else "other"
 
 
 def _plain(setting: Setting | None) -> dict[str, object] | None:

@@ -13,6 +13,7 @@ from bayop.control.ledger import LedgerWindow
 from bayop.daemon.advice.adviser import Adviser, Proof
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.halts import Halts
+from bayop.daemon.hold import FellBackError
 from bayop.daemon.keep import AskedError, keep, observe
 from bayop.daemon.plant import LivePlant
 from bayop.daemon.report import Reporter
@@ -202,7 +203,9 @@ class Service:
         space = None if file.mode == "observe" else space_of(file.live, client).without_auto()
         written = space if file.mode == "apply" else None
         self._judge = self._judge_of(space)
-        machine = LivePlant(file, client, written, holder=self._holder, listen=self._listen)
+        machine = LivePlant(
+            file, client, written, holder=self._holder, listen=self._listen, fell_back=self._on_fall_back
+        )
         self._windows, self._trouble, self._restored = 0, None, written is None
         try:
             check_measured(machine, file.objective)
@@ -253,6 +256,11 @@ class Service:
         if self.file.mode == "apply":
             return Proof(self.file, self._store, self._reporter)
         return None if space is None else Adviser(self.file, self._store, self._reporter, space, listen=self._listen)
+
+    def _on_fall_back(self, fell_back: FellBackError) -> None:
+        # People read it with the window that it has cut short.
+        told = {"condition": fell_back.condition, "why": fell_back.why}
+        self._reporter.say("fell-back", "", service=self.file.name, **told)
 
     def _listen(self) -> None:
         self._alive_s = time.monotonic()

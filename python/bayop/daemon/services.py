@@ -15,6 +15,7 @@ from typing import Final
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.report import Reporter
 from bayop.daemon.service import Service
+from bayop.daemon.standing import Standing
 from bayop.errors import BayopError, InputError, guess
 from bayop.optimize.base import Problem
 from bayop.state.store import StateError, Store
@@ -119,9 +120,13 @@ class Services:
 
     def standings(self, names: Collection[str]) -> list[dict[str, object]]:
         """How services stand, as events."""
+        return [standing.event() for standing in self.stand(names)]
+
+    def stand(self, names: Collection[str]) -> list[Standing]:
+        """How services stand."""
         with self._mutex:
             there = [(self._there[name], self._paused_by(name)) for name in names if name in self._there]
-        return [service.standing(paused_by).event() for service, paused_by in there]
+        return [service.standing(paused_by) for service, paused_by in there]
 
     def problem(self, name: str) -> Problem | None:
         """What a service's searches look for now; None while its machine is not reached, or it only observes."""

@@ -51,8 +51,9 @@ RUN: Final = (
     Event(
         "window",
         "A window has ended. `setting` is null for the default, and in the phase `other`, when somebody else's is in "
-        "effect; `latency_us` is at the SLO's quantile.",
-        {**_SERVICE, **_SEEN},
+        "effect; `latency_us` is at the SLO's quantile; `over_share` is the share of the requests that were slower "
+        "than the limit, as far as the latency quantiles show it.",
+        {**_SERVICE, **_SEEN, "over_share": NUMBER},
     ),
     Event(
         "search",
@@ -64,10 +65,22 @@ RUN: Final = (
     *ADVICE,
     Event(
         "trouble",
-        "A service had to let go of its machine, and begins anew after a pause.",
-        {**_SERVICE, "message": TEXT, "hint": maybe(TEXT), "again_in_s": NUMBER},
+        "A service had to let go of its machine, and begins anew after a pause. Its `cause` is `agent` when the agent "
+        "does not answer, `drift` when the machine or its lease is not as it was left.",
+        {**_SERVICE, "cause": one_of("agent", "drift", "other"), "message": TEXT, "hint": maybe(TEXT),
+         "again_in_s": NUMBER},
+    ),
+    Event(
+        "fell-back",
+        "The agent held a setting no more, by itself, because a condition of the hold broke; `why` is what it saw.",
+        {**_SERVICE, "condition": one_of("latency", "silence", "load", "time"), "why": TEXT},
     ),
     *HELD,
+    Event(
+        "not-notified",
+        "A notice could not be delivered and is lost: of which event, or how many at once, and why.",
+        {"time": TEXT, "of": TEXT, "why": TEXT},
+    ),
     *SAID,
     Event(
         "reloaded",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from bayop import __version__
+from bayop.daemon.metrics.exposition import CONTENT_TYPE
+from bayop.daemon.metrics.scrape import scrape
 from bayop.daemon.web import past
 from bayop.daemon.web.content import Content, json_content
 from bayop.daemon.web.view import View
@@ -18,6 +22,11 @@ def _services(view: View) -> Content:
     return json_content({"services": view.services.standings(view.services.named(None)), "acts": view.acts})
 
 
+def _metrics(view: View) -> Content:
+    standings = view.services.stand(view.services.named(None))
+    return Content(CONTENT_TYPE, scrape(standings, view.tally, version=__version__, cpu_s=time.process_time()))
+
+
 def _map(view: View, name: str) -> Content:
     return view.maps.of(name, view.services.problem(name))
 
@@ -27,6 +36,7 @@ STREAM: Final = "/api/stream"
 
 GET: Final[Mapping[str, Answer]] = {
     "/api/services": _services,
+    "/metrics": _metrics,
 }
 """By their path; the page's own files are in `static`."""
 

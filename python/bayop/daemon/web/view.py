@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bayop.daemon.metrics.tally import Tally
 from bayop.daemon.services import Services
 from bayop.daemon.web.feed import Feed
 from bayop.daemon.web.map import Maps
@@ -27,6 +28,7 @@ class View:
         clock: Seconds since 1970 (UTC), as events are dated.
         acts: Whether there is a token by which somebody may act.
         maps: What the models of services expect.
+        tally: What was counted.
     """
 
     services: Services
@@ -36,3 +38,4 @@ class View:
     clock: Callable[[], float]
     acts: bool
     maps: Maps = field(default_factory=Maps)
+    tally: Tally = field(default_factory=Tally)

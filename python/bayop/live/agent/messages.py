@@ -128,6 +128,10 @@ class Pushed(msgspec.Struct, frozen=True):
     age_s: float
 
 
+Condition = Literal["latency", "silence", "load", "time"]
+"""Of a hold."""
+
+
 class FellBack(msgspec.Struct, frozen=True):
     """Why and how a hold gave way to its fall-back.
 
@@ -139,7 +143,7 @@ class FellBack(msgspec.Struct, frozen=True):
         error: Why the fall-back is not in effect; the machine was restored then, and the lease ended.
     """
 
-    condition: Literal["latency", "silence", "load", "time"]
+    condition: Condition
     seen: str
     age_s: float
     took_s: float

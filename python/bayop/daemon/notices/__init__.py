@@ -1,0 +1,1 @@
+"""Telling somebody else, by HTTP, what has happened."""
