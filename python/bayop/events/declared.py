@@ -9,7 +9,7 @@ from bayop.events.clients import LOAD, PROBE
 from bayop.events.daemon import HISTORY, RUN
 from bayop.events.machines import DOCTOR, FILES, KNOBS, RESTORED, STATUS
 from bayop.events.operator import RELOADED, STANDING
-from bayop.events.searches import LIVE, SWEEP, TUNE
+from bayop.events.searches import DAY, LIVE, SWEEP, TUNE
 from bayop.events.shape import COUNT, NUMBER, TEXT, Event, each, maybe
 from bayop.events.studies import CARBON, CLAIM, COLUMN, FIT, INTERRUPTS, REPLAY, REPORT, STUDY_SHOW, WRITTEN
 from bayop.events.twins import DEFAULT, DEMO, ERRORS, OUTCOME, TWIN_FIT, TWIN_RUN
@@ -44,6 +44,7 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
     "restore": (RESTORED,),
     "knobs": KNOBS,
     "live": LIVE,
+    "day": DAY,
     "load": LOAD,
     "probe": (PROBE,),
     "twin run": (TWIN_RUN,),
