@@ -21,7 +21,8 @@ class Display:
         hours = len(record.hourly_qps)
         self._console.print(
             f"[bold]{hours} hour{'s' * (hours != 1)} of memcached[/bold], {record.hour_s:.0f} s each, "
-            f"on {record.machine}, up to {max(record.hourly_qps):.0f} requests/s: least {record.objective} under {record.slo}"
+            f"up to {max(record.hourly_qps):.0f} requests/s, on {record.machine}: "
+            f"least {record.objective} under {record.slo}"
         )
         for sentence in caveats(record):
             self._console.print(sentence)
