@@ -53,7 +53,7 @@ class SteadyLoad:
     Args:
         plan: The load; an open loop. Its durations are replaced by those of slices.
         through: What brings a command to where the clients are, such as `ip netns exec clients` or `ssh client`.
-        on_slice: Given every slice as soon as it is reported, in a thread of ours.
+        on_slice: Takes over every slice as soon as it is reported, in a thread of ours; nothing is kept for `measure`.
 
     Raises:
         InputError: the load of the plan is not an open loop.
@@ -64,7 +64,7 @@ class SteadyLoad:
         plan: Plan,
         *,
         through: Sequence[str] = (),
-        on_slice: Callable[[_core.LoadReport], None] = lambda _: None,
+        on_slice: Callable[[_core.LoadReport], None] | None = None,
     ) -> None:
         if not isinstance(plan.schedule, OpenLoop):
             raise InputError("a load that is kept up must be an open loop", value=type(plan.schedule).__name__)
@@ -237,9 +237,10 @@ class SteadyLoad:
             with self._lock:
                 if self._begun_before:
                     self._begun_before -= 1
-                else:
+                elif self._on_slice is None or not self._slices:
                     self._slices.append(report)
-            self._on_slice(report)
+            if self._on_slice is not None:
+                self._on_slice(report)
         self._error = LoadLostError(
             wrong=f"the load generator ended before the search: {_death(process.wait())}",
             value=_death(process.wait()),

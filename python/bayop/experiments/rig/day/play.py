@@ -7,7 +7,8 @@ Its turn has everything that it does: the windows of the default before a search
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,10 +100,19 @@ def play_rig_day(plan: RigDayPlan, rig: Rig, record: RigDay, on_turn: Callable[[
         record.restored = rig.attributes() == found
 
 
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Of a slice: how many requests were due, and how many were answered after so many us."""
+
+    requests: int
+    histogram: Sequence[tuple[float, int]]
+
+
 class _Player:
     def __init__(self, plan: RigDayPlan, rig: Rig, record: RigDay, on_turn: Callable[[Turn], None]) -> None:
         self._plan, self._rig, self._record, self._on_turn = plan, rig, record, on_turn
-        self._reports: list[_core.LoadReport] = []
+        self._seen: list[Latencies] = []
+        """Of the turn that is under way, slice by slice."""
 
     def play(self) -> None:
         plan, rig, random = self._plan, self._rig, Random(self._plan.seed)
@@ -142,38 +152,42 @@ class _Player:
     def _turn(self, who: Who, ends: float, clients: Clients, keeper: Keeper) -> tuple[float, float | None]:
         """Lets one of them have its turn; since when, and what clients saw."""
         (keeper.resume if who == "bayop" else keeper.pause)()
-        start_s, first = time.time(), len(self._reports) + 1  # the slice under way began before
+        start_s, self._seen = time.time(), []
         while (left_s := ends - time.monotonic()) > 0:
             clients.check()
             keeper.check()
             time.sleep(min(left_s, _LOOK_S))
-        return start_s, _latency_us(self._reports[first:], self._plan.slo)
+        return start_s, latency_us(self._seen[1:], self._plan.slo.quantile)  # the first slice began before
 
     def _note(self, report: _core.LoadReport) -> None:
         """Takes in a slice; called by the load's thread."""
         counts, limit_us = report.counts(), self._plan.slo.limit_us
+        seen = Latencies(counts["intended"], report.histogram())
+        self._seen.append(seen)
         with suppress(BayopError):  # the service has ended, which the load says better
             self._record.slices.append(
                 Slice(
                     time_s=time.time(),
-                    requests=counts["intended"],
-                    over=counts["intended"] - sum(n for us, n in report.histogram() if us <= limit_us),
+                    requests=seen.requests,
+                    over=seen.requests - sum(count for us, count in seen.histogram if us <= limit_us),
                     served=counts["answered"] * (1.0 + WARMUP_S / SLICE_S),
                     service_cpu_s=self._rig.service_cpu_s(),
                     polls=_net_rx_softirqs(),
                 )
             )
-        self._reports.append(report)
 
 
-def _latency_us(reports: list[_core.LoadReport], slo: Slo) -> float | None:
-    if not reports:
-        return None
-    total = reports[0].copy()
-    for later in reports[1:]:
-        total.append(later)
-    ((_, value_us, _, _),) = total.quantiles([slo.quantile])
-    return value_us
+def latency_us(slices: Sequence[Latencies], quantile: float) -> float | None:
+    """A quantile of the latency of all requests of some slices; None without any, or when it falls on a lost one."""
+    counts: Counter[float] = Counter()
+    for each in slices:
+        counts.update(dict(each.histogram))
+    left = quantile * sum(each.requests for each in slices)
+    for us in sorted(counts):
+        left -= counts[us]
+        if left <= 0.0:
+            return us
+    return None
 
 
 def _net_rx_softirqs() -> int:
