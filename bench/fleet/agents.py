@@ -13,6 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs
@@ -122,19 +123,11 @@ async def serve(folder: Path, count: int) -> None:
     sensors = json.loads((folder / "sensors.json").read_text(encoding="utf-8"))
     agents = [Agent(knobs, sensors) for _ in range(count)]
     for number, agent in enumerate(agents):
-        await asyncio.start_unix_server(
-            lambda reader, writer, agent=agent: _reply(
-                reader, writer, lambda method, path, body: agent.answer(method, path, json.loads(body or "{}"))
-            ),
-            folder / f"{number}.sock",
-            backlog=64,
-        )
+        reply = partial(_reply, partial(_ask, agent))
+        await asyncio.start_unix_server(reply, folder / f"{number}.sock", backlog=64)
     prometheus = Prometheus(agents)
-    server = await asyncio.start_server(
-        lambda reader, writer: _reply(reader, writer, lambda _method, _path, body: prometheus.answer(body)),
-        "127.0.0.1",
-        backlog=4096,
-    )
+    reply = partial(_reply, lambda _method, _path, body: prometheus.answer(body))
+    server = await asyncio.start_server(reply, "127.0.0.1", backlog=4096)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     while True:
@@ -143,7 +136,15 @@ async def serve(folder: Path, count: int) -> None:
         await asyncio.sleep(1.0)
 
 
-async def _reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Any) -> None:  # noqa: ANN401
+def _ask(agent: Agent, method: str, path: str, body: str) -> bytes | dict[str, Any]:
+    return agent.answer(method, path, json.loads(body or "{}"))
+
+
+async def _reply(
+    answer: Callable[[str, str, str], bytes | dict[str, Any]],
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+) -> None:
     """One request a connection, as the brain sends them."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")

@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
+import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -38,6 +38,7 @@ from tests.support.agents import CAP, NIC, AgentProcess, Machine
 from tests.support.patience import eventually
 from tests.support.services import Clients, service
 
+from bayop.cli import main
 from bayop.load.curve import LoadCurve
 
 WEEK_H: Final = 168
@@ -51,7 +52,10 @@ ANY_TIME: Final = 4
 MOMENT_S: Final = 0.2
 LEASE_S: Final = 15.0
 """The longest lease, that of a trial, and its end."""
-PATIENCE_S: Final = 90.0
+PATIENCE_S: Final = 300.0
+_FORKS: Final = get_context("forkserver")
+"""Copies of a process that has loaded the program: a start takes ms, and a kill need not wait for it."""
+_FORKS.set_forkserver_preload(["bayop.cli.run", "bayop.daemon.daemon"])
 OURS: Final = ("trial", "hold", "fall-back")
 
 
@@ -96,29 +100,39 @@ class Lane:
 
     def kills(self, count: int) -> Iterator[Kill]:
         """One kill after the other."""
-        process, seen = self._start(), self._count()
+        try:
+            yield from self._kills(count)
+        finally:
+            self._process.kill()
+            self._process.join()
+
+    def _kills(self, count: int) -> Iterator[Kill]:
+        self._start()
+        seen = self._count()
         for index in range(count):
             began = time.monotonic()
             if index % ANY_TIME:
                 assert eventually(lambda: bool(self._events("watching")), within_s=PATIENCE_S), self._said()
             self._live(self._random.uniform(0.0, LONGEST_S))
-            assert process.poll() is None, self._said()
+            assert self._process.is_alive(), self._said()
             before = self._tree()
-            process.kill()
-            process.wait()
+            self._process.kill()
+            self._process.join()
             after_s, told = time.monotonic() - began, self._events("window")
             at_kill = self._tree()
             time.sleep(MOMENT_S)
             lost_setting = before == at_kill != self._found and self._tree() == self._found
             missing, unlearned = self._lost(told, seen)
-            process, seen = self._start(), self._count()
+            self._start()
+            seen = self._count()
             is_left = not eventually(lambda: self._tree() == self._found, within_s=LEASE_S)
             yield Kill(
                 self._number, after_s, at_kill != self._found, len(told), lost_setting, is_left, missing, unlearned
             )
         assert eventually(lambda: bool(self._events("watching")), within_s=PATIENCE_S), self._said()
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE_S) == 0, self._said()
+        self._process.terminate()
+        self._process.join(PATIENCE_S)
+        assert self._process.exitcode == 0, self._said()
 
     def _live(self, duration_s: float) -> None:
         """Lets the week go on."""
@@ -128,10 +142,11 @@ class Lane:
             self._clients.send(self._hours[hour])
             time.sleep(min(left_s, 0.1))
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-m", "bayop", "run", str(self._file), "--json"]
-        with (self._folder / "out").open("wb") as out, (self._folder / "err").open("wb") as err:
-            return subprocess.Popen(words, stdout=out, stderr=err)
+    def _start(self) -> None:
+        for name in ("out", "err"):
+            (self._folder / name).write_bytes(b"")
+        self._process = _FORKS.Process(target=brain, args=(self._file,))
+        self._process.start()
 
     def _tree(self) -> tuple[str, str]:
         """What an agent may write."""
@@ -165,7 +180,14 @@ class Lane:
         return max(len(told) - windows, 0), max(len(taught) - observations, 0)
 
 
-def lane(number: int, agent: Path, count: int, seed: int) -> list[Kill]:
+def brain(file: Path) -> None:
+    """`bayop run`, in a process of its own; what it says goes into files beside its own."""
+    for name, descriptor in (("out", 1), ("err", 2)):
+        os.dup2(os.open(file.with_name(name), os.O_WRONLY | os.O_APPEND), descriptor)
+    sys.exit(main(["run", str(file), "--json"]))
+
+
+def lane(number: int, agent: Path, count: int, seed: int, ends: float) -> list[Kill]:
     """The kills of one lane."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -177,22 +199,26 @@ def lane(number: int, agent: Path, count: int, seed: int) -> list[Kill]:
             kills = []
             for kill in Lane(number, folder, machine, process, seed).kills(count):
                 kills.append(kill)
+                if time.monotonic() > ends:
+                    break
                 sys.stderr.write(f"{kill}\n")
             return kills
 
 
-def main() -> None:
+def run() -> None:
     """Runs the benchmark; its exit code is 1 when anything was lost or left."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("agent", type=Path, help="the release build")
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=60.0, help="begin no other kill after so long")
     parser.add_argument("--lanes", type=int, default=4, help="machines side by side")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="write kills.csv, summary.json and env.json into a folder here")
     args = parser.parse_args()
     shares = [args.kills // args.lanes + (i < args.kills % args.lanes) for i in range(args.lanes)]
     with ThreadPoolExecutor(args.lanes) as pool:
-        lanes = pool.map(lambda i: lane(i, args.agent.resolve(), shares[i], args.seed), range(args.lanes))
+        ends = time.monotonic() + 60.0 * args.minutes
+        lanes = pool.map(lambda i: lane(i, args.agent.resolve(), shares[i], args.seed, ends), range(args.lanes))
         kills = [kill for done in lanes for kill in done]
     summary = summarized(kills)
     print(json.dumps(summary, indent=2))
@@ -218,4 +244,4 @@ def summarized(kills: Sequence[Kill]) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -105,6 +105,7 @@ class Service:
                 hint="a search that is under way goes on; bayop status --file says what it is about",
             )
         self._asked.set()
+        self._wake.set()
 
     def forget(self) -> Future[int]:
         """Lets go of the machine, forgets what its settings have measured, and begins anew; how many observations."""
@@ -195,7 +196,7 @@ class Service:
         file = self.file
         client = client_of(file.live)
         space = space_of(file.live, client).without_auto() if file.mode == "apply" else None
-        machine = LivePlant(file, client, space, holder=self._holder, listen=self._listen)
+        machine = LivePlant(file, client, space, holder=self._holder, pause=self._wait)
         self._windows, self._trouble, self._restored = 0, None, space is None
         try:
             check_measured(machine, file.objective)
@@ -240,7 +241,10 @@ class Service:
         self._last = window
         self._reporter.window(self.file.name, self.file.slo, window)
 
-    def _listen(self) -> None:
+    def _wait(self, duration_s: float) -> None:
+        """Waits, for less than that when somebody wants something of us, and hears who does."""
+        if duration_s > 0.0 and self._wake.wait(duration_s):
+            self._wake.clear()
         self._alive_s = time.monotonic()
         if self._is_wanted():
             raise _LetGoError

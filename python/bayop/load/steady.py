@@ -30,9 +30,7 @@ from bayop.slo import quantile_name
 SLICE_S: Final = 0.25
 """How long a slice is: how late a guard sees what clients see."""
 
-WARMUP_S: Final = 0.02
-"""How long the load of a slice is up before it counts."""
-
+_WARMUP_S: Final = 0.02
 _RECENT_SLICES: Final = 2
 _START_S: Final = 10.0
 """How long the first slice may be under way, beside the time that lost requests are waited for."""
@@ -68,7 +66,7 @@ class SteadyLoad:
     ) -> None:
         if not isinstance(plan.schedule, OpenLoop):
             raise InputError("a load that is kept up must be an open loop", value=type(plan.schedule).__name__)
-        self._plan = replace(plan, warmup_s=WARMUP_S, duration_s=SLICE_S)
+        self._plan = replace(plan, warmup_s=_WARMUP_S, duration_s=SLICE_S)
         self._on_slice = on_slice
         self._words = [*through, sys.executable, "-m", "bayop.load.steady_worker"]
         # Slices of the window, after those that had begun before it.

@@ -122,7 +122,7 @@ class _Events:
     def on_turn(self, turn: Turn) -> None:
         from bayop.experiments.rig.day.summary import work_of
 
-        work = work_of(self._record, [turn])
+        work = work_of([turn])
         print_json(
             {
                 "event": "turn",
@@ -146,7 +146,7 @@ class _Events:
         day = self._record
         savings = {"cpu_saving": cpu_saving(day), "polls_saving": polls_saving(day)}
         over = {
-            f"over_share_{who}": round_significant(work_of(day, turns_of(day, who)).over_share)
+            f"over_share_{who}": round_significant(work_of(turns_of(day, who)).over_share)
             for who in ("default", "bayop")
         }
         print_json(

@@ -29,7 +29,7 @@ class Display:
 
     def on_turn(self, turn: Turn) -> None:
         """A turn is over."""
-        work = work_of(self._record, [turn])
+        work = work_of([turn])
         quantile = self._slo.quantity.removesuffix("_us")
         latency = "-" if turn.latency_us is None else f"{turn.latency_us:.0f}"
         cpu = "-" if work.cpu_us is None else f"{work.cpu_us:.1f}"

@@ -140,6 +140,14 @@ class Rig:
                 wrong=f"memcached ended before the experiment ({error.strerror})", hint=error.strerror
             ) from error
 
+    def served(self) -> int:
+        """How many requests memcached has answered until now, by its own count.
+
+        Raises:
+            UnsupportedError: it has ended.
+        """
+        return self._pair.memcached_requests()
+
     def log(self) -> str:
         """What the agent has said."""
         return (self.folder / "agent.log").read_text(encoding="utf-8")

@@ -37,9 +37,9 @@ def draw_hours(day: RigDay) -> Figure:
     ends = _draw(latency, day, lambda turn: turn.latency_us)
     latency.set_ylabel(f"{slo.quantity.removesuffix('_us')} (us)")
     latency.axhline(slo.limit_us, color=SLO_COLOUR, linestyle="--", linewidth=1.2)
-    _draw(cpu, day, lambda turn: work_of(day, [turn]).cpu_us)
+    _draw(cpu, day, lambda turn: work_of([turn]).cpu_us)
     cpu.set_ylabel("memcached's CPU time\nper request (us)")
-    _draw(polls, day, lambda turn: work_of(day, [turn]).polls)
+    _draw(polls, day, lambda turn: work_of([turn]).polls)
     polls.set_ylabel("NET_RX softirqs\nper request")
     for axes in (load, latency, cpu, polls):
         axes.set_ylim(bottom=0.0, top=1.1 * axes.get_ylim()[1])

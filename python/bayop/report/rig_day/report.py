@@ -89,7 +89,7 @@ def headline(day: RigDay) -> str:
         return "No hour was played to its end."
     worth = cpu.describe(of=" of memcached's processor time per request")
     said = f"BayOp {worth}" if cpu.significant else f"No significant saving: BayOp {worth}"
-    default, bayop = (work_of(day, turns_of(day, who)).over_share for who in LABELS)
+    default, bayop = (work_of(turns_of(day, who)).over_share for who in LABELS)
     limit = Slo.parse(day.slo)
     return (
         f"{said}, and {polls.describe(of=' of the polls')}; searches and their trials included. "
@@ -113,7 +113,7 @@ def caveats(day: RigDay) -> list[str]:
 
 def table_cells(day: RigDay, turn: Turn) -> list[str]:
     """What a turn has shown, as `COLUMNS` names it."""
-    work = work_of(day, [turn])
+    work = work_of([turn])
     held = last_held(day, turn)
     return [
         f"{turn.qps:.0f}",
@@ -131,7 +131,7 @@ def _tiles(day: RigDay) -> list[tuple[str, str]]:
         if saving is not None:
             known = "" if saving.significant else ", not significant"
             numbers.append((f"{-saving.share:+.1%}", f"{what} against the default{known}"))
-    over = work_of(day, turns_of(day, "bayop")).over_share
+    over = work_of(turns_of(day, "bayop")).over_share
     numbers.append((f"{over:.2%}", "of BayOp's requests over the SLO's limit"))
     numbers.append((str(day.trials), f"trials of {day.searches} searches"))
     numbers.append((f"{held_share(day):.0%}", "of BayOp's time with a setting held"))

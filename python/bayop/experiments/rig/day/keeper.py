@@ -20,7 +20,7 @@ from bayop.live.space import DEFERRAL, TIMEOUT
 from bayop.state.records import read
 
 _SERVICE: Final = "memcached"
-_START_S: Final = 20.0
+_START_S: Final = 60.0
 _END_S: Final = 30.0
 _MOST: Final = 10**9
 _BREACH_REST: Final = 1 / 6

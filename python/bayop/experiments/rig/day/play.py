@@ -19,12 +19,11 @@ from bayop import _core
 from bayop.errors import BayopError, InputError
 from bayop.experiments.rig.day.clients import Clients
 from bayop.experiments.rig.day.keeper import Keeper
-from bayop.experiments.rig.day.record import RigDay, Slice, Turn, Who
+from bayop.experiments.rig.day.record import RigDay, Turn, Who
 from bayop.experiments.rig.namespaces import Rig
 from bayop.live.file import LiveFile
 from bayop.live.search import utilization
 from bayop.load.curve import LoadCurve
-from bayop.load.steady import SLICE_S, WARMUP_S
 from bayop.slo import Slo
 
 LEAST_HOUR_S: Final = 20.0
@@ -108,6 +107,15 @@ class Latencies:
     histogram: Sequence[tuple[float, int]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Counters:
+    """What only grows: requests answered and processor time of the service, and the machine's NET_RX softirqs."""
+
+    served: int
+    service_cpu_s: float
+    polls: int
+
+
 class _Player:
     def __init__(self, plan: RigDayPlan, rig: Rig, record: RigDay, on_turn: Callable[[Turn], None]) -> None:
         self._plan, self._rig, self._record, self._on_turn = plan, rig, record, on_turn
@@ -139,8 +147,7 @@ class _Player:
                     random.shuffle(order)
                     for part, who in enumerate(order):
                         ends = began + (hour + (part + 1) / 2) * plan.hour_s
-                        start_s, latency_us = self._turn(who, ends, clients, keeper)
-                        turn = Turn(hour, part, who, qps, start_s, time.time(), latency_us)
+                        turn = self._turn(hour, part, who, ends, (clients, keeper))
                         self._record.turns.append(turn)
                         self._on_turn(turn)
             finally:
@@ -149,32 +156,40 @@ class _Player:
                 with suppress(BayopError):  # what has ended the day says more
                     keeper.note(self._record)
 
-    def _turn(self, who: Who, ends: float, clients: Clients, keeper: Keeper) -> tuple[float, float | None]:
-        """Lets one of them have its turn; since when, and what clients saw."""
+    def _turn(self, hour: int, part: int, who: Who, ends: float, beside: tuple[Clients, Keeper]) -> Turn:
+        """Lets one of them have its turn, until the time of a clock that never goes back."""
+        clients, keeper = beside
         (keeper.resume if who == "bayop" else keeper.pause)()
-        start_s, self._seen = time.time(), []
+        start_s, before = time.time(), self._counters()
+        self._seen = []
         while (left_s := ends - time.monotonic()) > 0:
             clients.check()
             keeper.check()
             time.sleep(min(left_s, _LOOK_S))
-        return start_s, latency_us(self._seen[1:], self._plan.slo.quantile)  # the first slice began before
+        seen, after = self._seen[1:], self._counters()  # the first slice began before
+        limit_us = self._plan.slo.limit_us
+        requests = sum(each.requests for each in seen)
+        return Turn(
+            hour=hour,
+            part=part,
+            who=who,
+            qps=self._plan.curve.hourly_qps[hour],
+            start_s=start_s,
+            end_s=time.time(),
+            latency_us=latency_us(seen, self._plan.slo.quantile),
+            requests=requests,
+            over=requests - sum(count for each in seen for us, count in each.histogram if us <= limit_us),
+            served=after.served - before.served,
+            service_cpu_s=after.service_cpu_s - before.service_cpu_s,
+            polls=after.polls - before.polls,
+        )
+
+    def _counters(self) -> _Counters:
+        return _Counters(self._rig.served(), self._rig.service_cpu_s(), _net_rx_softirqs())
 
     def _note(self, report: _core.LoadReport) -> None:
         """Takes in a slice; called by the load's thread."""
-        counts, limit_us = report.counts(), self._plan.slo.limit_us
-        seen = Latencies(counts["intended"], report.histogram())
-        self._seen.append(seen)
-        with suppress(BayopError):  # the service has ended, which the load says better
-            self._record.slices.append(
-                Slice(
-                    time_s=time.time(),
-                    requests=seen.requests,
-                    over=seen.requests - sum(count for us, count in seen.histogram if us <= limit_us),
-                    served=counts["answered"] * (1.0 + WARMUP_S / SLICE_S),
-                    service_cpu_s=self._rig.service_cpu_s(),
-                    polls=_net_rx_softirqs(),
-                )
-            )
+        self._seen.append(Latencies(report.counts()["intended"], report.histogram()))
 
 
 def latency_us(slices: Sequence[Latencies], quantile: float) -> float | None:

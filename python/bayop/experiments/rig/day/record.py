@@ -18,27 +18,6 @@ Who = Literal["default", "bayop"]
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
-    """What the load generator reported of a quarter of a second, and two counters of that moment.
-
-    Attributes:
-        time_s: When, in s since 1970.
-        requests: How many were due.
-        over: How many of them were slower than the SLO's limit, or had no answer.
-        served: How many the service answered since the last slice, those included that do not count (the warm-up).
-        service_cpu_s: Processor time that the service has taken until then, in s.
-        polls: NET_RX softirqs of the whole machine until then.
-    """
-
-    time_s: float
-    requests: int
-    over: int
-    served: float
-    service_cpu_s: float
-    polls: int
-
-
-@dataclass(frozen=True, slots=True)
 class Turn:
     """A part of an hour.
 
@@ -49,7 +28,12 @@ class Turn:
         qps: The load that was asked for.
         start_s: When it began, in s since 1970.
         end_s: When it ended.
-        latency_us: What the SLO's quantile of all its requests was; None when it falls on a request without an answer.
+        latency_us: What the SLO's quantile of its requests was; None when it falls on a request without an answer.
+        requests: How many of them the load generator reported in the turn.
+        over: How many of those were slower than the SLO's limit, or had no answer.
+        served: How many requests the service answered from its begin to its end, by its own count.
+        service_cpu_s: Processor time that the service took meanwhile, in s.
+        polls: NET_RX softirqs of the whole machine meanwhile.
     """
 
     hour: int
@@ -59,6 +43,11 @@ class Turn:
     start_s: float
     end_s: float
     latency_us: float | None
+    requests: int
+    over: int
+    served: int
+    service_cpu_s: float
+    polls: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +74,6 @@ class RigDay:
         seed: Of everything random.
         busy_before: Utilization of the machine before the load began: other work than ours; None where nobody knows.
         turns: The parts of the hours, in order.
-        slices: All that the load generator has reported.
         windows: What `bayop run` had in effect, and when.
         searches: How many searches it has ended.
         trials: How many trials they took.
@@ -104,7 +92,6 @@ class RigDay:
     seed: int
     busy_before: float | None
     turns: list[Turn] = field(default_factory=list)
-    slices: list[Slice] = field(default_factory=list)
     windows: list[Held] = field(default_factory=list)
     searches: int = 0
     trials: int = 0

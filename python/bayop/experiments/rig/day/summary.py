@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 from bayop.control.ledger import Phase
-from bayop.experiments.rig.day.record import Held, RigDay, Slice, Turn, Who
+from bayop.experiments.rig.day.record import Held, RigDay, Turn, Who
 from bayop.saving import PairedSaving, paired_saving
 from bayop.space import Setting
 
@@ -17,7 +16,7 @@ _HELD: Final[tuple[Phase, ...]] = ("hold", "fall-back")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What some slices have shown together.
+    """What some turns have shown together.
 
     Attributes:
         requests: How many were due.
@@ -37,14 +36,15 @@ class Work:
         return self.over / self.requests if self.requests else 0.0
 
 
-def work_of(day: RigDay, turns: Sequence[Turn]) -> Work:
-    """What was seen in some turns; a slice counts that lies in one as a whole."""
-    inside = [
-        (before, now)
-        for before, now in pairwise(day.slices)
-        if any(turn.start_s <= before.time_s and now.time_s <= turn.end_s for turn in turns)
-    ]
-    return _work(inside)
+def work_of(turns: Sequence[Turn]) -> Work:
+    """What was seen in some turns."""
+    served = sum(turn.served for turn in turns)
+    return Work(
+        requests=sum(turn.requests for turn in turns),
+        over=sum(turn.over for turn in turns),
+        cpu_us=sum(turn.service_cpu_s for turn in turns) / served * 1e6 if served else None,
+        polls=sum(turn.polls for turn in turns) / served if served else None,
+    )
 
 
 def turns_of(day: RigDay, who: Who) -> list[Turn]:
@@ -89,19 +89,7 @@ def _saving(day: RigDay, value: Callable[[Work], float | None]) -> PairedSaving 
     for turns in by_hour.values():
         if len(turns) < len(("default", "bayop")):
             continue
-        default, bayop = (value(work_of(day, [turns[who]])) for who in ("default", "bayop"))
+        default, bayop = (value(work_of([turns[who]])) for who in ("default", "bayop"))
         if default is not None and bayop is not None:
             pairs.append((default, bayop))
     return paired_saving(pairs) if pairs else None
-
-
-def _work(inside: Sequence[tuple[Slice, Slice]]) -> Work:
-    served = sum(now.served for _, now in inside)
-    cpu_s = sum(now.service_cpu_s - before.service_cpu_s for before, now in inside)
-    polls = sum(now.polls - before.polls for before, now in inside)
-    return Work(
-        requests=sum(now.requests for _, now in inside),
-        over=sum(now.over for _, now in inside),
-        cpu_us=cpu_s / served * 1e6 if served else None,
-        polls=polls / served if served else None,
-    )
