@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.report.conftest import points_of
 
-from bayop.experiments.rig.day.record import Held, RigDay, Turn
+from bayop.experiments.rig.day.record import Held, RigDay, Turn, Who
 from bayop.report.rig_day.figures import draw_hours
 from bayop.report.rig_day.report import caveats, headline, write_report
 from bayop.report.style import SLO_COLOUR, bayop_style
@@ -21,23 +21,10 @@ def day() -> RigDay:
     record.duration_s, record.brain_cpu_s, record.restored = 120.0, 12.0, True
     for number in range(12):
         is_default, start_s = number % 2 == 0, 10.0 * number
-        who, latency_us, over, cpu_s, polls = (
-            ("default", 100.0, 0, 0.04, 2000) if is_default else ("bayop", 400.0, 10, 0.03, 1500)
-        )
-        turn = Turn(
-            number // 2,
-            number % 2,
-            who,
-            100.0,
-            start_s,
-            start_s + 10.0,
-            latency_us,
-            1000,
-            over,
-            1000,
-            cpu_s,
-            polls,  # type: ignore[arg-type]
-        )
+        who: Who = "default" if is_default else "bayop"
+        latency_us, over, cpu_s, polls = (100.0, 0, 0.04, 2000) if is_default else (400.0, 10, 0.03, 1500)
+        ends_s = start_s + 10.0
+        turn = Turn(number // 2, number % 2, who, 100.0, start_s, ends_s, latency_us, 1000, over, 1000, cpu_s, polls)
         record.turns.append(turn)
         if not is_default:
             record.windows.append(Held(start_s + 1.0, 8.0, "hold", {"napi.gro_flush_timeout_us": 200.0}))

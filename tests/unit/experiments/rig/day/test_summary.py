@@ -34,7 +34,8 @@ def day() -> RigDay:
     record = RigDay("a machine", "p90<500us", "power", "flat", [100.0] * HOURS, 20.0, 0, None)
     time_s = 1000.0
     for hour in range(HOURS):
-        for part, who in enumerate(("default", "bayop") if hour % 2 else ("bayop", "default")):
+        order: tuple[Who, Who] = ("default", "bayop") if hour % 2 else ("bayop", "default")
+        for part, who in enumerate(order):
             start_s, time_s = time_s, time_s + 10.0
             cpu_s, polls = 1000 * (CPU_US[who] + hour) / 1e6, 10 * POLLS[who]
             over = 10 * (who == "bayop")
