@@ -1,12 +1,12 @@
-"""What does one `bayop run` take for a thousand services? Processor time and memory, half of them held, half observed.
+"""What does one `bayop run` take for many services? Processor time and memory, half of them held and half observed.
 
-A real agent of a recorded machine says once what it says; a process then stands in for a thousand of them and for the
+A real agent of a recorded machine says once what it says; a process then stands in for many of them and for the
 Prometheus that knows what their clients see (bench/fleet/agents.py): HTTP over Unix sockets and over loopback. One
 `bayop run` looks after all of them, with windows of 60 s. It is watched once all that is to be held is held.
 
 Example:
   cargo build --release --package bayop-agent
-  python -m bench.fleet.run target/release/bayop-agent --services 1000 --out bench/fleet/results
+  python -m bench.fleet.run target/release/bayop-agent --out bench/fleet/results
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def main() -> None:
     """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("agent", type=Path, help="the release build")
-    parser.add_argument("--services", type=int, default=1000)
+    parser.add_argument("--services", type=int, default=20)
     parser.add_argument("--watch-s", type=float, default=60.0, help="length of the windows, in s")
     parser.add_argument("--seconds", type=float, default=120.0, help="how long it is watched")
     parser.add_argument("--out", type=Path, help="write summary.json and env.json into a folder here")
