@@ -9,7 +9,7 @@ LIBOS = --manifest-path libos/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),t
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live lab libos test test-slow test-pages test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
+.PHONY: help demo live day lab libos test test-slow test-pages test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -21,6 +21,11 @@ live: $(VENV)/.built  ## Tune a real memcached on this machine, in namespaces of
 	requirements/install-packages live
 	cargo build --release --locked --quiet --package bayop-agent
 	$(BIN)/bayop live --agent-program $(RELEASE)/bayop-agent --out build/live
+
+day: $(VENV)/.built  ## Play a day of load on a real memcached, with and without bayop run (MINUTES=24; needs root)
+	requirements/install-packages live
+	cargo build --release --locked --quiet --package bayop-agent
+	$(BIN)/bayop day --agent-program $(RELEASE)/bayop-agent --minutes $(or $(MINUTES),24) --out build/day
 
 lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent inside and give its console
 	lab/install-packages

@@ -130,19 +130,29 @@ class Looks:
         Args:
             pairs: (reference, setting), each the mean of a window; at least one pair.
         """
-        differences = [reference - setting for reference, setting in pairs]
-        low, high = signed_rank_interval(differences, 1.0 - (1.0 - CONFIDENCE) / len(self.at))
-        return PairedSaving(
-            value=median(_walsh_averages(differences)),
-            low=low,
-            high=high,
-            reference=median(reference for reference, _ in pairs),
-            pairs=len(pairs),
-        )
+        return paired_saving(pairs, confidence=1.0 - (1.0 - CONFIDENCE) / len(self.at))
 
     def is_done(self, pairs: Sequence[tuple[float, float]]) -> bool:
         """Whether the comparison ends here: it looks and knows enough, or the budget is spent."""
         return len(pairs) >= self.most_pairs or (len(pairs) in self.at and self.saving(pairs).is_known)
+
+
+def paired_saving(pairs: Sequence[tuple[float, float]], *, confidence: float = CONFIDENCE) -> PairedSaving:
+    """What the second of each pair saves against the first, looked at once.
+
+    Args:
+        pairs: (reference, setting), each the mean of a window; at least one pair.
+        confidence: Of the interval.
+    """
+    differences = [reference - setting for reference, setting in pairs]
+    low, high = signed_rank_interval(differences, confidence)
+    return PairedSaving(
+        value=median(_walsh_averages(differences)),
+        low=low,
+        high=high,
+        reference=median(reference for reference, _ in pairs),
+        pairs=len(pairs),
+    )
 
 
 def signed_rank_interval(differences: Sequence[float], confidence: float) -> tuple[float, float]:

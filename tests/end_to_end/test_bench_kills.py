@@ -1,4 +1,4 @@
-"""A few of the benchmark's kills: none leaves anything changed, and the record says so."""
+"""A few of the benchmarks' kills: none leaves anything changed or loses anything, and the record says so."""
 
 from __future__ import annotations
 
@@ -40,3 +40,14 @@ def test_a_killed_agent_leaves_nothing_changed(agent_binary: Path, tmp_path: Pat
         rows = list(csv.DictReader(file))
     assert [row["left"] for row in rows] == [""] * KILLS
     assert {row["undone_by"] for row in rows} == {"restore", "start"}
+
+
+def test_a_killed_brain_loses_nothing_and_leaves_nothing(agent_binary: Path, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "bench.kills.brain", str(agent_binary), "--kills", str(KILLS), "--lanes", "2"]
+    run = subprocess.run(
+        [*words, "--out", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert run.returncode == 0, run.stderr
+    summary = json.loads(run.stdout)
+    assert (summary["kills"], summary["windows_told"] > KILLS) == (KILLS, True)
+    assert {value for name, value in summary.items() if name.startswith(("lost", "left"))} == {0}

@@ -330,6 +330,7 @@ class Controller:
 
     def _end_watch(self, now_s: float, qps: float, measurement: Measurement) -> Action:
         is_switchback = self._switchbacks.under_way
+        self._learn(qps, measurement)
         window, running = self._end_window(now_s, qps, measurement), self._running
         if is_switchback:
             self._then = self._watch_on
@@ -343,14 +344,21 @@ class Controller:
             return self._judge_hold(now_s, window, measurement, qps)
         relief = running.steps.incumbent
         running.steps.tell(self.in_effect, measurement)
-        self._history.add(Observation(self.in_effect, measurement, running.qps))
         # The harm of a trial that was cut short ends before the next one is chosen.
         return Apply(relief) if measurement.censored else self._next_trial(now_s, running)
 
+    def _learn(self, qps: float, measurement: Measurement) -> None:
+        """Remembers what a window has shown before it is told to anybody: who is killed now has lost nothing told."""
+        running = self._running
+        if running is not None and self.in_effect is not None:
+            self._history.add(Observation(self.in_effect, measurement, running.qps))
+        elif self.between_searches and self.held is not None and self.in_effect is not None:
+            self._history.add(Observation(self.held, measurement, qps))
+
     def _fall_back(self, now_s: float, qps: float, answer: FellBack) -> Action:
-        self._end_window(now_s, qps, answer.measurement, is_harm=answer.by_latency)
         if answer.by_latency and self.held is not None:
             self._history.add(Observation(self.held, answer.measurement, qps))
+        self._end_window(now_s, qps, answer.measurement, is_harm=answer.by_latency)
         self.in_effect = None
         return self._fell_back(now_s)
 
@@ -375,8 +383,6 @@ class Controller:
         return window
 
     def _judge_hold(self, now_s: float, window: LedgerWindow, measurement: Measurement, qps: float) -> Action:
-        if self.held is not None:
-            self._history.add(Observation(self.held, measurement, qps))
         if self._polishing is not None:
             self._polishing.see(window, measurement)
         policy = self._policy

@@ -14,8 +14,10 @@ from bayop.live.agent.messages import Applied, Condition, Conditions
 from bayop.live.agent.transport import UnreachableError
 from bayop.space import Setting
 
-_LOOK_S: Final = 0.5
-"""How often the agent is asked whether it still holds."""
+_LOOKS: Final = 12
+"""How often the agent is asked in one window whether it still holds."""
+_OFTEN_S: Final = 0.5
+"""It is never asked more often than this."""
 
 
 class FellBackError(Exception):
@@ -38,9 +40,11 @@ class Hold:
         client: The agent.
         terms: What the file says of it.
         conditions: Under which the agent holds.
+        watch_s: How long the windows are in which the setting is watched.
     """
 
-    def __init__(self, client: AgentClient, terms: HoldTerms, conditions: Conditions) -> None:
+    def __init__(self, client: AgentClient, terms: HoldTerms, conditions: Conditions, *, watch_s: float) -> None:
+        self._look_s = max(watch_s / _LOOKS, _OFTEN_S)
         self._client, self._terms, self._conditions = client, terms, conditions
         self._since_s: float | None = None
         self._looked_s = 0.0
@@ -71,7 +75,7 @@ class Hold:
 
     def glance(self) -> None:
         """`look`, but not more often than is worth it."""
-        if time.monotonic() - self._looked_s > _LOOK_S:
+        if time.monotonic() - self._looked_s > self._look_s:
             self.look()
 
     def look(self) -> None:

@@ -23,8 +23,12 @@ from bayop.live.trial_guard import TrialGuard
 from bayop.measurement import Measurement
 from bayop.space import Setting, Space
 
-_STEP_S: Final = 0.2
-"""How long a wait goes on before whoever wants it to end is heard."""
+_STEP_S: Final = 1.0
+"""How long a wait goes on before a lost lease is noticed."""
+_LOOKS: Final = 60
+"""How often what clients see is looked at while a held setting is watched for one window."""
+_OFTEN_S: Final = 0.2
+"""It is never looked at more often than this."""
 
 
 class LivePlant:
@@ -38,8 +42,8 @@ class LivePlant:
         client: Its agent.
         space: What is searched; None where nothing is ever written to the machine.
         holder: Who we are, as other people read it in the agent's status.
-        listen: Called at least five times a second; what it raises ends whatever is under way.
         fell_back: Told when the agent holds no more.
+        pause: Waits for so many seconds, never more than one, or less; what it raises ends whatever is under way.
 
     Raises:
         BayopError: the agent or the source of latency can't do what the file asks for.
@@ -52,17 +56,18 @@ class LivePlant:
         space: Space | None,
         *,
         holder: str,
-        listen: Callable[[], None] = lambda: None,
         fell_back: Callable[[FellBackError], None] = lambda _: None,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         live, slo = service.live, service.slo
-        self._client, self._holder, self._listen = client, holder, listen
+        self._client, self._holder, self._pause = client, holder, pause
         self._fell_back = fell_back
-        self._hold = Hold(client, service.hold, service.hold.conditions(slo, live.settle_s))
+        self._hold = Hold(client, service.hold, service.hold.conditions(slo, live.settle_s), watch_s=service.watch_s)
         self._hold_lease_s = service.hold.lease_s
         self._latency: LatencySource = source_of(live.latency or "", slo=slo)
         self._guard = TrialGuard(slo, live.latency_factor, load_band=None)
         self._settle_s = live.settle_s
+        self._look_s = min(max(service.watch_s / _LOOKS, _OFTEN_S), _STEP_S)
         self._knob_ids = space.ids if space is not None else ()
         self._lease: Lease | None = None
         self._setting: Setting = {}
@@ -152,7 +157,11 @@ class LivePlant:
             self.hold(self._setting)
         try:
             measurement = self._senses.window(
-                self._setting, sleep=self._wait_and_look, expect=self._expect, duration_s=duration_s
+                self._setting,
+                sleep=self._wait_and_look,
+                expect=self._expect,
+                duration_s=duration_s,
+                is_watched=bool(self._setting),
             )
             if self._senses.latest is not None:
                 self._hold.push(self._senses.latest)
@@ -182,7 +191,7 @@ class LivePlant:
 
     def _held_lease(self, ttl_s: float) -> Lease:
         if self._lease is None:
-            self._listen()
+            self._pause(0.0)
             self._lease = Lease(self._client, holder=self._holder, ttl_s=ttl_s)
         self._lease.last(ttl_s)
         self._lease.expect(STEP_S)
@@ -193,22 +202,21 @@ class LivePlant:
             self._lease.expect(duration_s)
 
     def _wait(self, duration_s: float) -> None:
-        """Waits, in steps in which whoever wants it to end is heard, and a lost lease is noticed."""
+        """Waits, in steps after which a lost lease is noticed."""
         ends = time.monotonic() + duration_s
         while True:
-            self._listen()
-            left_s = min(ends - time.monotonic(), _STEP_S)
+            left_s = max(min(ends - time.monotonic(), _STEP_S), 0.0)
             if self._lease is not None:
-                self._lease.sleep(max(left_s, 0.0))
-            elif left_s > 0:
-                time.sleep(left_s)
+                self._lease.sleep(left_s, wait=self._pause)
+            else:
+                self._pause(left_s)
             if time.monotonic() >= ends:
                 return
 
     def _wait_and_look(self, duration_s: float) -> None:
         ends = time.monotonic() + duration_s
         while True:
-            self._wait(max(min(ends - time.monotonic(), _STEP_S), 0.0))
+            self._wait(max(min(ends - time.monotonic(), self._look_s), 0.0))
             recent = self._latency.recent() if isinstance(self._latency, Watched) else None
             if recent is not None:
                 self._heed(recent)

@@ -111,6 +111,7 @@ class Service:
                 hint="a search that is under way goes on; bayop status --file says what it is about",
             )
         self._asked.set()
+        self._wake.set()
 
     def forget(self) -> Future[int]:
         """Lets go of the machine, forgets what its settings have measured, and begins anew; how many observations."""
@@ -203,9 +204,7 @@ class Service:
         space = None if file.mode == "observe" else space_of(file.live, client).without_auto()
         written = space if file.mode == "apply" else None
         self._judge = self._judge_of(space)
-        machine = LivePlant(
-            file, client, written, holder=self._holder, listen=self._listen, fell_back=self._on_fall_back
-        )
+        machine = LivePlant(file, client, written, holder=self._holder, fell_back=self._on_fall_back, pause=self._wait)
         self._windows, self._trouble, self._restored = 0, None, written is None
         try:
             check_measured(machine, file.objective)
@@ -255,14 +254,19 @@ class Service:
     def _judge_of(self, space: Space | None) -> Adviser | Proof | None:
         if self.file.mode == "apply":
             return Proof(self.file, self._store, self._reporter)
-        return None if space is None else Adviser(self.file, self._store, self._reporter, space, listen=self._listen)
+        if space is None:
+            return None
+        return Adviser(self.file, self._store, self._reporter, space, listen=lambda: self._wait(0.0))
 
     def _on_fall_back(self, fell_back: FellBackError) -> None:
         # People read it with the window that it has cut short.
         told = {"condition": fell_back.condition, "why": fell_back.why}
         self._reporter.say("fell-back", "", service=self.file.name, **told)
 
-    def _listen(self) -> None:
+    def _wait(self, duration_s: float) -> None:
+        """Waits, for less than that when somebody wants something of us, and hears who does."""
+        if duration_s > 0.0 and self._wake.wait(duration_s):
+            self._wake.clear()
         self._alive_s = time.monotonic()
         if self._is_wanted():
             raise _LetGoError

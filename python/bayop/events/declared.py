@@ -9,7 +9,7 @@ from bayop.events.clients import LOAD, PROBE
 from bayop.events.daemon import HISTORY, RUN
 from bayop.events.machines import DOCTOR, EXPORTED, FILES, KNOBS, RESTORED, STATUS
 from bayop.events.operator import RELOADED, STANDING
-from bayop.events.searches import EXPLAIN, LIVE, SWEEP, TUNE
+from bayop.events.searches import DAY, EXPLAIN, LIVE, SWEEP, TUNE
 from bayop.events.shape import COUNT, NUMBER, TEXT, Event, each, maybe
 from bayop.events.studies import CARBON, CLAIM, COLUMN, FIT, INTERRUPTS, RECORDED, REPLAY, REPORT, STUDY_SHOW, WRITTEN
 from bayop.events.twins import DEFAULT, DEMO, ERRORS, OUTCOME, TWIN_FIT, TWIN_RUN
@@ -46,6 +46,7 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
     "restore": (RESTORED,),
     "knobs": KNOBS,
     "live": LIVE,
+    "day": DAY,
     "load": LOAD,
     "probe": (PROBE,),
     "twin run": (TWIN_RUN,),

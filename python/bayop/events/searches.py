@@ -1,4 +1,4 @@
-"""The events of what tries settings: `tune`, `live` and `sweep`."""
+"""The events of what tries settings: `tune`, `live`, `day` and `sweep`."""
 
 from __future__ import annotations
 
@@ -114,6 +114,32 @@ LIVE: Final = (
         {"saving": maybe(SAVING), "cpu_saving": maybe(CPU_SAVING),
          "found": maybe(SETTING), "best_of_sweep": maybe(SETTING), "trials": COUNT, "shortfall": maybe(NUMBER),
          "stopped": maybe(TEXT), "report": TEXT},
+    ),
+)  # fmt: skip
+DAY: Final = (
+    Event(
+        "start",
+        "The rig is up. The day's load, each hour of which takes `hour_s`.",
+        {"machine": TEXT, "slo": TEXT, "objective": TEXT, "curve": TEXT, "hourly_qps": each(NUMBER), "hour_s": NUMBER,
+         "seed": COUNT, "busy_before": maybe(NUMBER)},
+    ),
+    Event(
+        "turn",
+        "A half of an hour is over, served by the default alone or with `bayop run`. `latency_us` is at the SLO's "
+        "quantile, `cpu_us` the service's processor time and `polls` the machine's NET_RX softirqs for each request.",
+        {"hour": COUNT, "who": one_of("default", "bayop"), "qps": NUMBER, "latency_us": maybe(NUMBER),
+         "requests": COUNT, "requests_over": COUNT, "cpu_us": maybe(NUMBER), "polls": maybe(NUMBER)},
+    ),
+    Event("data", "The record was written; `failure` says what ended the day early.",
+          {"file": TEXT, "failure": maybe(TEXT)}),
+    Event(
+        "result",
+        "The end. Both savings are of the whole turns of BayOp against those of the default, for a request, a pair an "
+        "hour; `brain_cpu` is how many processors `bayop run` took itself; `restored` says whether the device had all "
+        "its own settings back.",
+        {"cpu_saving": maybe(CPU_SAVING), "polls_saving": maybe(CPU_SAVING), "over_share_default": NUMBER,
+         "over_share_bayop": NUMBER, "searches": COUNT, "trials": COUNT, "held_share": NUMBER, "brain_cpu": NUMBER,
+         "restored": maybe(FLAG), "report": TEXT},
     ),
 )  # fmt: skip
 SWEEP: Final = (

@@ -43,11 +43,13 @@ class Window:
         setting: What is in effect; empty while nothing is applied.
         duration_s: How long the window is.
         is_look: Whether a guard only looks at it: any quantile that it shows will do.
+        is_watched: Whether anybody asks a source that is `Watched` what it has seen so far.
     """
 
     setting: Setting
     duration_s: float
     is_look: bool = False
+    is_watched: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,10 @@ from bayop.latency.prometheus_api import Api
 from bayop.slo import Slo
 from bayop.units import convert
 
-_LOOK_S: Final = 1.0
-"""How often a query is asked while its window runs; nobody scrapes more often."""
+_OFTEN_S: Final = 1.0
+"""While its window runs a query is never asked more often than this; nobody scrapes more often."""
+_LOOKS: Final = 6
+"""How often it is asked while a long window runs."""
 
 PREFIX: Final = "prometheus:"
 """What such a source begins with in `--latency`."""
@@ -119,9 +121,9 @@ class PrometheusQuery:
             InputError: Prometheus does not answer in time, or not with one positive number from this window.
         """
         self._recent = None
-        began = monotonic()
-        while (left_s := began + window.duration_s - monotonic()) > _LOOK_S:
-            sleep(_LOOK_S)
+        began, look_s = monotonic(), max(window.duration_s / _LOOKS, _OFTEN_S)
+        while (left_s := began + window.duration_s - monotonic()) > look_s and window.is_watched:
+            sleep(look_s)
             with suppress(InputError):  # not scraped twice yet
                 self._recent = self._seen(Window(window.setting, monotonic() - began), GRACE_S)
         sleep(max(left_s, 0.0))

@@ -59,7 +59,7 @@ def open_target(live: LiveFile, slo: Slo | RelativeSlo, *, holder: str) -> Itera
     space = space_of(live, client)
     draft = draft_of(slo)
     with ExitStack() as stack:
-        busy_before = None if live.load is None else _utilization(client)
+        busy_before = None if live.load is None else utilization(client)
         latency: LatencySource | None = None if live.latency is None else source_of(live.latency, slo=draft)
         if live.load is not None:
             load = stack.enter_context(SteadyLoad(live.load.plan, through=live.load.through))
@@ -81,8 +81,8 @@ def open_target(live: LiveFile, slo: Slo | RelativeSlo, *, holder: str) -> Itera
         yield stack.enter_context(target)
 
 
-def _utilization(client: AgentClient) -> float | None:
-    """How busy the machine is with other work than the service's."""
+def utilization(client: AgentClient) -> float | None:
+    """How busy the machine is in this moment (0-1): before its load begins, with other work than the service's."""
     before = client.sensors()
     time.sleep(_BEFORE_S)
     return window_quantities(before, client.sensors()).get("utilization")

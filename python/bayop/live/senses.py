@@ -79,7 +79,13 @@ class Senses:
         return f"the machine at {self._client.address} ({power}, latency seen by the {self.vantage})"
 
     def window(
-        self, setting: Setting, *, sleep: Sleep, expect: Expect = lambda _: None, duration_s: float | None = None
+        self,
+        setting: Setting,
+        *,
+        sleep: Sleep,
+        expect: Expect = lambda _: None,
+        duration_s: float | None = None,
+        is_watched: bool = True,
     ) -> Measurement:
         """One window with a setting in effect.
 
@@ -88,6 +94,7 @@ class Senses:
             sleep: How to wait.
             expect: Told of the window before it begins.
             duration_s: How long it is; None for as long as the windows of a trial.
+            is_watched: Whether somebody looks at what the source says meanwhile.
 
         Raises:
             InputError: the source of latency fails, or waits for longer than it may.
@@ -95,7 +102,7 @@ class Senses:
         duration_s = self.window_s if duration_s is None else duration_s
         start_s = time.monotonic()
         before = self._client.sensors()
-        latency = self._measured(Window(setting, duration_s), sleep, expect)
+        latency = self._measured(Window(setting, duration_s, is_watched=is_watched), sleep, expect)
         sleep(max(start_s + duration_s - time.monotonic(), 0.0))
         after = self._client.sensors()
         self._pushes = isinstance(self._latency, Watched) and self._latency.recent() is not None

@@ -51,15 +51,23 @@ class SteadyLoad:
     Args:
         plan: The load; an open loop. Its durations are replaced by those of slices.
         through: What brings a command to where the clients are, such as `ip netns exec clients` or `ssh client`.
+        on_slice: Takes over every slice as soon as it is reported, in a thread of ours; nothing is kept for `measure`.
 
     Raises:
         InputError: the load of the plan is not an open loop.
     """
 
-    def __init__(self, plan: Plan, *, through: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        through: Sequence[str] = (),
+        on_slice: Callable[[_core.LoadReport], None] | None = None,
+    ) -> None:
         if not isinstance(plan.schedule, OpenLoop):
             raise InputError("a load that is kept up must be an open loop", value=type(plan.schedule).__name__)
         self._plan = replace(plan, warmup_s=_WARMUP_S, duration_s=SLICE_S)
+        self._on_slice = on_slice
         self._words = [*through, sys.executable, "-m", "bayop.load.steady_worker"]
         # Slices of the window, after those that had begun before it.
         self._slices: list[_core.LoadReport] = []
@@ -96,9 +104,7 @@ class SteadyLoad:
         self._thread = threading.Thread(target=self._read, args=(self._process,), name="bayop-load", daemon=True)
         self._thread.start()
         try:
-            with suppress(BrokenPipeError):
-                self._stdin.write(f"{self._plan.to_json()}\n")
-                self._stdin.flush()
+            self._ask()
             self._await(1, threading.Event().wait, within_s=_START_S + self._plan.timeout_s)
         except BaseException:
             self.close()
@@ -135,6 +141,21 @@ class SteadyLoad:
         """The load that is asked for, in requests/s."""
         return offered_qps(self._plan) or 0.0
 
+    def change(self, qps: float) -> None:
+        """Asks for another load, from the slice after the one that is under way."""
+        self._plan = self._plan.at(qps)
+        self._ask()
+
+    def check(self) -> None:
+        """Raises what has ended the load.
+
+        Raises:
+            LoadLostError: the generator has ended.
+            ServerError: the server is gone.
+        """
+        if self._error is not None:
+            raise self._error
+
     def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
         """What the slices that begin in the window have seen.
 
@@ -152,7 +173,7 @@ class SteadyLoad:
                 wrong="the server does not answer" + "".join(f": {trouble}" for trouble in result.troubles),
                 place=", ".join(self._plan.servers),
             )
-        return _latency(result)
+        return latency_of(result)
 
     def recent(self) -> Latency | None:
         """The last slices of the window; None before its first has ended."""
@@ -161,7 +182,7 @@ class SteadyLoad:
             return None
         if self._recent is None or self._recent[0] is not slices[-1]:
             # A guard asks far more often than a slice ends, and what that costs is measured along with the service.
-            self._recent = slices[-1], _latency(self._merge(slices))
+            self._recent = slices[-1], latency_of(self._merge(slices))
         return self._recent[1]
 
     def _await(self, count: int, sleep: Callable[[float], object], *, within_s: float) -> None:
@@ -169,8 +190,7 @@ class SteadyLoad:
         seen, heard = 0, monotonic()
         ends = heard + within_s
         while len(self._slices) < count:
-            if self._error is not None:
-                raise self._error
+            self.check()
             if len(self._slices) > seen:
                 seen, heard = len(self._slices), monotonic()
             if monotonic() > ends:
@@ -182,6 +202,11 @@ class SteadyLoad:
                     place="load",
                 )
             sleep(_POLL_S)
+
+    def _ask(self) -> None:
+        with suppress(BrokenPipeError):
+            self._stdin.write(f"{self._plan.to_json()}\n")
+            self._stdin.flush()
 
     @property
     def _stdin(self) -> Any:  # noqa: ANN401 -- IO[str]; there is one once the process was started
@@ -210,8 +235,10 @@ class SteadyLoad:
             with self._lock:
                 if self._begun_before:
                     self._begun_before -= 1
-                else:
+                elif self._on_slice is None or not self._slices:
                     self._slices.append(report)
+            if self._on_slice is not None:
+                self._on_slice(report)
         self._error = LoadLostError(
             wrong=f"the load generator ended before the search: {_death(process.wait())}",
             value=_death(process.wait()),
@@ -230,7 +257,8 @@ def _said(text: str) -> BayopError:
     return _ERRORS[said.pop("kind")](**said)
 
 
-def _latency(result: Result) -> Latency:
+def latency_of(result: Result) -> Latency:
+    """What clients saw of some slices."""
     quantiles = [q for q in result.quantiles(QUANTILES) if q.value_us is not None]
     quantities = {quantile_name(q.quantile): q.value_us for q in quantiles if q.value_us is not None}
     sd = {quantile_name(q.quantile): q.half_width / _Z_95 for q in quantiles if q.half_width}

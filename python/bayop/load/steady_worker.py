@@ -2,16 +2,19 @@
 
 Reads a plan (JSON, one line) from stdin. Stores its records, then runs it again and again, each time with another seed,
 and prints a line for every slice: the word `report` and what it saw, as JSON; for an error `error` and the error, and
-ends. It also ends with its stdin, so that no load outlives whoever asked for it.
+ends. A further plan, of the same records, takes the place of the first from the next slice on. It also ends with its
+stdin, so that no load outlives whoever asked for it.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import queue
 import sys
 import threading
+from typing import Any
 
 from bayop import _core
 from bayop.errors import BayopError
@@ -20,18 +23,18 @@ from bayop.load.plan import STORES, translate
 
 def main() -> None:
     """Loads until the end of stdin."""
-    plan = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_stdin, daemon=True).start()
+    plans = [json.loads(sys.stdin.readline())]
+    threading.Thread(target=_heed_stdin, args=(plans,), daemon=True).start()
     # Printing takes time in which the server would have a rest: it is done while the next slice runs.
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     printer = threading.Thread(target=_print_all, args=(lines,))
     printer.start()
     try:
-        if plan["dialect"] in STORES:
-            _core.load_preload(json.dumps(plan))
-        while True:
-            lines.put(f"report {_core.load_run(json.dumps(plan)).to_json()}")
-            plan["seed"] += 1
+        if plans[0]["dialect"] in STORES:
+            _core.load_preload(json.dumps(plans[0]))
+        for run in itertools.count():
+            plan = plans[-1]
+            lines.put(f"report {_core.load_run(json.dumps(plan | {'seed': plan['seed'] + run})).to_json()}")
     except _core.Error as error:
         lines.put(f"error {json.dumps(_fields(translate(error)))}")
     finally:
@@ -39,8 +42,9 @@ def main() -> None:
         printer.join()
 
 
-def _end_with_stdin() -> None:
-    sys.stdin.read()
+def _heed_stdin(plans: list[dict[str, Any]]) -> None:
+    for line in sys.stdin:
+        plans.append(json.loads(line))  # noqa: PERF401 -- it counts as soon as it is there
     os._exit(0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,10 +46,11 @@ class Plants:
         (file,) = DaemonFile.read(path).services
         client = AgentClient.at(self.agent.address)
         space = space_of(file.live, client).without_auto() if mode == "apply" else None
-        self.made.append(LivePlant(file, client, space, holder="a test", listen=self._listen))
+        self.made.append(LivePlant(file, client, space, holder="a test", pause=self._wait))
         return self.made[-1]
 
-    def _listen(self) -> None:
+    def _wait(self, duration_s: float) -> None:
+        time.sleep(min(duration_s, 0.05))
         if self.is_wanted:
             raise WantedError
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.load_results import load_report
+from tests.support.patience import eventually
 
 from bayop.errors import BayopError, InputError
 from bayop.latency.base import Vantage, Window
@@ -74,6 +75,19 @@ def test_what_was_last_seen_is_worked_out_once_a_slice(tmp_path: Path) -> None:
     distinct = {id(answer): answer.quantities["p50_us"] for answer in latencies}
     assert len(latencies) > len(distinct) == len(set(distinct.values())) >= 3
     assert list(distinct.values()) == sorted(distinct.values())
+
+
+def test_whoever_takes_the_slices_gets_all_of_them_and_nothing_is_kept(tmp_path: Path) -> None:
+    taken: list[object] = []
+    file = tmp_path / "lines"
+    file.write_text("".join(f"{line}\n" for line in slices(20)))
+    words = [sys.executable, "-c", PLAYER, str(file), "waits"]
+    with SteadyLoad(PLAN, through=words, on_slice=taken.append) as load:
+        assert eventually(lambda: len(taken) == 20, within_s=20)
+        load.check()
+        assert load.recent() is not None
+        load.change(70.0)
+        assert load.qps == 70.0
 
 
 def test_how_exact_a_quantile_is_follows_from_its_interval(tmp_path: Path) -> None:

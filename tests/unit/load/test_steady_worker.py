@@ -81,3 +81,15 @@ def test_an_error_is_told_with_all_its_parts(
     assert word == "error"
     assert set(error) == {"kind", "wrong", "rule", "value", "place", "hint"}
     assert (error["kind"], error["wrong"], error["rule"], error["place"]) == (kind, wrong, rule, place)
+
+
+def test_another_plan_takes_the_place_of_the_first() -> None:
+    with memcached_on(port := free_port()):
+        plan = replace(PLAN, servers=(f"127.0.0.1:{port}",))
+        with worker(plan.to_json()) as process:
+            assert process.stdin is not None
+            assert _core.LoadReport.from_json(json.dumps(event_of(process)[1])).counts()["intended"] < 200
+            process.stdin.write(f"{plan.at(20_000.0).to_json()}\n")
+            process.stdin.flush()
+            counts = [_core.LoadReport.from_json(json.dumps(event_of(process)[1])).counts() for _ in range(5)]
+            assert counts[-1]["intended"] > 1000

@@ -32,13 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_slo(parser)
     arguments.add_headroom(parser)
     arguments.add_objective(parser)
-    parser.add_argument(
-        "--load-curve",
-        default="twitter",
-        metavar="NAME|FILE",
-        help="shape of the load: twitter, twitter-cluster1, twitter-cluster2, or a CSV file with the columns hour and "
-        "qps_mean; scaled to the service's peak (default: twitter)",
-    )
+    arguments.add_load_curve(parser, "scaled to the service's peak")
     parser.add_argument(
         "--hours",
         type=arguments.reader(arguments.whole_number(1, _MOST_HOURS), "--hours"),

@@ -168,14 +168,14 @@ def add_headroom(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_objective(parser: argparse.ArgumentParser) -> None:
+def add_objective(parser: argparse.ArgumentParser, *, default: str = "power") -> None:
     """`--objective`; `objective_of` reads it, because its meaning depends on the SLO."""
     parser.add_argument(
         "--objective",
-        default="power",
+        default=default,
         metavar="NAME|EXPRESSION",
         help=f"what is minimised: {', '.join(OBJECTIVES)}, "
-        "or an expression such as 'power_w * p99_us' (default: power)",
+        f"or an expression such as 'power_w * p99_us' (default: {default})",
     )
 
 
@@ -200,6 +200,17 @@ def add_load(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
         required=required,
         metavar="QPS",
         help="offered load, such as 600000, 600kqps or 600k",
+    )
+
+
+def add_load_curve(parser: argparse.ArgumentParser, scaled: str) -> None:
+    """`--load-curve`; `LoadCurve.load` reads it, which only the verb that was asked for loads."""
+    parser.add_argument(
+        "--load-curve",
+        default="twitter",
+        metavar="NAME|FILE",
+        help="shape of the load: twitter, twitter-cluster1, twitter-cluster2, or a CSV file with the columns hour and "
+        f"qps_mean; {scaled} (default: twitter)",
     )
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bayop import __version__
 from bayop.cli.flags import agent as agent_flags
-from bayop.cli.flags import arguments
+from bayop.cli.flags import arguments, rig
 from bayop.cli.flags import confirm as confirm_flags
 from bayop.cli.terminal.output import print_json, round_significant
 from bayop.cli.tune import events
@@ -67,13 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     arguments.add_max_trials(parser)
     confirm_flags.add_pairs(parser, default=PAIRS)
-    parser.add_argument(
-        "--agent-program",
-        type=arguments.reader(arguments.path, "--agent-program"),
-        default=Path("bayop-agent"),
-        metavar="FILE",
-        help="the agent (default: bayop-agent on the path)",
-    )
+    rig.add_agent_program(parser)
     arguments.add_report_folder(parser, default="bayop-live")
     arguments.add_seed(parser)
     arguments.add_json(parser)
@@ -88,8 +81,8 @@ def run(args: argparse.Namespace) -> int:
 
     objective = arguments.objective_of(args, args.slo)
     make_folder(args.out)
-    with Rig(_program(args.agent_program), qps=args.load, window_s=args.window) as rig:
-        opening = open_target(LiveFile.read(rig.file), args.slo, holder=agent_flags.holder("live"))
+    with Rig(rig.program(args.agent_program), qps=args.load, window_s=args.window) as machine:
+        opening = open_target(LiveFile.read(machine.file), args.slo, holder=agent_flags.holder("live"))
         with agent_flags.reporting(opening) as target:
             from bayop.optimize.base import Problem
             from bayop.search import check_problem
@@ -103,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
                 small_steps=True,
             )
             check_problem(target, problem, args.max_trials)
-            record = _experiment(args, target, problem, rig.service_cpu_s)
+            record = _experiment(args, target, problem, machine.service_cpu_s)
     return 0 if record.held is not None else 1
 
 
@@ -203,16 +196,3 @@ def _timeouts(text: str) -> tuple[int, ...]:
     if any(value % 10 for value in values):
         raise InputError("a timeout must be a multiple of 10 us", value=text)
     return values
-
-
-def _program(path: Path) -> Path:
-    """The agent, from the path when it is a bare name."""
-    program = shutil.which(path)
-    if program is None:
-        raise InputError(
-            "the agent must be a program on the path, or a file that can be run",
-            value=str(path),
-            place="--agent-program",
-            hint="make live builds and names it",
-        )
-    return Path(program).resolve()

@@ -99,10 +99,10 @@ class Rig:
 
     def __enter__(self) -> Self:
         try:
-            self._folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-live-")))
+            self.folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-live-")))
             self._pair = self._stack.enter_context(VethPair())
             self.memcached_pid = self._pair.memcached()
-            (self._folder / "state").mkdir(mode=0o700)
+            (self.folder / "state").mkdir(mode=0o700)
             self.start_agent()
             through = shlex.join([*AHEAD, *self._pair.client.command([])])
             self.file = self._write("live.toml", _LIVE, through=through, qps=self._qps, window_s=self._window_s)
@@ -117,9 +117,14 @@ class Rig:
         self._stack.close()
 
     @property
+    def address(self) -> str:
+        """Where the agent answers."""
+        return f"unix:{self.folder}/agent.sock"
+
+    @property
     def client(self) -> AgentClient:
         """The agent."""
-        return AgentClient.at(f"unix:{self._folder}/agent.sock")
+        return AgentClient.at(self.address)
 
     def service_cpu_s(self) -> float:
         """Processor time that memcached has taken (/proc/PID/task/TID/schedstat), in s.
@@ -135,9 +140,17 @@ class Rig:
                 wrong=f"memcached ended before the experiment ({error.strerror})", hint=error.strerror
             ) from error
 
+    def served(self) -> int:
+        """How many requests memcached has answered until now, by its own count.
+
+        Raises:
+            UnsupportedError: it has ended.
+        """
+        return self._pair.memcached_requests()
+
     def log(self) -> str:
         """What the agent has said."""
-        return (self._folder / "agent.log").read_text(encoding="utf-8")
+        return (self.folder / "agent.log").read_text(encoding="utf-8")
 
     def attributes(self) -> dict[str, str]:
         """What is in effect: every attribute of the server's device that the kernel shows, but for counters.
@@ -166,7 +179,7 @@ class Rig:
 
     def restore(self) -> None:
         """Restores from the journal what a killed agent has left, as systemd does with the package's unit."""
-        _output(self._inside([str(self._agent), "restore", "--config", str(self._folder / "agent.toml")]))
+        _output(self._inside([str(self._agent), "restore", "--config", str(self.folder / "agent.toml")]))
 
     def start_agent(self) -> None:
         """Starts the agent, for the first time or after its end; it restores what an earlier one has left.
@@ -177,7 +190,7 @@ class Rig:
         config = self._write("agent.toml", _AGENT, group=grp.getgrgid(os.getegid()).gr_name)
         config.chmod(0o600)
         words = self._inside([str(self._agent), "serve", "--config", str(config)])
-        with (self._folder / "agent.log").open("wb") as log:
+        with (self.folder / "agent.log").open("wb") as log:
             process = start(words, log=log)
         self._stack.callback(_end, process)
         ends = time.monotonic() + _START_S
@@ -201,8 +214,8 @@ class Rig:
         return self._pair.server.command([*own_sysfs, *words])
 
     def _write(self, name: str, template: str, **values: object) -> Path:
-        path = self._folder / name
-        words = {"folder": self._folder, "device": SERVER_DEVICE, "server": SERVER_ADDRESS, "longest": LONGEST_US}
+        path = self.folder / name
+        words = {"folder": self.folder, "device": SERVER_DEVICE, "server": SERVER_ADDRESS, "longest": LONGEST_US}
         words |= {"timeout": TIMEOUT, "deferral": DEFERRAL, "most_polls": MOST_POLLS}
         path.write_text(template.format(**words, **values), encoding="utf-8")
         return path

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
+from bayop.errors import UnsupportedError
+
 SERVER_DEVICE: Final = "server0"
 CLIENT_DEVICE: Final = "client0"
 SERVER_ADDRESS: Final = "10.207.0.1"
@@ -151,6 +153,22 @@ class VethPair:
                 raise RuntimeError("memcached does not listen")
             time.sleep(0.02)
         return process.pid
+
+    def memcached_requests(self, *, port: int = 11211) -> int:
+        """How many reads and writes a memcached has answered until now (its own statistics).
+
+        Raises:
+            UnsupportedError: it does not answer.
+        """
+        script = f"exec 3<>/dev/tcp/{SERVER_ADDRESS}/{port}; printf 'stats\\r\\nquit\\r\\n' >&3; exec cat <&3"
+        run = subprocess.run(  # noqa: S603 -- our words
+            self.client.command(["bash", "-c", script]), capture_output=True, text=True, check=False
+        )
+        counts = dict(line.split()[1:3] for line in run.stdout.splitlines() if line.startswith("STAT "))
+        try:
+            return int(counts["cmd_get"]) + int(counts["cmd_set"])
+        except KeyError:
+            raise UnsupportedError(wrong="memcached ended before the experiment", hint=run.stderr.strip()) from None
 
     def close(self) -> None:
         """Ends the servers and lets the namespaces go."""

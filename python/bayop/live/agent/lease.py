@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
@@ -81,14 +82,18 @@ class Lease:
         if self._lost is not None:
             raise lost(self._client, self._lost)
 
-    def sleep(self, duration_s: float) -> None:
-        """Waits, within a step or as one; ends early when the lease is lost.
+    def sleep(self, duration_s: float, *, wait: Callable[[float], object] | None = None) -> None:
+        """Waits, within a step or as one.
+
+        Args:
+            duration_s: How long.
+            wait: How to wait; None to end early when the lease is lost.
 
         Raises:
             DriftError: it was lost.
         """
         self._due = max(self._due, monotonic() + duration_s)
-        self._over.wait(duration_s)
+        (wait or self._over.wait)(duration_s)
         self.check()
 
     def release(self, *, keep: bool) -> Restored:

@@ -1,0 +1,185 @@
+"""`bayop run` as a process of its own, that looks after the rig's service, and the operator's word to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from bayop.daemon.operator.client import ask
+from bayop.errors import BayopError, DriftError, UnsupportedError
+from bayop.experiments.rig.day.record import Held, RigDay
+from bayop.experiments.rig.namespaces import LONGEST_US, MOST_POLLS
+from bayop.experiments.rig.veth import start
+from bayop.live.space import DEFERRAL, TIMEOUT
+from bayop.state.records import read
+
+_SERVICE: Final = "memcached"
+_START_S: Final = 60.0
+_END_S: Final = 30.0
+_MOST: Final = 10**9
+_BREACH_REST: Final = 1 / 6
+"""Ten minutes of an hour, as `bayop run` has it by default."""
+
+_FILE: Final = """\
+[service.{service}]
+agent = {agent}
+latency = {latency}
+slo = {slo}
+objective = {objective}
+mode = "apply"
+
+[service.{service}.knobs]
+"{timeout}" = "0:{longest}:10"
+"{deferral}" = "1:{most_polls}"
+
+[service.{service}.window]
+window_s = 0.75
+settle_s = 0.1
+most_windows = 1
+
+[service.{service}.guard]
+headroom = {headroom:g}
+
+[service.{service}.policy]
+triggers = "load,breach"
+load_change = 0.05
+breach_rest_s = {breach_rest_s:g}
+watch_s = 2
+max_trials = 5
+
+[service.{service}.hold]
+lease_s = 10
+silence_s = 5
+latency_factor = 3
+"""
+
+
+class Keeper:
+    """Runs from `with` to its end, and is paused at first.
+
+    Args:
+        folder: For its file, its state and what it says.
+        agent: The address of the agent.
+        latency: The command that says what clients see.
+        slo: The latency objective.
+        objective: What is minimised.
+        headroom: How far settings are held below the SLO's limit, as a share of it.
+        hour_s: How long an hour takes, in s.
+    """
+
+    def __init__(
+        self, folder: Path, *, agent: str, latency: str, slo: str, objective: str, headroom: float, hour_s: float
+    ) -> None:
+        self._file, self._state, self._log = folder / "bayop.toml", folder / "bayop.db", folder / "bayop.log"
+        # A JSON text is one of TOML, too.
+        words = {"agent": agent, "latency": latency, "slo": slo, "objective": objective}
+        self._file.write_text(
+            _FILE.format(
+                service=_SERVICE,
+                timeout=TIMEOUT,
+                longest=LONGEST_US,
+                deferral=DEFERRAL,
+                most_polls=MOST_POLLS,
+                headroom=headroom,
+                breach_rest_s=hour_s * _BREACH_REST,
+                **{name: json.dumps(word) for name, word in words.items()},
+            ),
+            encoding="utf-8",
+        )
+
+    def __enter__(self) -> Self:
+        """Starts it.
+
+        Raises:
+            BayopError: it does not answer.
+        """
+        with self._log.open("wb") as log:
+            self._process = start([sys.executable, "-m", "bayop", "run", str(self._file)], log=log)
+        ends = time.monotonic() + _START_S
+        while True:
+            try:
+                self.pause()
+            except UnsupportedError:
+                self.check()
+                if time.monotonic() > ends:
+                    self.close()
+                    raise
+                time.sleep(0.05)
+            else:
+                return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends it, which puts the machine's own settings back; what it can't, the agent's lease does."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(timeout=_END_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    def pause(self) -> None:
+        """Puts the machine's own settings back, and waits for that.
+
+        Raises:
+            DriftError: they are not known to be back.
+            BayopError: it does not answer.
+        """
+        (standing,) = self._say("pause")
+        if standing["doing"] != "paused" or not standing["restored"]:
+            raise DriftError(wrong="bayop run is paused, but has not let go of the machine", place=str(self._file))
+
+    def resume(self) -> None:
+        """Lets it go on.
+
+        Raises:
+            BayopError: it does not answer.
+        """
+        self._say("resume")
+
+    def check(self) -> None:
+        """Raises when it has ended.
+
+        Raises:
+            BayopError: it has.
+        """
+        if (code := self._process.poll()) is not None:
+            lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            raise BayopError(
+                wrong=f"bayop run ended before the day, with exit code {code}",
+                value=code,
+                hint=lines[-1] if lines else None,
+            )
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor time that it has taken, with the programs that it has waited for (proc(5), stat), in s."""
+        try:
+            text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8")
+        except OSError:
+            return 0.0
+        ticks = text.rpartition(")")[2].split()[11:15]
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+    def note(self, record: RigDay) -> None:
+        """Takes over what its state remembers."""
+        record.windows = [
+            Held(row["start_s"], row["duration_s"], row["phase"], row["setting"])
+            for row in read(self._state, "window", last=_MOST)
+        ]
+        searches = read(self._state, "search", last=_MOST)
+        record.searches, record.trials = len(searches), sum(row["trials"] for row in searches)
+
+    def _say(self, verb: str) -> list[dict[str, Any]]:
+        return ask(self._state, verb)

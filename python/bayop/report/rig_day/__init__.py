@@ -1,0 +1,1 @@
+"""The report of a day on the rig: the default and BayOp side by side, hour by hour."""
