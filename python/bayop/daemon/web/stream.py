@@ -49,7 +49,7 @@ class Stream:
                 elif words:
                     first = last - len(words) + 1
                     yield b"".join(_word(first + index, word) for index, word in enumerate(words))
-                else:
+                elif not self.feed.is_over:
                     yield b": nothing\n\n"
                 number = last
 
