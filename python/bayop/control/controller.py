@@ -217,6 +217,8 @@ class Controller:
             return None
         if (saving := self._switchbacks.verdict()) is not None:
             self._switchbacks.let_go(now_s)
+            if self._warm is not None:
+                self._warm.forget()
             self.held = self._polishing = None
             self._then = self._watch_on
             self._on_note(LetGo(held, saving))

@@ -52,6 +52,10 @@ class Warm:
         if search.setting is not None and search.stopped in ("converged", "exhausted", "budget"):
             self._found.append(Found(search.qps, search.setting))
 
+    def forget(self) -> None:
+        """Holds nothing without a trial that was found before: it saved nothing."""
+        self._found.clear()
+
     def setting(
         self, problem: Problem, last: Search | None, make_optimizer: Callable[[Problem], Optimizer]
     ) -> Setting | None:

@@ -195,12 +195,16 @@ class Store:
     def found(self, service: str, last: int = 500) -> list[Found]:
         """What the newest searches of a service have found that ended by themselves, oldest first.
 
+        None from before a setting was let go of because it saves nothing.
+
         Raises:
             StateError: a row is damaged.
         """
         sql = """
-            SELECT qps, setting FROM search WHERE service = ? AND setting IS NOT NULL
-              AND stopped IN ('converged', 'exhausted', 'budget') ORDER BY id DESC LIMIT ?
+            SELECT qps, setting FROM search WHERE service = ?1 AND setting IS NOT NULL
+              AND stopped IN ('converged', 'exhausted', 'budget') AND start_s >=
+              (SELECT coalesce(max(time_s), 0) FROM event WHERE service = ?1 AND event = 'let-go')
+            ORDER BY id DESC LIMIT ?2
         """
         try:
             return [Found(qps, json.loads(setting)) for qps, setting in reversed(self._query(sql, service, last))]

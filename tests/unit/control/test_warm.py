@@ -120,6 +120,11 @@ def test_a_setting_is_known_where_it_was_found_seen_and_is_believed_in() -> None
     assert setting_of(problem_at(4e5, history), []) is None, "no search has found it"
     assert setting_of(problem_at(4e5, History()), known) is None, "what it measured was forgotten"
     assert setting_of(problem_at(5e5, history), known) is None, "another load"
+    warm = Warm(known)
+    warm.forget()
+    assert warm.setting(problem_at(4e5, history), None, lambda problem: grey_box(problem, 1)) is None, (
+        "it saved nothing"
+    )
     here = Search(1, "start", 0.0, 0.0, 4.1e5, (), "converged", setting)
     assert setting_of(problem_at(4e5, history), known, here) is None, "the load is that of the last search"
 

@@ -132,6 +132,10 @@ def test_what_searches_have_found_is_known_where_they_ended_by_themselves(path: 
         store.add_search("db", replace(SEARCH, setting=setting))
         assert store.found("web") == [Found(qps, setting) for qps in (1000.0, 1004.0, 1005.0)]
         assert store.found("web", 1) == [Found(1005.0, setting)]
+        store.add_event(SEARCH.start_s + 1.0, "web", "let-go", {})
+        store.add_search("web", replace(SEARCH, start_s=SEARCH.start_s + 2.0, qps=7.0, setting=setting))
+        assert store.found("web") == [Found(7.0, setting)], "what was found before saves nothing"
+        assert store.found("db") == [Found(SEARCH.qps, setting)]
 
 
 def test_hours_are_seen_where_windows_show_half_of_them(path: Path) -> None:
