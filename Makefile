@@ -53,10 +53,11 @@ test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked sl
 	$(PYTEST) -m "not slow and alone"
 	@$(BIN)/python -m tests.support.needs build/skipped
 
+# In the order of the files: else the one long test of the claims would come last, and run alone.
 test-slow: test  ## Run the tests and those marked slow, but for the slow blocks of the documentation
 	requirements/install-packages --or-go-on browser
 	cargo test --package bayop-agent --release --locked --quiet --test system_calls -- --ignored
-	$(PYTEST) -m "slow and not alone" --ignore tests/pages --numprocesses 2 --dist loadfile
+	$(PYTEST) -m "slow and not alone" --ignore tests/pages --numprocesses 2 --dist loadfile --no-loadscope-reorder
 	$(PYTEST) -m "slow and alone" --ignore tests/pages
 	@$(BIN)/python -m tests.support.needs build/skipped
 
