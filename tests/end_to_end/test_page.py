@@ -160,8 +160,12 @@ def test_a_user_sees_a_search_as_it_happens(run: Run, browser: Any, tmp_path: Pa
         viewer.sees("Search 2 (load +40%) ended after")
         chart = page.get_by_role("group", name="Power; arrow keys read it")
         chart.focus()
-        page.keyboard.press("End")
-        assert "W, hold" in page.locator("figure", has=chart).locator("output").inner_text()
+
+        def reads_hold() -> bool:
+            page.keyboard.press("End")
+            return "W, hold" in page.locator("figure", has=chart).locator("output").inner_text()
+
+        assert eventually(reads_hold, within_s=LATEST_S), "what is held is seen with its first window"
         page.keyboard.press("Home")
         page.get_by_role("link", name="All services").click()
         viewer.sees("2 services")
@@ -175,7 +179,7 @@ def test_a_user_acts_by_a_token(run: Run, browser: Any) -> None:
         page.get_by_label("Token", exact=True).fill(TOKEN)
         page.keyboard.press("Enter")
         viewer.sees("paused by alice (web, 127.0.0.1)")
-        assert run.doing()["web"] == "paused"
+        assert eventually(lambda: run.doing()["web"] == "paused", within_s=LATEST_S)
         page.get_by_role("button", name="Resume").click()
         viewer.sees("goes on by alice (web, 127.0.0.1)")
         assert eventually(lambda: run.doing()["web"] == "hold", within_s=LATEST_S)

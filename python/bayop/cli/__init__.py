@@ -6,7 +6,6 @@ Only the module of the verb that was asked for is imported; all are where a file
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -16,8 +15,8 @@ from bayop.cli import defaults
 from bayop.cli.parser import build_parser, verb_of
 from bayop.cli.terminal import exit_codes, streams
 from bayop.cli.terminal.output import print_json
-from bayop.cli.terminal.signals import interrupted, unwinding
-from bayop.errors import BayopError, DriftError, reason
+from bayop.cli.terminal.signals import unwinding
+from bayop.errors import BayopError, reason
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,22 +44,11 @@ def _run(arguments: Sequence[str]) -> int:
         parser = build_parser(arguments)
         if verb_of(arguments) not in (None, "config"):
             defaults.apply(parser)
-        return _run_verb(parser.parse_args(arguments))
-    finally:
-        sys.stdout.flush()
-
-
-def _run_verb(args: argparse.Namespace) -> int:
-    try:
+        args = parser.parse_args(arguments)
         with unwinding():
             return int(args.run(args))
-    except DriftError:
-        raise  # what is in effect on a machine is said in any case
-    except Exception:
-        if interrupted():
-            # A library that was being loaded, or called back, made an error of its own of it.
-            raise KeyboardInterrupt from None
-        raise
+    finally:
+        sys.stdout.flush()
 
 
 def _tell(error: BayopError, *, json: bool) -> int:

@@ -60,16 +60,29 @@ def uncalibrated(machine: Machine, agent: LabAgent) -> Iterator[LabAgent]:
 
 
 @pytest.mark.timeout(300)
+def test_a_calibration_knows_when_the_traffic_is_too_thin(machine: Machine, uncalibrated: LabAgent) -> None:
+    original = snapshot(machine)
+    # Few enough that no pause of a busy host makes bursts of four of them.
+    run = doctor(
+        uncalibrated, "--calibrate", "nic", "--device", "eth0", "--values", "100", "--window", "3s",
+        "--send", f"127.0.0.1:{machine.ports.memcached_udp}", "--packets-per-s", "50",
+    )  # fmt: skip
+    assert (run.returncode, json.loads(run.stdout)["effective_us"]) == (1, None), run.stderr
+    assert uncalibrated.request("GET", "/v1/calibration")["calibrations"] == []
+    assert snapshot(machine) == original
+    until_link(machine)
+
+
+@pytest.mark.timeout(300)
 def test_a_calibration_measures_what_the_card_makes_of_rx_usecs(machine: Machine, uncalibrated: LabAgent) -> None:
     original = snapshot(machine)
     run = doctor(
-        uncalibrated, "--calibrate", "nic", "--device", "eth0", "--values", "100,2000,4000", "--window", "3s",
+        uncalibrated, "--calibrate", "nic", "--device", "eth0", "--values", "2000,4000", "--window", "3s",
         "--send", f"127.0.0.1:{machine.ports.memcached_udp}", "--packets-per-s", "4000",
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     effective_us = {each["requested_us"]: each["effective_us"] for each in map(json.loads, run.stdout.splitlines())}
     print("effective by requested us:", effective_us)
-    assert effective_us.pop(100) is None, "four packets in 100 us are more than were sent"
     for requested_us, measured_us in effective_us.items():
         # QEMU's model of the card lets a part of the interrupts through early, and a busy host makes the others late.
         assert 0.6 * requested_us < measured_us < 2 * requested_us

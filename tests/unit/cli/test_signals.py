@@ -10,7 +10,7 @@ import pytest
 
 from bayop.cli import main
 from bayop.cli.parser import build_parser
-from bayop.cli.terminal.signals import interrupted, unwinding
+from bayop.cli.terminal.signals import unwinding
 from bayop.errors import DriftError
 
 
@@ -32,7 +32,6 @@ def die(number: int) -> None:
 def test_an_interrupt_in_a_destructor_is_not_lost() -> None:
     with unwinding(), pytest.raises(KeyboardInterrupt):
         die(signal.SIGINT)
-    assert interrupted()
 
 
 def test_a_termination_in_a_destructor_is_not_lost() -> None:
@@ -61,8 +60,6 @@ def test_handlers_are_as_they_were() -> None:
     with unwinding():
         assert signal.getsignal(signal.SIGTERM) != before[1]
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-    with unwinding():
-        assert not interrupted()
 
 
 def test_an_ignored_interrupt_stays_ignored() -> None:
@@ -74,20 +71,34 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
         signal.signal(signal.SIGINT, before)
 
 
+def load(number: int) -> None:
+    """As a library that is ended while it is loaded."""
+    try:
+        os.kill(os.getpid(), number)
+    except BaseException as error:
+        raise ImportError("numpy could not be loaded") from error
+
+
 def test_an_interrupt_that_a_library_made_an_error_of_is_an_interrupt(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run(_args: Any) -> int:
-        try:
-            os.kill(os.getpid(), signal.SIGINT)
-        except KeyboardInterrupt as error:
-            raise ImportError("numpy could not be loaded") from error
-        return 0
-
     build_parser(["knobs"])  # loads the verb
-    monkeypatch.setattr("bayop.cli.knobs.run", run)
+    monkeypatch.setattr("bayop.cli.knobs.run", lambda _args: load(signal.SIGINT))
     assert main(["knobs"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_termination_that_a_library_made_an_error_of_is_a_termination() -> None:
+    with pytest.raises(SystemExit) as caught, unwinding():
+        load(signal.SIGTERM)
+    assert caught.value.code == 143
+
+
+def test_an_error_after_an_interrupt_that_ended_nothing_is_not_the_next_ones() -> None:
+    with suppress(KeyboardInterrupt), unwinding():
+        os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(ImportError), unwinding():
+        raise ImportError
 
 
 def test_a_drift_after_an_interrupt_is_said(

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Final
 
 from bayop.cli.terminal.exit_codes import TERMINATED
+from bayop.errors import DriftError
 
 _HOOK_S: Final = 0.01
 """How long Python usually takes to come back from a hook."""
@@ -21,8 +22,8 @@ _HOOK_S: Final = 0.01
 def unwinding() -> Iterator[None]:
     """Raises KeyboardInterrupt for SIGINT, and SystemExit for SIGTERM, the second of which does not interrupt that.
 
-    One that arrives in a destructor or a callback, where Python drops exceptions, is raised again where it counts. One
-    that a library turns into an error of its own is told by `interrupted`.
+    One that arrives in a destructor or a callback, where Python drops exceptions, is raised again where it counts; and
+    so is one that a library turns into an error of its own (a module that was being loaded, say).
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -34,15 +35,18 @@ def unwinding() -> Iterator[None]:
     hook, sys.unraisablehook = sys.unraisablehook, _raise_again
     try:
         yield
+    except DriftError:
+        raise  # what is in effect on a machine is said in any case
+    except Exception:
+        if signal.SIGTERM in _signals:
+            raise SystemExit(TERMINATED) from None
+        if signal.SIGINT in _signals:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         sys.unraisablehook = hook
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-def interrupted() -> bool:
-    """Whether Ctrl-C was pressed while the last verb ran."""
-    return signal.SIGINT in _signals
 
 
 _signals: set[int] = set()
@@ -58,6 +62,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def _terminate(number: int, frame: FrameType | None) -> None:
     if _is_in_hook(frame):
         return _send_again(number)
+    _signals.add(number)
     signal.signal(number, signal.SIG_IGN)
     raise SystemExit(TERMINATED)
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from bayop.daemon.web.content import Content, RefusedError, json_content
-from bayop.errors import BayopError
+from bayop.daemon.web.content import JSON, Content, json_content
 from bayop.optimize.base import Problem
 from bayop.optimize.grey_box import GreyBox
 from bayop.optimize.sealed import sealed
@@ -21,6 +20,8 @@ from bayop.space import Knob, Setting, fastest_setting
 _MOST_COLUMNS: Final = 24
 _MOST_ROWS: Final = 16
 _DIGITS: Final = 5
+
+_NOTHING: Final = Content(JSON, b"", HTTPStatus.NO_CONTENT)
 
 
 @dataclass(slots=True)
@@ -31,18 +32,14 @@ class Maps:
     _made: dict[str, tuple[object, Content]] = field(default_factory=dict)
 
     def of(self, name: str, problem: Problem | None) -> Content:
-        """The map of a service.
+        """The map of a service; without content while there is nothing to show.
 
         Args:
             name: The service.
             problem: What its searches look for, with what they know; None while its machine is not reached.
-
-        Raises:
-            RefusedError: there is nothing to show, or the model can't tell.
         """
         if problem is None or not problem.history:
-            nothing = BayopError(wrong=f"{name} has measured no setting yet", hint="a map comes with the first trial")
-            raise RefusedError(HTTPStatus.NOT_FOUND, nothing)
+            return _NOTHING
         known = (problem.history, float(f"{problem.qps:.2g}"))
         with self._mutex:
             if name not in self._made or self._made[name][0] != known:

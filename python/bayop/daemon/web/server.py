@@ -198,7 +198,8 @@ def _busy() -> RefusedError:
 
 def _head(content: Content) -> bytes:
     status = content.status
-    length = {} if content is _STREAMED else {"Content-Length": str(len(content.body))}
+    has_length = content is not _STREAMED and status is not HTTPStatus.NO_CONTENT
+    length = {"Content-Length": str(len(content.body))} if has_length else {}
     headers = {**_HEADERS, **content.headers, "Content-Type": content.kind, **length}
     lines = (f"HTTP/1.1 {status.value} {status.phrase}", *(f"{name}: {value}" for name, value in headers.items()))
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -16,6 +16,7 @@ export class Refused extends Error {
 
 async function ask(path, method) {
   const answer = await fetch(path, { method, headers: headers() });
+  if (answer.status === 204) return null;
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(answer.status, body.error);
   return body;

@@ -79,9 +79,10 @@ function renewMap() {
     if (name === null || known.standings.get(name)?.mode !== "apply") return;
     try {
       const map = await api.map(name);
-      if (name === shown) known.past.map = map;
+      if (!map || name !== shown) return;  // before the first trial there is none
+      known.past.map = map;
     } catch {
-      return;  // before the first trial there is none
+      return;
     }
     draw();
   }, MAP_REST_MS);
