@@ -102,7 +102,7 @@ def test_all_of_its_bytecode_is_there_and_goes_with_it(installed: Machine) -> No
     assert 0.95 * len(sources) < len(compiled) <= len(sources), "some are templates that no Python compiles"
 
 
-def test_manuals_completion_and_licences_are_there(installed: Machine) -> None:
+def test_manuals_completion_rules_and_licences_are_there(installed: Machine) -> None:
     files = installed.run("dpkg-query", "--listfiles", "bayop").stdout.splitlines()
     for path in (
         "/usr/share/man/man1/bayop-tune.1.gz",
@@ -110,6 +110,8 @@ def test_manuals_completion_and_licences_are_there(installed: Machine) -> None:
         "/usr/share/bash-completion/completions/bayop",
         "/usr/share/zsh/vendor-completions/_bayop",
         "/usr/share/fish/vendor_completions.d/bayop.fish",
+        "/usr/share/bayop/prometheus/bayop.rules.yml",
+        "/usr/share/bayop/grafana/bayop.json",
     ):
         assert path in files
     copyrights = installed.path("/usr/share/doc/bayop/copyright").read_text(encoding="utf-8")
