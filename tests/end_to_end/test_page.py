@@ -19,7 +19,6 @@ from urllib.request import Request, urlopen
 
 import pytest
 from tests.support.agents import AgentProcess
-from tests.support.needs import need, program
 from tests.support.patience import eventually
 from tests.support.services import Clients, service
 
@@ -29,16 +28,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(600)]
 LATEST_S: Final = 120.0
 TOKEN: Final = "0123456789abcdef"  # noqa: S105 -- a test's
 NARROW: Final = {"width": 400, "height": 800}
-QUIET: Final = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-renderer-backgrounding",  # on a busy machine, what nobody is thought to see gets no time
-]
 _AXES: Final = "wcag2a,wcag2aa,wcag21a,wcag21aa,wcag22aa,best-practice"
 
 
@@ -91,17 +80,6 @@ def run(tmp_path: Path, agent: AgentProcess) -> Iterator[Run]:
     both = service(agent, clients, name="web") + service(agent, clients, name="looker", mode="observe")
     with running(tmp_path, both) as here:
         yield here
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    need("chromium", "playwright")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=program("chromium"), args=QUIET, timeout=1000 * LATEST_S)
-        yield chromium
-        chromium.close()
 
 
 class Viewer:

@@ -1,8 +1,8 @@
 """How the page looks in a real Chromium, compared with the pictures of docs/page.md.
 
-What the daemon answers was recorded once (`looks/answers.json`, from a run of `tests.support.services`), time stands still,
-and letters are those of matplotlib's DejaVu Sans: so a picture differs by what Chromium makes of edges, and by the page.
-When the page is meant to look otherwise, `BAYOPTEST_RENEW=1` writes the pictures anew; look at them before they are committed.
+What the daemon answers was recorded once (`looks/answers.json`, from a run of `tests.support.services`), time stands
+still, and letters are those of matplotlib's DejaVu Sans: what differs is what Chromium makes of edges, or the page. When
+it is meant to look otherwise, `BAYOPTEST_RENEW=1` writes the pictures anew; look at them before a commit.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from typing import Any, Final
 import numpy as np
 import pytest
 from PIL import Image
-from tests.end_to_end.test_page import browser
 
 from bayop.daemon.web.static import page
 
-__all__ = ["browser"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 HERE: Final = "http://localhost:9464/"
