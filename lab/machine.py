@@ -18,7 +18,7 @@ from lab.files import Files
 from lab.packages import require, tool
 from lab.qemu import Ports, command_line, parse_ports
 
-_BOOT_TIMEOUT_S = 45
+_BOOT_TIMEOUT_S = 100
 _BOOT_TRIES = 2
 """Under emulation a kernel was seen to hang early in its boot, once in a long while; the next one does not."""
 _DISK_MIB = 64

@@ -32,6 +32,7 @@ def test_the_page_is_the_committed_record_s() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.timeout(1200)
 def test_the_committed_record_is_what_a_new_run_finds(data: Path, tmp_path: Path) -> None:
     found = tmp_path / "found.jsonl"

@@ -33,7 +33,7 @@ echo '{"vantage": "client", "p99_us": 310, "qps": 5000}'
 """
 
 # Packs 400 MB, and installs them in a Debian that is downloaded by the first run.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.timeout(1500)]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """How the page looks in a real Chromium, compared with the pictures of docs/page.md.
 
 What the daemon answers was recorded once (`looks/answers.json`, from a run of `tests.support.services`), time stands
-still, and letters are those of matplotlib's DejaVu Sans: what differs is what Chromium makes of edges, or the page. When
+still, and letters are those of matplotlib's DejaVu Sans: what differs is what Chromium makes of edges, or the page. If
 it is meant to look otherwise, `BAYOPTEST_RENEW=1` writes the pictures anew; look at them before a commit.
 """
 

@@ -11,12 +11,11 @@ from tests.pages.reader import Reader
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 NOT_RUN = 10
 """How many blocks nothing runs. It may become less."""
+WEEKLY = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.timeout(1200)]
 
 
 def parameter(block: Block) -> object:
-    return pytest.param(
-        block, id=str(block), marks=[pytest.mark.slow, pytest.mark.timeout(1200)] if block.is_slow else []
-    )
+    return pytest.param(block, id=str(block), marks=WEEKLY if block.is_slow else [])
 
 
 @pytest.mark.parametrize("block", [parameter(block) for block in BLOCKS if block.runs])
