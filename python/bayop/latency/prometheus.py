@@ -21,10 +21,9 @@ from time import monotonic
 from typing import Final
 from urllib.parse import unquote
 
-from bayop.deadline import within
 from bayop.errors import InputError
 from bayop.latency.base import GRACE_S, Latency, Vantage, Window, check_vantage
-from bayop.latency.prometheus_api import Api
+from bayop.latency.prometheus_api import Api, Sample
 from bayop.slo import Slo
 from bayop.units import convert
 
@@ -134,25 +133,21 @@ class PrometheusQuery:
         return self._recent
 
     def _seen(self, window: Window, within_s: float) -> Latency:
-        def ask() -> Latency:
+        asked = self._asked
+        with self._api.asking(within_s) as ask:
             quantities = {
-                limit.quantity: convert(self._ask(self._asked.query, window, limit.quantile), self._asked.unit, "us")
+                limit.quantity: convert(self._value(ask, asked.query, window, limit.quantile), asked.unit, "us")
                 for limit in self._slo.limits
             }
-            if self._asked.qps is not None:
-                quantities["qps"] = self._ask(self._asked.qps, window, self._slo.quantile)
-            return Latency(quantities, self._asked.vantage)
+            if asked.qps is not None:
+                quantities["qps"] = self._value(ask, asked.qps, window, self._slo.quantile)
+        return Latency(quantities, asked.vantage)
 
-        try:
-            return within(within_s, ask)
-        except TimeoutError as error:
-            raise InputError(wrong=f"Prometheus has not answered within {GRACE_S:g} s", place=self._api.url) from error
-
-    def _ask(self, template: str, window: Window, quantile: float) -> float:
+    def _value(self, ask: Callable[[str], Sample], template: str, window: Window, quantile: float) -> float:
         query = _fill(template, window, quantile)
-        sample = self._api.sample(query)
+        sample = ask(query)
         # Without a range in it, a query is answered with samples of up to five minutes ago.
-        age_s = sample.time_s - self._api.sample(f"timestamp({query})").value
+        age_s = sample.time_s - ask(f"timestamp({query})").value
         if not age_s <= window.duration_s:  # a NaN is no age either
             raise InputError(
                 wrong=f"the newest sample is {age_s:.1f} s old and the window {window.duration_s:g} s long",

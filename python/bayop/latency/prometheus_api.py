@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import http.client
 import ipaddress
 import math
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from bayop.errors import InputError, unreadable
+from bayop.exchange import Exchange, Reply
 from bayop.json_text import parse_object
 
 TIMEOUT_S: Final = 5.0
-"""How long a server may be silent."""
+"""How long a query may take."""
 
 _MOST_BYTES: Final = 1 << 20
 
@@ -41,7 +43,7 @@ class Api:
     Args:
         url: Where it is: `http://monitor:9090`, with a path where one stands in front of `/api/v1`.
         token_file: Holds a bearer token; read for every query, since tokens are renewed.
-        timeout_s: How long it may be silent.
+        timeout_s: How long a query may take.
 
     Attributes:
         url: Where queries go.
@@ -67,10 +69,9 @@ class Api:
         if token_file is not None and parts.scheme == "http" and not _is_loopback(host):
             raise InputError("a token must not be sent in the clear", value=url, hint="https://")
         self.url = f"{url.rstrip('/')}/api/v1/query"
-        self._host = parts.netloc
+        self._parts, self._host = parts, parts.netloc
         self._token_file = token_file
         self._timeout_s = timeout_s
-        self._opener = _opener()
         self._headers()
 
     def place(self, query: str) -> str:
@@ -83,7 +84,27 @@ class Api:
         Raises:
             InputError: it can't be asked, the query is refused, or it gives nothing, several series or no numbers.
         """
-        data = self._data(query)
+        with self.asking(self._timeout_s) as ask:
+            return ask(query)
+
+    @contextmanager
+    def asking(self, limit_s: float) -> Iterator[Callable[[str], Sample]]:
+        """`sample` for several queries, over one connection where the server keeps it.
+
+        Args:
+            limit_s: How long all of them may take, from now on.
+        """
+        with Exchange(self._connection(), limit_s=limit_s, most_bytes=_MOST_BYTES) as exchange:
+            yield lambda query: self._sample(query, exchange, limit_s)
+
+    def _connection(self) -> HTTPConnection:
+        host, port = self._parts.hostname or "", self._parts.port
+        if self._parts.scheme == "https":
+            return HTTPSConnection(host, port, context=_trusting())
+        return HTTPConnection(host, port)
+
+    def _sample(self, query: str, exchange: Exchange, limit_s: float) -> Sample:
+        data = self._data(query, exchange, limit_s)
         kind, series = data.get("resultType"), data.get("result")
         if kind != "vector" or not isinstance(series, list):
             raise InputError(
@@ -120,51 +141,50 @@ class Api:
             )
         return series[0]
 
-    def _data(self, query: str) -> Mapping[str, object]:
+    def _data(self, query: str, exchange: Exchange, limit_s: float) -> Mapping[str, object]:
         # Prometheus gives up too, a little earlier, and then says so.
-        form = {"query": query, "timeout": f"{self._timeout_s * 900:.0f}ms"}
-        request = urllib.request.Request(self.url, urlencode(form).encode(), self._headers())  # noqa: S310 -- http(s) only
+        form = urlencode({"query": query, "timeout": f"{self._timeout_s * 900:.0f}ms"})
+        headers = {"Content-Type": "application/x-www-form-urlencoded", **self._headers()}
         try:
-            with self._opener.open(request, timeout=self._timeout_s) as response:
-                body = response.read(_MOST_BYTES)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise self._refused(query, error) from None
-        except (OSError, http.client.HTTPException) as error:
-            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            reply = exchange.ask("POST", urlsplit(self.url).path, form, headers)
+        except TimeoutError as error:
+            raise InputError(wrong=f"Prometheus has not answered within {limit_s:.2g} s", place=self.url) from error
+        except (OSError, HTTPException) as error:
             raise InputError(
-                wrong=f"Prometheus does not answer ({reason or type(error).__name__})", place=self.url
+                wrong=f"Prometheus does not answer ({str(error) or type(error).__name__})", place=self.url
             ) from error
+        except ValueError as error:  # a chunk of negative length, a host that is no name
+            raise self._garbage(str(error)) from error
+        if not 200 <= reply.status < 300:
+            raise self._refused(query, reply)
+        body = reply.body
         answer = _object(body)
         data = answer.get("data") if answer.get("status") == "success" else None
         if not isinstance(data, dict):
             raise self._garbage(body[:80].decode("utf-8", "replace"))
         return data
 
-    def _refused(self, query: str, error: urllib.error.HTTPError) -> InputError:
+    def _refused(self, query: str, reply: Reply) -> InputError:
         """What Prometheus, or a proxy in front of it, says with an HTTP error."""
-        try:
-            said = _object(error.read(_MOST_BYTES)).get("error")
-        except (OSError, http.client.HTTPException):
-            said = None
-        if error.code in (401, 403):
+        said = _object(reply.body).get("error")
+        if reply.status in (401, 403):
             return InputError(
-                wrong=f"Prometheus does not let us in (HTTP {error.code})",
-                value=error.code,
+                wrong=f"Prometheus does not let us in (HTTP {reply.status})",
+                value=reply.status,
                 place=self.url,
                 hint="token_file=FILE",
             )
-        if 300 <= error.code < 400:
-            to = error.headers.get("Location")
+        if 300 <= reply.status < 400:
+            to = reply.headers.get("Location")
             return InputError(
-                wrong=f"Prometheus sends us elsewhere (HTTP {error.code})",
-                value=error.code,
+                wrong=f"Prometheus sends us elsewhere (HTTP {reply.status})",
+                value=reply.status,
                 place=self.url,
                 hint=f"it points to {to}",
             )
         if said is None:
             return InputError(
-                wrong=f"Prometheus answers a query with HTTP {error.code}", value=f"HTTP {error.code}", place=self.url
+                wrong=f"Prometheus answers a query with HTTP {reply.status}", value=f"HTTP {reply.status}", place=self.url
             )
         return InputError(wrong=f"Prometheus refuses the query ({said})", place=self.place(query))
 
@@ -193,17 +213,10 @@ def _object(body: bytes) -> Mapping[str, object]:
         return {}
 
 
-def _opener() -> urllib.request.OpenerDirector:
-    """Speaks HTTP and HTTPS to the server that was named: through no proxy, and following no redirection."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.HTTPDefaultErrorHandler(),
-    ):
-        opener.add_handler(handler)
-    return opener
+@cache
+def _trusting() -> ssl.SSLContext:
+    """Trusts whom this machine trusts; a thousand services need it once."""
+    return ssl.create_default_context()
 
 
 def _is_loopback(host: str) -> bool:

@@ -87,7 +87,7 @@ def test_an_answer_that_prometheus_does_not_give_is_refused(canned: Canned, code
 
 def test_a_server_that_does_not_answer_is_given_up(canned: Canned) -> None:
     canned.delay_s = 0.5
-    with pytest.raises(InputError, match="timed out"):
+    with pytest.raises(InputError, match=r"has not answered within 0\.1 s"):
         Api(canned.url, timeout_s=0.1).sample("up")
 
 
