@@ -15,6 +15,7 @@ from bayop.control.actions import Action, Answer, Apply, Done, FellBack, Watch
 from bayop.control.history import History
 from bayop.control.ledger import LedgerWindow, Phase, Search
 from bayop.control.notes import LetGo, Note, Polished
+from bayop.control.phase import window_end_s
 from bayop.control.policy import Policy
 from bayop.control.polishing import Polishing
 from bayop.control.running import Running
@@ -206,9 +207,8 @@ class Controller:
         return self._prepare(now_s) or self._tend(now_s) or self._watch_on(now_s)
 
     def _watch_on(self, now_s: float) -> Action:
-        watch_s = self._policy.watch_s
-        next_end_s = (math.floor(now_s / watch_s + _INSTANT_S) + 1) * watch_s
-        return self._watch(now_s, min(self._end_s, next_end_s))
+        policy = self._policy
+        return self._watch(now_s, min(self._end_s, window_end_s(now_s, policy.watch_s, policy.phase_s)))
 
     def _tend(self, now_s: float) -> Action | None:
         """What is done to a setting that is held, between two of its windows; None to go on holding it."""

@@ -226,7 +226,7 @@ class Service:
     def _steer(self, machine: LivePlant, space: Space | None) -> None:
         file, clock = self.file, self._reporter.clock
         if space is None:
-            observe(machine, file.slo, file.watch_s, clock, self._on_window)
+            observe(machine, file.slo, file.watch_s, clock, self._on_window, phase_s=file.phase_s)
         self._controller = controller_of(
             file,
             self._store,

@@ -52,6 +52,7 @@ def controller_of(
         guard=Guard() if file.objective.constrained else None,
         trial_s=trial_s,
         watch_s=file.watch_s,
+        phase_s=file.phase_s,
         max_trials=file.max_trials,
         headroom=file.live.headroom,
         server_class=file.server_class,

@@ -29,8 +29,8 @@ from bayop.units import convert
 
 _OFTEN_S: Final = 1.0
 """While its window runs a query is never asked more often than this; nobody scrapes more often."""
-_LOOKS: Final = 6
-"""How often it is asked while a long window runs."""
+_LOOKS: Final = 4
+"""How often it is asked in a long window, its end included; most are scraped every 15 s."""
 
 PREFIX: Final = "prometheus:"
 """What such a source begins with in `--latency`."""
@@ -128,26 +128,32 @@ class PrometheusQuery:
         sleep(max(left_s, 0.0))
         return self._seen(window, max(began + window.duration_s + GRACE_S - monotonic(), 0.0))
 
+    @property
+    def asks_between_sleeps(self) -> bool:
+        """While a window runs, it asks; nothing comes by itself."""
+        return True
+
     def recent(self) -> Latency | None:
         """What the part of the window has shown that is over; None before two scrapes lie in it."""
         return self._recent
 
     def _seen(self, window: Window, within_s: float) -> Latency:
-        asked = self._asked
-        with self._api.asking(within_s) as ask:
-            quantities = {
-                limit.quantity: convert(self._value(ask, asked.query, window, limit.quantile), asked.unit, "us")
-                for limit in self._slo.limits
-            }
-            if asked.qps is not None:
-                quantities["qps"] = self._value(ask, asked.qps, window, self._slo.quantile)
+        asked, slo = self._asked, self._slo
+        queries = {limit.quantity: _fill(asked.query, window, limit.quantile) for limit in slo.limits}
+        if asked.qps is not None:
+            queries["qps"] = _fill(asked.qps, window, slo.quantile)
+        # Without a range in it, a query is answered with samples of up to five minutes ago.
+        texts = [text for query in queries.values() for text in (query, f"timestamp({query})")]
+        samples = iter(self._api.samples(texts, limit_s=within_s))
+        seen = {
+            name: self._checked(query, window, next(samples), since=next(samples)) for name, query in queries.items()
+        }
+        quantities = {name: value if name == "qps" else convert(value, asked.unit, "us") for name, value in seen.items()}
         return Latency(quantities, asked.vantage)
 
-    def _value(self, ask: Callable[[str], Sample], template: str, window: Window, quantile: float) -> float:
-        query = _fill(template, window, quantile)
-        sample = ask(query)
-        # Without a range in it, a query is answered with samples of up to five minutes ago.
-        age_s = sample.time_s - ask(f"timestamp({query})").value
+    def _checked(self, query: str, window: Window, sample: Sample, *, since: Sample) -> float:
+        """What a query has given, and the moment that it is of."""
+        age_s = sample.time_s - since.value
         if not age_s <= window.duration_s:  # a NaN is no age either
             raise InputError(
                 wrong=f"the newest sample is {age_s:.1f} s old and the window {window.duration_s:g} s long",

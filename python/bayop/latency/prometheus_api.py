@@ -5,8 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import ssl
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -22,6 +21,8 @@ TIMEOUT_S: Final = 5.0
 """How long a query may take."""
 
 _MOST_BYTES: Final = 1 << 20
+_MARK: Final = "bayop_query"
+"""The label that says which of several queries a series answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +85,32 @@ class Api:
         Raises:
             InputError: it can't be asked, the query is refused, or it gives nothing, several series or no numbers.
         """
-        with self.asking(self._timeout_s) as ask:
-            return ask(query)
+        return self.samples([query], limit_s=self._timeout_s)[0]
 
-    @contextmanager
-    def asking(self, limit_s: float) -> Iterator[Callable[[str], Sample]]:
-        """`sample` for several queries, over one connection where the server keeps it.
+    def samples(self, queries: Sequence[str], *, limit_s: float) -> list[Sample]:
+        """The one number that each query gives now, all asked in one request; or one by one, to say what is wrong.
 
         Args:
-            limit_s: How long all of them may take, from now on.
+            queries: Some.
+            limit_s: How long all of it may take, from now on.
+
+        Raises:
+            InputError: as `sample`.
         """
         with Exchange(self._connection(), limit_s=limit_s, most_bytes=_MOST_BYTES) as exchange:
-            yield lambda query: self._sample(query, exchange, limit_s)
+            together = self._together(queries, exchange, limit_s) if len(queries) > 1 else None
+            return together or [self._sample(query, exchange, limit_s) for query in queries]
+
+    def _together(self, queries: Sequence[str], exchange: Exchange, limit_s: float) -> list[Sample] | None:
+        """What queries give of which each gives one number; None where one does not."""
+        marked = (f'label_replace({query}, "{_MARK}", "{n}", "", "")' for n, query in enumerate(queries))
+        try:
+            series = self._series(" or ".join(marked), exchange, limit_s)
+            found = {entry["metric"][_MARK]: _number(entry) for entry in series}
+        except (_RefusedError, KeyError, TypeError, ValueError):
+            return None
+        numbers = [str(n) for n in range(len(queries))]
+        return [found[n] for n in numbers] if len(series) == len(found) and set(found) == set(numbers) else None
 
     def _connection(self) -> HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port
@@ -104,24 +119,24 @@ class Api:
         return HTTPConnection(host, port)
 
     def _sample(self, query: str, exchange: Exchange, limit_s: float) -> Sample:
+        only = self._only(query, self._series(query, exchange, limit_s))
+        try:
+            return _number(only)
+        except (KeyError, TypeError, ValueError):
+            raise self._garbage(str(only)) from None
+
+    def _series(self, query: str, exchange: Exchange, limit_s: float) -> list[Any]:
         data = self._data(query, exchange, limit_s)
         kind, series = data.get("resultType"), data.get("result")
         if kind != "vector" or not isinstance(series, list):
-            raise InputError(
+            raise _RefusedError(
                 "a query must give one number, as it is now",
                 wrong=f"the query gives a {kind}",
                 value=f"a {kind}",
                 place=self.place(query),
                 hint="an instant vector: a range such as [5m] belongs inside rate()",
             )
-        only = self._only(query, series)
-        try:
-            time_s, value = map(float, only["value"])
-        except (KeyError, TypeError, ValueError):
-            raise self._garbage(str(only)) from None
-        if not math.isfinite(time_s):
-            raise self._garbage(str(only))
-        return Sample(time_s, value)
+        return series
 
     def _only(self, query: str, series: list[Any]) -> Any:  # noqa: ANN401 -- JSON that is not checked yet
         if not series:
@@ -164,11 +179,11 @@ class Api:
             raise self._garbage(body[:80].decode("utf-8", "replace"))
         return data
 
-    def _refused(self, query: str, reply: Reply) -> InputError:
+    def _refused(self, query: str, reply: Reply) -> _RefusedError:
         """What Prometheus, or a proxy in front of it, says with an HTTP error."""
         said = _object(reply.body).get("error")
         if reply.status in (401, 403):
-            return InputError(
+            return _RefusedError(
                 wrong=f"Prometheus does not let us in (HTTP {reply.status})",
                 value=reply.status,
                 place=self.url,
@@ -176,17 +191,17 @@ class Api:
             )
         if 300 <= reply.status < 400:
             to = reply.headers.get("Location")
-            return InputError(
+            return _RefusedError(
                 wrong=f"Prometheus sends us elsewhere (HTTP {reply.status})",
                 value=reply.status,
                 place=self.url,
                 hint=f"it points to {to}",
             )
         if said is None:
-            return InputError(
+            return _RefusedError(
                 wrong=f"Prometheus answers a query with HTTP {reply.status}", value=f"HTTP {reply.status}", place=self.url
             )
-        return InputError(wrong=f"Prometheus refuses the query ({said})", place=self.place(query))
+        return _RefusedError(wrong=f"Prometheus refuses the query ({said})", place=self.place(query))
 
     def _garbage(self, value: str) -> InputError:
         return InputError(wrong=f"what answers is no Prometheus: {value!r}", value=value, place=self.url)
@@ -203,6 +218,22 @@ class Api:
                 wrong="the token file does not hold one token and nothing else", place=str(self._token_file)
             )
         return {"Authorization": f"Bearer {token}"}
+
+
+class _RefusedError(InputError):
+    """The server has answered, but not with what was asked for."""
+
+
+def _number(entry: Any) -> Sample:  # noqa: ANN401 -- JSON that is not checked yet
+    """The number of a series.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is none.
+    """
+    time_s, value = map(float, entry["value"])
+    if not math.isfinite(time_s):
+        raise ValueError(time_s)
+    return Sample(time_s, value)
 
 
 def _object(body: bytes) -> Mapping[str, object]:
