@@ -148,7 +148,9 @@ class PrometheusQuery:
         seen = {
             name: self._checked(query, window, next(samples), since=next(samples)) for name, query in queries.items()
         }
-        quantities = {name: value if name == "qps" else convert(value, asked.unit, "us") for name, value in seen.items()}
+        quantities = {
+            name: value if name == "qps" else convert(value, asked.unit, "us") for name, value in seen.items()
+        }
         return Latency(quantities, asked.vantage)
 
     def _checked(self, query: str, window: Window, sample: Sample, *, since: Sample) -> float:

@@ -199,7 +199,9 @@ class Api:
             )
         if said is None:
             return _RefusedError(
-                wrong=f"Prometheus answers a query with HTTP {reply.status}", value=f"HTTP {reply.status}", place=self.url
+                wrong=f"Prometheus answers a query with HTTP {reply.status}",
+                value=f"HTTP {reply.status}",
+                place=self.url,
             )
         return _RefusedError(wrong=f"Prometheus refuses the query ({said})", place=self.place(query))
 
