@@ -1,8 +1,8 @@
 """HTTP/1.1 to one server under one limit for all of it, however often its socket waits.
 
-A limit by a thread (`bayop.deadline`) costs more than what is asked, and a brain of many machines asks all day. So every
-read and write of the socket is given what is left of the time. A thread only waits where a connection is made in several
-steps: a name is resolved, or TLS is agreed on.
+A limit by a thread (`bayop.deadline`) costs more than what is asked, and a brain of many machines asks all day. So
+every read and write of the socket is given what is left of the time. A thread only waits where a connection is made in
+several steps: a name is resolved, or TLS is agreed on.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ class Controller:
         timer: Seconds on a clock that never goes back, to time the optimizer by; no decision depends on it.
         halted: Why nothing may be tried at a time; None where it may. A search that is under way ends with what it has
             found, and a held setting that misses the SLO gives way to the default.
-        may_search: Whether a search may begin now; if not, the next window is watched first. An operator's word and what
-            is known without a trial do not wait for it.
+        may_search: Whether a search may begin now; if not, the next window is watched first. An operator's word and
+            what is known without a trial do not wait for it.
         switchbacks: When what is held is compared with the default, and what is known of that; None never does.
         warm: What is known for which load, and is held without a trial; None searches at every new load.
         on_window: Called after each window.

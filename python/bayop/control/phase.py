@@ -1,7 +1,7 @@
 """When windows end, so that those of many services do not all end in the same instant.
 
-Every service has a phase of its own, which depends on nothing but its name and how long its windows are: after a restart
-they end when they would have ended without it.
+Every service has a phase of its own, which depends on nothing but its name and how long its windows are: after a
+restart they end when they would have ended without it.
 """
 
 from __future__ import annotations

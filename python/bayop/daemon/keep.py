@@ -109,7 +109,7 @@ def observe(
     *,
     phase_s: float = 0.0,
 ) -> NoReturn:
-    """Watches a machine as it is until something is raised, in windows that end `phase_s` after multiples of `watch_s`."""
+    """Watches a machine as it is until something is raised; windows end `phase_s` after multiples of `watch_s`."""
     while True:
         start_s, qps, was_steered = clock(), machine.qps, machine.is_steered
         seen = machine.watch(window_end_s(start_s, watch_s, phase_s) - start_s)

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
+import msgspec
+
 from bayop.errors import InputError, unreadable
 from bayop.exchange import Exchange, Reply
-from bayop.json_text import parse_object
+from bayop.json_text import decoder, parse_object
 
 TIMEOUT_S: Final = 5.0
 """How long a query may take."""
@@ -70,7 +72,7 @@ class Api:
         if token_file is not None and parts.scheme == "http" and not _is_loopback(host):
             raise InputError("a token must not be sent in the clear", value=url, hint="https://")
         self.url = f"{url.rstrip('/')}/api/v1/query"
-        self._parts, self._host = parts, parts.netloc
+        self._parts, self._host, self._path = parts, parts.netloc, urlsplit(self.url).path
         self._token_file = token_file
         self._timeout_s = timeout_s
         self._headers()
@@ -104,10 +106,11 @@ class Api:
     def _together(self, queries: Sequence[str], exchange: Exchange, limit_s: float) -> list[Sample] | None:
         """What queries give of which each gives one number; None where one does not."""
         marked = (f'label_replace({query}, "{_MARK}", "{n}", "", "")' for n, query in enumerate(queries))
+        reply = self._reply(" or ".join(marked), exchange, limit_s)
         try:
-            series = self._series(" or ".join(marked), exchange, limit_s)
-            found = {entry["metric"][_MARK]: _number(entry) for entry in series}
-        except (_RefusedError, KeyError, TypeError, ValueError):
+            series = decoder(_Vector).decode(reply.body).data.result
+            found = {entry.metric[_MARK]: Sample(entry.value[0], float(entry.value[1])) for entry in series}
+        except (KeyError, ValueError, RecursionError):
             return None
         numbers = [str(n) for n in range(len(queries))]
         return [found[n] for n in numbers] if len(series) == len(found) and set(found) == set(numbers) else None
@@ -126,10 +129,16 @@ class Api:
             raise self._garbage(str(only)) from None
 
     def _series(self, query: str, exchange: Exchange, limit_s: float) -> list[Any]:
-        data = self._data(query, exchange, limit_s)
+        reply = self._reply(query, exchange, limit_s)
+        if not 200 <= reply.status < 300:
+            raise self._refused(query, reply)
+        answer = _object(reply.body)
+        data = answer.get("data") if answer.get("status") == "success" else None
+        if not isinstance(data, dict):
+            raise self._garbage(reply.body[:80].decode("utf-8", "replace"))
         kind, series = data.get("resultType"), data.get("result")
         if kind != "vector" or not isinstance(series, list):
-            raise _RefusedError(
+            raise InputError(
                 "a query must give one number, as it is now",
                 wrong=f"the query gives a {kind}",
                 value=f"a {kind}",
@@ -156,12 +165,12 @@ class Api:
             )
         return series[0]
 
-    def _data(self, query: str, exchange: Exchange, limit_s: float) -> Mapping[str, object]:
+    def _reply(self, query: str, exchange: Exchange, limit_s: float) -> Reply:
         # Prometheus gives up too, a little earlier, and then says so.
         form = urlencode({"query": query, "timeout": f"{self._timeout_s * 900:.0f}ms"})
         headers = {"Content-Type": "application/x-www-form-urlencoded", **self._headers()}
         try:
-            reply = exchange.ask("POST", urlsplit(self.url).path, form, headers)
+            return exchange.ask("POST", self._path, form, headers)
         except TimeoutError as error:
             raise InputError(wrong=f"Prometheus has not answered within {limit_s:.2g} s", place=self.url) from error
         except (OSError, HTTPException) as error:
@@ -170,20 +179,12 @@ class Api:
             ) from error
         except ValueError as error:  # a chunk of negative length, a host that is no name
             raise self._garbage(str(error)) from error
-        if not 200 <= reply.status < 300:
-            raise self._refused(query, reply)
-        body = reply.body
-        answer = _object(body)
-        data = answer.get("data") if answer.get("status") == "success" else None
-        if not isinstance(data, dict):
-            raise self._garbage(body[:80].decode("utf-8", "replace"))
-        return data
 
-    def _refused(self, query: str, reply: Reply) -> _RefusedError:
+    def _refused(self, query: str, reply: Reply) -> InputError:
         """What Prometheus, or a proxy in front of it, says with an HTTP error."""
         said = _object(reply.body).get("error")
         if reply.status in (401, 403):
-            return _RefusedError(
+            return InputError(
                 wrong=f"Prometheus does not let us in (HTTP {reply.status})",
                 value=reply.status,
                 place=self.url,
@@ -191,19 +192,19 @@ class Api:
             )
         if 300 <= reply.status < 400:
             to = reply.headers.get("Location")
-            return _RefusedError(
+            return InputError(
                 wrong=f"Prometheus sends us elsewhere (HTTP {reply.status})",
                 value=reply.status,
                 place=self.url,
                 hint=f"it points to {to}",
             )
         if said is None:
-            return _RefusedError(
+            return InputError(
                 wrong=f"Prometheus answers a query with HTTP {reply.status}",
                 value=f"HTTP {reply.status}",
                 place=self.url,
             )
-        return _RefusedError(wrong=f"Prometheus refuses the query ({said})", place=self.place(query))
+        return InputError(wrong=f"Prometheus refuses the query ({said})", place=self.place(query))
 
     def _garbage(self, value: str) -> InputError:
         return InputError(wrong=f"what answers is no Prometheus: {value!r}", value=value, place=self.url)
@@ -222,8 +223,19 @@ class Api:
         return {"Authorization": f"Bearer {token}"}
 
 
-class _RefusedError(InputError):
-    """The server has answered, but not with what was asked for."""
+class _Series(msgspec.Struct):
+    metric: dict[str, str]
+    value: tuple[float, str]
+
+
+class _Result(msgspec.Struct):
+    result: list[_Series]
+
+
+class _Vector(msgspec.Struct):
+    """The answer to an instant query that gives a vector."""
+
+    data: _Result
 
 
 def _number(entry: Any) -> Sample:  # noqa: ANN401 -- JSON that is not checked yet
