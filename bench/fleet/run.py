@@ -6,7 +6,7 @@ Prometheus that knows what their clients see (bench/fleet/agents.py): HTTP over 
 
 Example:
   cargo build --release --package bayop-agent
-  python -m bench.fleet.run target/release/bayop-agent --out bench/fleet/results
+  python -m bench.fleet.run target/release/bayop-agent --services 1000 --out bench/fleet/results
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def main() -> None:
         "--polish", type=int, default=0, help="how many windows after a search are polished; 60 by default in bayop"
     )
     parser.add_argument("--seconds", type=float, default=120.0, help="how long it is watched")
-    parser.add_argument("--out", type=Path, help="write summary.json and env.json into a folder here")
+    parser.add_argument("--out", type=Path, help="write env.json and SERVICES.json into a folder here")
     args = parser.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -97,7 +97,7 @@ def main() -> None:
     if args.out:
         folder = environment.results_folder(args.out)
         environment.write(folder, "bench.fleet.run", sys.argv[1:])
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+        (folder / f"{args.services}.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def keep(controller: Controller, machine: Held, clock: Callable[[], float]) -> N
     Args:
         controller: What decides; at its start.
         machine: What it is done to.
-        clock: The time, in s; clock triggers fire at its multiples.
+        clock: The time, in s; clock triggers fire at the first end of a window after its multiples.
     """
     answer: Answer | None = None
     while not isinstance(action := controller.poll(clock(), machine.qps, answer), Done):
