@@ -31,6 +31,8 @@ _OFTEN_S: Final = 1.0
 """While its window runs a query is never asked more often than this; nobody scrapes more often."""
 _LOOKS: Final = 4
 """How often it is asked in a long window, its end included; most are scraped every 15 s."""
+_LEAST_S: Final = 0.5
+"""So long it may take to answer, however late we are ourselves on a machine that is busy."""
 
 PREFIX: Final = "prometheus:"
 """What such a source begins with in `--latency`."""
@@ -126,7 +128,7 @@ class PrometheusQuery:
             with suppress(InputError):  # not scraped twice yet
                 self._recent = self._seen(Window(window.setting, monotonic() - began), GRACE_S)
         sleep(max(left_s, 0.0))
-        return self._seen(window, max(began + window.duration_s + GRACE_S - monotonic(), 0.0))
+        return self._seen(window, max(began + window.duration_s + GRACE_S - monotonic(), _LEAST_S))
 
     @property
     def asks_between_sleeps(self) -> bool:

@@ -172,7 +172,8 @@ class Api:
         try:
             return exchange.ask("POST", self._path, form, headers)
         except TimeoutError as error:
-            raise InputError(wrong=f"Prometheus has not answered within {limit_s:.2g} s", place=self.url) from error
+            within = f"within {round(limit_s, 1):g} s"
+            raise InputError(wrong=f"Prometheus has not answered {within}", place=self.url) from error
         except (OSError, HTTPException) as error:
             raise InputError(
                 wrong=f"Prometheus does not answer ({str(error) or type(error).__name__})", place=self.url
