@@ -130,6 +130,7 @@ async def serve(folder: Path, count: int) -> None:
     prometheus = Prometheus(agents)
     reply = partial(_reply, lambda _method, _path, body: prometheus.answer(body))
     server = await asyncio.start_server(reply, "127.0.0.1", backlog=4096)
+    (folder / "held").write_text("0", encoding="utf-8")
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     while True:
