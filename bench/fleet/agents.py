@@ -22,6 +22,7 @@ CAP: Final = "power.cap_w"
 MOST_W: Final = 120.0
 QPS: Final = 5000.0
 SLO_US: Final = 200.0
+_TOGETHER: Final = re.compile(r'label_replace\((.+?), "bayop_query", "(\d+)", "", ""\)')
 
 
 class Agent:
@@ -96,25 +97,26 @@ class Agent:
 
 
 class Prometheus:
-    """Answers instant queries of what the clients of one machine see."""
+    """Answers instant queries of what the clients of one machine see, several in one as the brain asks them."""
 
     def __init__(self, agents: list[Agent]) -> None:
         self._agents = agents
 
     def answer(self, form: str) -> dict[str, Any]:
-        """The answer to a query such as `p99{machine="7"}`."""
+        """The answer to a query such as `p99{machine="7"}`, or to several."""
         query, now_s = parse_qs(form)["query"][0], time.time()
+        asked = _TOGETHER.findall(query) or [(query, "")]
+        result = [
+            {"metric": {"bayop_query": mark}, "value": [now_s, str(self._value(one, now_s))]} for one, mark in asked
+        ]
+        return {"status": "success", "data": {"resultType": "vector", "result": result}}
+
+    def _value(self, query: str, now_s: float) -> float:
         machine = re.search(r'machine="(\d+)"', query)
         assert machine, query
-        value = self._agents[int(machine[1])].p99_us / 1e6
         if query.startswith("timestamp("):
-            value = now_s
-        elif query.startswith("qps"):
-            value = QPS
-        return {
-            "status": "success",
-            "data": {"resultType": "vector", "result": [{"metric": {}, "value": [now_s, str(value)]}]},
-        }
+            return now_s
+        return QPS if query.startswith("qps") else self._agents[int(machine[1])].p99_us / 1e6
 
 
 async def serve(folder: Path, count: int) -> None:
@@ -128,6 +130,7 @@ async def serve(folder: Path, count: int) -> None:
     prometheus = Prometheus(agents)
     reply = partial(_reply, lambda _method, _path, body: prometheus.answer(body))
     server = await asyncio.start_server(reply, "127.0.0.1", backlog=4096)
+    (folder / "held").write_text("0", encoding="utf-8")
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     while True:

@@ -6,7 +6,7 @@ Prometheus that knows what their clients see (bench/fleet/agents.py): HTTP over 
 
 Example:
   cargo build --release --package bayop-agent
-  python -m bench.fleet.run target/release/bayop-agent --out bench/fleet/results
+  python -m bench.fleet.run target/release/bayop-agent --services 1000 --out bench/fleet/results
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ most_windows = 1
 [service.s{number}.policy]
 watch_s = {watch_s:g}
 max_trials = 2
+polish = {polish}
 """
 READY_S: Final = 1200.0
 QUIET_S: Final = 70.0
@@ -81,22 +82,44 @@ def main() -> None:
     parser.add_argument("agent", type=Path, help="the release build")
     parser.add_argument("--services", type=int, default=20)
     parser.add_argument("--watch-s", type=float, default=60.0, help="length of the windows, in s")
+    parser.add_argument(
+        "--polish", type=int, default=0, help="how many windows after a search are polished; 60 by default in bayop"
+    )
     parser.add_argument("--seconds", type=float, default=120.0, help="how long it is watched")
-    parser.add_argument("--out", type=Path, help="write summary.json and env.json into a folder here")
+    parser.add_argument("--out", type=Path, help="write env.json and SERVICES.json into a folder here")
     args = parser.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with tempfile.TemporaryDirectory() as name:
-        summary = measured(Path(name), args.agent.resolve(), args.services, args.watch_s, args.seconds)
+        terms = Terms(args.services, args.watch_s, args.polish, args.seconds)
+        summary = measured(Path(name), args.agent.resolve(), terms)
     print(json.dumps(summary, indent=2))
     if args.out:
         folder = environment.results_folder(args.out)
         environment.write(folder, "bench.fleet.run", sys.argv[1:])
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+        (folder / f"{args.services}.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 
-def measured(folder: Path, agent: Path, services: int, watch_s: float, seconds: float) -> Mapping[str, float]:
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is measured.
+
+    Attributes:
+        services: How many, half of them held and half observed.
+        watch_s: Length of the windows, in s.
+        polish: How many windows after a search are polished.
+        seconds: How long the brain is watched.
+    """
+
+    services: int
+    watch_s: float
+    polish: int
+    seconds: float
+
+
+def measured(folder: Path, agent: Path, terms: Terms) -> Mapping[str, float]:
     """The summary."""
+    services, watch_s = terms.services, terms.watch_s
     record(agent, folder)
     words = [sys.executable, "-m", "bench.fleet.agents", str(folder), str(services)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as agents:
@@ -108,7 +131,7 @@ def measured(folder: Path, agent: Path, services: int, watch_s: float, seconds: 
             "".join(
                 SERVICE.format(
                     number=number, folder=folder, port=port, mode="apply" if number < held else "observe",
-                    watch_s=watch_s,
+                    watch_s=watch_s, polish=terms.polish,
                 )
                 for number in range(services)
             ),
@@ -122,7 +145,7 @@ def measured(folder: Path, agent: Path, services: int, watch_s: float, seconds: 
                 ready_s = until_held(folder, held, brain)
                 time.sleep(max(QUIET_S, watch_s))
                 before = Use.of(brain.pid)
-                time.sleep(seconds)
+                time.sleep(terms.seconds)
                 after = Use.of(brain.pid)
                 still = int((folder / "held").read_text(encoding="utf-8"))
             finally:
@@ -134,6 +157,7 @@ def measured(folder: Path, agent: Path, services: int, watch_s: float, seconds: 
         "services": services,
         "held": still,
         "watch_s": watch_s,
+        "polish": terms.polish,
         "all_held_after_s": round(ready_s, 1),
         "troubles": troubles,
         "cpu_share_of_a_core": round((after.cpu_s - before.cpu_s) / (after.time_s - before.time_s), 4),

@@ -156,15 +156,18 @@ class SearchSteps:
     @property
     def incumbent(self) -> Setting | None:
         """What to hold if the search ended now; None is the default."""
-        return None if self.is_default_best else self._optimizer.incumbent()
+        incumbent = self._optimizer.incumbent()
+        return None if self._is_default_better_than(incumbent) else incumbent
 
     @property
     def is_default_best(self) -> bool:
         """Whether the default meets the SLO for no more than the optimizer's incumbent, where there is one."""
+        return self._is_default_better_than(self._optimizer.incumbent())
+
+    def _is_default_better_than(self, incumbent: Setting | None) -> bool:
         default = self._problem.default_objective
         if default is None:
             return False
-        incumbent = self._optimizer.incumbent()
         return incumbent is None or default <= self._expected_objective(incumbent)
 
     def _expected_objective(self, setting: Setting) -> float:

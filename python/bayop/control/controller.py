@@ -15,6 +15,7 @@ from bayop.control.actions import Action, Answer, Apply, Done, FellBack, Watch
 from bayop.control.history import History
 from bayop.control.ledger import LedgerWindow, Phase, Search
 from bayop.control.notes import LetGo, Note, Polished
+from bayop.control.phase import window_end_s
 from bayop.control.policy import Policy
 from bayop.control.polishing import Polishing
 from bayop.control.running import Running
@@ -44,6 +45,8 @@ class Controller:
         timer: Seconds on a clock that never goes back, to time the optimizer by; no decision depends on it.
         halted: Why nothing may be tried at a time; None where it may. A search that is under way ends with what it has
             found, and a held setting that misses the SLO gives way to the default.
+        may_search: Whether a search may begin now; if not, the next window is watched first. An operator's word and
+            what is known without a trial do not wait for it.
         switchbacks: When what is held is compared with the default, and what is known of that; None never does.
         warm: What is known for which load, and is held without a trial; None searches at every new load.
         on_window: Called after each window.
@@ -60,6 +63,7 @@ class Controller:
         history: History | None = None,
         timer: Callable[[], float] = lambda: 0.0,
         halted: Callable[[float], Halt | None] = lambda _: None,
+        may_search: Callable[[], bool] = lambda: True,
         switchbacks: Switchbacks | None = None,
         warm: Warm | None = None,
         on_window: Callable[[LedgerWindow], None] = lambda _: None,
@@ -74,6 +78,7 @@ class Controller:
         self._history = History() if history is None else history
         self._timer = timer
         self._halted = halted
+        self._may_search = may_search
         self._warm = warm
         self._on_window = on_window
         self._on_search = on_search
@@ -196,7 +201,7 @@ class Controller:
         reason = self._reason(now_s)
         if reason is not None and reason != _ASKED_FOR and (known := self._known(self._qps)) is not None:
             return self._take(now_s, reason, self._qps, known)
-        if reason is not None and room >= 1:
+        if reason is not None and room >= 1 and (self._may_search() or reason == _ASKED_FOR):
             if policy.default_first:
                 self._due = (reason, room)
                 self._then = self._watch_trial
@@ -206,9 +211,8 @@ class Controller:
         return self._prepare(now_s) or self._tend(now_s) or self._watch_on(now_s)
 
     def _watch_on(self, now_s: float) -> Action:
-        watch_s = self._policy.watch_s
-        next_end_s = (math.floor(now_s / watch_s + _INSTANT_S) + 1) * watch_s
-        return self._watch(now_s, min(self._end_s, next_end_s))
+        policy = self._policy
+        return self._watch(now_s, min(self._end_s, window_end_s(now_s, policy.watch_s, policy.phase_s)))
 
     def _tend(self, now_s: float) -> Action | None:
         """What is done to a setting that is held, between two of its windows; None to go on holding it."""

@@ -24,7 +24,8 @@ class Policy:
         trigger: When to search again; None never searches and leaves the server in its default.
         guard: What to do at once when a held setting misses the SLO; None does nothing.
         trial_s: Length of a trial's window (20 s in [D]).
-        watch_s: Length of the windows in which a held setting is watched; multiples of it are their ends.
+        watch_s: Length of the windows in which a held setting is watched.
+        phase_s: They end so long after the multiples of their length.
         max_trials: Trial budget of one search.
         headroom: How far its searches stay below the SLO's limit, as a share of it.
         small_steps: Whether the first trials go no further in predicted latency than half-way to the limit.
@@ -40,6 +41,7 @@ class Policy:
     guard: Guard | None
     trial_s: float = 20.0
     watch_s: float = 60.0
+    phase_s: float = 0.0
     max_trials: int = 15
     headroom: float = 0.0
     small_steps: bool = False

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from bayop.control.budget import ErrorBudget
+from bayop.control.phase import phase_of
 from bayop.control.quiet import Quiet, parse_zone
 from bayop.control.triggers import SCHEDULE, TRIGGERS, AnyOf, Breach, Clock, LoadChange, Trigger
 from bayop.daemon.notices.terms import Notify
@@ -110,6 +111,11 @@ class ServiceFile:
     def objective(self) -> Objective:
         """What is minimised."""
         return Objective.parse(self.minimised, self.slo)
+
+    @property
+    def phase_s(self) -> float:
+        """Its windows end so long after the multiples of their length: other services' end at other times."""
+        return phase_of(self.name, self.watch_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import NoReturn, Protocol
 from bayop.control.actions import Answer, Applied, Apply, Done, FellBack, Watch
 from bayop.control.controller import Controller
 from bayop.control.ledger import LedgerWindow
+from bayop.control.phase import window_end_s
 from bayop.measurement import Measurement
 from bayop.slo import Slo
 from bayop.space import Setting
@@ -59,7 +60,7 @@ def keep(controller: Controller, machine: Held, clock: Callable[[], float]) -> N
     Args:
         controller: What decides; at its start.
         machine: What it is done to.
-        clock: The time, in s; clock triggers fire at its multiples.
+        clock: The time, in s; clock triggers fire at the first end of a window after its multiples.
     """
     answer: Answer | None = None
     while not isinstance(action := controller.poll(clock(), machine.qps, answer), Done):
@@ -100,12 +101,18 @@ class Observed(Protocol):
 
 
 def observe(
-    machine: Observed, slo: Slo, watch_s: float, clock: Callable[[], float], on_window: Callable[[LedgerWindow], None]
+    machine: Observed,
+    slo: Slo,
+    watch_s: float,
+    clock: Callable[[], float],
+    on_window: Callable[[LedgerWindow], None],
+    *,
+    phase_s: float = 0.0,
 ) -> NoReturn:
-    """Watches a machine as it is until something is raised, in windows that end at multiples of `watch_s`."""
+    """Watches a machine as it is until something is raised; windows end `phase_s` after multiples of `watch_s`."""
     while True:
         start_s, qps, was_steered = clock(), machine.qps, machine.is_steered
-        seen = machine.watch(watch_s - start_s % watch_s)
+        seen = machine.watch(window_end_s(start_s, watch_s, phase_s) - start_s)
         measurement = seen.measurement if isinstance(seen, FellBack) else seen
         on_window(
             LedgerWindow.of(

@@ -10,7 +10,7 @@ from bayop.control.actions import FellBack
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.hold import FellBackError, Hold
 from bayop.errors import InputError
-from bayop.latency.base import Latency, LatencySource, Watched
+from bayop.latency.base import Asking, Latency, LatencySource, Watched
 from bayop.latency.sources import source_of
 from bayop.live.agent.checks import check_applies, check_held, check_restored
 from bayop.live.agent.client import AgentClient
@@ -24,11 +24,15 @@ from bayop.measurement import Measurement
 from bayop.space import Setting, Space
 
 _STEP_S: Final = 1.0
-"""How long a wait goes on before a lost lease is noticed."""
+"""How long a wait goes on in a trial before a lost lease is noticed."""
+_STEPS: Final = 6
+"""How many steps a window has for that while a setting is held, or nothing is."""
 _LOOKS: Final = 60
 """How often what clients see is looked at while a held setting is watched for one window."""
 _OFTEN_S: Final = 0.2
 """It is never looked at more often than this."""
+_LONGEST_S: Final = 10.0
+"""Nor is a step ever longer."""
 
 
 class LivePlant:
@@ -43,7 +47,7 @@ class LivePlant:
         space: What is searched; None where nothing is ever written to the machine.
         holder: Who we are, as other people read it in the agent's status.
         fell_back: Told when the agent holds no more.
-        pause: Waits for so many seconds, never more than one, or less; what it raises ends whatever is under way.
+        pause: Waits for so many seconds, never more than some, or less; what it raises ends whatever is under way.
 
     Raises:
         BayopError: the agent or the source of latency can't do what the file asks for.
@@ -65,9 +69,10 @@ class LivePlant:
         self._hold = Hold(client, service.hold, service.hold.conditions(slo, live.settle_s), watch_s=service.watch_s)
         self._hold_lease_s = service.hold.lease_s
         self._latency: LatencySource = source_of(live.latency or "", slo=slo)
+        self._watched = self._latency if isinstance(self._latency, Watched) else None
         self._guard = TrialGuard(slo, live.latency_factor, load_band=None)
         self._settle_s = live.settle_s
-        self._look_s = min(max(service.watch_s / _LOOKS, _OFTEN_S), _STEP_S)
+        self._look_s = _look_s(self._latency, service.watch_s)
         self._knob_ids = space.ids if space is not None else ()
         self._lease: Lease | None = None
         self._setting: Setting = {}
@@ -201,11 +206,11 @@ class LivePlant:
         if self._lease is not None:
             self._lease.expect(duration_s)
 
-    def _wait(self, duration_s: float) -> None:
+    def _wait(self, duration_s: float, *, step_s: float = _STEP_S) -> None:
         """Waits, in steps after which a lost lease is noticed."""
         ends = time.monotonic() + duration_s
         while True:
-            left_s = max(min(ends - time.monotonic(), _STEP_S), 0.0)
+            left_s = max(min(ends - time.monotonic(), step_s), 0.0)
             if self._lease is not None:
                 self._lease.sleep(left_s, wait=self._pause)
             else:
@@ -216,8 +221,8 @@ class LivePlant:
     def _wait_and_look(self, duration_s: float) -> None:
         ends = time.monotonic() + duration_s
         while True:
-            self._wait(max(min(ends - time.monotonic(), self._look_s), 0.0))
-            recent = self._latency.recent() if isinstance(self._latency, Watched) else None
+            self._wait(max(min(ends - time.monotonic(), self._look_s), 0.0), step_s=self._look_s)
+            recent = None if self._watched is None else self._watched.recent()
             if recent is not None:
                 self._heed(recent)
             self._hold.glance()
@@ -246,6 +251,13 @@ class LivePlant:
                 hint="say qps, or let the source of latency count it",
             )
         return qps
+
+
+def _look_s(latency: LatencySource, watch_s: float) -> float:
+    """How long a step of a window is that is watched; nobody wakes to look at what can't have changed."""
+    if isinstance(latency, Watched) and not (isinstance(latency, Asking) and latency.asks_between_sleeps):
+        return min(max(watch_s / _LOOKS, _OFTEN_S), _STEP_S)
+    return min(max(watch_s / _STEPS, _OFTEN_S), _LONGEST_S)
 
 
 def _check_free(client: AgentClient) -> None:

@@ -20,6 +20,7 @@ from bayop.daemon.report import Reporter
 from bayop.daemon.savings.lately import saved_lately
 from bayop.daemon.standing import Doing, Standing
 from bayop.daemon.steer import controller_of
+from bayop.daemon.turns import Turns
 from bayop.errors import BayopError, reason
 from bayop.live.search import client_of, space_of
 from bayop.optimize.base import Problem
@@ -44,15 +45,23 @@ class Service:
         store: What is known, and remembered.
         reporter: Who is told what happens.
         holder: Who we are, as the agent names us to others.
+        turns: Whose turn it is to search, of all services.
         paused: Whether it begins by waiting to be resumed.
     """
 
     def __init__(
-        self, file: ServiceFile, store: Store, reporter: Reporter, *, holder: str, paused: bool = False
+        self,
+        file: ServiceFile,
+        store: Store,
+        reporter: Reporter,
+        *,
+        holder: str,
+        turns: Turns,
+        paused: bool = False,
     ) -> None:
         self.file = file
         self._store, self._reporter, self._holder = store, reporter, f"{holder}, {file.name}"[:128]
-        self._halts = Halts(file, store, reporter)
+        self._halts, self._turns = Halts(file, store, reporter), turns
         self._ended, self._paused = threading.Event(), threading.Event()
         self._asked = threading.Event()
         self._forgetting: queue.SimpleQueue[Future[int]] = queue.SimpleQueue()
@@ -220,18 +229,20 @@ class Service:
         finally:
             self._controller = self._last = None
             self._asked.clear()
+            self._turns.end(file.name)
             machine.restore()
             self._restored = True
 
     def _steer(self, machine: LivePlant, space: Space | None) -> None:
         file, clock = self.file, self._reporter.clock
         if space is None:
-            observe(machine, file.slo, file.watch_s, clock, self._on_window)
+            observe(machine, file.slo, file.watch_s, clock, self._on_window, phase_s=file.phase_s)
         self._controller = controller_of(
             file,
             self._store,
             self._reporter,
             self._halts,
+            self._turns,
             space=space,
             trial_s=machine.trial_s,
             on_window=self._on_window,

@@ -16,6 +16,7 @@ from bayop.daemon.file import ServiceFile
 from bayop.daemon.report import Reporter
 from bayop.daemon.service import Service
 from bayop.daemon.standing import Standing
+from bayop.daemon.turns import Turns
 from bayop.errors import BayopError, InputError, guess
 from bayop.optimize.base import Problem
 from bayop.state.store import StateError, Store
@@ -56,6 +57,7 @@ class Services:
         self._there: dict[str, Service] = {}
         self._paused: set[str] = set()
         self._is_stopped = stopped
+        self._turns = Turns()
         self._expect(files)
 
     def live(self) -> bool:
@@ -68,8 +70,14 @@ class Services:
         with self._mutex:
             for name, file in self._files.items():
                 if name not in self._there:
-                    paused = bool(self._paused_by(name))
-                    self._there[name] = Service(file, self._store, self._reporter, holder=self._holder, paused=paused)
+                    self._there[name] = Service(
+                        file,
+                        self._store,
+                        self._reporter,
+                        holder=self._holder,
+                        turns=self._turns,
+                        paused=bool(self._paused_by(name)),
+                    )
 
     def take(self, files: Sequence[ServiceFile]) -> Changes:
         """Does what is to be done from now on; a service whose file has not changed goes on."""

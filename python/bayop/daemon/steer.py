@@ -17,6 +17,7 @@ from bayop.daemon.forecast import Forecast
 from bayop.daemon.halts import Halts
 from bayop.daemon.notes import take_note
 from bayop.daemon.report import Reporter
+from bayop.daemon.turns import Turns
 from bayop.optimize import make_optimizer
 from bayop.space import Space
 from bayop.state.store import Store
@@ -27,6 +28,7 @@ def controller_of(
     store: Store,
     reporter: Reporter,
     halts: Halts,
+    turns: Turns,
     *,
     space: Space,
     trial_s: float,
@@ -39,6 +41,7 @@ def controller_of(
         store: What is known, and remembered.
         reporter: Who is told of searches, and of what becomes of what they have found.
         halts: When nothing may be tried.
+        turns: Whose turn it is to search.
         space: What is searched.
         trial_s: How long a trial takes.
         on_window: Called after each window.
@@ -52,6 +55,7 @@ def controller_of(
         guard=Guard() if file.objective.constrained else None,
         trial_s=trial_s,
         watch_s=file.watch_s,
+        phase_s=file.phase_s,
         max_trials=file.max_trials,
         headroom=file.live.headroom,
         server_class=file.server_class,
@@ -65,6 +69,7 @@ def controller_of(
         on_window(window if number is None else replace(window, search=searches + number))
 
     def search_counted(search: Search) -> None:
+        turns.end(file.name)
         reporter.search(file.name, replace(search, number=searches + search.number))
 
     return Controller(
@@ -75,6 +80,7 @@ def controller_of(
         ),
         timer=time.perf_counter,
         halted=halts.heed,
+        may_search=lambda: turns.take(file.name),
         switchbacks=Switchbacks(
             file.savings.switchbacks,
             known=store.judged_switchbacks(file.name, MOST),

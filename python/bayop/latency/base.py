@@ -114,6 +114,16 @@ class Watched(Protocol):
         ...
 
 
+@runtime_checkable
+class Asking(Watched, Protocol):
+    """A source that asks for what it says, between two of its sleeps: while it sleeps, nothing is new."""
+
+    @property
+    def asks_between_sleeps(self) -> bool:
+        """Whether that is so."""
+        ...
+
+
 def check_vantage(vantage: Vantage, *, place: str) -> Vantage:
     """Refuses latencies that can't see what is tuned.
 

@@ -21,17 +21,18 @@ from time import monotonic
 from typing import Final
 from urllib.parse import unquote
 
-from bayop.deadline import within
 from bayop.errors import InputError
 from bayop.latency.base import GRACE_S, Latency, Vantage, Window, check_vantage
-from bayop.latency.prometheus_api import Api
+from bayop.latency.prometheus_api import Api, Sample
 from bayop.slo import Slo
 from bayop.units import convert
 
 _OFTEN_S: Final = 1.0
 """While its window runs a query is never asked more often than this; nobody scrapes more often."""
-_LOOKS: Final = 6
-"""How often it is asked while a long window runs."""
+_LOOKS: Final = 4
+"""How often it is asked in a long window, its end included; most are scraped every 15 s."""
+_LEAST_S: Final = 0.5
+"""So long it may take to answer, however late we are ourselves on a machine that is busy."""
 
 PREFIX: Final = "prometheus:"
 """What such a source begins with in `--latency`."""
@@ -127,32 +128,36 @@ class PrometheusQuery:
             with suppress(InputError):  # not scraped twice yet
                 self._recent = self._seen(Window(window.setting, monotonic() - began), GRACE_S)
         sleep(max(left_s, 0.0))
-        return self._seen(window, max(began + window.duration_s + GRACE_S - monotonic(), 0.0))
+        return self._seen(window, max(began + window.duration_s + GRACE_S - monotonic(), _LEAST_S))
+
+    @property
+    def asks_between_sleeps(self) -> bool:
+        """While a window runs, it asks; nothing comes by itself."""
+        return True
 
     def recent(self) -> Latency | None:
         """What the part of the window has shown that is over; None before two scrapes lie in it."""
         return self._recent
 
     def _seen(self, window: Window, within_s: float) -> Latency:
-        def ask() -> Latency:
-            quantities = {
-                limit.quantity: convert(self._ask(self._asked.query, window, limit.quantile), self._asked.unit, "us")
-                for limit in self._slo.limits
-            }
-            if self._asked.qps is not None:
-                quantities["qps"] = self._ask(self._asked.qps, window, self._slo.quantile)
-            return Latency(quantities, self._asked.vantage)
-
-        try:
-            return within(within_s, ask)
-        except TimeoutError as error:
-            raise InputError(wrong=f"Prometheus has not answered within {GRACE_S:g} s", place=self._api.url) from error
-
-    def _ask(self, template: str, window: Window, quantile: float) -> float:
-        query = _fill(template, window, quantile)
-        sample = self._api.sample(query)
+        asked, slo = self._asked, self._slo
+        queries = {limit.quantity: _fill(asked.query, window, limit.quantile) for limit in slo.limits}
+        if asked.qps is not None:
+            queries["qps"] = _fill(asked.qps, window, slo.quantile)
         # Without a range in it, a query is answered with samples of up to five minutes ago.
-        age_s = sample.time_s - self._api.sample(f"timestamp({query})").value
+        texts = [text for query in queries.values() for text in (query, f"timestamp({query})")]
+        samples = iter(self._api.samples(texts, limit_s=within_s))
+        seen = {
+            name: self._checked(query, window, next(samples), since=next(samples)) for name, query in queries.items()
+        }
+        quantities = {
+            name: value if name == "qps" else convert(value, asked.unit, "us") for name, value in seen.items()
+        }
+        return Latency(quantities, asked.vantage)
+
+    def _checked(self, query: str, window: Window, sample: Sample, *, since: Sample) -> float:
+        """What a query has given, and the moment that it is of."""
+        age_s = sample.time_s - since.value
         if not age_s <= window.duration_s:  # a NaN is no age either
             raise InputError(
                 wrong=f"the newest sample is {age_s:.1f} s old and the window {window.duration_s:g} s long",

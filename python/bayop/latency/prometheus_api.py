@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import http.client
 import ipaddress
 import math
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
+import ssl
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
+import msgspec
+
 from bayop.errors import InputError, unreadable
-from bayop.json_text import parse_object
+from bayop.exchange import Exchange, Reply
+from bayop.json_text import decoder, parse_object
 
 TIMEOUT_S: Final = 5.0
-"""How long a server may be silent."""
+"""How long a query may take."""
 
 _MOST_BYTES: Final = 1 << 20
+_MARK: Final = "bayop_query"
+"""The label that says which of several queries a series answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Api:
     Args:
         url: Where it is: `http://monitor:9090`, with a path where one stands in front of `/api/v1`.
         token_file: Holds a bearer token; read for every query, since tokens are renewed.
-        timeout_s: How long it may be silent.
+        timeout_s: How long a query may take.
 
     Attributes:
         url: Where queries go.
@@ -67,10 +72,9 @@ class Api:
         if token_file is not None and parts.scheme == "http" and not _is_loopback(host):
             raise InputError("a token must not be sent in the clear", value=url, hint="https://")
         self.url = f"{url.rstrip('/')}/api/v1/query"
-        self._host = parts.netloc
+        self._parts, self._host, self._path = parts, parts.netloc, urlsplit(self.url).path
         self._token_file = token_file
         self._timeout_s = timeout_s
-        self._opener = _opener()
         self._headers()
 
     def place(self, query: str) -> str:
@@ -83,7 +87,55 @@ class Api:
         Raises:
             InputError: it can't be asked, the query is refused, or it gives nothing, several series or no numbers.
         """
-        data = self._data(query)
+        return self.samples([query], limit_s=self._timeout_s)[0]
+
+    def samples(self, queries: Sequence[str], *, limit_s: float) -> list[Sample]:
+        """The one number that each query gives now, all asked in one request; or one by one, to say what is wrong.
+
+        Args:
+            queries: Some.
+            limit_s: How long all of it may take, from now on.
+
+        Raises:
+            InputError: as `sample`.
+        """
+        with Exchange(self._connection(), limit_s=limit_s, most_bytes=_MOST_BYTES) as exchange:
+            together = self._together(queries, exchange, limit_s) if len(queries) > 1 else None
+            return together or [self._sample(query, exchange, limit_s) for query in queries]
+
+    def _together(self, queries: Sequence[str], exchange: Exchange, limit_s: float) -> list[Sample] | None:
+        """What queries give of which each gives one number; None where one does not."""
+        marked = (f'label_replace({query}, "{_MARK}", "{n}", "", "")' for n, query in enumerate(queries))
+        reply = self._reply(" or ".join(marked), exchange, limit_s)
+        try:
+            series = decoder(_Vector).decode(reply.body).data.result
+            found = {entry.metric[_MARK]: Sample(entry.value[0], float(entry.value[1])) for entry in series}
+        except (KeyError, ValueError, RecursionError):
+            return None
+        numbers = [str(n) for n in range(len(queries))]
+        return [found[n] for n in numbers] if len(series) == len(found) and set(found) == set(numbers) else None
+
+    def _connection(self) -> HTTPConnection:
+        host, port = self._parts.hostname or "", self._parts.port
+        if self._parts.scheme == "https":
+            return HTTPSConnection(host, port, context=_trusting())
+        return HTTPConnection(host, port)
+
+    def _sample(self, query: str, exchange: Exchange, limit_s: float) -> Sample:
+        only = self._only(query, self._series(query, exchange, limit_s))
+        try:
+            return _number(only)
+        except (KeyError, TypeError, ValueError):
+            raise self._garbage(str(only)) from None
+
+    def _series(self, query: str, exchange: Exchange, limit_s: float) -> list[Any]:
+        reply = self._reply(query, exchange, limit_s)
+        if not 200 <= reply.status < 300:
+            raise self._refused(query, reply)
+        answer = _object(reply.body)
+        data = answer.get("data") if answer.get("status") == "success" else None
+        if not isinstance(data, dict):
+            raise self._garbage(reply.body[:80].decode("utf-8", "replace"))
         kind, series = data.get("resultType"), data.get("result")
         if kind != "vector" or not isinstance(series, list):
             raise InputError(
@@ -93,14 +145,7 @@ class Api:
                 place=self.place(query),
                 hint="an instant vector: a range such as [5m] belongs inside rate()",
             )
-        only = self._only(query, series)
-        try:
-            time_s, value = map(float, only["value"])
-        except (KeyError, TypeError, ValueError):
-            raise self._garbage(str(only)) from None
-        if not math.isfinite(time_s):
-            raise self._garbage(str(only))
-        return Sample(time_s, value)
+        return series
 
     def _only(self, query: str, series: list[Any]) -> Any:  # noqa: ANN401 -- JSON that is not checked yet
         if not series:
@@ -120,51 +165,45 @@ class Api:
             )
         return series[0]
 
-    def _data(self, query: str) -> Mapping[str, object]:
+    def _reply(self, query: str, exchange: Exchange, limit_s: float) -> Reply:
         # Prometheus gives up too, a little earlier, and then says so.
-        form = {"query": query, "timeout": f"{self._timeout_s * 900:.0f}ms"}
-        request = urllib.request.Request(self.url, urlencode(form).encode(), self._headers())  # noqa: S310 -- http(s) only
+        form = urlencode({"query": query, "timeout": f"{self._timeout_s * 900:.0f}ms"})
+        headers = {"Content-Type": "application/x-www-form-urlencoded", **self._headers()}
         try:
-            with self._opener.open(request, timeout=self._timeout_s) as response:
-                body = response.read(_MOST_BYTES)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise self._refused(query, error) from None
-        except (OSError, http.client.HTTPException) as error:
-            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            return exchange.ask("POST", self._path, form, headers)
+        except TimeoutError as error:
+            within = f"within {round(limit_s, 1):g} s"
+            raise InputError(wrong=f"Prometheus has not answered {within}", place=self.url) from error
+        except (OSError, HTTPException) as error:
             raise InputError(
-                wrong=f"Prometheus does not answer ({reason or type(error).__name__})", place=self.url
+                wrong=f"Prometheus does not answer ({str(error) or type(error).__name__})", place=self.url
             ) from error
-        answer = _object(body)
-        data = answer.get("data") if answer.get("status") == "success" else None
-        if not isinstance(data, dict):
-            raise self._garbage(body[:80].decode("utf-8", "replace"))
-        return data
+        except ValueError as error:  # a chunk of negative length, a host that is no name
+            raise self._garbage(str(error)) from error
 
-    def _refused(self, query: str, error: urllib.error.HTTPError) -> InputError:
+    def _refused(self, query: str, reply: Reply) -> InputError:
         """What Prometheus, or a proxy in front of it, says with an HTTP error."""
-        try:
-            said = _object(error.read(_MOST_BYTES)).get("error")
-        except (OSError, http.client.HTTPException):
-            said = None
-        if error.code in (401, 403):
+        said = _object(reply.body).get("error")
+        if reply.status in (401, 403):
             return InputError(
-                wrong=f"Prometheus does not let us in (HTTP {error.code})",
-                value=error.code,
+                wrong=f"Prometheus does not let us in (HTTP {reply.status})",
+                value=reply.status,
                 place=self.url,
                 hint="token_file=FILE",
             )
-        if 300 <= error.code < 400:
-            to = error.headers.get("Location")
+        if 300 <= reply.status < 400:
+            to = reply.headers.get("Location")
             return InputError(
-                wrong=f"Prometheus sends us elsewhere (HTTP {error.code})",
-                value=error.code,
+                wrong=f"Prometheus sends us elsewhere (HTTP {reply.status})",
+                value=reply.status,
                 place=self.url,
                 hint=f"it points to {to}",
             )
         if said is None:
             return InputError(
-                wrong=f"Prometheus answers a query with HTTP {error.code}", value=f"HTTP {error.code}", place=self.url
+                wrong=f"Prometheus answers a query with HTTP {reply.status}",
+                value=f"HTTP {reply.status}",
+                place=self.url,
             )
         return InputError(wrong=f"Prometheus refuses the query ({said})", place=self.place(query))
 
@@ -185,6 +224,33 @@ class Api:
         return {"Authorization": f"Bearer {token}"}
 
 
+class _Series(msgspec.Struct):
+    metric: dict[str, str]
+    value: tuple[float, str]
+
+
+class _Result(msgspec.Struct):
+    result: list[_Series]
+
+
+class _Vector(msgspec.Struct):
+    """The answer to an instant query that gives a vector."""
+
+    data: _Result
+
+
+def _number(entry: Any) -> Sample:  # noqa: ANN401 -- JSON that is not checked yet
+    """The number of a series.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is none.
+    """
+    time_s, value = map(float, entry["value"])
+    if not math.isfinite(time_s):
+        raise ValueError(time_s)
+    return Sample(time_s, value)
+
+
 def _object(body: bytes) -> Mapping[str, object]:
     """A JSON object, empty when it is none."""
     try:
@@ -193,17 +259,10 @@ def _object(body: bytes) -> Mapping[str, object]:
         return {}
 
 
-def _opener() -> urllib.request.OpenerDirector:
-    """Speaks HTTP and HTTPS to the server that was named: through no proxy, and following no redirection."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.HTTPDefaultErrorHandler(),
-    ):
-        opener.add_handler(handler)
-    return opener
+@cache
+def _trusting() -> ssl.SSLContext:
+    """Trusts whom this machine trusts; a thousand services need it once."""
+    return ssl.create_default_context()
 
 
 def _is_loopback(host: str) -> bool:

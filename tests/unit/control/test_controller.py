@@ -117,6 +117,30 @@ def test_it_searches_first_then_holds_what_was_found() -> None:
     assert run.books.searches[0].reason == "start"
 
 
+def test_who_may_not_search_yet_watches_a_window_and_asks_again() -> None:
+    asked: list[bool] = []
+
+    def may_search() -> bool:
+        asked.append(len(asked) == 2)
+        return asked[-1]
+
+    plant, watched = FakePlant(lambda _: 4e5), Ledger()
+    controller = Controller(
+        replace(policy(LoadChange()), phase_s=10.0),
+        scripted(GOOD),
+        end_s=600.0,
+        may_search=may_search,
+        on_window=watched.add,
+    )
+    drive(controller, plant, 0.0)
+    assert asked == [False, False, True]
+    assert [(w.phase, w.start_s, w.duration_s) for w in watched.windows] == [
+        ("default", 0.0, 70.0),
+        ("trial", 70.0, 20.0),
+        ("hold", 90.0, 510.0),
+    ]
+
+
 def test_the_clock_searches_every_hour_on_the_hour() -> None:
     run = Run(FakePlant(lambda _: 4e5), policy(Clock()), scripted(FAST, GOOD), 0.0, 3 * 3600.0)
     assert [s.start_s for s in run.books.searches] == [0.0, 3600.0, 7200.0]

@@ -88,7 +88,7 @@ class Box:
         return Measurement({"power_w": cap_w, "p99_us": p99_us, "qps": self.qps, "utilization": 0.5})
 
 
-def run(box: Box, history: History | None = None) -> tuple[list[LedgerWindow], list[Search]]:
+def run(box: Box, history: History | None = None, *, phase_s: float = 0.0) -> tuple[list[LedgerWindow], list[Search]]:
     windows: list[LedgerWindow] = []
     searches: list[Search] = []
     policy = Policy(
@@ -99,6 +99,7 @@ def run(box: Box, history: History | None = None) -> tuple[list[LedgerWindow], l
         Guard(),
         trial_s=1.0,
         watch_s=10.0,
+        phase_s=phase_s,
         small_steps=True,
         default_first=True,
     )
@@ -180,6 +181,17 @@ def test_a_machine_that_is_observed_is_only_watched() -> None:
     assert box.done == []
     assert [w.end_s for w in windows] == [10, 20, 30, 40, 50, 60]
     assert {(w.phase, w.setting, w.power_w) for w in windows} == {("default", None, 120.0)}
+
+
+def test_windows_end_at_their_phase() -> None:
+    box, windows = Box(), list[LedgerWindow]()
+    with pytest.raises(EndOfTestError):
+        observe(box, SLO, 10.0, box.clock, windows.append, phase_s=4.0)
+    assert [w.end_s for w in windows] == [4, 14, 24, 34, 44, 54, 64]
+    windows, _ = run(Box(), phase_s=4.0)
+    held = [w.end_s for w in windows if w.phase == "hold"]
+    assert held == pytest.approx([14 + 10 * n for n in range(len(held))])
+    assert len(held) >= 5
 
 
 def test_what_somebody_else_has_applied_is_no_default() -> None:

@@ -11,14 +11,17 @@ from tests.support.agents import AgentProcess, Machine
 from tests.support.services import Clients, service
 
 from bayop.control.actions import FellBack
+from bayop.daemon import plant as module
 from bayop.daemon.file import DaemonFile
 from bayop.daemon.plant import LivePlant
 from bayop.errors import DriftError, InputError, UnsupportedError
+from bayop.latency.sources import source_of
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import Lease
 from bayop.live.agent.transport import ConflictError, UnreachableError
 from bayop.live.search import space_of
 from bayop.measurement import Measurement
+from bayop.slo import Slo
 
 CAP = "power.cap_w"
 
@@ -205,3 +208,13 @@ def test_observing_needs_no_agent_that_applies(
         assert isinstance(plants.make(mode="observe").watch(0.2), Measurement)
         with pytest.raises(UnsupportedError):
             plants.make()
+
+
+@pytest.mark.parametrize(
+    ("latency", "step_s"),
+    [("prometheus:http://127.0.0.1:9?query=vector(1)", 10.0), ("cat", 1.0)],
+)
+def test_nobody_wakes_to_look_at_what_can_not_have_changed(latency: str, step_s: float) -> None:
+    source = source_of(latency, slo=Slo.parse("p99<200us"))
+    assert module._look_s(source, 60.0) == step_s
+    assert module._look_s(source, 1.0) == 0.2

@@ -14,6 +14,7 @@ from bayop.daemon import service as module
 from bayop.daemon.file import DaemonFile
 from bayop.daemon.report import Reporter
 from bayop.daemon.service import Service
+from bayop.daemon.turns import Turns
 from bayop.errors import BayopError, InputError
 from bayop.state.store import Store
 
@@ -31,7 +32,7 @@ class Kept:
         self.store = Store(folder / "bayop.db")
         reporter = Reporter(self.store, lambda: 0.0, lambda _: None, self.events.append)
         (file,) = DaemonFile.read(path).services
-        self.service = Service(file, self.store, reporter, holder="a test", paused=paused)
+        self.service = Service(file, self.store, reporter, holder="a test", turns=Turns(), paused=paused)
 
     def of(self, name: str) -> list[Mapping[str, object]]:
         return [event for event in self.events if event["event"] == name]

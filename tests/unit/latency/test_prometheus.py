@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 import pytest
 from tests.support.prometheus import Prometheus
 
 from bayop.errors import InputError
+from bayop.exchange import Exchange, Reply
 from bayop.latency.base import Vantage, Window
 from bayop.latency.prometheus import PrometheusQuery
 from bayop.slo import Slo
@@ -56,6 +58,20 @@ def test_it_waits_for_the_window_that_begins_now(prometheus: Prometheus) -> None
     source(f"{prometheus.url}?query={QUERY}").measure(WINDOW, sleep=sleep)
     # What asking takes meanwhile is no time to sleep; how long that is belongs to the machine.
     assert sum(waited) <= WINDOW.duration_s <= time.monotonic() - began
+
+
+def test_all_that_is_asked_of_a_window_is_one_request(prometheus: Prometheus, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    ask = Exchange.ask
+
+    def noted(self: Exchange, method: str, path: str, body: str, headers: Mapping[str, str]) -> Reply:
+        asked.append(body)
+        return ask(self, method, path, body, headers)
+
+    monkeypatch.setattr(Exchange, "ask", noted)
+    latency = source(f"{prometheus.url}?query=vector(0.0005)&qps=vector(7)").measure(Window({}, 0.5), sleep=time.sleep)
+    assert latency.quantities == pytest.approx({"p99_us": 500.0, "qps": 7.0})
+    assert len(asked) == 1
 
 
 def test_it_is_asked_meanwhile_too(prometheus: Prometheus) -> None:

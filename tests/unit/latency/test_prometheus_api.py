@@ -87,7 +87,7 @@ def test_an_answer_that_prometheus_does_not_give_is_refused(canned: Canned, code
 
 def test_a_server_that_does_not_answer_is_given_up(canned: Canned) -> None:
     canned.delay_s = 0.5
-    with pytest.raises(InputError, match="timed out"):
+    with pytest.raises(InputError, match=r"has not answered within 0\.1 s"):
         Api(canned.url, timeout_s=0.1).sample("up")
 
 
@@ -132,6 +132,38 @@ def test_a_query_is_asked_as_it_is_and_prometheus_gives_up_before_we_do(canned: 
     query = 'sum(rate(a{path=~"/x?b=1&c"}[5m])) + 1'
     Api(f"{canned.url}/behind/a/proxy/", timeout_s=2.0).sample(query)
     assert canned.asked == [("/behind/a/proxy/api/v1/query", {"query": [query], "timeout": ["1800ms"]})]
+
+
+def test_several_queries_are_one_request(canned: Canned) -> None:
+    canned.body = (
+        b'{"status": "success", "data": {"resultType": "vector", "result": ['
+        b'{"metric": {"bayop_query": "1"}, "value": [7.5, "2"]},'
+        b'{"metric": {"bayop_query": "0", "job": "x"}, "value": [7.5, "+Inf"]}]}}'
+    )
+    assert Api(canned.url).samples(["a", "rate(b[1m])"], limit_s=5.0) == [Sample(7.5, math.inf), Sample(7.5, 2.0)]
+    ((_, form),) = canned.asked
+    assert form["query"] == [
+        'label_replace(a, "bayop_query", "0", "", "") or label_replace(rate(b[1m]), "bayop_query", "1", "", "")'
+    ]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        '{"metric": {"bayop_query": "0"}, "value": [1, "2"]}',
+        '{"metric": {"bayop_query": "0"}, "value": [1, "2"]}, {"metric": {"bayop_query": "0"}, "value": [1, "3"]}',
+        '{"metric": {"bayop_query": "0"}, "value": [1, "2"]}, {"metric": {}, "value": [1, "3"]}',
+    ],
+)
+def test_what_not_all_of_them_answer_is_asked_one_by_one(canned: Canned, result: str) -> None:
+    canned.body = f'{{"status": "success", "data": {{"resultType": "vector", "result": [{result}]}}}}'.encode()
+    api = Api(canned.url)
+    if result.count("value") == 1:
+        assert api.samples(["a", "b"], limit_s=5.0) == [Sample(1.0, 2.0)] * 2
+    else:
+        with pytest.raises(InputError, match="2 series"):
+            api.samples(["a", "b"], limit_s=5.0)
+    assert [form["query"][0] for _, form in canned.asked][1] == "a"
 
 
 def test_several_series_or_none_are_said_with_what_helps(canned: Canned) -> None:

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final, TypeVar
 
-from bayop.deadline import within
 from bayop.errors import BayopError, DriftError, InputError, UnsupportedError, unreadable
+from bayop.exchange import Exchange, UnixConnection
 from bayop.json_text import decoder
 from bayop.live.agent import messages
 from bayop.live.agent.address import Address, Credentials, HttpsAddress, UnixAddress
@@ -81,46 +81,25 @@ class Transport:
             BayopError: the agent's own error, as the class of ours that its kind stands for.
         """
         payload = None if body is None else json.dumps(body, allow_nan=False)
+        headers = {"Connection": "close"} | ({"Content-Type": "application/json"} if payload is not None else {})
         try:
-            status, text = within(timeout_s, lambda: self._exchange(method, path, payload, timeout_s))
+            with Exchange(self._connection(), limit_s=timeout_s, most_bytes=_MOST_BYTES) as exchange:
+                reply = exchange.ask(method, path, payload, headers)
         except (OSError, HTTPException) as error:
             raise _unreachable(self.address, error, timeout_s) from error
         except ValueError as error:  # a chunk of negative length
             raise _no_agent(self.address, b"") from error
-        if status >= 400:
-            raise _refusal(self.address, text)
+        if reply.status >= 400:
+            raise _refusal(self.address, reply.body)
         try:
-            return messages.decode(path, text, answer)
+            return messages.decode(path, reply.body, answer)
         except (ValueError, RecursionError) as error:
-            raise _no_agent(self.address, text) from error
+            raise _no_agent(self.address, reply.body) from error
 
-    def _exchange(self, method: str, path: str, payload: str | None, timeout_s: float) -> tuple[int, bytes]:
-        connection = self._connection(timeout_s)
-        try:
-            headers = {"Connection": "close"} | ({"Content-Type": "application/json"} if payload is not None else {})
-            connection.request(method, path, payload, headers)
-            with connection.getresponse() as response:
-                return response.status, response.read(_MOST_BYTES)
-        finally:
-            connection.close()
-
-    def _connection(self, timeout_s: float) -> HTTPConnection:
+    def _connection(self) -> HTTPConnection:
         if isinstance(self.address, UnixAddress):
-            return _UnixConnection(self.address.path, timeout_s)
-        return HTTPSConnection(self.address.host, self.address.port, timeout=timeout_s, context=self._tls)
-
-
-class _UnixConnection(HTTPConnection):
-    """HTTP over a Unix socket."""
-
-    def __init__(self, path: str, timeout_s: float) -> None:
-        super().__init__("localhost", timeout=timeout_s)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+            return UnixConnection(self.address.path)
+        return HTTPSConnection(self.address.host, self.address.port, context=self._tls)
 
 
 def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.SSLContext:
