@@ -91,7 +91,8 @@ def test_a_load_that_moves_takes_the_setting_along_without_a_trial() -> None:
 def test_what_is_held_stays_where_the_model_knows_nothing_better(other: Setting | None) -> None:
     run = play(lambda t: QPS * (1.05 if t >= 300.0 else 1.0), other)
     assert set(map(str, held(run))) == {str(GOOD)}
-    assert run.plant.applied.count(GOOD) == 2  # type: ignore[attr-defined] -- a trial's, and the hold's
+    assert isinstance(run.plant, FakePlant)
+    assert run.plant.applied.count(GOOD) == 2, "a trial's, and the hold's"
 
 
 def test_a_window_over_the_slo_is_answered_by_a_step_and_not_by_the_fastest_setting() -> None:
