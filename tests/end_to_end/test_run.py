@@ -132,7 +132,8 @@ def test_it_searches_holds_follows_the_load_and_leaves_the_machine_as_it_was(
         assert lease.expires_in_s <= 4.0, "as long as the file says"
         clients.send(7000)
         second = run.until("search", count=2)
-        assert (second["reason"], cap_of(second)) == ("load +40%", 105)
+        assert second["reason"] == "load +40%"
+        assert cap_of(second) in (105, 110), "105 W takes 183 us of 200, which two windows may leave in doubt"
         assert second["trials"] <= first["trials"]
         assert run.end() == 0
         assert tree_of(machine) == found

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from bayop.control.actions import Action, Answer, Apply, Done, FellBack, Watch
+from bayop.control.following import Following
 from bayop.control.history import History
 from bayop.control.ledger import LedgerWindow, Phase, Search
 from bayop.control.notes import LetGo, Note, Polished
@@ -85,6 +86,7 @@ class Controller:
         self._on_note = on_note
         self._switchbacks = Switchbacks(None) if switchbacks is None else switchbacks
         self._polishing: Polishing | None = None
+        self._following: Following | None = None
         self.in_effect: Setting | None = None
         """The setting that is in effect; None for the default."""
         self._fallen_back = False
@@ -157,6 +159,7 @@ class Controller:
             small_steps=policy.small_steps,
             default=default,
             server_class=policy.server_class,
+            steady=policy.steady,
         )
 
     def poll(self, now_s: float, qps: float, answer: Answer | None = None) -> Action:
@@ -223,7 +226,7 @@ class Controller:
             self._switchbacks.let_go(now_s)
             if self._warm is not None:
                 self._warm.forget()
-            self.held = self._polishing = None
+            self.held = self._polishing = self._following = None
             self._then = self._watch_on
             self._on_note(LetGo(held, saving))
             return Apply(None)
@@ -232,10 +235,16 @@ class Controller:
                 self._switchbacks.begin(last)
                 self._then = self._watch_on
                 return Apply(None)
-        elif self._polishing is not None and self._halted(now_s) is None:
-            setting = self._polishing.move(held)
-            return None if setting is None else self._move(setting, missed_slo=False)
+        elif self._halted(now_s) is None:
+            setting = self._polishing.move(held) if self._polishing is not None else None
+            if setting is None and self._following is not None and self._following.is_due(self._qps):
+                setting = self._follow(held, self._following, self._qps)
+            if setting is not None and dict(setting) != dict(held):
+                return self._move(setting, missed_slo=False)
         return None
+
+    def _follow(self, held: Setting, following: Following, qps: float) -> Setting | None:
+        return following.setting(self.problem(qps=qps), held, lambda p: self._make_optimizer(p, self._next))
 
     def _move(self, setting: Setting, *, missed_slo: bool) -> Action:
         """Holds another setting, a notch away, and watches it whatever a trigger may say of the last window."""
@@ -329,6 +338,8 @@ class Controller:
     def _end_with(self, search: Search) -> Action:
         self._last_search = search
         self._running, self._fallen_back, self.held, self._polishing = None, False, search.setting, None
+        is_followed = self._policy.follow and search.setting is not None
+        self._following = Following(search.qps) if is_followed else None
         if self._warm is not None:
             self._warm.add(search)
         self._on_search(search)
@@ -391,11 +402,15 @@ class Controller:
     def _judge_hold(self, now_s: float, window: LedgerWindow, measurement: Measurement, qps: float) -> Action:
         if self._polishing is not None:
             self._polishing.see(window, measurement)
+        if self._following is not None:
+            self._following.see(window)
         policy = self._policy
         if policy.guard is not None and not window.meets_slo:
             is_halted = self._halted(now_s) is not None
             if not is_halted and self._polishing is not None and (before := self._polishing.back()) is not None:
                 return self._move(before, missed_slo=True)
+            if not is_halted and (milder := self._milder(measurement, qps)) is not None:
+                return self._move(milder, missed_slo=True)
             known = self._history.near(qps)
             safer = None if is_halted else policy.guard.fall_back(policy.space, policy.slo, qps, self.held, known)
             if safer is not None or (is_halted and self.held is not None):
@@ -403,6 +418,17 @@ class Controller:
                 return Apply(safer)
         return self._decide(now_s)
 
+    def _milder(self, measurement: Measurement, qps: float) -> Setting | None:
+        """What to hold after a first window that has missed the SLO by little, as the model takes it.
+
+        It may be what is held, where everything else says that the window was bad luck. None where a guard has to act.
+        """
+        held, following = self.held, self._following
+        if held is None or following is None or measurement.censored or not following.may_be_luck:
+            return None
+        return self._follow(held, following, qps)
+
     def _fell_back(self, now_s: float) -> Action:
-        self.held, self._fallen_back, self._polishing = self.in_effect, True, None
+        self.held, self._fallen_back = self.in_effect, True
+        self._polishing = self._following = None
         return self._decide(now_s)

@@ -32,6 +32,8 @@ class Policy:
         default_first: Whether each search begins with a window of the default, which what it finds has to improve on.
         server_class: What servers like this one have taught; None for nothing.
         polish: For so many windows after a search, what it found is polished.
+        follow: Whether what is held follows the load between two searches, as far as the model is sure.
+        steady: How many standard deviations of a window's noise what is held stays below the SLO's limit.
     """
 
     space: Space
@@ -48,6 +50,8 @@ class Policy:
     default_first: bool = False
     server_class: ServerClass | None = None
     polish: int = 0
+    follow: bool = False
+    steady: float = 0.0
 
     def __post_init__(self) -> None:
         if not (self.trial_s > 0 and self.watch_s > 0):

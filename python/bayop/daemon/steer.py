@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from bayop.control.controller import Controller
 from bayop.control.guard import Guard
@@ -21,6 +22,9 @@ from bayop.daemon.turns import Turns
 from bayop.optimize import make_optimizer
 from bayop.space import Space
 from bayop.state.store import Store
+
+STEADY: Final = 2.5
+"""One window in 160 lies so many standard deviations above the mean: some ten minutes of a day."""
 
 
 def controller_of(
@@ -62,6 +66,8 @@ def controller_of(
         small_steps=True,
         default_first=True,
         polish=file.polish,
+        follow=file.polish > 0,
+        steady=STEADY,
     )
 
     def window_counted(window: LedgerWindow) -> None:

@@ -68,6 +68,8 @@ class Problem:
         default: What a window of the operating system's own policies showed; None when it was not measured.
         server_class: What is known of servers like this one, to be believed as far as what is measured bears it out;
             None when nothing is.
+        steady: How many standard deviations of a window's noise the latency must stay below the limit, too, so that
+            windows of what is held meet the SLO one by one, and not only in the mean; 5 % of the limit at most.
 
     Raises:
         InputError: a headroom that is no share below 1.
@@ -90,6 +92,7 @@ class Problem:
     small_steps: bool = False
     default: Measurement | None = None
     server_class: ServerClass | None = None
+    steady: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.headroom < 1.0:
@@ -220,6 +223,18 @@ class Polisher(Protocol):
         """What to hold in the next window: what is held, or a setting near to it that is almost surely safe and better.
 
         None while no trial is trusted to meet the SLO.
+        """
+        ...
+
+
+@runtime_checkable
+class Follower(Protocol):
+    """An optimizer whose model says what to hold at a load that has no trial of its own."""
+
+    def follow(self, held: Setting) -> Setting | None:
+        """What to hold at the problem's load instead of `held`, which may be the best.
+
+        None where nothing is almost surely safe.
         """
         ...
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bayop.errors import BayopError
-from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Proposal, to_hold
+from bayop.optimize.base import Finished, Follower, Observation, Optimizer, Prediction, Proposal, to_hold
 from bayop.space import Setting
 
 
@@ -45,6 +45,11 @@ class SealedOptimizer:
         """As `Polisher.polish`; the incumbent of an optimizer that does not polish."""
         with sealed(self._name):
             return to_hold(self._optimizer)
+
+    def follow(self, held: Setting) -> Setting | None:
+        """As `Follower.follow`; None of an optimizer that does not follow."""
+        with sealed(self._name):
+            return self._optimizer.follow(held) if isinstance(self._optimizer, Follower) else None
 
 
 @contextmanager

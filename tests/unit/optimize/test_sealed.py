@@ -24,12 +24,18 @@ class Broken:
     def fail(self, *_: object) -> NoReturn:
         raise np.linalg.LinAlgError("not positive definite\nand more")
 
-    ask = tell = incumbent = predict = fail
+    ask = tell = incumbent = predict = follow = fail
 
 
 def test_a_library_gives_up_in_words_of_ours() -> None:
     search = SealedOptimizer("ax", Broken())
-    for call in (lambda: search.ask(1), lambda: search.tell(SEEN), search.incumbent, lambda: search.predict(SETTING)):
+    for call in (
+        lambda: search.ask(1),
+        lambda: search.tell(SEEN),
+        search.incumbent,
+        lambda: search.predict(SETTING),
+        lambda: search.follow(SETTING),
+    ):
         with pytest.raises(BayopError) as caught:
             call()
         assert caught.value.message == "the optimizer ax failed: LinAlgError: not positive definite"
@@ -47,6 +53,7 @@ def test_what_the_command_line_makes_is_sealed_and_works_as_before(monkeypatch: 
     assert search.ask(3) == search.ask(3)
     assert search.incumbent() == SETTING
     assert search.predict(SETTING) is None
+    assert search.follow(SETTING) is None
     monkeypatch.setattr(GridSearch, "__init__", Broken.fail)
     with pytest.raises(BayopError, match="the optimizer grid failed"):
         make_optimizer("grid", PROBLEM, seed=0)

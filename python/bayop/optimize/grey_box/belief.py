@@ -18,6 +18,8 @@ from bayop.optimize.grey_box.outputs import UTILIZATION, Outputs
 from bayop.slo import Slo
 
 _PLAUSIBLE_SD: Final = 0.2
+_MOST_STEADY: Final = 0.05
+"""At most this share of a limit is given for steady windows: where noise is great, they cost too much."""
 _DERIVATIVE_STEP: Final = 1e-4
 _WORST: Final = 1e100
 _LEAST_VARIANCE: Final = 1e-24
@@ -122,7 +124,10 @@ def believe(
         _, other = objective.at(np.tensordot(moments.weight, moments.reference, axes=1))
         together = (gradient * other * moments.covariance_all).sum(axis=0)
     noise = (gradient**2 * np.array([[window.noise_sd[o] ** 2] for o in needed])).sum(axis=0)
-    limits = outputs.log_limits(problem.aim)
+    limits = {
+        o: log_us - min(problem.steady * window.noise_sd[o], _MOST_STEADY)
+        for o, log_us in outputs.log_limits(problem.aim).items()
+    }
     knows_utilization = outputs.prior is not None and mixture.has_seen(UTILIZATION)
     log_stable = math.log(stable_utilization) + np.log(at.serving)
     return Belief(

@@ -107,6 +107,31 @@ class GreyBox:
         setting, gain = self._best(now, now.view(self._pool(now)), promise)
         return setting if gain >= caution.polish_worth * cost else held.setting
 
+    def follow(self, held: Setting) -> Setting | None:
+        """The surely safe setting of least expected objective, no more than a notch above `held` in latency.
+
+        Loads are inputs of the model, so what is known at others answers for one where nothing was tried. What is held
+        stays while it is trusted and nothing else promises what is worth a trial.
+        """
+        if not self._observations:
+            return None
+        now, caution = self._now(), self._caution
+        own = now.view([held]).belief
+        highest_us = (1.0 + caution.notch) * own.latency_us
+
+        def merit(belief: Belief, at: Inputs) -> Array:
+            allowed = now.risk.bearable(belief, at) & (belief.safe >= caution.polish)
+            allowed &= (belief.latency_us <= highest_us).all(axis=0)
+            return np.where(allowed, -belief.objective, -np.inf)
+
+        pool = now.view([*self._candidates.settings, *self._candidates.near([held])])
+        setting, best = self._best(now, pool, merit)
+        if best == -np.inf:
+            return None
+        gain = float(own.objective[0]) + best
+        is_fine = own.safe[0] >= caution.trust and gain < caution.worth * abs(float(own.objective[0]))
+        return held if is_fine else setting
+
     def predict(self, setting: Setting) -> Prediction | None:
         """Posterior medians of all outputs; None before the first observation."""
         return self._now().predict(setting) if self._observations else None

@@ -37,8 +37,10 @@ class Known:
         return self._utilization or output != 0
 
 
-def belief_of(known: Known, objective: str = "power", *, serving: float = 1.0, incumbent: bool = False) -> Belief:
-    problem = Problem(SPACE, SLO, Objective.parse(objective, SLO), 1000.0)
+def belief_of(
+    known: Known, objective: str = "power", *, serving: float = 1.0, incumbent: bool = False, steady: float = 0.0
+) -> Belief:
+    problem = Problem(SPACE, SLO, Objective.parse(objective, SLO), 1000.0, steady=steady)
     encoded = Encoder(SPACE, typical_delay_us(SPACE, SLO)).encode([{RX_USECS: 50}], np.zeros(1))
     at = replace(encoded, serving=np.array([serving]))
     outputs = Outputs.of(problem, explained=True)
@@ -59,6 +61,13 @@ def test_a_latency_at_the_limit_is_safe_in_half_of_all_cases() -> None:
     far_below, far_above = (belief_of(Known(0.4, us, 100.0, sd=0.1)).safe[0] for us in (250.0, 1000.0))
     assert far_below > 0.999
     assert far_above < 0.001
+
+
+def test_a_steady_latency_stays_below_the_limit_by_so_much_of_a_windows_noise() -> None:
+    below_us = 500.0 * math.exp(-2.0 * 0.02)
+    assert belief_of(Known(0.4, below_us, 100.0, sd=0.1), steady=2.0).safe[0] == pytest.approx(0.5)
+    at_most_us = 500.0 * math.exp(-0.05)
+    assert belief_of(Known(0.4, at_most_us, 100.0, sd=0.1), steady=9.0).safe[0] == pytest.approx(0.5)
 
 
 def test_a_model_that_knows_nothing_of_a_hopeless_latency_finds_it_implausible() -> None:

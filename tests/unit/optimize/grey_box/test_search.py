@@ -408,6 +408,24 @@ def test_a_setting_that_breaks_the_slo_again_and_again_is_held_no_longer() -> No
     assert server.truth(moved)["p99_us"] < server.truth(result.setting)["p99_us"]
 
 
+@pytest.mark.parametrize("change", [0.8, 0.9, 1.1, 1.2])
+def test_it_follows_the_load_without_a_trial_and_breaks_nothing(change: float) -> None:
+    server, problem = FakeServer(SPACE, seed=1), make_problem(SPACE, slo="p99<400us")
+    result = search(server, problem)
+    assert result.setting is not None
+    qps = change * problem.qps
+    history = [Observation(t.setting, t.measurement, problem.qps) for t in result.trials]
+    there, followed = FakeServer(SPACE, qps=qps), GreyBox(replace(problem, qps=qps, history=history, steady=2.0))
+    setting = followed.follow(result.setting)
+    assert setting is not None
+    assert there.truth(setting)["p99_us"] < 400.0
+    assert there.truth(setting)["power_w"] < 1.1 * best_power_w(there, replace(problem, qps=qps))
+
+
+def test_it_follows_nothing_while_it_knows_nothing() -> None:
+    assert GreyBox(make_problem(SPACE, slo="p99<400us")).follow(SPACE.settings()[0]) is None
+
+
 @pytest.mark.parametrize("slo", ["p99<400us,p50<80us", "p90<300us,p50<100us", "p99<150us,p50<200us"])
 @pytest.mark.parametrize("qps", LOADS)
 def test_finds_the_sweet_spot_of_several_limits(qps: float, slo: str) -> None:
