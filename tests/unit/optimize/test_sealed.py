@@ -8,7 +8,7 @@ import pytest
 from bayop.errors import BayopError, InputError
 from bayop.measurement import Measurement
 from bayop.optimize import make_optimizer
-from bayop.optimize.base import Observation
+from bayop.optimize.base import Follower, Observation
 from bayop.optimize.grid import GridSearch
 from bayop.optimize.sealed import SealedOptimizer, sealed
 from bayop.testing.fakes import make_problem, papers_space
@@ -53,6 +53,7 @@ def test_what_the_command_line_makes_is_sealed_and_works_as_before(monkeypatch: 
     assert search.ask(3) == search.ask(3)
     assert search.incumbent() == SETTING
     assert search.predict(SETTING) is None
+    assert isinstance(search, Follower)
     assert search.follow(SETTING) is None
     monkeypatch.setattr(GridSearch, "__init__", Broken.fail)
     with pytest.raises(BayopError, match="the optimizer grid failed"):
