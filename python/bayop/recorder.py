@@ -1,4 +1,4 @@
-"""Runs one of BayOp's recorders, such as `bayop-idle-record`: programs that print what a kernel did, and end by themselves.
+"""Runs a recorder, such as `bayop-idle-record`: a program that prints what a kernel did, and ends by itself.
 
 What one takes is a command of the user's, which may bring it to a server (`ssh root@server bayop-idle-record`).
 """

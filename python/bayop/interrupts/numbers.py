@@ -149,7 +149,10 @@ def _counters(summary: Summary) -> Mapping[str, float | int | None]:
 
 
 def _idle_states(summary: Summary) -> Mapping[str, Mapping[str, float | int | None]]:
-    """Share of time, residency or entries by state. The driver's author says of the residency counters that they seem unreliable."""
+    """Share of time, residency or entries by state.
+
+    The driver's author says of the residency counters that they seem unreliable.
+    """
     layout = summary.layout
     sampled_s = summary.sampled_ticks / layout.tick_hz
     if not layout.has_counters:

@@ -127,7 +127,9 @@ def _batch(frame: pl.DataFrame, layout: Layout, row: int) -> Batch:
         if frame[name].null_count():
             at = int(frame[name].is_null().arg_true()[0])
             raise BadRecordError(row + at, name, "every record must have a value", value="null")
-    samples = frame.select("time_ticks", *layout.sampled).with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    samples = (
+        frame.select("time_ticks", *layout.sampled).with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    )
     samples = samples.drop_nulls("energy_units") if layout.has_counters else samples.clear()
     for name in layout.sampled:
         others, own = samples[name], frame[name]

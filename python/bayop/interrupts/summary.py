@@ -94,7 +94,7 @@ class Summary:
         for name, histogram in self.traffic.items():
             _check_amount(name, columns[name], _MOST_TRAFFIC, batch.first_row)
             histogram.add(columns[name])
-        self.amounts = {name: 0 for name in self.layout.amounts}
+        self.amounts = dict.fromkeys(self.layout.amounts, 0)
         for name in self.amounts:
             values = batch.interrupts[name].to_numpy()
             _check_amount(name, values, _MOST_AMOUNT, batch.first_row)
