@@ -1,7 +1,7 @@
 """What does recording interrupts cost?
 
-A client sends datagrams over a pair of virtual devices as fast as it can, nearly each of which makes the server's device
-poll, while `bayop-interrupts-record --cost` records those polls. Writes summary.json. Needs root.
+A client sends datagrams over a pair of virtual devices as fast as it can. Nearly each makes the server's device poll,
+while `bayop-interrupts-record --cost` records those polls. Writes summary.json. Needs root.
 
 Example:
   make probe && python -m bench.interrupts_record.run --out bench/interrupts_record/results

@@ -117,12 +117,13 @@ def lab() -> None:
 
 
 @pytest.fixture(scope="session")
-def recorder(root: None, idle_recorder: Path, clone: Path) -> None:  # noqa: ARG001 -- a fixture that needs another
-    """`bayop-idle-record` on the path, and where it is built."""
+def recorder(root: None, idle_recorder: Path, interrupts_recorder: Path, clone: Path) -> None:  # noqa: ARG001 -- a fixture that needs another
+    """The recorders on the path, and where they are built."""
     built = clone / "target" / "release"
     built.mkdir(parents=True, exist_ok=True)
     for folder in (clone.parent / "bin", built):
-        (folder / "bayop-idle-record").symlink_to(idle_recorder)
+        for program in (idle_recorder, interrupts_recorder):
+            (folder / program.name).symlink_to(program)
 
 
 @pytest.fixture(scope="session")

@@ -160,17 +160,17 @@ def test_packets_are_those_of_the_driver(server: Machine, guest: Guest) -> None:
         assert counted > 1000
 
 
-def test_a_record_has_what_the_machine_can_tell(guest: Guest) -> None:
-    guest.start(3)
+def test_a_record_has_what_the_machine_can_tell(server: Machine, guest: Guest) -> None:
+    guest.start(5)
+    send_load(server.ports.memcached, rate_per_s=100, duration_s=1, connections=1)
     capture = guest.stop()
     log = pl.read_parquet(next(path for path in capture.paths if path.stem == "eth0-rx-0"))
     assert {"irq", "cpu", "napi_id", "freq_khz", "polls", "budget", "hard_irq_ns", "soft_irq_ns"} <= set(log.columns)
     assert {"idle_ns_C1", "idle_ns_C3"} <= set(log.columns)
     assert set(log["freq_khz"]) <= {khz * 100_000 for khz in range(13, 30)}
     idle_ns = log.select(column for column in log.columns if column.startswith("idle_ns_")).sum_horizontal()
-    # The guest sleeps nearly all the time between two interrupts of a watchdog.
-    assert 0 < int(idle_ns.sum()) < 3.5e9
-    assert int(log["hard_irq_ns"].min() or 0) > 0
+    assert 0 < int(idle_ns.sum()) <= 1.01e9 * capture.counted["duration_s"]
+    assert (log["hard_irq_ns"] > 0).all()
     assert json.dumps(describe(summarise(open_log(capture.paths[0]))))
 
 

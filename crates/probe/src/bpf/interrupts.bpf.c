@@ -23,6 +23,9 @@ const volatile __u32 device = 0;     /* the index of the NIC, */
 const volatile __u32 netns = 0;      /* in the network namespace with this inode number */
 const volatile bool by_poll = false; /* it has no interrupts of its own */
 
+/* Set when all programs are attached: what some of them saw before is half a story. */
+bool recording = false;
+
 enum {
 	EXIT = -1,          /* what cpu_idle says when a CPU wakes */
 	NET_RX = 3,         /* linux/interrupt.h, NET_RX_SOFTIRQ */
@@ -159,7 +162,7 @@ static __always_inline int receive(const struct sk_buff *packet)
 {
 	struct own *own = this_cpu();
 
-	if (!own || !is_watched(packet->dev))
+	if (!own || !recording || !is_watched(packet->dev))
 		return 0;
 	own->rx_packets++;
 	/* The link's header is no longer part of it. */
@@ -202,7 +205,7 @@ int on_send(__u64 *arguments)
 	const struct skb_shared_info *shared;
 	__u16 segments;
 
-	if (!own || !is_watched(dev))
+	if (!own || !recording || !is_watched(dev))
 		return 0;
 	shared = (const struct skb_shared_info *)(packet->head + packet->end);
 	segments = BPF_CORE_READ(shared, gso_size) ? BPF_CORE_READ(shared, gso_segs) : 1;
@@ -219,7 +222,7 @@ int on_idle(__u64 *arguments)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct own *own = this_cpu();
 
-	if (!own)
+	if (!own || !recording)
 		return 0;
 	if (state == (__u32)EXIT) {
 		wake(own, now_ns);
@@ -304,7 +307,7 @@ int on_poll(__u64 *arguments)
 	struct own *own = this_cpu();
 	struct record *record;
 
-	if (!own)
+	if (!own || !recording)
 		return 0;
 	if (!is_watched(napi->dev)) {
 		if (by_poll)
@@ -360,7 +363,7 @@ int on_interrupt(__u64 *arguments)
 	struct record *record, *complete;
 	struct own *own;
 
-	if (!queue)
+	if (!queue || !recording)
 		return 0;
 	record = newest_of(*queue);
 	own = this_cpu();

@@ -81,7 +81,7 @@ impl<'a> Recorder<'a> {
         }
         let frequency = freq_khz(0).is_some();
         open.progs.on_frequency.set_autoload(frequency);
-        let skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
+        let mut skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
         number(&skeleton.maps.queues, &queues)?;
         if frequency {
             tell_frequencies(&skeleton.maps.cpus)?;
@@ -98,8 +98,8 @@ impl<'a> Recorder<'a> {
             .map_err(|error| refused("share its records", &error))?;
         let ring = builder.build().map_err(|error| refused("share its records", &error))?;
         let statistics = cost.then(enable_statistics).transpose()?;
-        // In the programs' order: interrupts begin when everything else is seen.
         let links = attach_traces(skeleton.object())?;
+        skeleton.maps.bss_data.as_deref_mut().expect("the programs have a variable").recording = true;
         let sources = Sources { interrupts: !by_poll, idle_states: idle_states(), frequency };
         Ok(Self { skeleton, ring, taken, links, statistics, queues, sources })
     }
