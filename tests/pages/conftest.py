@@ -17,7 +17,18 @@ from tests.support.needs import need, require
 
 from lab import missing as missing_for_lab
 
-_BROUGHT: Final = ("agent", "agent_program", "extras", "lab", "network", "published", "raw_logs", "root", "service")
+_BROUGHT: Final = (
+    "agent",
+    "agent_program",
+    "extras",
+    "lab",
+    "network",
+    "published",
+    "raw_logs",
+    "recorder",
+    "root",
+    "service",
+)
 
 _AS_A_SERVER: Final = """
 mount -t tmpfs tmpfs /run
@@ -123,7 +134,8 @@ def recorder(root: None, idle_recorder: Path, interrupts_recorder: Path, clone: 
     built.mkdir(parents=True, exist_ok=True)
     for folder in (clone.parent / "bin", built):
         for program in (idle_recorder, interrupts_recorder):
-            (folder / program.name).symlink_to(program)
+            if not (folder / program.name).exists():  # the repository that was copied may have built it
+                (folder / program.name).symlink_to(program)
 
 
 @pytest.fixture(scope="session")
