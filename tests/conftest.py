@@ -120,6 +120,14 @@ def idle_recorder(probe_binary: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def interrupts_recorder(probe_binary: Path) -> Path:
+    """The real eBPF recorder of interrupts, which is built with the probe."""
+    binary = probe_binary.with_name("bayop-interrupts-record")
+    require(binary.exists(), "the eBPF recorder of interrupts is not built", "make probe")
+    return binary
+
+
+@pytest.fixture(scope="session")
 def veth_pair() -> Iterator[VethPair]:
     """A memcached behind a device that defers its interrupts, and its clients' namespace."""
     need("namespaces", "memcached")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 from tests.support.agents import AgentProcess
+from tests.support.captures import RECORDING, player
 from tests.support.schemas import closed
 from tests.support.servers import free_port, memcached_on
 
@@ -102,6 +104,13 @@ def test_claims(data: Path, check: Check) -> None:
 def test_a_log_is_converted(data: Path, check: Check) -> None:
     log = data / "interrupts_netpipe_linux_default_64B.csv.gz"
     assert check("interrupts convert", str(log), "--out", "log.parquet") == {"written"}
+
+
+def test_a_recording_of_interrupts(tmp_path: Path, check: Check) -> None:
+    """By something that prints what the eBPF recorder does."""
+    words = shlex.join(player(tmp_path, RECORDING))
+    flags = ("--device", "eth0", "--recorder", words, "--out", "logs")
+    assert check("interrupts record", *flags) == {"recorded"}
 
 
 def test_a_recording(tmp_path: Path, check: Check) -> None:

@@ -17,7 +17,18 @@ from tests.support.needs import need, require
 
 from lab import missing as missing_for_lab
 
-_BROUGHT: Final = ("agent", "agent_program", "extras", "lab", "network", "published", "raw_logs", "root", "service")
+_BROUGHT: Final = (
+    "agent",
+    "agent_program",
+    "extras",
+    "lab",
+    "network",
+    "published",
+    "raw_logs",
+    "recorder",
+    "root",
+    "service",
+)
 
 _AS_A_SERVER: Final = """
 mount -t tmpfs tmpfs /run
@@ -117,12 +128,14 @@ def lab() -> None:
 
 
 @pytest.fixture(scope="session")
-def recorder(root: None, idle_recorder: Path, clone: Path) -> None:  # noqa: ARG001 -- a fixture that needs another
-    """`bayop-idle-record` on the path, and where it is built."""
+def recorder(root: None, idle_recorder: Path, interrupts_recorder: Path, clone: Path) -> None:  # noqa: ARG001 -- a fixture that needs another
+    """The recorders on the path, and where they are built."""
     built = clone / "target" / "release"
     built.mkdir(parents=True, exist_ok=True)
     for folder in (clone.parent / "bin", built):
-        (folder / "bayop-idle-record").symlink_to(idle_recorder)
+        for program in (idle_recorder, interrupts_recorder):
+            if not (folder / program.name).exists():  # the repository that was copied may have built it
+                (folder / program.name).symlink_to(program)
 
 
 @pytest.fixture(scope="session")

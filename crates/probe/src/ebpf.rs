@@ -1,13 +1,16 @@
 //! What every program of this crate needs of the kernel's eBPF.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use bayop_core::{Error, Kind, Result, reason};
-use libbpf_rs::ProgramMut;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramMut};
+use nix::net::if_::if_nametoindex;
+use nix::sched::{CloneFlags, setns};
 
 /// The kernel's own description of its structures, which CO-RE needs.
 const BTF: &str = "/sys/kernel/btf/vmlinux";
@@ -67,6 +70,61 @@ pub fn check(scope: Scope, program: &str) -> Result<()> {
     Ok(())
 }
 
+/// Enters a network namespace, our own if none is given, and returns its inode number, which is what the kernel knows it
+/// by.
+///
+/// # Errors
+/// There is no such namespace.
+pub fn enter(path: Option<&Path>) -> Result<u32> {
+    let own = Path::new("/proc/self/ns/net");
+    let path = path.unwrap_or(own);
+    let wrong = |error: io::Error| {
+        Error::input(format!("cannot enter the network namespace {}: {}", path.display(), reason(&error)))
+            .value(path.display())
+            .at("--netns")
+            .hint("/run/netns/NAME, or /proc/PID/ns/net of the server")
+    };
+    let file = File::open(path).map_err(wrong)?;
+    if path != own {
+        setns(&file, CloneFlags::CLONE_NEWNET).map_err(|error| wrong(error.into()))?;
+    }
+    let inode = file.metadata().map_err(wrong)?.ino();
+    u32::try_from(inode).map_err(|_| Error::malformed(inode, "a namespace's inode number must have 32 bits"))
+}
+
+/// The index of a device of the namespace that we are in; `flag` is where its name comes from.
+///
+/// # Errors
+/// There is no such device.
+pub fn device_index(name: &str, flag: &str) -> Result<u32> {
+    if_nametoindex(name).map_err(|error| {
+        let wrong = format!("cannot use device {name} of the server's network namespace");
+        Error::input(format!("{wrong}: {}", reason(&error.into()))).value(name).at(flag).hint("ip link shows them")
+    })
+}
+
+fn attach_trace(program: &ProgramMut<'_>) -> Result<Link> {
+    program.attach_trace().map_err(|error| refused("attach a program to a tracepoint", &error))
+}
+
+/// Attaches the programs of an object that were loaded, in their order.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn attach_traces(object: &Object) -> Result<Vec<Link>> {
+    let programs = object.progs().zip(object.progs_mut()).filter(|(program, _)| program.autoload());
+    programs.map(|(_, program)| attach_trace(&program)).collect()
+}
+
+/// What each CPU's element of a map with one element holds.
+///
+/// # Errors
+/// The kernel does not tell.
+pub fn of_each_cpu(map: &impl MapCore) -> Result<Vec<Vec<u8>>> {
+    let cpus = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY);
+    Ok(cpus.map_err(|error| refused("tell what it has counted", &error))?.expect("an array has its elements"))
+}
+
 /// A file that this machine shows everybody, or should.
 pub fn unreadable(path: impl AsRef<Path>, error: &io::Error) -> Error {
     Error::unreadable(path, error).of(Kind::Unsupported)
@@ -82,11 +140,19 @@ pub fn enable_statistics() -> Result<OwnedFd> {
     owned(statistics, "take the time of eBPF programs", "leave out --cost")
 }
 
+/// The time that an object's programs have taken while that was measured, in ns.
+///
+/// # Errors
+/// The kernel does not tell it.
+pub fn run_time_of_all_ns(object: &Object) -> Result<u64> {
+    object.progs().filter(|program| program.autoload()).map(|program| run_time_ns(&program)).sum()
+}
+
 /// The time that a program has taken while that was measured, in ns.
 ///
 /// # Errors
 /// The kernel does not tell it.
-pub fn run_time_ns(program: &ProgramMut<'_>) -> Result<u64> {
+pub fn run_time_ns(program: &impl AsFd) -> Result<u64> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;
     // SAFETY: the program's file descriptor is open, and `info` is a structure of `length` bytes.

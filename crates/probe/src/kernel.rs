@@ -1,19 +1,17 @@
 //! The eBPF programs in the kernel: what they need, where they are attached, what they have counted.
 
 use std::fs::{self, File};
-use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use bayop_core::{Error, Result, reason};
+use bayop_core::{Error, Result};
 use bayop_probe::counters::Counters;
-use bayop_probe::ebpf::{Scope, check, enable_statistics, owned, refused, run_time_ns, unreadable};
+use bayop_probe::ebpf::{
+    Scope, check, device_index, enable_statistics, enter, of_each_cpu, owned, refused, run_time_ns, unreadable,
+};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, ProgramMut};
-use nix::net::if_::if_nametoindex;
-use nix::sched::{CloneFlags, setns};
+use libbpf_rs::{Link, OpenObject, ProgramMut};
 
 #[allow(missing_docs, clippy::undocumented_unsafe_blocks)] // Generated.
 mod skeleton {
@@ -53,7 +51,7 @@ impl<'a> Probe<'a> {
         check(Scope::Network, "bayop-probe")?;
         let cgroup = open_cgroup(watch.cgroup.as_deref())?;
         let netns = enter(watch.netns.as_deref())?;
-        let device = watch.wait.as_deref().map(device_index).transpose()?;
+        let device = watch.wait.as_deref().map(|name| device_index(name, "--wait")).transpose()?;
 
         libbpf_rs::set_print(None);
         let mut open =
@@ -79,13 +77,7 @@ impl<'a> Probe<'a> {
     /// # Errors
     /// The kernel does not give it.
     pub fn counters(&self) -> Result<Counters> {
-        let cpus = self
-            .skeleton
-            .maps
-            .counters
-            .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)
-            .map_err(|error| refused("give the counters", &error))?
-            .expect("an array has its elements");
+        let cpus = of_each_cpu(&self.skeleton.maps.counters)?;
         Ok(Counters::of_cpus(cpus.iter().map(Vec::as_slice)))
     }
 
@@ -102,7 +94,7 @@ impl<'a> Probe<'a> {
         if self._receive.is_some() {
             attached.push(&programs.on_receive);
         }
-        attached.into_iter().map(|program| run_time_ns(program)).sum::<Result<u64>>().map(Some)
+        attached.into_iter().map(run_time_ns).sum::<Result<u64>>().map(Some)
     }
 }
 
@@ -136,31 +128,6 @@ fn unified_hierarchy() -> Result<PathBuf> {
                 .at(MOUNTS)
                 .hint("mount -t cgroup2 none /sys/fs/cgroup; inside `ip netns exec` it is hidden: use --netns instead")
         })
-}
-
-/// Enters the network namespace and returns its inode number, which is what the kernel knows it by.
-fn enter(path: Option<&Path>) -> Result<u32> {
-    let own = Path::new("/proc/self/ns/net");
-    let path = path.unwrap_or(own);
-    let wrong = |error: io::Error| {
-        Error::input(format!("cannot enter the network namespace {}: {}", path.display(), reason(&error)))
-            .value(path.display())
-            .at("--netns")
-            .hint("/run/netns/NAME, or /proc/PID/ns/net of the server")
-    };
-    let file = File::open(path).map_err(wrong)?;
-    if path != own {
-        setns(&file, CloneFlags::CLONE_NEWNET).map_err(|error| wrong(error.into()))?;
-    }
-    let inode = file.metadata().map_err(wrong)?.ino();
-    u32::try_from(inode).map_err(|_| Error::malformed(inode, "a namespace's inode number must have 32 bits"))
-}
-
-fn device_index(name: &str) -> Result<u32> {
-    if_nametoindex(name).map_err(|error| {
-        let wrong = format!("cannot use device {name} of the server's network namespace");
-        Error::input(format!("{wrong}: {}", reason(&error.into()))).value(name).at("--wait").hint("ip link shows them")
-    })
 }
 
 /// Attaches to what a device receives. The file descriptor holds the attachment; nothing stays behind after it, as a

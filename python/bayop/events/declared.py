@@ -11,7 +11,19 @@ from bayop.events.machines import DOCTOR, EXPORTED, FILES, KNOBS, RESTORED, STAT
 from bayop.events.operator import RELOADED, STANDING
 from bayop.events.searches import DAY, EXPLAIN, LIVE, SWEEP, TUNE
 from bayop.events.shape import COUNT, NUMBER, TEXT, Event, each, maybe
-from bayop.events.studies import CARBON, CLAIM, COLUMN, FIT, INTERRUPTS, RECORDED, REPLAY, REPORT, STUDY_SHOW, WRITTEN
+from bayop.events.studies import (
+    CAPTURED,
+    CARBON,
+    CLAIM,
+    COLUMN,
+    FIT,
+    INTERRUPTS,
+    RECORDED,
+    REPLAY,
+    REPORT,
+    STUDY_SHOW,
+    WRITTEN,
+)
 from bayop.events.twins import DEFAULT, DEMO, ERRORS, OUTCOME, TWIN_FIT, TWIN_RUN
 
 ERROR: Final = Event(
@@ -69,6 +81,7 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
     "study columns": (COLUMN,),
     "report": REPORT,
     "fit": FIT,
+    "interrupts record": (CAPTURED,),
     "interrupts show": INTERRUPTS,
     "interrupts convert": (
         Event("written", "The log is written.", {"file": TEXT, "out": TEXT, "records": COUNT, "bytes": COUNT}),

@@ -119,6 +119,26 @@ RECORDED: Final = Event(
     },
     {"kernel_ns_per_stay": NUMBER, "reader_ns_per_stay": NUMBER, "core_share_at_100k_per_s": NUMBER},
 )
+CAPTURED: Final = Event(
+    "recorded",
+    "A NIC's interrupts have been recorded; unless that was full, what was counted, and with --cost what it took.",
+    {
+        "out": TEXT,
+        "logs": each(TEXT),
+        "polls": FLAG,
+        "records": COUNT,
+        "lost": COUNT,
+        "full": FLAG,
+    },
+    {
+        "duration_s": NUMBER,
+        "rest_rx_packets": COUNT,
+        "rest_tx_packets": COUNT,
+        "kernel_ns_per_record": NUMBER,
+        "reader_ns_per_record": NUMBER,
+        "core_share_at_200k_per_s": NUMBER,
+    },
+)
 INTERRUPTS: Final = (
     Event("log", "What one log shows.", {"file": TEXT, "records": COUNT}, more={}),
     Event("all", "What all logs show together.", {"logs": COUNT, "records": COUNT}, more={}),

@@ -11,6 +11,8 @@ from bayop.json_text import parse_object
 
 INTERRUPT_COLUMNS: Final = ("entry", "time_ticks", "rx_descriptors", "rx_bytes", "tx_descriptors", "tx_bytes")
 """What every record has; a descriptor is a packet's place in the ring of the NIC."""
+IDLE_NS: Final = "idle_ns_"
+"""An amount whose name begins so is the ns that the CPU was in an idle state, since its record before."""
 COUNTERS: Final = ("instructions", "cycles", "ref_cycles", "llc_misses", "energy_units")
 """Running counters that only some records have sampled."""
 
@@ -36,6 +38,9 @@ class Layout:
         idle_states: Columns about the idle states.
         idle_meaning: `residency`: running time in the state in TSC ticks; `entries`: running count of entries;
             `entries_per_record`: entries since the record before.
+        has_counters: Whether some records have sampled the counters.
+        labels: Further columns of every record that add up to nothing, such as its CPU.
+        amounts: Further columns of every record that add up, such as the ns in its softirq.
     """
 
     name: str
@@ -46,11 +51,19 @@ class Layout:
     counter_bits: int | None
     idle_states: tuple[str, ...] = ()
     idle_meaning: IdleMeaning = "entries"
+    has_counters: bool = True
+    labels: tuple[str, ...] = ()
+    amounts: tuple[str, ...] = ()
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """The columns of every record."""
+        return (*INTERRUPT_COLUMNS, *self.labels, *self.amounts)
 
     @property
     def sampled(self) -> tuple[str, ...]:
         """The columns of a sample."""
-        return (*COUNTERS, *self.idle_states)
+        return (*COUNTERS, *self.idle_states) if self.has_counters else ()
 
     def bits(self, column: str) -> int | None:
         """Width of a running counter, None where it can't wrap."""
@@ -71,7 +84,8 @@ class Layout:
         """
         try:
             fields = parse_object(text)
-            layout = cls(**{**fields, "idle_states": tuple(fields["idle_states"])})
+            lists = {name: tuple(fields.get(name, ())) for name in ("idle_states", "labels", "amounts")}
+            layout = cls(**{**fields, **lists})
             if layout.tick_hz > 0 and layout.tsc_hz > 0 and layout.energy_unit_j > 0.0:
                 return layout
         except (InputError, TypeError, KeyError):

@@ -7,7 +7,7 @@ sample, because that is what the counters cover.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from bayop.errors import InputError
 from bayop.interrupts.episodes import SHARES
 from bayop.interrupts.histogram import RELATIVE_ERROR, Histogram
-from bayop.interrupts.layout import Layout
+from bayop.interrupts.layout import COUNTERS, IDLE_NS, Layout
 from bayop.interrupts.summary import TRAFFIC, Summary
 
 QUANTILES: Final = {
@@ -45,6 +45,7 @@ def describe(summary: Summary) -> dict[str, object]:
         "median_spacing_over_time": _medians(summary),
         "per_interrupt": {name: _traffic(summary.traffic[name]) for name in TRAFFIC},
         "totals": {name: summary.traffic[name].sum for name in TRAFFIC},
+        "amounts": {name: {"total": total, "mean": total / summary.records} for name, total in _amounts(summary)},
         "counters": _counters(summary),
         "idle_states": _idle_states(summary),
         "episodes": _episodes(summary),
@@ -119,30 +120,45 @@ def _traffic(histogram: Histogram) -> Mapping[str, float | None]:
     }
 
 
+def _amounts(summary: Summary) -> Iterator[tuple[str, int]]:
+    """The further amounts of a log but the idle times, which `idle_states` tells."""
+    return ((name, total) for name, total in summary.amounts.items() if not name.startswith(IDLE_NS))
+
+
 def _counters(summary: Summary) -> Mapping[str, float | int | None]:
-    layout, totals = summary.layout, summary.totals
+    layout, totals = summary.layout, {**dict.fromkeys(COUNTERS, 0), **summary.totals}
     sampled_s = summary.sampled_ticks / layout.tick_hz
     energy_j = totals["energy_units"] * layout.energy_unit_j
     interrupts_per_s = _share(summary.spacing.count * layout.tick_hz, summary.spacing.sum)
-    return {
-        "samples": summary.samples,
-        "sampled_s": sampled_s,
+    counted = {
         "energy_j": energy_j,
         "power_w": _share(energy_j, sampled_s),
         **{name: totals[name] for name in ("instructions", "cycles", "ref_cycles", "llc_misses")},
         "utilization": _share(totals["ref_cycles"] / layout.tsc_hz, sampled_s),
         "mean_freq_mhz": _share(totals["cycles"] * layout.tsc_hz / 1e6, totals["ref_cycles"]),
         "instructions_per_cycle": _share(totals["instructions"], totals["cycles"]),
-        "interrupts_per_s": interrupts_per_s,
         "instructions_per_interrupt": _share(totals["instructions"], (interrupts_per_s or 0.0) * sampled_s),
         "energy_per_interrupt_uj": _share(energy_j * 1e6, (interrupts_per_s or 0.0) * sampled_s),
+    }
+    return {
+        "samples": summary.samples,
+        "sampled_s": sampled_s,
+        "interrupts_per_s": interrupts_per_s,
+        **(counted if layout.has_counters else dict.fromkeys(counted)),
     }
 
 
 def _idle_states(summary: Summary) -> Mapping[str, Mapping[str, float | int | None]]:
-    """Residency or entries by state. The driver's author says of the residency counters that they seem unreliable."""
+    """Share of time, residency or entries by state.
+
+    The driver's author says of the residency counters that they seem unreliable.
+    """
     layout = summary.layout
     sampled_s = summary.sampled_ticks / layout.tick_hz
+    if not layout.has_counters:
+        first, last = summary.ends.times
+        idle = {name.removeprefix(IDLE_NS): ns for name, ns in summary.amounts.items() if name.startswith(IDLE_NS)}
+        return {state: {"share": _share(ns * layout.tick_hz / 1e9, last - first)} for state, ns in idle.items()}
     if layout.idle_meaning == "residency":
         return {
             state: {"residency": _share(summary.totals[state] / layout.tsc_hz, sampled_s)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.errors import InputError, unwritable
 from bayop.interrupts.batch import ALL_OR_NONE, BadRecordError, Batch
-from bayop.interrupts.layout import INTERRUPT_COLUMNS, Layout
+from bayop.interrupts.layout import Layout
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,14 +34,14 @@ def read_layout(path: Path) -> Layout:
         raise _damaged(path, error) from error
     if text is None:
         raise InputError(
-            "a Parquet log must have been written by bayop interrupts convert", value=str(path),
+            "a Parquet log must have been written by bayop interrupts convert or record", value=str(path),
             hint=f"its metadata have no {METADATA_KEY}",
         )  # fmt: skip
     try:
         layout = Layout.from_json(text)
     except InputError as error:
         raise error.at(f"{path}, metadata {METADATA_KEY}") from error
-    expected = dict.fromkeys((*INTERRUPT_COLUMNS, *layout.sampled), pl.Int64())
+    expected = dict.fromkeys((*layout.every, *layout.sampled), pl.Int64())
     if dict(schema) != expected:
         wrong = sorted(name for name in {*schema, *expected} if schema.get(name) != expected.get(name))
         raise InputError(
@@ -92,7 +92,7 @@ def write(batches: Iterable[Batch], layout: Layout, path: Path) -> None:
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    schema: dict[str, pl.DataType] = dict.fromkeys((*INTERRUPT_COLUMNS, *layout.sampled), pl.Int64())
+    schema: dict[str, pl.DataType] = dict.fromkeys((*layout.every, *layout.sampled), pl.Int64())
     errors: list[BaseException] = []
 
     def frames(*_: object) -> Iterator[pl.DataFrame]:
@@ -123,22 +123,20 @@ def write(batches: Iterable[Batch], layout: Layout, path: Path) -> None:
 def _batch(frame: pl.DataFrame, layout: Layout, row: int) -> Batch:
     import polars as pl
 
-    for name in INTERRUPT_COLUMNS:
+    for name in layout.every:
         if frame[name].null_count():
             at = int(frame[name].is_null().arg_true()[0])
             raise BadRecordError(row + at, name, "every record must have a value", value="null")
     samples = (
-        frame.select("time_ticks", *layout.sampled)
-        .with_row_index("row")
-        .drop_nulls("energy_units")
-        .with_columns(pl.col("row").cast(pl.Int64))
+        frame.select("time_ticks", *layout.sampled).with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
     )
+    samples = samples.drop_nulls("energy_units") if layout.has_counters else samples.clear()
     for name in layout.sampled:
         others, own = samples[name], frame[name]
         if others.null_count() or own.count() != samples.height:
             rows = (own.is_null() != frame["energy_units"].is_null()).arg_true()
             raise BadRecordError(row + int(rows[0]), name, ALL_OR_NONE, value="an empty cell")
-    return Batch(layout, row, frame.select(INTERRUPT_COLUMNS), samples)
+    return Batch(layout, row, frame.select(layout.every), samples)
 
 
 def _damaged(path: Path, error: Exception) -> InputError:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 TRAFFIC: Final = INTERRUPT_COLUMNS[2:]
 _MOST_TRAFFIC: Final = 2**32 - 1
 """The driver keeps them in 32 bits."""
+_MOST_AMOUNT: Final = 2**53 - 1
+"""As ns three months."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Summary:
         ends: The first and the last of them.
         spacing: Ticks between two interrupts.
         traffic: Bytes and descriptors per interrupt, by column.
+        amounts: The sum of each further amount of the layout.
         samples: How many records were sampled.
         intervals: How many pairs of neighbouring samples there were.
         sampled_ticks: Time between the first and the last sample.
@@ -89,8 +92,13 @@ class Summary:
         self.bins.add(times, {name: columns[name] for name in ("rx_bytes", "tx_bytes")})
         self.traffic = {name: Histogram() for name in TRAFFIC}
         for name, histogram in self.traffic.items():
-            _check_traffic(name, columns[name], batch.first_row)
+            _check_amount(name, columns[name], _MOST_TRAFFIC, batch.first_row)
             histogram.add(columns[name])
+        self.amounts = dict.fromkeys(self.layout.amounts, 0)
+        for name in self.amounts:
+            values = batch.interrupts[name].to_numpy()
+            _check_amount(name, values, _MOST_AMOUNT, batch.first_row)
+            self.amounts[name] = int(values.sum())
         self.empty = int(np.count_nonzero((columns["rx_descriptors"] | columns["tx_descriptors"]) == 0))
         self.spacing = Histogram()
         self._add_gaps(times)
@@ -119,6 +127,8 @@ class Summary:
         self.spacing.merge(other.spacing)
         for name, histogram in self.traffic.items():
             histogram.merge(other.traffic[name])
+        for name, amount in other.amounts.items():
+            self.amounts[name] += amount
         self.records += other.records
         self.empty += other.empty
         self.ends = Ends((ends.entries[0], next_ends.entries[1]), (ends.times[0], next_ends.times[1]), ends.row)
@@ -195,10 +205,8 @@ def _check_ascent(entries: Whole, times: Whole, first_row: int) -> None:
             )  # fmt: skip
 
 
-def _check_traffic(column: str, values: Whole, first_row: int) -> None:
-    bad = np.flatnonzero((values < 0) | (values > _MOST_TRAFFIC))
+def _check_amount(column: str, values: Whole, most: int, first_row: int) -> None:
+    bad = np.flatnonzero((values < 0) | (values > most))
     if len(bad):
         at = int(bad[0])
-        raise BadRecordError(
-            first_row + at, column, f"{column} must lie between 0 and {_MOST_TRAFFIC}", value=int(values[at])
-        )
+        raise BadRecordError(first_row + at, column, f"{column} must lie between 0 and {most}", value=int(values[at]))

@@ -8,10 +8,12 @@ use std::path::Path;
 use std::rc::Rc;
 
 use bayop_core::Result;
-use bayop_probe::ebpf::{Scope, check, enable_statistics, refused, run_time_ns, unreadable};
+use bayop_probe::ebpf::{
+    Scope, attach_traces, check, enable_statistics, of_each_cpu, refused, run_time_of_all_ns, unreadable,
+};
 use bayop_probe::stay::Stay;
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, ProgramMut, RingBuffer, RingBufferBuilder};
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{Link, OpenObject, RingBuffer, RingBufferBuilder};
 
 #[allow(missing_docs, clippy::undocumented_unsafe_blocks)] // Generated.
 mod skeleton {
@@ -65,7 +67,7 @@ pub struct Recorder<'a> {
     skeleton: IdleSkel<'a>,
     records: RingBuffer<'static>,
     stays: Rc<RefCell<Stays>>,
-    _links: [Link; 2],
+    _links: Vec<Link>,
     statistics: Option<OwnedFd>,
     timers: bool,
 }
@@ -106,10 +108,7 @@ impl<'a> Recorder<'a> {
             .map_err(|error| refused("share its records", &error))?;
         let records = builder.build().map_err(|error| refused("share its records", &error))?;
         let statistics = cost.then(enable_statistics).transpose()?;
-        let attach = |program: &ProgramMut<'_>| {
-            program.attach_trace().map_err(|error| refused("attach a program to a tracepoint", &error))
-        };
-        let links = [attach(&skeleton.progs.on_poll)?, attach(on_idle(&skeleton, timers))?];
+        let links = attach_traces(skeleton.object())?;
         Ok(Self { skeleton, records, stays, _links: links, statistics, timers })
     }
 
@@ -131,13 +130,7 @@ impl<'a> Recorder<'a> {
     /// # Errors
     /// The kernel does not tell.
     pub fn stays(&self) -> Result<(Vec<Stay>, u64)> {
-        let cpus = self
-            .skeleton
-            .maps
-            .cpus
-            .lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY)
-            .map_err(|error| refused("tell what was lost", &error))?
-            .expect("an array has its elements");
+        let cpus = of_each_cpu(&self.skeleton.maps.cpus)?;
         let lost = |cpu: &Vec<u8>| u64::from_ne_bytes(cpu[LOST..][..8].try_into().expect("eight bytes"));
         let kept = self.stays.replace(Stays { stays: Vec::new(), beyond: 0 });
         Ok((kept.stays, kept.beyond + cpus.iter().map(lost).sum::<u64>()))
@@ -148,14 +141,6 @@ impl<'a> Recorder<'a> {
     /// # Errors
     /// The kernel does not tell it.
     pub fn run_time_ns(&self) -> Result<Option<u64>> {
-        if self.statistics.is_none() {
-            return Ok(None);
-        }
-        let programs = [on_idle(&self.skeleton, self.timers), &self.skeleton.progs.on_poll];
-        programs.into_iter().map(|program| run_time_ns(program)).sum::<Result<u64>>().map(Some)
+        self.statistics.as_ref().map(|_| run_time_of_all_ns(self.skeleton.object())).transpose()
     }
-}
-
-fn on_idle<'a, 'b>(skeleton: &'b IdleSkel<'a>, timers: bool) -> &'b ProgramMut<'a> {
-    if timers { &skeleton.progs.on_idle } else { &skeleton.progs.on_idle_alone }
 }

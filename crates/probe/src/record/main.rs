@@ -2,16 +2,14 @@
 
 use std::io::{self, BufWriter, Write};
 use std::mem::MaybeUninit;
-use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bayop_core::{Error, Result, reason};
+use bayop_core::Result;
+use bayop_probe::recording::{Cost, TAKE, cpu_time, is_read, printed, seconds};
 use bayop_probe::stay::{COLUMNS, Stay};
 use clap::Parser;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 mod kernel;
@@ -22,9 +20,6 @@ Examples:
   bayop-idle-record --duration-s 10 >stays.csv
   bayop-idle-record --duration-s 10 --cost | tail -1        what the recorder itself takes
   bayop idle record --recorder 'ssh root@server bayop-idle-record' --out traces";
-
-/// How often records are taken from the kernel: its 4 MiB hold 13 times what comes meanwhile at 100,000 stays/s.
-const TAKE: Duration = Duration::from_millis(50);
 
 /// Records how this machine's CPUs are idle, seen by eBPF.
 ///
@@ -54,12 +49,12 @@ struct Summary {
     driver: String,
     timers: bool,
     #[serde(flatten)]
-    cost: Option<Cost>,
+    cost: Option<Taken>,
 }
 
 /// What the recorder took while it recorded.
 #[derive(Debug, Serialize)]
-struct Cost {
+struct Taken {
     /// The programs in the kernel.
     kernel_ns_per_stay: f64,
     /// This process, taking the records.
@@ -68,19 +63,10 @@ struct Cost {
     core_share_at_100k_per_s: f64,
 }
 
-impl Cost {
-    fn of(stays: usize, kernel_ns: u64, reader: Duration) -> Self {
-        let per_stay = |ns: f64| ns / (stays.max(1) as f64);
-        let (kernel_ns_per_stay, reader_ns_per_stay) = (per_stay(kernel_ns as f64), per_stay(reader.as_nanos() as f64));
-        let core_share_at_100k_per_s = (kernel_ns_per_stay + reader_ns_per_stay) * 100_000.0 / 1e9;
-        Self { kernel_ns_per_stay, reader_ns_per_stay, core_share_at_100k_per_s }
-    }
-}
-
-fn seconds(text: &str) -> std::result::Result<f64, String> {
-    match text.parse() {
-        Ok(number) if (0.01..=3_600.0).contains(&number) => Ok(number),
-        _ => Err("it must be a number from 0.01 to 3600".to_owned()),
+impl From<Cost> for Taken {
+    fn from(cost: Cost) -> Self {
+        let Cost { kernel_ns: kernel_ns_per_stay, reader_ns: reader_ns_per_stay } = cost;
+        Self { kernel_ns_per_stay, reader_ns_per_stay, core_share_at_100k_per_s: cost.core_share_at(100_000.0) }
     }
 }
 
@@ -117,13 +103,9 @@ fn run(arguments: &Arguments) -> Result<()> {
         governor: cpuidle.governor,
         driver: cpuidle.driver,
         timers,
-        cost: kernel_ns.filter(|_| !stays.is_empty()).map(|ns| Cost::of(stays.len(), ns, reader)),
+        cost: kernel_ns.filter(|_| !stays.is_empty()).map(|ns| Cost::of(stays.len(), ns, reader).into()),
     };
-    match print(&stays, &summary) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Error::unwritable("stdout", &error)),
-        Ok(()) => Ok(()),
-    }
+    printed(print(&stays, &summary))
 }
 
 fn print(stays: &[Stay], summary: &Summary) -> io::Result<()> {
@@ -134,18 +116,4 @@ fn print(stays: &[Stay], summary: &Summary) -> io::Result<()> {
     }
     writeln!(out, "{}", serde_json::to_string(summary).expect("a summary is plain data"))?;
     out.flush()
-}
-
-/// Whether somebody may still read what will be printed. Who asked for a recording may be killed before it ends.
-fn is_read() -> bool {
-    let stdout = io::stdout();
-    let mut watched = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
-    let polled = poll(&mut watched, PollTimeout::ZERO);
-    polled.is_err() || !watched[0].revents().is_some_and(|events| events.contains(PollFlags::POLLERR))
-}
-
-fn cpu_time() -> Result<Duration> {
-    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map(Duration::from).map_err(|error| {
-        Error::unsupported(format!("the time of this process is not known: {}", reason(&error.into())))
-    })
 }

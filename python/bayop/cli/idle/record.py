@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from bayop.cli.flags import arguments
+from bayop.cli.flags.recorder import add_recorder
 from bayop.cli.terminal.output import console, print_json, round_significant
-from bayop.errors import InputError
 
 EXAMPLE: Final = """\
   bayop idle record --duration 30s --out traces
@@ -16,32 +16,12 @@ EXAMPLE: Final = """\
   bayop idle replay traces/cpu*.csv.gz --machine own
 """
 
-_RECORDER: Final = "bayop-idle-record"
-_LEAST_S: Final = 0.01
 _COST: Final = ("kernel_ns_per_stay", "reader_ns_per_stay", "core_share_at_100k_per_s")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    parser.add_argument(
-        "--duration",
-        type=arguments.reader(_duration_s, "--duration"),
-        default=10.0,
-        metavar="TIME",
-        help="how long to record, 10ms to 1h (default: 10s)",
-    )
-    parser.add_argument(
-        "--recorder",
-        type=arguments.reader(_words, "--recorder"),
-        default=[_RECORDER],
-        metavar="COMMAND",
-        help=f"the eBPF recorder, which `make probe` builds, and what brings it to the server (default: {_RECORDER})",
-    )
-    parser.add_argument(
-        "--cost",
-        action="store_true",
-        help="also measure what recording takes; slows every eBPF program of the server a little meanwhile",
-    )
+    add_recorder(parser, "bayop-idle-record")
     parser.add_argument(
         "--out",
         type=arguments.reader(arguments.path, "--out"),
@@ -96,16 +76,3 @@ def _print(cpus: int, summary: Mapping[str, object], out: str) -> None:
             f"{share:.1%} of a core at 100,000 stays/s",
             markup=False,
         )
-
-
-def _duration_s(text: str) -> float:
-    value = arguments.duration_s(text)
-    if value < _LEAST_S:
-        raise InputError("it must lie between 10ms and 1h", value=text)
-    return value
-
-
-def _words(text: str) -> list[str]:
-    from bayop.program import split_command
-
-    return split_command(text)

@@ -1,4 +1,4 @@
-"""`bayop interrupts`: logs with one record per interrupt - what they show, and smaller files of them."""
+"""`bayop interrupts`: logs with one record per interrupt - recorded, shown, and in smaller files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from bayop.cli.flags.actions import add_actions, run_action
 EXAMPLE: Final = """\
   bayop interrupts show interrupts_netpipe_*.csv.gz --out build/interrupts
   bayop interrupts show linux.mcd.dmesg.0 --tsc-mhz 2899.999 --json
+  bayop interrupts record --device eth0 --out logs
   bayop interrupts convert linux.mcd.dmesg.0 --out core0.parquet
 """
 
 ACTIONS: Final[dict[str, str]] = {
+    "record": "record the interrupts of a NIC of a running kernel, by eBPF",
     "show": "summarise logs: spacing, traffic, busy time, idle states, energy and instructions",
     "convert": "write a log as Parquet, which is smaller and several times as fast to read",
 }

@@ -134,6 +134,9 @@ def _table(names: Sequence[str], descriptions: Sequence[_Numbers]) -> Table:
         table.add_column(literal(name), justify="right", overflow="fold")
     for label, where, form in _ROWS:
         table.add_row(label, *(_format(_at(numbers, where), form) for numbers in descriptions))
+    for name in dict.fromkeys(name for numbers in descriptions for name in numbers["amounts"]):
+        means = (numbers["amounts"].get(name, {}).get("mean") for numbers in descriptions)
+        table.add_row(literal(f"{name} / interrupt"), *(_format(mean, ".1f") for mean in means))
     return table
 
 

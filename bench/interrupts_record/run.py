@@ -1,0 +1,66 @@
+"""What does recording interrupts cost?
+
+A client sends datagrams over a pair of virtual devices as fast as it can. Nearly each makes the server's device poll,
+while `bayop-interrupts-record --cost` records those polls. Writes summary.json. Needs root.
+
+Example:
+  make probe && python -m bench.interrupts_record.run --out bench/interrupts_record/results
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from bench import environment
+
+from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
+from bayop.interrupts.record import record
+
+DURATION_S: Final = 10.0
+MOST_BYTES: Final = 10**10
+_SENDER: Final = f"""
+import socket
+with socket.socket(type=socket.SOCK_DGRAM) as client:
+    client.connect(("{SERVER_ADDRESS}", 9))
+    while True:
+        try:
+            client.send(bytes(64))
+        except ConnectionRefusedError:
+            pass
+"""
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--recorder", default="target/release/bayop-interrupts-record")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="results go into a folder of today here")
+    args = parser.parse_args()
+    with VethPair() as pair, tempfile.TemporaryDirectory() as logs:
+        sender = subprocess.Popen(pair.client.command([sys.executable, "-c", _SENDER]))
+        try:
+            capture = record(
+                [args.recorder], Path(logs), device=SERVER_DEVICE, netns=pair.server.path, duration_s=DURATION_S,
+                most_bytes=MOST_BYTES, cost=True,
+            )  # fmt: skip
+        finally:
+            sender.kill()
+            sender.wait()
+        log_bytes = sum(path.stat().st_size for path in capture.paths)
+    per_s = capture.records / float(capture.counted["duration_s"])
+    summary = {**capture.counted, "records_per_s": round(per_s), "log_bytes_per_record": log_bytes / capture.records}
+    folder = environment.results_folder(args.out)
+    environment.write(folder, "bench.interrupts_record.run", sys.argv[1:])
+    text = json.dumps(summary, indent=2)
+    (folder / "summary.json").write_text(f"{text}\n", encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+//! Records of interrupts as the eBPF programs write them: where each number stands, for whoever reads them.
+
+use serde::Serialize;
+
+/// Bytes of `struct record` of `interrupts.bpf.c`.
+pub const BYTES: usize = 152;
+/// Idle states that a record has room for (linux/cpuidle.h, `CPUIDLE_STATE_MAX`).
+pub const MOST_STATES: usize = 10;
+
+const IDLE: usize = 8;
+
+/// One number of a record, unsigned and little-endian.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Field {
+    /// What it is, with its unit.
+    pub name: String,
+    /// Where it begins, in bytes.
+    pub offset: usize,
+    /// How long it is, in bytes.
+    pub bytes: usize,
+}
+
+/// What this machine can tell beside packets and times.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// The device has interrupts; without, a record is a poll.
+    pub interrupts: bool,
+    /// Names of the CPUs' idle states by their number.
+    pub idle_states: Vec<(usize, String)>,
+    /// The kernel announces frequencies.
+    pub frequency: bool,
+}
+
+impl Sources {
+    /// The numbers of a record. What the machine has no source of is not among them.
+    pub fn fields(&self) -> Vec<Field> {
+        let long = |name: &str, offset| Field { name: name.to_owned(), offset, bytes: 8 };
+        let short = |name: &str, offset| Field { name: name.to_owned(), offset, bytes: 4 };
+        let idle = |(state, name): &(usize, String)| long(&format!("idle_ns_{name}"), IDLE + 8 * state);
+        let mut fields = vec![long("time_ns", 0), short("cpu", 140), short("napi_id", 132)];
+        fields.extend(self.interrupts.then(|| short("irq", 136)));
+        fields.extend(self.frequency.then(|| short("freq_khz", 144)));
+        fields.extend([
+            short("rx_packets", 116),
+            long("rx_bytes", 88),
+            short("tx_packets", 120),
+            long("tx_bytes", 96),
+            short("polls", 124),
+            short("budget", 128),
+            long("soft_irq_ns", 104),
+        ]);
+        fields.extend(self.interrupts.then(|| short("hard_irq_ns", 112)));
+        fields.extend(self.idle_states.iter().filter(|(state, _)| *state < MOST_STATES).map(idle));
+        fields
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(sources: &Sources) -> Vec<String> {
+        sources.fields().into_iter().map(|field| field.name).collect()
+    }
+
+    #[test]
+    fn no_two_numbers_overlap_and_all_lie_in_the_record() {
+        let idle_states = (0..MOST_STATES + 1).map(|state| (state, format!("C{state}"))).collect();
+        let mut fields = Sources { interrupts: true, idle_states, frequency: true }.fields();
+        fields.sort_by_key(|field| field.offset);
+        for pair in fields.windows(2) {
+            assert_eq!(pair[0].offset + pair[0].bytes, pair[1].offset, "{pair:?}");
+        }
+        // The last four bytes are unused.
+        assert_eq!(fields.last().map(|field| field.offset + field.bytes + 4), Some(BYTES));
+    }
+
+    #[test]
+    fn what_a_machine_has_no_source_of_is_absent() {
+        let bare = names(&Sources::default());
+        assert!(["irq", "hard_irq_ns", "freq_khz"].iter().all(|name| !bare.iter().any(|other| other == name)));
+        assert!(!bare.iter().any(|name| name.starts_with("idle_ns")));
+        let halts = Sources { idle_states: vec![(1, "halt".to_owned())], ..Sources::default() };
+        assert_eq!(halts.fields().last(), Some(&Field { name: "idle_ns_halt".to_owned(), offset: 16, bytes: 8 }));
+    }
+}

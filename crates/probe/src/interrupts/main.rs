@@ -1,0 +1,160 @@
+//! `bayop-interrupts-record`: records the interrupts of a NIC, and prints them as they come.
+
+use std::io::{self, Write};
+use std::mem::MaybeUninit;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use bayop_core::Result;
+use bayop_probe::interrupt::{BYTES, Field};
+use bayop_probe::recording::{Cost, TAKE, cpu_time, is_read, printed, seconds};
+use clap::Parser;
+use serde::Serialize;
+
+mod kernel;
+mod machine;
+use kernel::Recorder;
+use machine::Queue;
+
+const EXAMPLES: &str = "\
+Examples:
+  bayop-interrupts-record --device eth0 --duration-s 10 >eth0.records
+  bayop-interrupts-record --device eth0 --cost | tail -1        what the recorder itself takes
+  bayop interrupts record --device eth0 --recorder 'ssh root@server bayop-interrupts-record' --out logs
+
+It prints a line of JSON that says where each number of a record stands; then, for all the records of a moment, a line
+of JSON with their number and the records themselves; and at last a line of JSON with what it has counted.";
+
+/// Records the interrupts of a NIC's queues, or the polls of a device without any, seen by eBPF.
+#[derive(Debug, Parser)]
+#[command(name = "bayop-interrupts-record", version, after_help = EXAMPLES)]
+struct Arguments {
+    /// The network device
+    #[arg(long)]
+    device: String,
+    /// How long to record, in s
+    #[arg(long, default_value_t = 10.0, value_parser = seconds, allow_negative_numbers = true)]
+    duration_s: f64,
+    /// The device's network namespace, /run/netns/NAME or /proc/PID/ns/net, whose polls are recorded; this one if left out
+    #[arg(long, value_name = "FILE")]
+    netns: Option<PathBuf>,
+    /// Also measure what the recorder takes, in ns a record; slows every eBPF program of this machine a little
+    #[arg(long)]
+    cost: bool,
+}
+
+/// The first line.
+#[derive(Debug, Serialize)]
+struct Header<'a> {
+    device: &'a str,
+    queues: &'a [Queue],
+    record_bytes: usize,
+    fields: Vec<Field>,
+}
+
+/// The line before some records.
+#[derive(Debug, Serialize)]
+struct Chunk {
+    records: usize,
+    lost: u64,
+}
+
+/// The last line.
+#[derive(Debug, Serialize)]
+struct Summary {
+    records: usize,
+    lost: u64,
+    duration_s: f64,
+    rest_rx_packets: u64,
+    rest_tx_packets: u64,
+    #[serde(flatten)]
+    cost: Option<Taken>,
+}
+
+/// What the recorder took while it recorded.
+#[derive(Debug, Serialize)]
+struct Taken {
+    kernel_ns_per_record: f64,
+    reader_ns_per_record: f64,
+    core_share_at_200k_per_s: f64,
+}
+
+impl From<Cost> for Taken {
+    fn from(cost: Cost) -> Self {
+        let Cost { kernel_ns: kernel_ns_per_record, reader_ns: reader_ns_per_record } = cost;
+        Self { kernel_ns_per_record, reader_ns_per_record, core_share_at_200k_per_s: cost.core_share_at(200_000.0) }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}", error.report());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let mut storage = MaybeUninit::uninit();
+    let mut recorder = Recorder::attach(&arguments.device, arguments.netns.as_deref(), arguments.cost, &mut storage)?;
+    let mut out = Printer { out: io::stdout(), records: 0, is_open: true };
+    let fields = recorder.sources.fields();
+    out.line(&Header { device: &arguments.device, queues: &recorder.queues, record_bytes: BYTES, fields })?;
+    let (began, began_cpu) = (Instant::now(), cpu_time()?);
+    let ends = began + Duration::from_secs_f64(arguments.duration_s);
+    while Instant::now() < ends && out.is_open && is_read() {
+        sleep(TAKE.min(ends.saturating_duration_since(Instant::now())));
+        out.records(&recorder.take()?, recorder.rest()?.lost)?;
+    }
+    let (duration, kernel_ns) = (began.elapsed(), recorder.run_time_ns()?);
+    let last = recorder.finish()?;
+    let rest = recorder.rest()?;
+    out.records(&last, rest.lost)?;
+    let reader = cpu_time()? - began_cpu;
+    out.line(&Summary {
+        records: out.records,
+        lost: rest.lost,
+        duration_s: duration.as_secs_f64(),
+        rest_rx_packets: rest.rx_packets,
+        rest_tx_packets: rest.tx_packets,
+        cost: kernel_ns.filter(|_| out.records > 0).map(|ns| Cost::of(out.records, ns, reader).into()),
+    })
+}
+
+/// Prints, until nobody reads any more.
+struct Printer {
+    out: io::Stdout,
+    records: usize,
+    is_open: bool,
+}
+
+impl Printer {
+    fn records(&mut self, records: &[u8], lost: u64) -> Result<()> {
+        let count = records.len() / BYTES;
+        self.records += count;
+        if count == 0 {
+            return Ok(());
+        }
+        self.line(&Chunk { records: count, lost })?;
+        self.bytes(records)
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> Result<()> {
+        let line = serde_json::to_string(value).expect("it is plain data");
+        self.bytes(format!("{line}\n").as_bytes())
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        if !self.is_open {
+            return Ok(());
+        }
+        let mut out = self.out.lock();
+        let outcome = out.write_all(bytes).and_then(|()| out.flush());
+        self.is_open = outcome.is_ok();
+        printed(outcome)
+    }
+}

@@ -1,0 +1,95 @@
+//! What the recorders have in common: how long they record, for whom, and what that takes.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use bayop_core::{Error, Result, reason};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::time::{ClockId, clock_gettime};
+
+/// How often records are taken from the kernel, whose buffer holds several times what comes meanwhile.
+pub const TAKE: Duration = Duration::from_millis(50);
+
+/// How long to record, from an argument, in s.
+///
+/// # Errors
+/// It is no such time.
+pub fn seconds(text: &str) -> std::result::Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (0.01..=3_600.0).contains(&number) => Ok(number),
+        _ => Err("it must be a number from 0.01 to 3600".to_owned()),
+    }
+}
+
+/// Whether somebody may still read what will be printed. Who asked for a recording may be killed before it ends.
+pub fn is_read() -> bool {
+    let stdout = io::stdout();
+    let mut watched = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
+    let polled = poll(&mut watched, PollTimeout::ZERO);
+    polled.is_err() || !watched[0].revents().is_some_and(|events| events.contains(PollFlags::POLLERR))
+}
+
+/// The processor time of this process so far.
+///
+/// # Errors
+/// The kernel does not tell it.
+pub fn cpu_time() -> Result<Duration> {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map(Duration::from).map_err(|error| {
+        Error::unsupported(format!("the time of this process is not known: {}", reason(&error.into())))
+    })
+}
+
+/// That a record could not be printed; it is no error when nobody reads any more.
+///
+/// # Errors
+/// It is another one.
+pub fn printed(outcome: io::Result<()>) -> Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(Error::unwritable("stdout", &error)),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// What a recorder took while it recorded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// The programs in the kernel, in ns a record.
+    pub kernel_ns: f64,
+    /// The process that takes the records, likewise.
+    pub reader_ns: f64,
+}
+
+impl Cost {
+    /// Of some records.
+    pub fn of(records: usize, kernel_ns: u64, reader: Duration) -> Self {
+        let per_record = |ns: f64| ns / (records.max(1) as f64);
+        Self { kernel_ns: per_record(kernel_ns as f64), reader_ns: per_record(reader.as_nanos() as f64) }
+    }
+
+    /// The share of a core that both together take at a rate.
+    pub fn core_share_at(self, records_per_s: f64) -> f64 {
+        (self.kernel_ns + self.reader_ns) * records_per_s / 1e9
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_is_spread_over_the_records() {
+        let cost = Cost::of(1_000, 400_000, Duration::from_micros(100));
+        assert_eq!(cost, Cost { kernel_ns: 400.0, reader_ns: 100.0 });
+        assert_eq!(cost.core_share_at(100_000.0), 0.05);
+    }
+
+    #[test]
+    fn a_time_outside_of_an_hour_is_refused() {
+        assert_eq!(seconds("0.5"), Ok(0.5));
+        for text in ["0", "-1", "3601", "nan", "long"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

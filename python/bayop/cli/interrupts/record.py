@@ -1,0 +1,107 @@
+"""`bayop interrupts record`: logs of a running kernel's interrupts."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from bayop.cli.flags import arguments
+from bayop.cli.flags.recorder import add_recorder
+from bayop.cli.terminal.output import console, print_json, round_significant
+
+if TYPE_CHECKING:
+    from bayop.interrupts.record import Capture
+
+EXAMPLE: Final = """\
+  bayop interrupts record --device eth0 --duration 30s --out logs
+  bayop interrupts show logs/eth0-rx-*.parquet
+  bayop interrupts record --device eth0 --recorder 'ssh root@server bayop-interrupts-record' --cost --out logs
+"""
+
+_MB: Final = 1_000_000
+_COST: Final = ("kernel_ns_per_record", "reader_ns_per_record", "core_share_at_200k_per_s")
+_REST: Final = ("rest_rx_packets", "rest_tx_packets")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument("--device", required=True, metavar="DEVICE", help="the NIC, such as eth0")
+    add_recorder(parser, "bayop-interrupts-record")
+    parser.add_argument(
+        "--max-mb",
+        type=arguments.reader(arguments.whole_number(1, 1_000_000), "--max-mb"),
+        default=1000,
+        metavar="MB",
+        help="end when the records have taken so much, 152 bytes each; the logs take less (default: 1000)",
+    )
+    parser.add_argument(
+        "--netns",
+        metavar="FILE",
+        help="the device's network namespace, whose polls are recorded: /run/netns/NAME or /proc/PID/ns/net",
+    )
+    parser.add_argument(
+        "--out",
+        type=arguments.reader(arguments.path, "--out"),
+        required=True,
+        metavar="DIR",
+        help="a log for each queue that interrupted: NAME.parquet",
+    )
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Records, and writes a log for each queue."""
+    from bayop.interrupts.record import record
+    from bayop.report.files import make_folder
+
+    make_folder(args.out)
+    capture = record(
+        args.recorder, args.out, device=args.device, duration_s=args.duration, most_bytes=args.max_mb * _MB,
+        netns=args.netns, cost=args.cost,
+    )  # fmt: skip
+    if args.json:
+        _print_event(capture, str(args.out))
+    else:
+        _print(capture, args)
+    return 0
+
+
+def _print_event(capture: Capture, out: str) -> None:
+    counted = capture.counted
+    cost = {key: round_significant(float(counted[key])) for key in _COST if key in counted}
+    told = {key: counted[key] for key in ("duration_s", *_REST) if key in counted}
+    print_json(
+        {
+            "event": "recorded", "out": out, "logs": [path.name for path in capture.paths], "polls": capture.by_poll,
+            "records": capture.records, "lost": capture.lost, "full": capture.is_full, **told, **cost,
+        }
+    )  # fmt: skip
+
+
+def _print(capture: Capture, args: argparse.Namespace) -> None:
+    say = console()
+    what = "polls" if capture.by_poll else "interrupts"
+    say.print(
+        f"{capture.records} {what} of {args.device} in {len(capture.paths)} logs in {args.out}; {capture.lost} lost",
+        markup=False,
+    )
+    if capture.is_full:
+        say.print(f"the recording ended early: its records had taken {args.max_mb} MB (--max-mb)", markup=False)
+    if not capture.records:
+        hint = (
+            "a veth device has polls only with GRO on: ethtool -K DEVICE gro on" if capture.by_poll else "it was idle"
+        )
+        say.print(f"there were no {what}: {hint}", markup=False)
+    if any(int(capture.counted.get(key, 0)) for key in _REST):
+        received, sent = (capture.counted[key] for key in _REST)
+        say.print(
+            f"no record has {received} packets received and {sent} sent by CPUs that took no interrupt after them",
+            markup=False,
+        )
+    if all(key in capture.counted for key in _COST):
+        kernel_ns, reader_ns, share = (float(capture.counted[key]) for key in _COST)
+        say.print(
+            f"cost: {kernel_ns:.0f} ns a record in the kernel and {reader_ns:.0f} in the recorder, "
+            f"{share:.1%} of a core at 200,000 records/s",
+            markup=False,
+        )

@@ -1,0 +1,145 @@
+"""What `bayop-interrupts-record` prints: a line of JSON that places each number, then records, then what it counted.
+
+The records of a moment come as they are in the kernel's memory, after a line of JSON with their number: reading them
+costs next to nothing, at any rate that a NIC interrupts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayop.errors import InputError
+from bayop.interrupts.layout import IDLE_NS, Layout
+from bayop.json_text import parse_object
+from bayop.recorder import BY_HAND
+
+LABELS: Final = ("irq", "cpu", "napi_id", "freq_khz")
+"""What says where and how a record was taken."""
+AMOUNTS: Final = ("polls", "budget", "hard_irq_ns", "soft_irq_ns")
+"""What an interrupt led to; idle times come on top."""
+COLUMN_OF: Final[Mapping[str, str]] = {
+    "time_ticks": "time_ns", "rx_descriptors": "rx_packets", "rx_bytes": "rx_bytes", "tx_descriptors": "tx_packets",
+    "tx_bytes": "tx_bytes",
+}  # fmt: skip
+"""The recorder's name of what every log has."""
+
+_TICK_HZ: Final = 1_000_000_000
+_MOST_LINE: Final = 2**20
+_MOST_RECORDS: Final = 2**22
+_RULE: Final = "a recorder must print records of interrupts between lines of JSON"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is recorded, and how a record looks.
+
+    Attributes:
+        device: The NIC.
+        queues: Names of its interrupts by their number; empty where polls are recorded.
+        record: Names, places and sizes of a record's numbers.
+    """
+
+    device: str
+    queues: Mapping[int, str]
+    record: np.dtype[np.void]
+
+    @property
+    def key(self) -> str:
+        """The number that tells the records of one queue from those of another."""
+        return "irq" if self.queues else "napi_id"
+
+    def name_of(self, key: int) -> str:
+        """What a queue is called."""
+        return self.queues.get(key, f"irq-{key}") if self.queues else f"{self.device}-napi-{key}"
+
+    def layout(self, name: str) -> Layout:
+        """What the numbers of a queue's log mean."""
+        names = self.record.names or ()
+        idle = tuple(field for field in names if field.startswith(IDLE_NS))
+        return Layout(
+            name=f"eBPF, {name}", tick_hz=_TICK_HZ, tsc_hz=_TICK_HZ, energy_unit_j=1.0, energy_bits=None,
+            counter_bits=None, has_counters=False, labels=tuple(field for field in LABELS if field in names),
+            amounts=(*(field for field in AMOUNTS if field in names), *idle),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The records of a moment.
+
+    Attributes:
+        records: In the order in which they were complete.
+        lost: How many have found no room since the recording began.
+    """
+
+    records: NDArray[np.void]
+    lost: int
+
+
+def read_source(out: IO[bytes], place: str) -> Source:
+    """The first line.
+
+    Raises:
+        InputError: it is another one.
+    """
+    said = _line(out, place)
+    try:
+        fields = said["fields"]
+        record = np.dtype(
+            {
+                "names": [field["name"] for field in fields],
+                "formats": [f"<u{field['bytes']}" for field in fields],
+                "offsets": [field["offset"] for field in fields],
+                "itemsize": said["record_bytes"],
+            }
+        )
+        queues = {int(queue["irq"]): str(queue["name"]) for queue in said["queues"]}
+        source = Source(str(said["device"]), queues, record)
+    except (KeyError, TypeError, ValueError):
+        raise _nonsense(said, place) from None
+    if not {source.key, "cpu", *COLUMN_OF.values()} <= set(record.names or ()):
+        raise _nonsense(said, place)
+    return source
+
+
+def read_chunks(out: IO[bytes], source: Source, place: str) -> Iterator[Chunk | Mapping[str, Any]]:
+    """The records by the moment, and at last what the recorder has counted.
+
+    Raises:
+        InputError: it prints anything else, or ends without its last line.
+    """
+    while True:
+        said = _line(out, place)
+        if "duration_s" in said:
+            yield said
+            return
+        try:
+            count, lost = int(said["records"]), int(said["lost"])
+        except (KeyError, TypeError, ValueError):
+            raise _nonsense(said, place) from None
+        if not 0 < count <= _MOST_RECORDS:
+            raise _nonsense(said, place)
+        data = out.read(count * source.record.itemsize)
+        if len(data) < count * source.record.itemsize:
+            raise _ended(place)
+        yield Chunk(np.frombuffer(data, source.record), lost)
+
+
+def _line(out: IO[bytes], place: str) -> dict[str, Any]:
+    line = out.readline(_MOST_LINE)
+    if not line:
+        raise _ended(place)
+    return parse_object(line, rule=_RULE, place=place, hint=BY_HAND)
+
+
+def _ended(place: str) -> InputError:
+    return InputError(wrong="the recorder ended before its last line", place=place, hint=BY_HAND)
+
+
+def _nonsense(said: object, place: str) -> InputError:
+    return InputError(_RULE, value=str(said)[:80], place=place, hint=BY_HAND)
