@@ -38,6 +38,7 @@ window.fetch = (path, ...more) => path === "/api/stream" ? Promise.resolve(new R
 """
 """A stream of which nothing follows, and which does not end, as no answer that is played could."""
 
+LATEST_S: Final = 120.0
 BLOCK_PX: Final = 10
 """Pictures are compared by the mean of such squares, which edges of letters hardly change."""
 MOST_OFF: Final = 24
@@ -65,6 +66,7 @@ def test_it_looks_as_in_its_pictures(browser: Any, width: str, scheme: str, tmp_
         viewport=SIZES[width], color_scheme=scheme, reduced_motion="reduce", timezone_id="UTC", locale="en-GB"
     )
     tab = context.new_page()
+    tab.set_default_timeout(1000 * LATEST_S)
     tab.clock.set_fixed_time(1000 * NOW_S)
     tab.route("**/*", answer)
     tab.add_init_script(STREAM)
