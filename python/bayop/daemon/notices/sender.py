@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from bayop import __version__
 from bayop.daemon.notices.terms import Notify
-from bayop.deadline import within
 from bayop.errors import BayopError, reason
+from bayop.exchange import Exchange
 
 _MOST: Final = 100
 """So many notices wait for a peer that is slow; what comes then is lost, and said to be."""
@@ -86,7 +86,7 @@ class Sender:
             if pause_s and self._ended.wait(pause_s):
                 break
             try:
-                status = within(_PATIENCE_S, lambda: self._post(body))
+                status = self._post(body)
             except (OSError, HTTPException, BayopError, ValueError) as error:  # a host may be no name
                 why = _why(error)
                 continue
@@ -100,21 +100,17 @@ class Sender:
     def _post(self, body: bytes) -> int:
         parts, token = urlsplit(self._notify.url), self._notify.token()
         host = parts.hostname or ""
-        connection: HTTPConnection
-        if parts.scheme == "https":
-            connection = HTTPSConnection(host, parts.port, timeout=_PATIENCE_S, context=ssl.create_default_context())
-        else:
-            connection = HTTPConnection(host, parts.port, timeout=_PATIENCE_S)
+        connection = (
+            HTTPSConnection(host, parts.port, context=ssl.create_default_context())
+            if parts.scheme == "https"
+            else HTTPConnection(host, parts.port)
+        )
         headers = {"Content-Type": "application/json", "User-Agent": f"bayop/{__version__}", "Connection": "close"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        try:
-            connection.request("POST", target, body, headers)
-            with connection.getresponse() as answer:
-                return answer.status
-        finally:
-            connection.close()
+        with Exchange(connection, limit_s=_PATIENCE_S, most_bytes=0) as exchange:
+            return exchange.ask("POST", target, body, headers).status
 
 
 def _why(error: Exception) -> str:
