@@ -1,4 +1,4 @@
-//! What every program of this crate needs of the kernel's eBPF.
+//! What every program of this crate shares: what it needs of the kernel's eBPF, how it prints, and how it ends.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,9 +6,10 @@ use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process::ExitCode;
 
 use bayop_core::{Error, Kind, Result, reason};
-use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramMut};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramMut, RingBuffer, RingBufferBuilder};
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, setns};
 
@@ -116,6 +117,20 @@ pub fn attach_traces(object: &Object) -> Result<Vec<Link>> {
     programs.map(|(_, program)| attach_trace(&program)).collect()
 }
 
+/// The records of a map, each of which is given to `take` when they are consumed.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn ring(map: &dyn MapCore, mut take: impl FnMut(&[u8]) + 'static) -> Result<RingBuffer<'static>> {
+    let mut builder = RingBufferBuilder::new();
+    let taking = builder.add(map, move |record| {
+        take(record);
+        0
+    });
+    taking.map_err(|error| refused("share its records", &error))?;
+    builder.build().map_err(|error| refused("share its records", &error))
+}
+
 /// What each CPU's element of a map with one element holds.
 ///
 /// # Errors
@@ -173,6 +188,29 @@ pub fn owned(descriptor: i32, act: &str, hint: &str) -> Result<OwnedFd> {
     }
     // SAFETY: the call has just opened it for us, and nobody else closes it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Whether something could be printed; not where nobody reads any more.
+///
+/// # Errors
+/// It could not for another reason.
+pub fn printed(outcome: io::Result<()>) -> Result<bool> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Error::unwritable("stdout", &error)),
+        Ok(()) => Ok(true),
+    }
+}
+
+/// How a program ends: an error is said, and is its exit code.
+pub fn ended(outcome: Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}", error.report());
+            ExitCode::from(error.exit_code())
+        }
+    }
 }
 
 /// That the kernel does not do something.

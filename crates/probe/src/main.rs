@@ -8,6 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bayop_core::{Error, Result};
+use bayop_probe::ebpf::{ended, printed};
 use bayop_probe::wait::Moderation;
 use bayop_probe::window::{Wait, Window};
 use clap::Parser;
@@ -100,13 +101,7 @@ fn within(text: &str, low: f64, high: f64) -> std::result::Result<f64, String> {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{}", error.report());
-            ExitCode::from(error.exit_code())
-        }
-    }
+    ended(run(Arguments::parse()))
 }
 
 fn run(arguments: Arguments) -> Result<()> {
@@ -146,9 +141,5 @@ fn run(arguments: Arguments) -> Result<()> {
 fn print(window: &Window) -> Result<bool> {
     let line = serde_json::to_string(window).expect("a window is plain data");
     let mut out = io::stdout().lock();
-    match writeln!(out, "{line}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Error::unwritable("stdout", &error)),
-        Ok(()) => Ok(true),
-    }
+    printed(writeln!(out, "{line}").and_then(|()| out.flush()))
 }

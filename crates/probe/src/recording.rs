@@ -40,18 +40,6 @@ pub fn cpu_time() -> Result<Duration> {
     })
 }
 
-/// That a record could not be printed; it is no error when nobody reads any more.
-///
-/// # Errors
-/// It is another one.
-pub fn printed(outcome: io::Result<()>) -> Result<()> {
-    match outcome {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Error::unwritable("stdout", &error)),
-        Ok(()) => Ok(()),
-    }
-}
-
 /// What a recorder took while it recorded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {

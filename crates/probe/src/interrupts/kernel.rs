@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use bayop_core::{Error, Result};
 use bayop_probe::ebpf::{
-    Scope, attach_traces, check, device_index, enable_statistics, enter, of_each_cpu, refused, run_time_of_all_ns,
+    Scope, attach_traces, check, device_index, enable_statistics, enter, of_each_cpu, refused, ring, run_time_of_all_ns,
 };
 use bayop_probe::interrupt::{BYTES, Sources};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, Map, MapCore, MapFlags, OpenObject, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, OpenObject, RingBuffer};
 
 use crate::machine::{Queue, freq_khz, idle_states, queues};
 
@@ -89,14 +89,7 @@ impl<'a> Recorder<'a> {
 
         let taken = Rc::new(RefCell::new(Vec::new()));
         let into = Rc::clone(&taken);
-        let mut builder = RingBufferBuilder::new();
-        builder
-            .add(&skeleton.maps.records, move |record| {
-                into.borrow_mut().extend_from_slice(record);
-                0
-            })
-            .map_err(|error| refused("share its records", &error))?;
-        let ring = builder.build().map_err(|error| refused("share its records", &error))?;
+        let ring = ring(&skeleton.maps.records, move |record| into.borrow_mut().extend_from_slice(record))?;
         let statistics = cost.then(enable_statistics).transpose()?;
         let links = attach_traces(skeleton.object())?;
         skeleton.maps.bss_data.as_deref_mut().expect("the programs have a variable").recording = true;

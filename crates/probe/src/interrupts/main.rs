@@ -8,8 +8,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bayop_core::Result;
+use bayop_probe::ebpf::{ended, printed};
 use bayop_probe::interrupt::{BYTES, Field};
-use bayop_probe::recording::{Cost, TAKE, cpu_time, is_read, printed, seconds};
+use bayop_probe::recording::{Cost, TAKE, cpu_time, is_read, seconds};
 use clap::Parser;
 use serde::Serialize;
 
@@ -89,13 +90,7 @@ impl From<Cost> for Taken {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{}", error.report());
-            ExitCode::from(error.exit_code())
-        }
-    }
+    ended(run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
@@ -153,8 +148,7 @@ impl Printer {
             return Ok(());
         }
         let mut out = self.out.lock();
-        let outcome = out.write_all(bytes).and_then(|()| out.flush());
-        self.is_open = outcome.is_ok();
-        printed(outcome)
+        self.is_open = printed(out.write_all(bytes).and_then(|()| out.flush()))?;
+        Ok(())
     }
 }

@@ -9,11 +9,11 @@ use std::rc::Rc;
 
 use bayop_core::Result;
 use bayop_probe::ebpf::{
-    Scope, attach_traces, check, enable_statistics, of_each_cpu, refused, run_time_of_all_ns, unreadable,
+    Scope, attach_traces, check, enable_statistics, of_each_cpu, refused, ring, run_time_of_all_ns, unreadable,
 };
 use bayop_probe::stay::Stay;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, OpenObject, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, OpenObject, RingBuffer};
 
 #[allow(missing_docs, clippy::undocumented_unsafe_blocks)] // Generated.
 mod skeleton {
@@ -94,19 +94,14 @@ impl<'a> Recorder<'a> {
         let skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
         let stays = Rc::new(RefCell::new(Stays { stays: Vec::with_capacity(most), beyond: 0 }));
         let kept = Rc::clone(&stays);
-        let mut builder = RingBufferBuilder::new();
-        builder
-            .add(&skeleton.maps.records, move |record| {
-                let mut kept = kept.borrow_mut();
-                if kept.stays.len() < most {
-                    kept.stays.push(Stay::of(record));
-                } else {
-                    kept.beyond += 1;
-                }
-                0
-            })
-            .map_err(|error| refused("share its records", &error))?;
-        let records = builder.build().map_err(|error| refused("share its records", &error))?;
+        let records = ring(&skeleton.maps.records, move |record| {
+            let mut kept = kept.borrow_mut();
+            if kept.stays.len() < most {
+                kept.stays.push(Stay::of(record));
+            } else {
+                kept.beyond += 1;
+            }
+        })?;
         let statistics = cost.then(enable_statistics).transpose()?;
         let links = attach_traces(skeleton.object())?;
         Ok(Self { skeleton, records, stays, _links: links, statistics, timers })

@@ -7,7 +7,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bayop_core::Result;
-use bayop_probe::recording::{Cost, TAKE, cpu_time, is_read, printed, seconds};
+use bayop_probe::ebpf::{ended, printed};
+use bayop_probe::recording::{Cost, TAKE, cpu_time, is_read, seconds};
 use bayop_probe::stay::{COLUMNS, Stay};
 use clap::Parser;
 use serde::Serialize;
@@ -71,13 +72,7 @@ impl From<Cost> for Taken {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{}", error.report());
-            ExitCode::from(error.exit_code())
-        }
-    }
+    ended(run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
@@ -105,7 +100,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         timers,
         cost: kernel_ns.filter(|_| !stays.is_empty()).map(|ns| Cost::of(stays.len(), ns, reader).into()),
     };
-    printed(print(&stays, &summary))
+    printed(print(&stays, &summary)).map(|_| ())
 }
 
 fn print(stays: &[Stay], summary: &Summary) -> io::Result<()> {
