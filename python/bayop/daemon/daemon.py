@@ -72,8 +72,8 @@ class Daemon:
         """
         with self._sender.sending() if self._sender is not None else nullcontext():
             words = Words(self._services, lambda: self.reload().result())
-            with listening(socket_of(self._file.state), words.answer), self._serving(words):
-                self._look_after()
+            with listening(socket_of(self._file.state), words.answer), self._serving(words) as page_url:
+                self._look_after(page_url)
             is_clean = self._services.end()
             self._reporter.say("stop", "ended" if is_clean else "ended; a lease runs out by itself", restored=is_clean)
         return is_clean
@@ -83,10 +83,11 @@ class Daemon:
         self._reporter.say("not-notified", f"{host} is not notified of {what}: {why}", of=what, why=why)
 
     @contextmanager
-    def _serving(self, words: Words) -> Iterator[None]:
+    def _serving(self, words: Words) -> Iterator[str | None]:
+        """Serves the page meanwhile, where the file asks for it; its address."""
         web = self._file.web
         if web is None:
-            yield
+            yield None
             return
         view = View(
             services=self._services,
@@ -98,10 +99,9 @@ class Daemon:
             tally=self._tally,
         )
         with serving(web, view) as port:
-            self._reporter.say("page", f"the page is at {web.url(port)}", url=web.url(port))
-            yield
+            yield web.url(port)
 
-    def _look_after(self) -> None:
+    def _look_after(self, page_url: str | None) -> None:
         file = self._file
         names = [service.name for service in file.services]
         begins = f"bayop run {file.path}: {', '.join(names)}; remembered in {file.state}"
@@ -109,6 +109,8 @@ class Daemon:
         if self._is_stopped:
             self._say_stopped()
         self._services.begin()
+        if page_url is not None:
+            self._reporter.say("page", f"the page is at {page_url}", url=page_url)  # which has all services from now on
         self._notifier.send("READY=1")
         while not self._stop.wait(_LOOK_S):
             self._heed_reloads()
