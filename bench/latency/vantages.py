@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from bench import environment
 
-from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
+from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair, memcached_cpu_s
 
 PORT: Final = 11211
 TIMEOUTS_US: Final = (0, 50, 100, 200, 500, 1000)
@@ -42,6 +42,7 @@ class Row:
         departure: With the wait that receive timestamps show.
         modelled: With the wait that the timeout implies.
         cost_ns: What the probe took for each request, alone and with the wait that it measures.
+        request_ns: What memcached took for each request, the probes' programs within it included.
     """
 
     gro_flush_timeout_us: int
@@ -51,9 +52,12 @@ class Row:
     departure: tuple[float, ...]
     modelled: tuple[float, ...]
     cost_ns: tuple[float, ...]
+    request_ns: float
 
 
-def measure(pair: VethPair, probe: Path, *, gro_flush_timeout_us: int, qps: float, window_s: float) -> Row:
+def measure(
+    pair: VethPair, memcached_pid: int, probe: Path, *, gro_flush_timeout_us: int, qps: float, window_s: float
+) -> Row:
     """One run of the client, and the probes' windows that lie within it."""
     pair.defer(gro_flush_timeout_us=gro_flush_timeout_us)
     load = [
@@ -80,9 +84,12 @@ def measure(pair: VethPair, probe: Path, *, gro_flush_timeout_us: int, qps: floa
     try:
         for process in probes:
             _attached(process)
+        served, taken_s = pair.memcached_requests(port=PORT), memcached_cpu_s(memcached_pid)
         client = subprocess.run(pair.client.command(load), capture_output=True, text=True, check=False)
         if not client.stdout:
             raise RuntimeError(client.stderr)
+        taken_s = memcached_cpu_s(memcached_pid) - taken_s
+        served = pair.memcached_requests(port=PORT) - served
         result = json.loads(client.stdout.splitlines()[-1])
     finally:
         for process in probes:
@@ -101,6 +108,7 @@ def measure(pair: VethPair, probe: Path, *, gro_flush_timeout_us: int, qps: floa
         departure,
         modelled,
         tuple(median(w["cost_ns"] for w in windows) for windows in full[:2]),
+        taken_s * 1e9 / served,
     )
 
 
@@ -120,9 +128,9 @@ def _loaded(lines: str) -> list[dict[str, Any]]:
 def sweep(probe: Path, *, timeouts_us: Sequence[int], qps: float, window_s: float, repeats: int) -> list[Row]:
     """The windows of every deferral, repeated."""
     with VethPair() as pair:
-        pair.memcached(port=PORT)
+        memcached_pid = pair.memcached(port=PORT)
         return [
-            measure(pair, probe, gro_flush_timeout_us=timeout_us, qps=qps, window_s=window_s)
+            measure(pair, memcached_pid, probe, gro_flush_timeout_us=timeout_us, qps=qps, window_s=window_s)
             for timeout_us in timeouts_us
             for _ in range(repeats)
         ]
@@ -142,7 +150,11 @@ def summary(rows: Sequence[Row]) -> str:
             cells.append(f"{p50_us:.0f} / {p90_us:.0f} us")
         lines.append(f"| {timeout_us} us | {' | '.join(cells)} |")
     alone_ns, departure_ns = (median(row.cost_ns[i] for row in rows) for i in (0, 1))
-    cost = f"The probe took {alone_ns:.0f} ns a request, and {departure_ns:.0f} ns with the wait that it measures."
+    request_us = median(row.request_ns for row in rows) / 1000
+    cost = (
+        f"The probe took {alone_ns:.0f} ns a request, and {departure_ns:.0f} ns with the wait that it measures, "
+        f"beside memcached's {request_us:.1f} us."
+    )
     return "\n".join([*lines, "", cost, ""])
 
 

@@ -74,8 +74,11 @@ def test_the_server_alone_does_not_see_the_wait(windows: list[dict[str, Any]]) -
     assert p50_us(windows, "server", 2000) < 0.2 * p50_us(windows, "client", 2000)
 
 
-def test_the_probe_costs_less_than_a_microsecond_a_request(windows: list[dict[str, Any]]) -> None:
-    assert 0 < median(w["cost_ns"][0] for w in windows) < 1000
+def test_the_probe_costs_little_beside_a_request(windows: list[dict[str, Any]]) -> None:
+    """A share, as both grow on a slow or busy machine."""
+    share = median(w["cost_ns"][0] / w["request_ns"] for w in windows)
+    print(f"{100 * share:.1f} % of a request's processor time")
+    assert 0 < share < 0.1
 
 
 # The source of latency around the probe

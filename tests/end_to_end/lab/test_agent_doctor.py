@@ -76,25 +76,31 @@ def test_a_calibration_knows_when_the_traffic_is_too_thin(machine: Machine, unca
 @pytest.mark.timeout(300)
 def test_a_calibration_measures_what_the_card_makes_of_rx_usecs(machine: Machine, uncalibrated: LabAgent) -> None:
     original = snapshot(machine)
-    run = doctor(
-        uncalibrated, "--calibrate", "nic", "--device", "eth0", "--values", "2000,4000", "--window", "3s",
-        "--send", f"127.0.0.1:{machine.ports.memcached_udp}", "--packets-per-s", "4000",
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    effective_us = {each["requested_us"]: each["effective_us"] for each in map(json.loads, run.stdout.splitlines())}
-    print("effective by requested us:", effective_us)
-    for requested_us, measured_us in effective_us.items():
-        # QEMU's model of the card lets a part of the interrupts through early, and a busy host makes the others late.
-        assert 0.6 * requested_us < measured_us < 2 * requested_us
-    assert effective_us[2000] < effective_us[4000]
+    # QEMU's model of the card lets a part of the interrupts through early. A busy host makes the others late, by 2 ms
+    # once, so that a calibration may take a few rounds.
+    effective_us: dict[float, float] = {}
+    for _ in range(4):
+        run = doctor(
+            uncalibrated, "--calibrate", "nic", "--device", "eth0", "--values", "5000,10000", "--window", "3s",
+            "--send", f"127.0.0.1:{machine.ports.memcached_udp}", "--packets-per-s", "4000",
+        )  # fmt: skip
+        assert run.returncode == 0, run.stderr
+        effective_us = {each["requested_us"]: each["effective_us"] for each in map(json.loads, run.stdout.splitlines())}
+        print("effective by requested us:", effective_us)
+        if all(measured_us < 1.6 * requested_us for requested_us, measured_us in effective_us.items()):
+            break
+    else:
+        pytest.fail(f"effective by requested us: {effective_us}")
+    assert all(0.6 * requested_us < measured_us for requested_us, measured_us in effective_us.items())
+    assert effective_us[5000] < effective_us[10_000]
     assert snapshot(machine) == original
     until_link(machine)
     (stored,) = uncalibrated.request("GET", "/v1/calibration")["calibrations"]
     assert stored["device"] == "eth0"
     assert {each["requested_us"]: each["effective_us"] for each in stored["points"]} == effective_us
     # From now on the agent says what is in effect instead of what the driver shows.
-    lease = uncalibrated.hold({"nic.rx_usecs": 2000})
+    lease = uncalibrated.hold({"nic.rx_usecs": 5000})
     (held,) = uncalibrated.status()["held"]
-    assert held["effective"] == effective_us[2000]
+    assert held["effective"] == effective_us[5000]
     uncalibrated.post("/v1/release", {"lease": lease})
     until_link(machine)

@@ -73,15 +73,15 @@ def test_a_knob_is_set_shown_by_the_kernel_and_restored(machine: Machine, agent:
 def test_receive_interrupts_become_rarer_with_rx_usecs(machine: Machine, agent: LabAgent) -> None:
     found_us = rx_usecs(machine)
     lease = agent.hold({"nic.rx_usecs": 0})
-    peaks_per_s = {0: 0.0, 500: 0.0, 1000: 0.0}
-    # On a quiet host the first round does: 3400, 2300 and 1500 interrupts/s. A busy one takes a few.
-    for _ in range(10):
+    # A busy host makes interrupts rarer too, 400/s without a delay: it is the driver's longest that shows beside that.
+    peaks_per_s = {0: 0.0, 10_000: 0.0}
+    for _ in range(5):
         for value, peak_per_s in peaks_per_s.items():
             (change,) = agent.apply(lease, {"nic.rx_usecs": value})["changes"]
             assert (change["effective"], rx_usecs(machine)) == (value, value)
             until_link(machine)
             peaks_per_s[value] = max(peak_per_s, peak_rate_per_s(machine))
-        if peaks_per_s[0] > 1.2 * peaks_per_s[500] > 1.44 * peaks_per_s[1000]:
+        if peaks_per_s[0] > 2 * peaks_per_s[10_000]:
             break
     else:
         pytest.fail(f"interrupts/s by rx_usecs, at {LOAD_PER_S} requests/s: {peaks_per_s}")

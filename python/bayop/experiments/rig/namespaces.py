@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from bayop.errors import UnsupportedError
-from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing, start
+from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, memcached_cpu_s, missing, start
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.transport import UnreachableError
 from bayop.live.space import DEFERRAL, TIMEOUT
@@ -127,18 +127,12 @@ class Rig:
         return AgentClient.at(self.address)
 
     def service_cpu_s(self) -> float:
-        """Processor time that memcached has taken (/proc/PID/task/TID/schedstat), in s.
+        """Processor time that memcached has taken, in s.
 
         Raises:
             UnsupportedError: it has ended.
         """
-        try:
-            tasks = list(Path(f"/proc/{self.memcached_pid}/task").iterdir())
-            return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
-        except OSError as error:
-            raise UnsupportedError(
-                wrong=f"memcached ended before the experiment ({error.strerror})", hint=error.strerror
-            ) from error
+        return memcached_cpu_s(self.memcached_pid)
 
     def served(self) -> int:
         """How many requests memcached has answered until now, by its own count.

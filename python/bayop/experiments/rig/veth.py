@@ -183,6 +183,21 @@ class VethPair:
         self.close()
 
 
+def memcached_cpu_s(pid: int) -> float:
+    """Processor time that a memcached has taken (/proc/PID/task/TID/schedstat), in s.
+
+    Raises:
+        UnsupportedError: it has ended.
+    """
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
+    except OSError as error:
+        raise UnsupportedError(
+            wrong=f"memcached ended before the experiment ({error.strerror})", hint=error.strerror
+        ) from error
+
+
 def start(words: Sequence[str], *, log: BinaryIO | int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     """A process that the kernel kills when its parent dies; prctl(2), PR_SET_PDEATHSIG.
 
