@@ -57,10 +57,10 @@ test-slow: test  ## Run the tests and those marked slow, but for those marked we
 	requirements/install-packages --or-go-on browser
 	cargo test --package bayop-agent --release --locked --quiet --test system_calls -- --ignored
 	$(PYTEST) -m "slow and not weekly and not alone" --numprocesses 2 --dist loadfile --durations 20
-	$(PYTEST) -m "slow and not weekly and alone"
+	$(PYTEST) -m "slow and not weekly and alone" --durations 20
 	@$(BIN)/python -m tests.support.needs build/skipped
 
-test-weekly: $(VENV)/.built  ## Run the tests of what changes rarely: the record of claims, the brain's package, slow blocks of docs
+test-weekly: $(VENV)/.built  ## Run the tests of what changes rarely: claims, theory, packages, kills in the lab, slow blocks of docs
 	mkdir -p build && rm -f build/skipped
 	cargo build --package bayop-agent --features fault-points --release --locked --quiet
 	$(PYTEST) -m weekly $(WEEKLY)

@@ -109,8 +109,9 @@ def test_a_log_is_converted(data: Path, check: Check) -> None:
 def test_a_recording_of_interrupts(tmp_path: Path, check: Check) -> None:
     """By something that prints what the eBPF recorder does."""
     words = shlex.join(player(tmp_path, RECORDING))
-    flags = ("--device", "eth0", "--recorder", words, "--out", "logs")
-    assert check("interrupts record", *flags) == {"recorded"}
+    flags = ("--device", "eth0", "--recorder", words)
+    assert check("interrupts record", *flags, "--out", "logs") == {"recorded"}
+    assert check("interrupts watch", *flags, "--interval", "100ms") == {"moment"}
 
 
 def test_a_recording(tmp_path: Path, check: Check) -> None:

@@ -9,7 +9,7 @@ from bench.markdown import replace_table
 from bench.twin.tables import PAGE
 from bench.twin.theory.suite import rows, table
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 
 ROOT = Path(__file__).parents[2]
 

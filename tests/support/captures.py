@@ -21,16 +21,16 @@ def header(**change: object) -> bytes:
     return f"{json.dumps(said)}\n".encode()
 
 
-def chunk(*rows: tuple[int, ...], lost: int = 0) -> bytes:
+def chunk(*rows: tuple[int, ...], lost: int = 0, time_s: float = 0.05, delay_us: float | None = 2.0) -> bytes:
     """The records of a moment."""
-    line = json.dumps({"records": len(rows), "lost": lost})
+    line = json.dumps({"records": len(rows), "lost": lost, "time_s": time_s, "delay_us": delay_us})
     return f"{line}\n".encode() + np.array(list(rows), RECORD).tobytes()
 
 
 RECORDING = (
     header()
     + chunk((1_000, 24, 0, 3, 300, 1, 60, 2, 400), (1_500, 25, 1, 0, 0, 2, 120, 0, 900), lost=1)
-    + chunk((3_000, 24, 1, 1, 100, 0, 0, 1, 1_600), (9_000, 24, 1, 0, 0, 0, 0, 1, 0), lost=2)
+    + chunk((3_000, 24, 1, 1, 100, 0, 0, 1, 1_600), (9_000, 24, 1, 0, 0, 0, 0, 1, 0), lost=2, time_s=0.1)
     + f"{json.dumps(SUMMARY)}\n".encode()
 )
 

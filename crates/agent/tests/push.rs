@@ -36,6 +36,8 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'{\"vantage\": \"client
     }
     let machine = Machine::with_config(caps);
     let agent = machine.serve();
+    // It answers once every socket has its mode.
+    agent.get("/v1/status");
     let mode = |machine: &Machine| fs::metadata(machine.latency_socket()).unwrap().mode() & 0o7777;
     assert_eq!(mode(&machine), 0o660, "where nobody is named, the socket's group pushes");
     let refused = String::from_utf8(python_as(65_533, PUSH, &machine.latency_socket()).stderr).unwrap();
@@ -175,7 +177,9 @@ fn file_descriptors_that_come_along_are_not_kept_and_delay_no_push() {
 #[test]
 fn a_socket_that_a_killed_agent_left_is_replaced_and_no_other_file_is() {
     let machine = Machine::new();
-    machine.serve().kill();
+    let agent = machine.serve();
+    agent.get("/v1/status");
+    agent.kill();
     assert!(machine.latency_socket().exists());
     let agent = machine.serve();
     agent.get("/v1/status");

@@ -22,6 +22,7 @@ from bayop.events.studies import (
     REPLAY,
     REPORT,
     STUDY_SHOW,
+    WATCHED,
     WRITTEN,
 )
 from bayop.events.twins import DEFAULT, DEMO, ERRORS, OUTCOME, TWIN_FIT, TWIN_RUN
@@ -81,6 +82,7 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
     "study columns": (COLUMN,),
     "report": REPORT,
     "fit": FIT,
+    "interrupts watch": (WATCHED,),
     "interrupts record": (CAPTURED,),
     "interrupts show": INTERRUPTS,
     "interrupts convert": (

@@ -139,6 +139,31 @@ CAPTURED: Final = Event(
         "core_share_at_200k_per_s": NUMBER,
     },
 )
+WATCHED: Final = Event(
+    "moment",
+    "What a NIC's interrupts were like in an interval; null is what nothing tells.",
+    {
+        "time_s": NUMBER,
+        "delay_us": maybe(NUMBER),
+        "lost": COUNT,
+        "queues": each(
+            record(
+                {
+                    "queue": TEXT,
+                    "cpus": each(COUNT),
+                    "interrupts_per_s": NUMBER,
+                    "spacing": maybe(
+                        record({"p1_us": NUMBER, "p50_us": NUMBER, "p99_us": NUMBER, "kept_share": maybe(NUMBER)})
+                    ),
+                    "rx_packets": NUMBER,
+                    "tx_packets": NUMBER,
+                    "irq_share": maybe(NUMBER),
+                    "idle_share": maybe(NUMBER),
+                }
+            )
+        ),
+    },
+)
 INTERRUPTS: Final = (
     Event("log", "What one log shows.", {"file": TEXT, "records": COUNT}, more={}),
     Event("all", "What all logs show together.", {"logs": COUNT, "records": COUNT}, more={}),

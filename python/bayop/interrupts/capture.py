@@ -6,7 +6,7 @@ costs next to nothing, at any rate that a NIC interrupts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Final
 
@@ -75,10 +75,32 @@ class Chunk:
     Attributes:
         records: In the order in which they were complete.
         lost: How many have found no room since the recording began.
+        time_s: Since the recording began.
+        delay_us: How long a packet may wait by what the device is asked for: its rx_usecs, or the timeout of its polls
+            where those are recorded; None where nothing tells.
     """
 
     records: NDArray[np.void]
     lost: int
+    time_s: float
+    delay_us: float | None
+
+
+def recorder_command(
+    words: Sequence[str], *, device: str, duration_s: float, netns: str | None, cost: bool = False
+) -> list[str]:
+    """How the recorder is called.
+
+    Args:
+        words: The program with its arguments, in front of it whatever brings it to the machine.
+        device: The NIC.
+        duration_s: How long it records at most.
+        netns: The file of the device's network namespace.
+        cost: Whether it measures what it takes.
+    """
+    command = [*words, "--device", device, "--duration-s", f"{duration_s:g}"]
+    command += ["--netns", netns] if netns is not None else []
+    return [*command, "--cost"] if cost else command
 
 
 def read_source(out: IO[bytes], place: str) -> Source:
@@ -119,15 +141,16 @@ def read_chunks(out: IO[bytes], source: Source, place: str) -> Iterator[Chunk | 
             yield said
             return
         try:
-            count, lost = int(said["records"]), int(said["lost"])
+            count, lost, time_s = int(said["records"]), int(said["lost"]), float(said["time_s"])
+            delay_us = None if said["delay_us"] is None else float(said["delay_us"])
         except (KeyError, TypeError, ValueError):
             raise _nonsense(said, place) from None
-        if not 0 < count <= _MOST_RECORDS:
+        if not 0 <= count <= _MOST_RECORDS:
             raise _nonsense(said, place)
         data = out.read(count * source.record.itemsize)
         if len(data) < count * source.record.itemsize:
             raise _ended(place)
-        yield Chunk(np.frombuffer(data, source.record), lost)
+        yield Chunk(np.frombuffer(data, source.record), lost, time_s, delay_us)
 
 
 def _line(out: IO[bytes], place: str) -> dict[str, Any]:

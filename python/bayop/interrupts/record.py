@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bayop.interrupts.capture import Chunk, read_chunks, read_source
+from bayop.interrupts.capture import Chunk, read_chunks, read_source, recorder_command
 from bayop.interrupts.spool import Spool
 from bayop.recorder import recorder
 
@@ -60,9 +60,7 @@ def record(
         UnsupportedError: the machine can't be recorded.
     """
     place = f"recorder {words[0]}"
-    command = [*words, "--device", device, "--duration-s", f"{duration_s:g}"]
-    command += ["--netns", netns] if netns is not None else []
-    command += ["--cost"] if cost else []
+    command = recorder_command(words, device=device, duration_s=duration_s, netns=netns, cost=cost)
     records = lost = 0
     is_full = False
     counted: Mapping[str, Any] = {}

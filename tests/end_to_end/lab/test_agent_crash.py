@@ -7,7 +7,8 @@ from tests.end_to_end.lab.lab_agent import JOURNAL, SNAPSHOT, SOCKET, START, Lab
 
 from lab import Machine
 
-pytestmark = pytest.mark.slow
+# Every step on a recorded machine is played with each `make test`: crates/agent/tests/crash.rs.
+pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 
 STEPS = "/run/steps"
 PATIENCE_S = 120

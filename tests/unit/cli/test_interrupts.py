@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.captures import chunk, header, player
 from tests.support.interrupt_logs import LINES, write_lines
 
 from bayop.cli import main
@@ -98,3 +100,41 @@ def test_without_ray_the_way_to_get_it_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     check_refusal(["show", str(data / DEFAULT), "--ray", "auto"], capsys, "pip install 'bayop[ray]'", code=4)
+
+
+def watch(folder: Path, *more: str) -> list[str]:
+    """The words of a watch of a recording."""
+    printed = header() + chunk(
+        (1_000, 24, 0, 3, 300, 1, 60, 2, 400), (5_000, 24, 0, 1, 100, 0, 0, 1, 1_600), time_s=1.0
+    )
+    program = shlex.join(player(folder, printed + chunk(time_s=2.0) + b'{"duration_s": 2, "lost": 0}\n'))
+    return ["watch", "--device", "eth0", "--recorder", program, *more]
+
+
+def test_a_watch_has_a_line_for_each_moment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    busy, quiet = json_lines(watch(tmp_path), capsys)
+    assert [busy["event"], busy["time_s"], busy["delay_us"], busy["lost"]] == ["moment", 1.0, 2.0, 0]
+    assert busy["queues"] == [
+        {
+            "queue": "eth0-rx-0", "cpus": [0], "interrupts_per_s": 2.0,
+            "spacing": {"p1_us": 4.0, "p50_us": 4.0, "p99_us": 4.0, "kept_share": 1.0},
+            "rx_packets": 2.0, "tx_packets": 0.5, "irq_share": None, "idle_share": 0.4,
+        }
+    ]  # fmt: skip
+    assert quiet["queues"] == []
+
+
+def test_people_see_a_table_for_each_moment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["interrupts", *watch(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "interrupts at 1.0 s, asked to wait 2 us" in out
+    assert "40.0%" in out
+
+
+def test_a_watch_must_last_for_a_moment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check_refusal(
+        watch(tmp_path, "--interval", "1min", "--duration", "2s"),
+        capsys,
+        "cannot use '60 s': it must be at most --duration (--interval)",
+    )
+    check_refusal(watch(tmp_path, "--interval", "1ms"), capsys, "it must lie between 100ms and 1h (--interval)")

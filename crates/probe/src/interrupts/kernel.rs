@@ -14,7 +14,7 @@ use bayop_probe::interrupt::{BYTES, Sources};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, Map, MapCore, MapFlags, OpenObject, RingBuffer};
 
-use crate::machine::{Queue, freq_khz, idle_states, queues};
+use crate::machine::{Queue, freq_khz, gro_flush_timeout_us, idle_states, queues, rx_usecs};
 
 #[allow(missing_docs, clippy::undocumented_unsafe_blocks)] // Generated.
 mod skeleton {
@@ -46,6 +46,9 @@ pub struct Recorder<'a> {
     taken: Rc<RefCell<Vec<u8>>>,
     links: Vec<Link>,
     statistics: Option<OwnedFd>,
+    device: String,
+    /// None of a device in a namespace that was entered: sysfs shows those of the one before.
+    index: Option<u32>,
     /// The interrupts that are recorded; none where polls are.
     pub queues: Vec<Queue>,
     /// What the machine tells.
@@ -94,7 +97,8 @@ impl<'a> Recorder<'a> {
         let links = attach_traces(skeleton.object())?;
         skeleton.maps.bss_data.as_deref_mut().expect("the programs have a variable").recording = true;
         let sources = Sources { interrupts: !by_poll, idle_states: idle_states(), frequency };
-        Ok(Self { skeleton, ring, taken, links, statistics, queues, sources })
+        let (device, index) = (device.to_owned(), netns.is_none().then_some(index));
+        Ok(Self { skeleton, ring, taken, links, statistics, device, index, queues, sources })
     }
 
     /// Takes the records that are complete: so many times `BYTES`.
@@ -121,6 +125,12 @@ impl<'a> Recorder<'a> {
             records.extend(record.filter(|record| record[..8] != [0; 8]).unwrap_or_default());
         }
         Ok(records)
+    }
+
+    /// How long a packet may wait for its interrupt, or poll, by what the device is asked now, in us; None where nothing
+    /// tells.
+    pub fn delay_us(&self) -> Option<f64> {
+        if self.queues.is_empty() { gro_flush_timeout_us(&self.device, self.index?) } else { rx_usecs(&self.device) }
     }
 
     /// What no record has told so far.

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use bayop_knobs::Host;
+use bayop_knobs::control::Control;
+use bayop_knobs::network::CoalesceParameter;
 use serde::Serialize;
 
 const CPU: &str = "/sys/devices/system/cpu";
@@ -23,7 +26,7 @@ pub struct Queue {
 /// function of (virtio). None of a virtual device, or of another namespace, which sysfs does not show.
 pub fn queues(device: &str, index: u32) -> Vec<Queue> {
     let folder = Path::new("/sys/class/net").join(device);
-    if text(&folder.join("ifindex")).and_then(|index| index.parse().ok()) != Some(index) {
+    if !is_shown(device, index) {
         return Vec::new();
     }
     let mut irqs: Vec<u32> = ["device/msi_irqs", "device/../msi_irqs"]
@@ -34,6 +37,11 @@ pub fn queues(device: &str, index: u32) -> Vec<Queue> {
         .unwrap_or_default();
     irqs.sort_unstable();
     irqs.into_iter().filter_map(|irq| Some(Queue { irq, name: action_of(irq)? })).collect()
+}
+
+/// Whether sysfs shows a device: it may be that of another network namespace.
+fn is_shown(device: &str, index: u32) -> bool {
+    text(&Path::new("/sys/class/net").join(device).join("ifindex")).and_then(|index| index.parse().ok()) == Some(index)
 }
 
 /// Who has requested an interrupt (Documentation/ABI/testing/sysfs-kernel-irq).
@@ -58,6 +66,20 @@ pub fn freq_khz(cpu: usize) -> Option<u32> {
     let driver = text(&folder.join("scaling_driver"))?;
     let freq = text(&folder.join("scaling_cur_freq"))?;
     if SILENT.contains(&driver.as_str()) { None } else { freq.parse().ok() }
+}
+
+/// How long a packet may wait for its interrupt by what a device is asked now, in us: its rx_usecs (ethtool). None where
+/// its driver has no such thing.
+pub fn rx_usecs(device: &str) -> Option<f64> {
+    let parameter = CoalesceParameter::RxUsecs;
+    Control::Coalesce { device: device.to_owned(), queue: None, parameter }.read(&Host::live()).ok()?.parse().ok()
+}
+
+/// The same of a device that is polled, in us: its gro_flush_timeout. None where sysfs does not show the device.
+pub fn gro_flush_timeout_us(device: &str, index: u32) -> Option<f64> {
+    let file = Control::file(format!("sys/class/net/{device}/gro_flush_timeout"));
+    let timeout_ns: f64 = is_shown(device, index).then(|| file.read(&Host::live()))?.ok()?.parse().ok()?;
+    Some(timeout_ns / 1_000.0)
 }
 
 fn text(path: &Path) -> Option<String> {

@@ -26,7 +26,11 @@ Examples:
   bayop interrupts record --device eth0 --recorder 'ssh root@server bayop-interrupts-record' --out logs
 
 It prints a line of JSON that says where each number of a record stands; then, for all the records of a moment, a line
-of JSON with their number and the records themselves; and at last a line of JSON with what it has counted.";
+of JSON with their number, the time and the delay that the device is asked for, and the records themselves; and at last
+a line of JSON with what it has counted.";
+
+/// How often the driver is asked for its delay, which may change meanwhile.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Records the interrupts of a NIC's queues, or the polls of a device without any, seen by eBPF.
 #[derive(Debug, Parser)]
@@ -55,11 +59,15 @@ struct Header<'a> {
     fields: Vec<Field>,
 }
 
-/// The line before some records.
+/// The line before the records of a moment, of which there may be none.
 #[derive(Debug, Serialize)]
 struct Chunk {
     records: usize,
     lost: u64,
+    /// Since the recording began.
+    time_s: f64,
+    /// How long a packet may wait by what the device is asked.
+    delay_us: Option<f64>,
 }
 
 /// The last line.
@@ -101,14 +109,19 @@ fn run(arguments: &Arguments) -> Result<()> {
     out.line(&Header { device: &arguments.device, queues: &recorder.queues, record_bytes: BYTES, fields })?;
     let (began, began_cpu) = (Instant::now(), cpu_time()?);
     let ends = began + Duration::from_secs_f64(arguments.duration_s);
+    let (mut looked, mut delay_us) = (began, recorder.delay_us());
     while Instant::now() < ends && out.is_open && is_read() {
         sleep(TAKE.min(ends.saturating_duration_since(Instant::now())));
-        out.records(&recorder.take()?, recorder.rest()?.lost)?;
+        if looked.elapsed() >= LOOK {
+            (looked, delay_us) = (Instant::now(), recorder.delay_us());
+        }
+        let (records, lost) = (recorder.take()?, recorder.rest()?.lost);
+        out.records(&records, lost, began.elapsed(), delay_us)?;
     }
     let (duration, kernel_ns) = (began.elapsed(), recorder.run_time_ns()?);
     let last = recorder.finish()?;
     let rest = recorder.rest()?;
-    out.records(&last, rest.lost)?;
+    out.records(&last, rest.lost, duration, delay_us)?;
     let reader = cpu_time()? - began_cpu;
     out.line(&Summary {
         records: out.records,
@@ -128,13 +141,10 @@ struct Printer {
 }
 
 impl Printer {
-    fn records(&mut self, records: &[u8], lost: u64) -> Result<()> {
+    fn records(&mut self, records: &[u8], lost: u64, time: Duration, delay_us: Option<f64>) -> Result<()> {
         let count = records.len() / BYTES;
         self.records += count;
-        if count == 0 {
-            return Ok(());
-        }
-        self.line(&Chunk { records: count, lost })?;
+        self.line(&Chunk { records: count, lost, time_s: time.as_secs_f64(), delay_us })?;
         self.bytes(records)
     }
 

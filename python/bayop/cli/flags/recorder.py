@@ -1,4 +1,4 @@
-"""The flags of what records a running kernel: how long, by which command, and whether to measure what that takes."""
+"""The flags of what records a running kernel: how long, by which command, of which NIC, and whether to say the cost."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from bayop.errors import InputError
 _LEAST_S: Final = 0.01
 
 
-def add_recorder(parser: argparse.ArgumentParser, program: str) -> None:
-    """`--duration`, `--recorder` and `--cost`; `program` is the recorder's."""
+def add_recorder(parser: argparse.ArgumentParser, program: str, *, duration: str = "10s") -> None:
+    """`--duration` and `--recorder`; `program` is the recorder's."""
     parser.add_argument(
         "--duration",
         type=arguments.reader(_duration_s, "--duration"),
-        default=10.0,
+        default=_duration_s(duration),
         metavar="TIME",
-        help="how long to record, 10ms to 1h (default: 10s)",
+        help=f"how long to record, 10ms to 1h (default: {duration})",
     )
     parser.add_argument(
         "--recorder",
@@ -27,6 +27,20 @@ def add_recorder(parser: argparse.ArgumentParser, program: str) -> None:
         metavar="COMMAND",
         help=f"the eBPF recorder, which `make probe` builds, and what brings it to the server (default: {program})",
     )
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """`--device` and `--netns`: the NIC whose interrupts are recorded."""
+    parser.add_argument("--device", required=True, metavar="DEVICE", help="the NIC, such as eth0")
+    parser.add_argument(
+        "--netns",
+        metavar="FILE",
+        help="the device's network namespace, whose polls are recorded: /run/netns/NAME or /proc/PID/ns/net",
+    )
+
+
+def add_cost(parser: argparse.ArgumentParser) -> None:
+    """`--cost`."""
     parser.add_argument(
         "--cost",
         action="store_true",

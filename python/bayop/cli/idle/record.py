@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.flags.recorder import add_recorder
+from bayop.cli.flags.recorder import add_cost, add_recorder
 from bayop.cli.terminal.output import console, print_json, round_significant
 
 EXAMPLE: Final = """\
@@ -22,6 +22,7 @@ _COST: Final = ("kernel_ns_per_stay", "reader_ns_per_stay", "core_share_at_100k_
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     add_recorder(parser, "bayop-idle-record")
+    add_cost(parser)
     parser.add_argument(
         "--out",
         type=arguments.reader(arguments.path, "--out"),

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.flags.recorder import add_recorder
+from bayop.cli.flags.recorder import add_cost, add_device, add_recorder
 from bayop.cli.terminal.output import console, print_json, round_significant
 
 if TYPE_CHECKING:
@@ -25,19 +25,15 @@ _REST: Final = ("rest_rx_packets", "rest_tx_packets")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    parser.add_argument("--device", required=True, metavar="DEVICE", help="the NIC, such as eth0")
+    add_device(parser)
     add_recorder(parser, "bayop-interrupts-record")
+    add_cost(parser)
     parser.add_argument(
         "--max-mb",
         type=arguments.reader(arguments.whole_number(1, 1_000_000), "--max-mb"),
         default=1000,
         metavar="MB",
         help="end when the records have taken so much, 152 bytes each; the logs take less (default: 1000)",
-    )
-    parser.add_argument(
-        "--netns",
-        metavar="FILE",
-        help="the device's network namespace, whose polls are recorded: /run/netns/NAME or /proc/PID/ns/net",
     )
     parser.add_argument(
         "--out",
