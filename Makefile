@@ -9,7 +9,7 @@ LIBOS = --manifest-path libos/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),t
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live day lab libos test test-slow test-weekly test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
+.PHONY: help demo live day lab libos rust-tests test test-slow test-weekly test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -35,6 +35,11 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 libos:  ## Build the library OS, target/libos/release/libos; `python -m lab.libos` boots it
 	cargo build $(LIBOS) --release --package libos-image
 
+# For CI, beside what waits for downloads.
+rust-tests:
+	cargo test --workspace --release --locked --quiet --no-run
+	cargo test $(LIBOS) --no-run
+
 test test-slow test-weekly: export BAYOPTEST_AGENT_PROGRAM = $(abspath $(RELEASE)/bayop-agent)
 test test-slow test-weekly: export BAYOPTEST_SKIPPED = $(CURDIR)/build/skipped
 # Else each of the many processes that tests start would compile the package anew.
@@ -49,8 +54,8 @@ test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked sl
 	mkdir -p build && rm -f build/skipped
 	cargo test --workspace --release --locked --quiet
 	cargo test $(LIBOS)
-	$(PYTEST) -m "not slow and not alone" $(SIDE_BY_SIDE)
-	$(PYTEST) -m "not slow and alone"
+	$(PYTEST) -m "not slow and not alone" $(SIDE_BY_SIDE) --durations 20
+	$(PYTEST) -m "not slow and alone" --durations 20
 	@$(BIN)/python -m tests.support.needs build/skipped
 
 test-slow: test  ## Run the tests and those marked slow, but for those marked weekly

@@ -125,6 +125,7 @@ CAPTURED: Final = Event(
     {
         "out": TEXT,
         "logs": each(TEXT),
+        "removed": COUNT,
         "polls": FLAG,
         "records": COUNT,
         "lost": COUNT,

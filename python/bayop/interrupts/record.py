@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from bayop.interrupts.capture import Chunk, read_chunks, read_source, recorder_command
-from bayop.interrupts.spool import Spool
+from bayop.interrupts.rotation import Rotation
 from bayop.recorder import recorder
 
 
@@ -17,7 +18,8 @@ class Capture:
     """What was recorded.
 
     Attributes:
-        paths: The logs, of the queues that interrupted.
+        paths: The logs, of the queues that interrupted, that there are.
+        removed: How many logs have made room for newer ones.
         by_poll: Whether a record is a poll, because the device has no interrupts of its own.
         records: How many there are in them.
         lost: How many found no room in the recorder's buffer.
@@ -27,6 +29,7 @@ class Capture:
     """
 
     paths: Sequence[Path]
+    removed: int
     by_poll: bool
     records: int
     lost: int
@@ -41,6 +44,7 @@ def record(
     device: str,
     duration_s: float,
     most_bytes: int,
+    stretch_s: float = inf,
     netns: str | None = None,
     cost: bool = False,
 ) -> Capture:
@@ -51,7 +55,9 @@ def record(
         folder: Which exists.
         device: The NIC.
         duration_s: How long it records at most.
-        most_bytes: How much the records may take as they come; as logs they take less.
+        most_bytes: How much the records may take as they come; as logs they take less. Where those are of stretches,
+            how much all logs may take, and the records of one stretch.
+        stretch_s: How long each log is, of which the oldest make room.
         netns: The file of the device's network namespace.
         cost: Whether it measures what it takes.
 
@@ -64,15 +70,16 @@ def record(
     records = lost = 0
     is_full = False
     counted: Mapping[str, Any] = {}
-    with Spool(folder, most_bytes) as spool:
+    with Rotation(folder, most_bytes, stretch_s) as rotation:
         with recorder(command, place=place) as out:
             source = read_source(out, place)
             for said in read_chunks(out, source, place):
                 if isinstance(said, Chunk):
-                    kept = spool.add(source, said.records)
+                    kept = rotation.add(source, said.records, said.time_s)
                     records, lost, is_full = records + kept, said.lost, kept < len(said.records)
                 else:
                     counted, lost = said, int(said["lost"])
                 if is_full:
                     break
-        return Capture(spool.write_logs(source), not source.queues, records, lost, is_full, counted)
+        paths = rotation.write_logs(source)
+        return Capture(paths, rotation.removed, not source.queues, records, lost, is_full, counted)

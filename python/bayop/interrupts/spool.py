@@ -55,8 +55,12 @@ class Spool:
             raise unwritable(self._folder, error, place="--out") from error
         return len(kept)
 
-    def write_logs(self, source: Source) -> list[Path]:
+    def write_logs(self, source: Source, number: str) -> list[Path]:
         """Writes a log for each queue that interrupted.
+
+        Args:
+            source: What was recorded.
+            number: What their names have after that of the queue.
 
         Raises:
             InputError: they can't be written.
@@ -64,10 +68,14 @@ class Spool:
         paths = []
         for key, file in sorted(self._files.items()):
             name = source.name_of(key)
-            path = self._folder / f"{_NO_NAME.sub('-', name)}.parquet"
+            path = self._folder / f"{_NO_NAME.sub('-', name)}{number}.parquet"
             parquet.write(_batches(file, source, name), source.layout(name), path)
             paths.append(path)
         return paths
+
+    def close(self) -> None:
+        """Forgets the records."""
+        self._stack.close()
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +83,7 @@ class Spool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stack.close()
+        self.close()
 
 
 def _batches(file: IO[bytes], source: Source, name: str) -> Iterator[Batch]:

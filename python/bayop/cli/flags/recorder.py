@@ -7,8 +7,10 @@ from typing import Final
 
 from bayop.cli.flags import arguments
 from bayop.errors import InputError
+from bayop.units import HOUR_S, parse_quantity
 
 _LEAST_S: Final = 0.01
+_MOST_S: Final = 720 * HOUR_S
 
 
 def add_recorder(parser: argparse.ArgumentParser, program: str, *, duration: str = "10s") -> None:
@@ -18,7 +20,7 @@ def add_recorder(parser: argparse.ArgumentParser, program: str, *, duration: str
         type=arguments.reader(_duration_s, "--duration"),
         default=_duration_s(duration),
         metavar="TIME",
-        help=f"how long to record, 10ms to 1h (default: {duration})",
+        help=f"how long to record, 10ms to 720h (default: {duration})",
     )
     parser.add_argument(
         "--recorder",
@@ -49,9 +51,9 @@ def add_cost(parser: argparse.ArgumentParser) -> None:
 
 
 def _duration_s(text: str) -> float:
-    value = arguments.duration_s(text)
-    if value < _LEAST_S:
-        raise InputError("it must lie between 10ms and 1h", value=text)
+    value = parse_quantity(text, "s")
+    if not _LEAST_S <= value <= _MOST_S:
+        raise InputError("it must lie between 10ms and 720h", value=text)
     return value
 
 

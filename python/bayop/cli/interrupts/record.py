@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 EXAMPLE: Final = """\
   bayop interrupts record --device eth0 --duration 30s --out logs
   bayop interrupts show logs/eth0-rx-*.parquet
+  bayop interrupts record --device eth0 --duration 24h --rotate 10min --max-mb 4000 --out logs
   bayop interrupts record --device eth0 --recorder 'ssh root@server bayop-interrupts-record' --cost --out logs
 """
 
@@ -36,6 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="end when the records have taken so much, 152 bytes each; the logs take less (default: 1000)",
     )
     parser.add_argument(
+        "--rotate",
+        type=arguments.reader(arguments.duration_s, "--rotate"),
+        default=math.inf,
+        metavar="TIME",
+        help="begin new logs after so long, NAME-000001.parquet and on, and remove the oldest beyond --max-mb",
+    )
+    parser.add_argument(
         "--out",
         type=arguments.reader(arguments.path, "--out"),
         required=True,
@@ -53,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     make_folder(args.out)
     capture = record(
         args.recorder, args.out, device=args.device, duration_s=args.duration, most_bytes=args.max_mb * _MB,
-        netns=args.netns, cost=args.cost,
+        stretch_s=args.rotate, netns=args.netns, cost=args.cost,
     )  # fmt: skip
     if args.json:
         _print_event(capture, str(args.out))
@@ -69,7 +78,8 @@ def _print_event(capture: Capture, out: str) -> None:
     print_json(
         {
             "event": "recorded", "out": out, "logs": [path.name for path in capture.paths], "polls": capture.by_poll,
-            "records": capture.records, "lost": capture.lost, "full": capture.is_full, **told, **cost,
+            "removed": capture.removed, "records": capture.records, "lost": capture.lost, "full": capture.is_full,
+            **told, **cost,
         }
     )  # fmt: skip
 
@@ -81,6 +91,8 @@ def _print(capture: Capture, args: argparse.Namespace) -> None:
         f"{capture.records} {what} of {args.device} in {len(capture.paths)} logs in {args.out}; {capture.lost} lost",
         markup=False,
     )
+    if capture.removed:
+        say.print(f"{capture.removed} older logs have made room for them (--max-mb)", markup=False)
     if capture.is_full:
         say.print(f"the recording ended early: its records had taken {args.max_mb} MB (--max-mb)", markup=False)
     if not capture.records:
