@@ -60,7 +60,7 @@ test: $(VENV)/.built  ## Run the tests, Rust and Python, but for those marked sl
 
 test-slow: test  ## Run the tests and those marked slow, but for those marked weekly
 	requirements/install-packages --or-go-on browser
-	cargo test --package bayop-agent --release --locked --quiet --test system_calls -- --ignored
+	cargo test --workspace --release --locked --quiet --test system_calls -- --ignored
 	$(PYTEST) -m "slow and not weekly and not alone" --numprocesses 2 --dist loadfile --durations 20
 	$(PYTEST) -m "slow and not weekly and alone" --durations 20
 	@$(BIN)/python -m tests.support.needs build/skipped
