@@ -28,6 +28,8 @@ WINDOW_S = 0.2
 TTL_S = 3.0
 TICK_S = 1.0
 """The agent looks at its lease once a second."""
+LATE_S = 2.0
+"""So late may all of that be on a busy machine."""
 
 
 def target_of(agent: AgentProcess, source: LatencySource, *, ttl_s: float = TTL_S) -> AgentTarget:
@@ -72,7 +74,7 @@ def test_a_source_that_hangs_in_python_loses_the_machine(agent: AgentProcess, ma
     target = target_of(agent, source)
     source.hangs = True
     try:
-        assert restored_within_s(target, machine) < TTL_S + TICK_S + 0.5
+        assert restored_within_s(target, machine) < TTL_S + TICK_S + LATE_S
     finally:
         released.set()
 
@@ -82,7 +84,7 @@ def test_a_prometheus_that_stalls_loses_the_machine(agent: AgentProcess, machine
     with staller() as server:
         target = target_of(agent, PrometheusQuery.parse(f"{server.url}?query=1", slo=SLO))
         server.way = way
-        assert restored_within_s(target, machine) < TTL_S + TICK_S + 0.5
+        assert restored_within_s(target, machine) < TTL_S + TICK_S + LATE_S
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -119,14 +121,15 @@ def test_a_search_that_thinks_for_ever_loses_the_machine(
     monkeypatch.setattr("bayop.live.target.STEP_S", 0.2)
     target = target_of(agent, Plugin(lambda _: None))
     target.apply({CAP_W: 80})
-    assert eventually(lambda: machine.cap_w == 120, within_s=0.2 + TTL_S + TICK_S + 0.5)
+    assert eventually(lambda: machine.cap_w == 120, within_s=0.2 + TTL_S + TICK_S + LATE_S)
     with pytest.raises(DriftError, match="the agent ended the lease before the work was done"):
         target.restore()
 
 
 def test_work_that_is_late_keeps_its_lease(agent: AgentProcess) -> None:
-    lease = Lease(agent.client, holder="a test", ttl_s=TTL_S)
-    for _ in range(3):
+    ttl_s = 8.0  # of which more than a third is left for a busy machine's own lateness
+    lease = Lease(agent.client, holder="a test", ttl_s=ttl_s)
+    for _ in range(2):
         lease.expect(0.1)
-        time.sleep(0.1 + TTL_S / 2)
+        time.sleep(0.1 + ttl_s / 2)
     lease.release(keep=False)
