@@ -18,7 +18,7 @@ from bayop.interrupts.cluster import summarise_on_cluster
 from bayop.interrupts.log import Log, open_log
 from bayop.interrupts.query import summarise
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
 
 PIECE_BYTES = 2**17
 

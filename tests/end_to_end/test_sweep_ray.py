@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.support.needs import need
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.timeout(600)]
 
 SWEEP = [sys.executable, "-m", "bayop", "sweep"]
 # 34 trials of about 100 ms each.

@@ -14,7 +14,7 @@ from bayop import _core
 from bayop.twin.profile_library import profile_names
 from bayop.twin.target import load_profile
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 
 MACHINES: Final = ("", "@epyc-ena", "@xeon-e5-2630-v3", "@xeon-silver-4314")
 FREQUENCY: Final = ("ondemand", "performance", "powersave", "nmap", "rubik", "oracle")

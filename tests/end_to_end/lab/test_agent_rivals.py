@@ -15,7 +15,7 @@ from tests.support.patience import eventually
 from lab import Files, Machine
 from lab.agent import Access
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 
 FREQ = {"cpu.freq_mhz@policy0", "cpu.freq_mhz@policy1"}
 SETTING: dict[str, float | str] = {

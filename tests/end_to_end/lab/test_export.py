@@ -15,7 +15,7 @@ from bayop.export import script, spell, tuned
 from lab import Files, Machine
 from lab.agent import Access
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 
 POLICY = "/sys/devices/system/cpu/cpufreq/policy0"
 SETTING = {
