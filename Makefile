@@ -65,7 +65,7 @@ test-slow: test  ## Run the tests and those marked slow, but for those marked we
 	$(PYTEST) -m "slow and not weekly and alone" --durations 20
 	@$(BIN)/python -m tests.support.needs build/skipped
 
-test-weekly: $(VENV)/.built  ## Run the tests of what changes rarely: claims, theory, packages, rivals and kills in the lab, Ray, slow blocks of docs
+test-weekly: $(VENV)/.built  ## Run the tests of what changes rarely: claims, theory, packages, kills, rivals, the day, Ray, slow blocks of docs
 	mkdir -p build && rm -f build/skipped
 	cargo build --package bayop-agent --features fault-points --release --locked --quiet
 	$(PYTEST) -m weekly $(WEEKLY)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.needs import need
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.alone]
 
 ROOT = Path(__file__).parents[2]
 KILLS = 10

@@ -13,7 +13,7 @@ import pytest
 from bench.load.experiments import exponential_distance, stalled_latency_s, uniform_distance
 from tests.support.needs import need, program, require
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.alone]
 
 ROOT = Path(__file__).parents[2]
 

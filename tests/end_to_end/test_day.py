@@ -19,7 +19,7 @@ from tests.support.schemas import closed
 from bayop.events import ERROR, EVENTS, schema
 from bayop.experiments.rig.day.record import RigDay
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.alone]
 
 
 def day(agent_binary: Path, folder: Path) -> list[str]:

@@ -146,19 +146,25 @@ def test_stalls_of_the_server_count_for_every_request_that_was_due() -> None:
             favour(run.pid)
             assert run.stdout is not None
             run.stdout.readline()
-            stalls_s = []
+            # Between a signal and the next look at a clock this process may have to wait, too.
+            least_s = most_s = 0.0
             for _ in range(periods):
-                began_s = time.monotonic()
+                before_stop_s = time.monotonic()
                 server.send_signal(signal.SIGSTOP)
+                stopped_s = time.monotonic()
                 time.sleep(stall_s)
+                before_continue_s = time.monotonic()
                 server.send_signal(signal.SIGCONT)
-                stalls_s.append(time.monotonic() - began_s)
-                time.sleep(period_s - stalls_s[-1])
+                continued_s = time.monotonic()
+                least_s += (before_continue_s - stopped_s) / periods
+                most_s += (continued_s - before_stop_s) / periods
+                time.sleep(max(before_stop_s + period_s - continued_s, 0.0))
             output, _ = run.communicate(timeout=30)
         undisturbed = load(*flags, "-t", "2s")
     if p99_us(result_of(undisturbed)) > 2000:
         pytest.skip("the machine is too busy: without any stall, p99 is more than 2 ms")
     # A request that is due x before the end of a stall waits x, so a stall makes a share (stall - x) / period of all
     # requests wait longer than x. 1 % of them waits longer than p99.
-    p99_s = sum(stalls_s) / periods - 0.01 * period_s
-    assert p99_us(json.loads(output.splitlines()[-1])) == pytest.approx(p99_s * 1e6, rel=0.05)
+    p99_s = p99_us(json.loads(output.splitlines()[-1])) / 1e6
+    print(f"p99 {p99_s:.4f} s; the stalls lasted {least_s:.4f} to {most_s:.4f} s on average")
+    assert 0.95 * (least_s - 0.01 * period_s) < p99_s < 1.05 * (most_s - 0.01 * period_s)
