@@ -28,8 +28,6 @@ WINDOW_S = 0.2
 TTL_S = 3.0
 TICK_S = 1.0
 """The agent looks at its lease once a second."""
-LATE_S = 2.0
-"""So late may all of that be on a busy machine."""
 
 
 def target_of(agent: AgentProcess, source: LatencySource, *, ttl_s: float = TTL_S) -> AgentTarget:
@@ -74,7 +72,7 @@ def test_a_source_that_hangs_in_python_loses_the_machine(agent: AgentProcess, ma
     target = target_of(agent, source)
     source.hangs = True
     try:
-        assert restored_within_s(target, machine) < TTL_S + TICK_S + LATE_S
+        assert restored_within_s(target, machine) < TTL_S + TICK_S + 0.5
     finally:
         released.set()
 
@@ -84,7 +82,7 @@ def test_a_prometheus_that_stalls_loses_the_machine(agent: AgentProcess, machine
     with staller() as server:
         target = target_of(agent, PrometheusQuery.parse(f"{server.url}?query=1", slo=SLO))
         server.way = way
-        assert restored_within_s(target, machine) < TTL_S + TICK_S + LATE_S
+        assert restored_within_s(target, machine) < TTL_S + TICK_S + 0.5
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -121,7 +119,7 @@ def test_a_search_that_thinks_for_ever_loses_the_machine(
     monkeypatch.setattr("bayop.live.target.STEP_S", 0.2)
     target = target_of(agent, Plugin(lambda _: None))
     target.apply({CAP_W: 80})
-    assert eventually(lambda: machine.cap_w == 120, within_s=0.2 + TTL_S + TICK_S + LATE_S)
+    assert eventually(lambda: machine.cap_w == 120, within_s=0.2 + TTL_S + TICK_S + 0.5)
     with pytest.raises(DriftError, match="the agent ended the lease before the work was done"):
         target.restore()
 
