@@ -31,11 +31,8 @@ READERS = {
     "usr/local/bin/make": '#!/bin/sh\ntest "$*" = deb -a -f build/bayop-agent_*.deb\n',
     "etc/apt/apt.conf.d/90yes": 'APT::Get::Assume-Yes "true";\n',
 }
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.weekly,
-    pytest.mark.timeout(600),
-]  # the first run builds the agent and downloads a Debian
+# The first run builds the agent and downloads a Debian.
+pytestmark = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What `bayop-interrupts-record` prints: a line of JSON that places each number, then records, then what it counted.
+"""How `bayop-interrupts-record` is called, and what it prints: where each number stands, records, what it counted.
 
 The records of a moment come as they are in the kernel's memory, after a line of JSON with their number: reading them
 costs next to nothing, at any rate that a NIC interrupts.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
@@ -27,8 +28,7 @@ class Rotation:
     """
 
     def __init__(self, folder: Path, most_bytes: int, stretch_s: float) -> None:
-        self._folder, self._most_bytes = folder, most_bytes
-        self._stretch_s, self._rotates = stretch_s, isfinite(stretch_s)
+        self._folder, self._most_bytes, self._stretch_s = folder, most_bytes, stretch_s
         self._spool = Spool(folder, most_bytes)
         self._ends_s = stretch_s
         self._stretches = 0
@@ -69,7 +69,7 @@ class Rotation:
         self._shelve()
         spool, self._spool = self._spool, Spool(self._folder, self._most_bytes)
         self._stretches += 1
-        number = f"-{self._stretches:06}" if self._rotates else ""
+        number = f"-{self._stretches:06}" if isfinite(self._stretch_s) else ""
         self._written = self._writer.submit(_write, spool, source, number)
 
     def _shelve(self) -> None:
@@ -80,7 +80,7 @@ class Rotation:
         self._written = None
         try:
             sizes = [path.stat().st_size for path in self._paths]
-            while self._rotates and sum(sizes) > self._most_bytes:
+            while isfinite(self._stretch_s) and sum(sizes) > self._most_bytes:
                 self._paths.pop(0).unlink()
                 del sizes[0]
                 self.removed += 1
@@ -98,5 +98,5 @@ class Rotation:
 
 
 def _write(spool: Spool, source: Source, number: str) -> Sequence[Path]:
-    with spool:
+    with closing(spool):
         return spool.write_logs(source, number)

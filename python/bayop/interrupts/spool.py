@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import IO, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,14 +75,6 @@ class Spool:
     def close(self) -> None:
         """Forgets the records."""
         self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _batches(file: IO[bytes], source: Source, name: str) -> Iterator[Batch]:

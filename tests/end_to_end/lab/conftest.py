@@ -13,7 +13,7 @@ What the machine holds on top of the base system is decided in one place, the fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -67,13 +67,24 @@ def agent(machine: Machine, contents: tuple[Files, Access]) -> Iterator[LabAgent
 
 
 @pytest.fixture
-def freq_mhz(machine: Machine) -> Iterator[FrequencySetter]:
+def governor(machine: Machine) -> Iterator[Callable[[str], None]]:
+    """Sets the frequency governor of every CPU; the one that was there comes back afterwards."""
+
+    def choose(governor: str) -> None:
+        machine.run(
+            f"for policy in /sys/devices/system/cpu/cpufreq/policy*; do echo {governor} >$policy/scaling_governor; done"
+        )
+
+    found = machine.read("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor")
+    yield choose
+    choose(found)
+
+
+@pytest.fixture
+def freq_mhz(machine: Machine, governor: Callable[[str], None]) -> FrequencySetter:
     """Sets the frequency of every CPU; the governor that was there comes back afterwards."""
-    governor = machine.read("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor")
-    yield FrequencySetter(machine)
-    machine.run(
-        f"for policy in /sys/devices/system/cpu/cpufreq/policy*; do echo {governor} >$policy/scaling_governor; done"
-    )
+    governor("userspace")
+    return FrequencySetter(machine)
 
 
 class FrequencySetter:
@@ -85,5 +96,5 @@ class FrequencySetter:
     def __call__(self, freq_mhz: int) -> None:
         self._machine.run(
             "for policy in /sys/devices/system/cpu/cpufreq/policy*; do"
-            f" echo userspace >$policy/scaling_governor && echo {freq_mhz}000 >$policy/scaling_setspeed || exit; done"
+            f" echo {freq_mhz}000 >$policy/scaling_setspeed || exit; done"
         )

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
 import pytest
@@ -132,21 +132,11 @@ def test_keep_leaves_the_result_until_a_restore(machine: Machine, metered: LabAg
     assert snapshot(machine) == original
 
 
-@pytest.fixture
-def powersave(machine: Machine) -> Iterator[None]:
-    """A default that is the cheapest setting whatever the host does: its busy CPUs would drive schedutil up."""
-
-    def choose(governor: str) -> None:
-        machine.run(f"echo {governor} | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor")
-
-    choose("powersave")
-    yield
-    choose("schedutil")
-
-
 @pytest.mark.timeout(300)
-@pytest.mark.usefixtures("powersave")
-def test_a_default_that_meets_the_slo_for_less_is_left_alone(machine: Machine, metered: LabAgent) -> None:
+def test_a_default_that_meets_the_slo_for_less_is_left_alone(
+    machine: Machine, metered: LabAgent, governor: Callable[[str], None]
+) -> None:
+    governor("powersave")  # the cheapest setting whatever the host does: its busy CPUs would drive schedutil up
     original = snapshot(machine)
     run = subprocess.run(
         command(metered, "--keep", auto_mhz=FAST_AUTO_MHZ), capture_output=True, text=True, timeout=250, check=False

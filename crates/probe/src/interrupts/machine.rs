@@ -1,7 +1,7 @@
 //! The machine around a NIC: its interrupts, the idle states of its CPUs, whether it announces frequencies.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bayop_knobs::Host;
 use bayop_knobs::control::Control;
@@ -25,10 +25,7 @@ pub struct Queue {
 /// their number (Documentation/ABI/testing/sysfs-bus-pci, `msi_irqs`): its own, or those of the device that it is a
 /// function of (virtio). None of a virtual device, or of another namespace, which sysfs does not show.
 pub fn queues(device: &str, index: u32) -> Vec<Queue> {
-    let folder = Path::new("/sys/class/net").join(device);
-    if !is_shown(device, index) {
-        return Vec::new();
-    }
+    let Some(folder) = folder_of(device, index) else { return Vec::new() };
     let mut irqs: Vec<u32> = ["device/msi_irqs", "device/../msi_irqs"]
         .into_iter()
         .filter_map(|list| fs::read_dir(folder.join(list)).ok())
@@ -39,9 +36,11 @@ pub fn queues(device: &str, index: u32) -> Vec<Queue> {
     irqs.into_iter().filter_map(|irq| Some(Queue { irq, name: action_of(irq)? })).collect()
 }
 
-/// Whether sysfs shows a device: it may be that of another network namespace.
-fn is_shown(device: &str, index: u32) -> bool {
-    text(&Path::new("/sys/class/net").join(device).join("ifindex")).and_then(|index| index.parse().ok()) == Some(index)
+/// Where sysfs shows a device; None where it shows those of another network namespace.
+fn folder_of(device: &str, index: u32) -> Option<PathBuf> {
+    let folder = Path::new("/sys/class/net").join(device);
+    let shown: u32 = text(&folder.join("ifindex"))?.parse().ok()?;
+    (shown == index).then_some(folder)
 }
 
 /// Who has requested an interrupt (Documentation/ABI/testing/sysfs-kernel-irq).
@@ -77,8 +76,7 @@ pub fn rx_usecs(device: &str) -> Option<f64> {
 
 /// The same of a device that is polled, in us: its gro_flush_timeout. None where sysfs does not show the device.
 pub fn gro_flush_timeout_us(device: &str, index: u32) -> Option<f64> {
-    let file = Control::file(format!("sys/class/net/{device}/gro_flush_timeout"));
-    let timeout_ns: f64 = is_shown(device, index).then(|| file.read(&Host::live()))?.ok()?.parse().ok()?;
+    let timeout_ns: f64 = text(&folder_of(device, index)?.join("gro_flush_timeout"))?.parse().ok()?;
     Some(timeout_ns / 1_000.0)
 }
 

@@ -129,11 +129,11 @@ class _Events:
                 "hour": turn.hour,
                 "who": turn.who,
                 "qps": round_significant(turn.qps),
-                "latency_us": _rounded(turn.latency_us),
+                "latency_us": round_significant(turn.latency_us),
                 "requests": work.requests,
                 "requests_over": work.over,
-                "cpu_us": _rounded(work.cpu_us),
-                "polls": _rounded(work.polls),
+                "cpu_us": round_significant(work.cpu_us),
+                "polls": round_significant(work.polls),
             }
         )
 
@@ -168,7 +168,3 @@ def _display(record: RigDay) -> Any:  # noqa: ANN401 -- of the same shape as `_E
     from bayop.cli.day.display import Display  # `--json` must not pay for rich
 
     return Display(record)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round_significant(value)

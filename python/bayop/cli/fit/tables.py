@@ -51,9 +51,9 @@ def events(selection: Selection, examinations: Sequence[Examination]) -> Iterato
                 "quantity": error.quantity,
                 "load_qps": error.load,
                 "cells": error.cells,
-                "in_sample": _rounded(error.fitted),
-                "settings_out": _rounded(error.settings_out),
-                "load_out": _rounded(error.load_out),
+                "in_sample": round_significant(error.fitted, 4),
+                "settings_out": round_significant(error.settings_out, 4),
+                "load_out": round_significant(error.load_out, 4),
             }
 
 
@@ -110,7 +110,3 @@ def _percent(share: float | None) -> str:
     if share is None:
         return "-"
     return f"{100.0 * share:.1f}" if share < _OFF_THE_SCALE else f"> {100.0 * _OFF_THE_SCALE:.0f}"
-
-
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else round_significant(share, 4)

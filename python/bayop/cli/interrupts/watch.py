@@ -125,17 +125,13 @@ def _queue_event(queue: QueueMoment) -> dict[str, Any]:
         "interrupts_per_s": round_significant(queue.interrupts_per_s),
         "spacing": None if spacing is None else {
             "p1_us": round_significant(spacing.p1_us), "p50_us": round_significant(spacing.p50_us),
-            "p99_us": round_significant(spacing.p99_us), "kept_share": _rounded(spacing.kept_share),
+            "p99_us": round_significant(spacing.p99_us), "kept_share": round_significant(spacing.kept_share),
         },
         "rx_packets": round_significant(queue.rx_packets),
         "tx_packets": round_significant(queue.tx_packets),
-        "irq_share": _rounded(queue.irq_share),
-        "idle_share": _rounded(queue.idle_share),
+        "irq_share": round_significant(queue.irq_share),
+        "idle_share": round_significant(queue.idle_share),
     }  # fmt: skip
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round_significant(value)
 
 
 def _interval_s(text: str) -> float:

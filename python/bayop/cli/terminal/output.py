@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,9 +43,13 @@ def literal(text: str) -> Text:
     return Text(text)
 
 
-def round_significant(value: float, digits: int = 6) -> float:
-    """A measured number without the digits that mean nothing."""
-    return float(f"{value:.{digits}g}")
+@overload
+def round_significant(value: float, digits: int = 6) -> float: ...
+@overload
+def round_significant(value: float | None, digits: int = 6) -> float | None: ...
+def round_significant(value: float | None, digits: int = 6) -> float | None:
+    """A measured number without the digits that mean nothing; None stays what nothing has measured."""
+    return None if value is None else float(f"{value:.{digits}g}")
 
 
 class Bar:
