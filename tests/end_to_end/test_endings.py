@@ -120,6 +120,41 @@ def test_a_search_may_be_ended_at_any_time(number: signal.Signals, delay_s: floa
     assert errors in {"", "interrupted\n"}
 
 
+WITNESS = """
+import atexit, os, signal, sys, bayop.__main__ as program
+
+class Witness:
+    def __del__(self):
+        os.write(2, b"module taken apart ")
+
+sys.modules["witness"] = Witness()
+sys.argv[1:] = ["knobs"]
+def end(*_):
+    atexit.register(os.write, 2, b"libraries told ")
+    if NUMBER:
+        os.kill(os.getpid(), NUMBER)
+import bayop.cli.knobs as verb
+run = verb.run
+verb.run = lambda args: end() or run(args)
+program.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [
+        ("None", 0, "libraries told module taken apart "),
+        ("signal.SIGTERM", 143, "libraries told "),
+        ("signal.SIGINT", 130, "interrupted\nlibraries told "),
+    ],
+)
+def test_what_a_signal_ended_is_not_taken_apart(number: str, code: int, said: str) -> None:
+    """A module written in C that was being loaded can crash then."""
+    command = [sys.executable, "-c", WITNESS.replace("NUMBER", number)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (run.returncode, run.stderr) == (code, said)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
