@@ -1,7 +1,7 @@
 """When windows end, so that those of many services do not all end in the same instant.
 
-Every service has a phase of its own, which depends on nothing but its name and how long its windows are: after a
-restart they end when they would have ended without it.
+Every service has one of sixty phases, which depends on nothing but its name and how long its windows are: after a
+restart they end when they would have ended without it. Those that share one can share what asking costs.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from hashlib import sha256
 from typing import Final
 
 _INSTANT_S: Final = 1e-6
+_PHASES: Final = 60
 
 
 def phase_of(name: str, watch_s: float) -> float:
     """How long after a multiple of `watch_s` a service's windows end, in s; at least 0 and less than `watch_s`."""
-    return int.from_bytes(sha256(name.encode()).digest()[:4], "big") / 2**32 * watch_s
+    return int.from_bytes(sha256(name.encode()).digest()[:4], "big") % _PHASES / _PHASES * watch_s
 
 
 def window_end_s(now_s: float, watch_s: float, phase_s: float = 0.0) -> float:

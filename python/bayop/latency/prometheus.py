@@ -113,7 +113,9 @@ class PrometheusQuery:
             raise InputError(
                 "a query for an SLO of several quantiles must have $quantile", value=asked.query, hint=hint
             )
-        return cls(Api(base, token_file=None if token is None else Path(token)), asked, slo=slo)
+        token_file = None if token is None else Path(token)
+        api = _APIS.setdefault((base, token_file), Api(base, token_file=token_file))
+        return cls(api, asked, slo=slo)
 
     def measure(self, window: Window, *, sleep: Callable[[float], None]) -> Latency:
         """Waits until the window is over and asks about it; meanwhile asks about as much of it as is over.
@@ -146,7 +148,8 @@ class PrometheusQuery:
             queries["qps"] = _fill(asked.qps, window, slo.quantile)
         # Without a range in it, a query is answered with samples of up to five minutes ago.
         texts = [text for query in queries.values() for text in (query, f"timestamp({query})")]
-        samples = iter(self._api.samples(texts, limit_s=within_s))
+        found = self._api.samples(texts, limit_s=within_s)
+        samples = (sample or self._api.sample(text) for text, sample in zip(texts, found, strict=True))
         seen = {
             name: self._checked(query, window, next(samples), since=next(samples)) for name, query in queries.items()
         }
@@ -180,6 +183,10 @@ class PrometheusQuery:
                 hint="+Inf: the histogram has no bucket above the SLO's limit" if sample.value == math.inf else None,
             )
         return sample.value
+
+
+_APIS: Final[dict[tuple[str, Path | None], Api]] = {}
+"""Each server once, so that services that it knows ask together."""
 
 
 def _vantage(text: str) -> Vantage:

@@ -18,11 +18,14 @@ import msgspec
 from bayop.errors import InputError, unreadable
 from bayop.exchange import Exchange, Reply
 from bayop.json_text import decoder, parse_object
+from bayop.latency.gathering import Gathering
 
 TIMEOUT_S: Final = 5.0
 """How long a query may take."""
 
 _MOST_BYTES: Final = 1 << 20
+_MOST_QUERIES: Final = 256
+"""So many queries are one request's worth."""
 _MARK: Final = "bayop_query"
 """The label that says which of several queries a series answers."""
 
@@ -41,7 +44,7 @@ class Sample:
 
 
 class Api:
-    """A server that speaks it.
+    """A server that speaks it. Safe to use from several threads.
 
     Args:
         url: Where it is: `http://monitor:9090`, with a path where one stands in front of `/api/v1`.
@@ -76,6 +79,7 @@ class Api:
         self._token_file = token_file
         self._timeout_s = timeout_s
         self._headers()
+        self._gathering: Gathering[str, Sample | None] = Gathering(self._together, most=_MOST_QUERIES)
 
     def place(self, query: str) -> str:
         """What errors call a query."""
@@ -87,46 +91,51 @@ class Api:
         Raises:
             InputError: it can't be asked, the query is refused, or it gives nothing, several series or no numbers.
         """
-        return self.samples([query], limit_s=self._timeout_s)[0]
+        with self._exchange(self._timeout_s) as exchange:
+            only = self._only(query, self._series(query, exchange, self._timeout_s))
+        try:
+            return _number(only)
+        except (KeyError, TypeError, ValueError):
+            raise self._garbage(str(only)) from None
 
-    def samples(self, queries: Sequence[str], *, limit_s: float) -> list[Sample]:
-        """The one number that each query gives now, all asked in one request; or one by one, to say what is wrong.
+    def samples(self, queries: Sequence[str], *, limit_s: float) -> Sequence[Sample | None]:
+        """The one number that each query gives now; None where one does not, of which `sample` says why.
+
+        All are asked in one request, with what other threads ask meanwhile.
 
         Args:
             queries: Some.
             limit_s: How long all of it may take, from now on.
 
         Raises:
-            InputError: as `sample`.
+            InputError: Prometheus does not answer.
         """
-        with Exchange(self._connection(), limit_s=limit_s, most_bytes=_MOST_BYTES) as exchange:
-            together = self._together(queries, exchange, limit_s) if len(queries) > 1 else None
-            return together or [self._sample(query, exchange, limit_s) for query in queries]
-
-    def _together(self, queries: Sequence[str], exchange: Exchange, limit_s: float) -> list[Sample] | None:
-        """What queries give of which each gives one number; None where one does not."""
-        marked = (f'label_replace({query}, "{_MARK}", "{n}", "", "")' for n, query in enumerate(queries))
-        reply = self._reply(" or ".join(marked), exchange, limit_s)
         try:
-            series = decoder(_Vector).decode(reply.body).data.result
-            found = {entry.metric[_MARK]: Sample(entry.value[0], float(entry.value[1])) for entry in series}
+            return self._gathering.answers(queries, limit_s=limit_s)
+        except TimeoutError as error:
+            raise self._late(limit_s) from error
+
+    def _together(self, queries: Sequence[str], limit_s: float) -> list[Sample | None]:
+        marked = (f'label_replace({query}, "{_MARK}", "{n}", "", "")' for n, query in enumerate(queries))
+        with self._exchange(limit_s) as exchange:
+            reply = self._reply(" or ".join(marked), exchange, limit_s)
+        found: dict[str, list[Sample]] = {}
+        try:
+            for entry in decoder(_Vector).decode(reply.body).data.result:
+                found.setdefault(entry.metric[_MARK], []).append(Sample(entry.value[0], float(entry.value[1])))
         except (KeyError, ValueError, RecursionError):
-            return None
-        numbers = [str(n) for n in range(len(queries))]
-        return [found[n] for n in numbers] if len(series) == len(found) and set(found) == set(numbers) else None
+            return [None] * len(queries)
+        each = (found.get(str(n), []) for n in range(len(queries)))
+        return [samples[0] if len(samples) == 1 else None for samples in each]
+
+    def _exchange(self, limit_s: float) -> Exchange:
+        return Exchange(self._connection(), limit_s=limit_s, most_bytes=_MOST_BYTES)
 
     def _connection(self) -> HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port
         if self._parts.scheme == "https":
             return HTTPSConnection(host, port, context=_trusting())
         return HTTPConnection(host, port)
-
-    def _sample(self, query: str, exchange: Exchange, limit_s: float) -> Sample:
-        only = self._only(query, self._series(query, exchange, limit_s))
-        try:
-            return _number(only)
-        except (KeyError, TypeError, ValueError):
-            raise self._garbage(str(only)) from None
 
     def _series(self, query: str, exchange: Exchange, limit_s: float) -> list[Any]:
         reply = self._reply(query, exchange, limit_s)
@@ -172,14 +181,16 @@ class Api:
         try:
             return exchange.ask("POST", self._path, form, headers)
         except TimeoutError as error:
-            within = f"within {round(limit_s, 1):g} s"
-            raise InputError(wrong=f"Prometheus has not answered {within}", place=self.url) from error
+            raise self._late(limit_s) from error
         except (OSError, HTTPException) as error:
             raise InputError(
                 wrong=f"Prometheus does not answer ({str(error) or type(error).__name__})", place=self.url
             ) from error
         except ValueError as error:  # a chunk of negative length, a host that is no name
             raise self._garbage(str(error)) from error
+
+    def _late(self, limit_s: float) -> InputError:
+        return InputError(wrong=f"Prometheus has not answered within {round(limit_s, 1):g} s", place=self.url)
 
     def _refused(self, query: str, reply: Reply) -> InputError:
         """What Prometheus, or a proxy in front of it, says with an HTTP error."""

@@ -147,23 +147,27 @@ def test_several_queries_are_one_request(canned: Canned) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        '{"metric": {"bayop_query": "0"}, "value": [1, "2"]}',
-        '{"metric": {"bayop_query": "0"}, "value": [1, "2"]}, {"metric": {"bayop_query": "0"}, "value": [1, "3"]}',
-        '{"metric": {"bayop_query": "0"}, "value": [1, "2"]}, {"metric": {}, "value": [1, "3"]}',
-    ],
+FIRST, SECOND, AGAIN = (
+    f'{{"metric": {{"bayop_query": "{n}", "job": "{job}"}}, "value": [1, "{value}"]}}'
+    for n, job, value in [(0, "x", 2), (1, "x", 3), (1, "y", 4)]
 )
-def test_what_not_all_of_them_answer_is_asked_one_by_one(canned: Canned, result: str) -> None:
+
+
+@pytest.mark.parametrize(
+    ("series", "second"), [([FIRST], None), ([SECOND, AGAIN, FIRST], None), ([SECOND, FIRST], Sample(1.0, 3.0))]
+)
+def test_a_query_that_gives_no_number_or_several_has_none(
+    canned: Canned, series: list[str], second: Sample | None
+) -> None:
+    result = ", ".join(series)
     canned.body = f'{{"status": "success", "data": {{"resultType": "vector", "result": [{result}]}}}}'.encode()
-    api = Api(canned.url)
-    if result.count("value") == 1:
-        assert api.samples(["a", "b"], limit_s=5.0) == [Sample(1.0, 2.0)] * 2
-    else:
-        with pytest.raises(InputError, match="2 series"):
-            api.samples(["a", "b"], limit_s=5.0)
-    assert [form["query"][0] for _, form in canned.asked][1] == "a"
+    assert Api(canned.url).samples(["a", "b"], limit_s=5.0) == [Sample(1.0, 2.0), second]
+
+
+@pytest.mark.parametrize("code", [200, 400])
+def test_an_answer_that_is_no_vector_is_none_to_all(canned: Canned, code: int) -> None:
+    canned.code, canned.body = code, b'{"status": "error", "error": "parse error"}'
+    assert Api(canned.url).samples(["a", "("], limit_s=5.0) == [None, None]
 
 
 def test_several_series_or_none_are_said_with_what_helps(canned: Canned) -> None:
