@@ -10,6 +10,7 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Final
 
 from bayop.errors import InputError
@@ -81,12 +82,11 @@ def convert(value: float, unit: str, to: str) -> float:
     Raises:
         InputError: a unit is unknown, or the two measure different things.
     """
-    to_dimension, to_size = _lookup(to)
-    dimension, size = _lookup(unit, hint=_spellings(to_dimension))
+    to_dimension, _ = _lookup(to)
+    dimension, _ = _lookup(unit, hint=_spellings(to_dimension))
     if dimension != to_dimension:
         raise InputError(f"it must be a {to_dimension}", value=f"{value:g}{unit}", hint=f"write it in {to}")
-    # Exact ratios keep round values exact: 1 ms is 1000 us, and not 1000.0000000000001.
-    ratio = Fraction(repr(size)) / Fraction(repr(to_size))
+    ratio = _ratio(unit, to)
     return value * ratio.numerator / ratio.denominator
 
 
@@ -155,6 +155,12 @@ def _lookup(unit: str, *, hint: str | None = None) -> tuple[str, float]:
             wrong=f"there is no unit {unit!r}", value=unit, hint=hint or "known units: " + ", ".join(_UNITS)
         )
     return entry
+
+
+@cache
+def _ratio(unit: str, to: str) -> Fraction:
+    """Exact ratios keep round values exact: 1 ms is 1000 us, and not 1000.0000000000001."""
+    return Fraction(repr(_UNITS[unit][1])) / Fraction(repr(_UNITS[to][1]))
 
 
 def _spellings(dimension: str) -> str:
