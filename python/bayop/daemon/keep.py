@@ -110,17 +110,19 @@ def observe(
     phase_s: float = 0.0,
 ) -> NoReturn:
     """Watches a machine as it is until something is raised; windows end `phase_s` after multiples of `watch_s`."""
+    is_steered = machine.is_steered
     while True:
-        start_s, qps, was_steered = clock(), machine.qps, machine.is_steered
+        start_s, qps, was_steered = clock(), machine.qps, is_steered
         seen = machine.watch(window_end_s(start_s, watch_s, phase_s) - start_s)
         measurement = seen.measurement if isinstance(seen, FellBack) else seen
+        is_steered = machine.is_steered
         on_window(
             LedgerWindow.of(
                 measurement,
                 slo,
                 start_s=start_s,
                 duration_s=clock() - start_s,
-                phase="other" if was_steered or machine.is_steered else "default",
+                phase="other" if was_steered or is_steered else "default",
                 setting=None,
                 qps=qps,
             )

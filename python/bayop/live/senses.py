@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bayop.errors import InputError
 from bayop.latency.base import GRACE_S, Latency, LatencySource, Sampling, Vantage, Watched, Window
 from bayop.live.agent.client import AgentClient
+from bayop.live.agent.messages import Reading
 from bayop.live.precision import Precision, pool
 from bayop.live.trial_guard import TrialGuard
 from bayop.live.window import meter_of, window_quantities
@@ -31,6 +32,19 @@ _LOOK_S: Final = 0.1
 
 _FIRST_S: Final = 1.0
 """How much of a window is asked for on its own, of a source that says nothing before its end."""
+
+
+_SEAM: Final = 0.01
+"""What of a window two may lie apart that follow each other at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """How the last window ended."""
+
+    end_s: float
+    setting: Setting
+    readings: Sequence[Reading]
 
 
 class Senses:
@@ -71,6 +85,7 @@ class Senses:
         """What clients saw in the last window."""
         self._pushes = isinstance(latency, Watched)
         """Whether the source says anything while a window runs, as far as was seen."""
+        self._last: _Last | None = None
 
     @property
     def description(self) -> str:
@@ -101,13 +116,21 @@ class Senses:
         """
         duration_s = self.window_s if duration_s is None else duration_s
         start_s = time.monotonic()
-        before = self._client.sensors()
+        before = self._before(setting, start_s, duration_s)
         latency = self._measured(Window(setting, duration_s, is_watched=is_watched), sleep, expect)
         sleep(max(start_s + duration_s - time.monotonic(), 0.0))
         after = self._client.sensors()
+        self._last = _Last(time.monotonic(), setting, after)
         self._pushes = isinstance(self._latency, Watched) and self._latency.recent() is not None
         self.vantage, self.latest = latency.vantage, latency
         return Measurement(window_quantities(before, after) | dict(latency.quantities), latency.relative_sd)
+
+    def _before(self, setting: Setting, start_s: float, duration_s: float) -> Sequence[Reading]:
+        """What the sensors show as a window begins; where it follows the last one at once, what they showed then."""
+        last, self._last = self._last, None
+        if last is not None and last.setting == setting and start_s - last.end_s <= _SEAM * duration_s:
+            return last.readings
+        return self._client.sensors()
 
     def _measured(self, window: Window, sleep: Sleep, expect: Expect) -> Latency:
         """What the source says of a window, if it does so in time."""

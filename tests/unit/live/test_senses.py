@@ -15,6 +15,7 @@ from bayop.live.precision import Precision
 from bayop.live.senses import Senses
 from bayop.live.trial_guard import TrialGuard
 from bayop.slo import Slo
+from bayop.space import Setting
 
 GUARD = TrialGuard(Slo.parse("p99<100us"))
 
@@ -147,3 +148,23 @@ def test_a_sleep_that_raises_is_passed_on() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         senses(WatchedClients([latency_of(50.0)]), guard=GUARD).trial({}, qps=1000.0, sleep=lost)
+
+
+@pytest.mark.parametrize(
+    ("settings", "duration_s", "looks"),
+    [
+        ([{}, {}, {}], 3600.0, 4),
+        ([{}, {"nic.rx_usecs": 50}, {}], 3600.0, 6),
+        ([{}, {}, {}], 0.0, 6),
+    ],
+)
+def test_windows_that_follow_at_once_share_what_the_sensors_show_between_them(
+    settings: list[Setting], duration_s: float, looks: int
+) -> None:
+    client = Sensors()
+    measured = Senses(cast("AgentClient", client), Clients([latency_of(80.0)] * len(settings)))
+    before = client.looks
+    for setting in settings:
+        window = measured.window(setting, sleep=nap, duration_s=duration_s)
+        assert window["duration_s"] == 1.0
+    assert client.looks - before == looks
