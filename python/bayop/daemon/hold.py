@@ -14,7 +14,7 @@ from bayop.live.agent.messages import Applied, Condition, Conditions
 from bayop.live.agent.transport import UnreachableError
 from bayop.space import Setting
 
-_LOOKS: Final = 6
+_LOOKS: Final = 2
 """How often the agent is asked in one window whether it still holds."""
 _OFTEN_S: Final = 0.5
 """It is never asked more often than this."""

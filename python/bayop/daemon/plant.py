@@ -25,13 +25,13 @@ from bayop.space import Setting, Space
 
 _STEP_S: Final = 1.0
 """How long a wait goes on in a trial before a lost lease is noticed."""
-_STEPS: Final = 6
+_STEPS: Final = 2
 """How many steps a window has for that while a setting is held, or nothing is."""
 _LOOKS: Final = 60
 """How often what clients see is looked at while a held setting is watched for one window."""
 _OFTEN_S: Final = 0.2
 """It is never looked at more often than this."""
-_LONGEST_S: Final = 10.0
+_LONGEST_S: Final = 30.0
 """Nor is a step ever longer."""
 
 
