@@ -42,6 +42,30 @@ TWIN_FIT: Final = (
               DEFAULT)
         for when in ("before", "after")
     ),
+    Event(
+        "capture",
+        "What a capture shows, by the twin's quantities.",
+        {
+            "capture": TEXT, "setting": SETTING, "cpus": COUNT, "interrupts": COUNT, "duration_s": NUMBER,
+            "qps": NUMBER, "qps_given": FLAG, "freq_mhz": NUMBER, "delay_us": maybe(NUMBER), "idle": by_name(NUMBER),
+            "measured": by_name(NUMBER),
+        },
+    ),
+    Event(
+        "parameter",
+        "One number of the profile after a fit to captures: fitted, with its standard error, or assumed.",
+        {
+            "key": TEXT, "before": NUMBER, "after": NUMBER, "sd": maybe(NUMBER), "fitted": FLAG, "evidence": TEXT,
+        },
+    ),
+    Event(
+        "prediction",
+        "What a fit says of a capture that it has seen or, held out, one to the others alone.",
+        {
+            "capture": TEXT, "held_out": FLAG, "measured": by_name(NUMBER), "predicted": by_name(NUMBER),
+            "error_pct": by_name(NUMBER),
+        },
+    ),
 )  # fmt: skip
 OUTCOME: Final = Event(
     "outcome",

@@ -22,6 +22,7 @@ import numpy as np
 
 from bayop import _core
 from bayop.errors import InputError
+from bayop.space import RX_USECS
 from bayop.twin.calibrate import GROUPS, Calibration, replace_numbers
 from bayop.twin.handlers import HandlerTimes, Line
 from bayop.twin.observed import Observed
@@ -42,6 +43,8 @@ _REQUEST: Final = ("app.request_kcycles", "app.request_us")
 _POWER: Final = (
     "machine.power.static_w", "machine.power.busy_core_at_max_freq_w", "machine.power.halted_core_at_max_freq_w",
 )  # fmt: skip
+_CHANCE: Final = 0.05  # packets a request, by which a short capture and the load that was said may differ
+_SPACING_SD: Final = 0.004  # relative, of a quantile of spacings: what a histogram's buckets leave open
 _LISTED: Final = ("application", "system", "power")
 
 
@@ -53,7 +56,7 @@ class Estimate:
         key: Its dotted key.
         before: What the profile had.
         after: What it has now; the same where it is assumed.
-        sd: Standard error; None where it is assumed, or one capture alone does not tell.
+        sd: Standard error; None where it is assumed, or the captures are just enough to tell the number.
         is_fitted: Whether the captures tell it; otherwise it is assumed.
         evidence: What it was fitted to, or why it is assumed.
     """
@@ -193,16 +196,15 @@ class CaptureProblem:
         """The numbers that records give without a simulation."""
         line = self._line(captures)
         packets = sum(capture.packets_per_s for capture in captures)
+        acks = packets / sum(capture.requests_per_s for capture in captures) - 1.0
         values = {
             _INTERRUPT: line.fixed,
             _PACKET: line.each,
             **dict.fromkeys(_INSIDE, 0.0),
-            _ACKS: packets / sum(capture.requests_per_s for capture in captures) - 1.0,
+            _ACKS: min(max(acks, 0.0), 1.0),
             **_CONSTANT_ACKS,
         }
-        ticks = [
-            capture.delay_us / capture.setting["nic.rx_usecs"] for capture in captures if capture.delay_us is not None
-        ]
+        ticks = [capture.delay_us / capture.setting[RX_USECS] for capture in captures if capture.delay_us is not None]
         return values | ({_TICK: math.fsum(ticks) / len(ticks)} if ticks else {})
 
     def _line(self, captures: Sequence[Observed]) -> Line:
@@ -225,7 +227,7 @@ class CaptureProblem:
 
     def _estimates(self, values: Mapping[str, float], others: Sequence[Mapping[str, float]]) -> list[Estimate]:
         before, line = self._profile.values(), self._line(self._captures)
-        sampled = {_INTERRUPT: line.fixed_sd, _PACKET: line.each_sd}
+        sampled = {_INTERRUPT: line.fixed_sd, _PACKET: line.each_sd, _TICK: _SPACING_SD * values.get(_TICK, 0.0)}
         fitted = []
         for key, value in values.items():
             is_fitted, evidence = self._evidence(key)
@@ -280,7 +282,7 @@ def _check_capture(profile: _core.Profile, capture: Observed) -> None:
             "machine.frequency_domain_cores; docs/twin.md says how",
         )
     packets = capture.packets_per_s / capture.requests_per_s
-    if not 1.0 <= packets <= 2.0:
+    if not 1.0 - _CHANCE <= packets <= 2.0 + _CHANCE:
         raise InputError(
             "a load must be one or two packets a request: the request, and at most one acknowledgement",
             wrong=f"{packets:.3g} packets came for each request at {capture.requests_per_s:g} requests/s",

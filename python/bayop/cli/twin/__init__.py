@@ -18,7 +18,7 @@ EXAMPLE: Final = """\
 ACTIONS: Final[dict[str, str]] = {
     "run": "simulate settings of a profile under a load",
     "validate": "simulate every measured cell of a study and show how far the twin is off",
-    "fit": "fit numbers of a profile to measured cells and write the profile",
+    "fit": "fit numbers of a profile to measured cells, or to captures of interrupts, and write it",
     "crossvalidate": "fit on all loads of a study but one and predict that one, for every load",
     "generality": "search services of microseconds to seconds on four machines and show what is saved",
 }

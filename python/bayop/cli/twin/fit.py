@@ -1,4 +1,4 @@
-"""`bayop twin fit`: fits numbers of a profile to measured cells."""
+"""`bayop twin fit`: fits numbers of a profile to measured cells, or to captures of a server's interrupts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import Bar, console, new_table, print_json, progress, round_significant
 from bayop.cli.twin import flags
+from bayop.cli.twin.fit_capture import add_captures, check_no_capture_flags, run_captures
 from bayop.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,13 +25,23 @@ EXAMPLE: Final = """\
   bayop twin fit --data example:silo --profile linux-silo --out fitted.toml
   bayop twin fit --data sweep.csv --os linux --profile mine.toml --out new.toml \\
       --loads 50kqps,200kqps --parameters application,power,os.steer_us
+  bayop twin fit --capture logs/10us logs/200us --profile mine.toml --out new.toml \\
+      --setting nic.rx_usecs=10us,cpu.freq_mhz=2.1GHz --setting nic.rx_usecs=200us,cpu.freq_mhz=2.1GHz \\
+      --power-w 71.2,64.9
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    add_problem(parser)
-    flags.add_loads(parser, "fit the cells at these loads, requests/s or message sizes such as 64KB")
+    source = parser.add_mutually_exclusive_group(required=True)
+    flags.add_data(source, required=False)
+    add_captures(source, parser)
+    add_fit(parser)
+    flags.add_loads(
+        parser,
+        "fit the cells at these loads, requests/s or message sizes such as 64KB; with --capture the load of each one, "
+        "where without it every packet counts as a request",
+    )
     parser.add_argument(
         "--out",
         type=arguments.reader(arguments.path, "--out"),
@@ -43,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_problem(parser: argparse.ArgumentParser) -> None:
     """The flags that say what is fitted; `crossvalidate` has them too."""
     flags.add_data(parser)
+    add_fit(parser)
+
+
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Where a fit starts, what it may change, and how long it takes."""
     parser.add_argument("--profile", required=True, metavar="NAME|FILE", help="where the fit starts")
     parser.add_argument(
         "--os", help="the operating system of the cells (default: the first word of the profile's name)"
@@ -141,13 +157,16 @@ def calibrate(
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fits, writes the profile, and prints what changed and how well it fits at every load."""
+    """Fits, writes the profile, and prints what changed and how well it fits at every load or capture."""
+    _check_writable(args.out)
+    if args.capture is not None:
+        return run_captures(args)
+    check_no_capture_flags(args)
     from bayop.twin.profile_library import read_profile
     from bayop.twin.profile_text import with_numbers
     from bayop.twin.target import parse_profile
     from bayop.twin.validate import compare, errors_by_load
 
-    _check_writable(args.out)
     text, source = read_profile(args.profile)
     profile = parse_profile(text, source=source)
     cells = cells_to_fit(args)
@@ -162,10 +181,7 @@ def run(args: argparse.Namespace) -> int:
     before = errors(profile)
     with progress("sweeps", args.sweeps) as bar:
         fit = calibrate(args, profile, training, parameters, bar)
-    try:
-        args.out.write_text(with_numbers(text, fit.after), encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(args.out, error.strerror) from error
+    flags.write_profile(args.out, with_numbers(text, fit.after))
     _print(args, fit, {"before": before, "after": errors(fit.profile)}, training)
     return 0
 
@@ -178,7 +194,7 @@ def _check_writable(out: Path) -> None:
         raise _unwritable(out, os.strerror(errno.EACCES))
 
 
-def _unwritable(out: Path, why: str | None) -> InputError:
+def _unwritable(out: Path, why: str) -> InputError:
     return InputError(wrong=f"cannot write {out}: {why}", place="--out")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import new_table, round_significant
-from bayop.errors import InputError
+from bayop.errors import InputError, unwritable
 from bayop.experiments.sweep.load import Load
 from bayop.units import parse_quantity
 
@@ -24,12 +24,12 @@ _MOST_THREADS: Final = 1024
 _MOST_MESSAGE_BYTES: Final = 2.0**24
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
+def add_data(parser: argparse._ActionsContainer, *, required: bool = True) -> None:
     """`--data`."""
     parser.add_argument(
         "--data",
         type=arguments.reader(arguments.study_file, "--data"),
-        required=True,
+        required=required,
         metavar="FILE",
         help="a study, in any format that bayop study show reads",
     )
@@ -128,6 +128,18 @@ def cells_at(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
     from bayop.twin.validate import select_loads
 
     return arguments.reader(partial(select_loads, cells), "--loads")(loads)
+
+
+def write_profile(out: Path, text: str) -> None:
+    """Writes a profile.
+
+    Raises:
+        InputError: it can't be written.
+    """
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise unwritable(out, error, place="--out") from error
 
 
 def app_of(path: Path) -> str:
