@@ -14,12 +14,14 @@ from tests.pages.reader import Reader, copy_repository
 from tests.support.agents import ALLOWED, AgentProcess, Machine
 from tests.support.interrupt_logs import ebbrt_run, linux_run, write_files
 from tests.support.needs import need, require
+from tests.support.twin_captures import write_twin_captures
 
 from lab import missing as missing_for_lab
 
 _BROUGHT: Final = (
     "agent",
     "agent_program",
+    "captures",
     "extras",
     "lab",
     "network",
@@ -83,8 +85,8 @@ def reader(block: Block, reader_of: Callable[[str], Reader], request: pytest.Fix
         else:
             need(name)
     reader = reader_of(block.page)
-    if "raw_logs" in block.needs:
-        reader.bring(request.getfixturevalue("raw_logs"))
+    for name in {"captures", "raw_logs"} & set(block.needs):
+        reader.bring(request.getfixturevalue(name))
     if "service" in block.needs:
         reader.start("memcached -l web1 -U 0 &")
     return reader
@@ -166,3 +168,11 @@ def raw_logs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
         "10_29_2020": write_files(folder / "linux", linux),
         "ebbrt/mcdsilo": write_files(folder / "silo", ebbrt_run(cores=15)),
     }
+
+
+@pytest.fixture(scope="session")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """A folder of captures, of a server that is a twin."""
+    folder = tmp_path_factory.mktemp("captures")
+    write_twin_captures(folder)
+    return {"logs": folder / "logs"}
