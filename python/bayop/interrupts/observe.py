@@ -33,6 +33,8 @@ LEAST_INTERRUPTS: Final = 2_000
 """Of a whole capture: a mean over so many Poisson batches is known to about 2 %."""
 LEAST_DISPERSION: Final = 0.5
 """Index of dispersion: 1 of independent clients, 0.10 to 0.32 in the four published logs of NetPIPE, a closed loop."""
+LEAST_IDLE: Final = 0.05
+"""Share of the time; a server that is closer to saturation, or spins, does not show what its requests take."""
 
 _SHARP: Final = 0.15  # a delay is in effect when 5 % and 25 % of the spacings differ by no more than this
 _SAME_FREQ: Final = 0.05  # of what was asked for; governors and counters scatter less
@@ -82,9 +84,7 @@ def observe(path: Path, *, setting: Mapping[str, float], qps: float | None, powe
     cpus = _of_server(rows)
     span_ns = int((cpus["last"] - cpus["first"]).sum())
     idle_ns = {name.removeprefix(IDLE_NS): int(cpus[name].sum()) for name in cpus.columns if name.startswith(IDLE_NS)}
-    if not sum(idle_ns.values()) < span_ns:
-        value = f"{sum(idle_ns.values())} of {span_ns} ns"
-        raise InputError("idle times must be shorter than the capture", value=value, place=str(path))
+    _check_idle(sum(idle_ns.values()), span_ns, path)
     return Observed(
         name=str(path),
         setting=setting,
@@ -196,6 +196,19 @@ def _check_open_loop(queues: Sequence[_Queue], path: Path) -> None:
             hint="a closed loop, such as NetPIPE or a benchmark of one connection, is slowed down by the delay itself: "
             "capture under the load of many clients",
         )
+
+
+def _check_idle(idle_ns: int, span_ns: int, path: Path) -> None:
+    """Refuses CPUs that are idle for longer than there is time, or hardly at all: how busy those are tells no cost."""
+    if not idle_ns < span_ns:
+        value = f"{idle_ns} of {span_ns} ns"
+        raise InputError("idle times must be shorter than the capture", value=value, place=str(path))
+    if idle_ns < LEAST_IDLE * span_ns:
+        raise InputError(
+            f"a capture must be of CPUs that are idle for at least {LEAST_IDLE:.0%} of the time",
+            value=f"{idle_ns / span_ns:.1%}", place=str(path),
+            hint="capture at a lower load, and without anything that spins on those CPUs, such as a load generator",
+        )  # fmt: skip
 
 
 def _freq_mhz(queues: Sequence[_Queue], setting: Mapping[str, float], path: Path) -> float:

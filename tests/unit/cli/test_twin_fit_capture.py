@@ -108,6 +108,7 @@ def test_people_get_tables(capsys: pytest.CaptureFixture[str], power_w: str) -> 
     assert "os.interrupt_kcycles" in out
     assert "Assumed, as in the profile: app.service_exponential_share" in out
     assert "What the fitted profile says of the captures" in out
+    assert "(W)" in out
     assert "What a fit to the other captures says of each" in out
     assert out.endswith("Written: fitted.toml")
 
@@ -117,6 +118,8 @@ def test_one_capture_leaves_none_to_be_predicted(capsys: pytest.CaptureFixture[s
     out = capsys.readouterr().out
     assert "One capture: none is left" in out
     assert "What a fit to the other captures" not in out
+    assert "int/s" in out
+    assert "(W)" not in out
     assert "a request a packet" in " ".join(out.split())
 
 

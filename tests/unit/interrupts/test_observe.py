@@ -150,6 +150,12 @@ def test_more_idle_time_than_time_is_refused(tmp_path: Path) -> None:
     assert "idle times must be shorter than the capture" in refusal(write_log(tmp_path / "log.parquet", columns))
 
 
+def test_cpus_that_are_hardly_idle_are_refused(tmp_path: Path) -> None:
+    columns = drawn()
+    columns |= {"idle_ns_C1": np.zeros(COUNT), "idle_ns_C6": columns["idle_ns_C6"] / 10}
+    assert "CPUs that are idle for at least 5% of the time" in refusal(write_log(tmp_path / "log.parquet", columns))
+
+
 def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("later", encoding="utf-8")
     assert "a folder must have the logs of a capture" in refusal(tmp_path)

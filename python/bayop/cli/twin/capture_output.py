@@ -116,14 +116,17 @@ def print_tables(out: Path, fit: CaptureFit) -> None:
 
 
 def _predictions(predictions: Sequence[Prediction]) -> Table:
+    """What was measured of no capture is not shown: of power, it would be the watts of another machine."""
+    measured = {name for prediction in predictions for name in prediction.capture.quantities}
+    shown = {name: how for name, how in _QUANTITIES.items() if name in measured}
     table = new_table()
     table.add_column("capture")
     table.add_column("setting")
-    for head, _ in _QUANTITIES.values():
+    for head, _ in shown.values():
         table.add_column(head, justify="right")
     for prediction in predictions:
         cells = []
-        for name, (_, form) in _QUANTITIES.items():
+        for name, (_, form) in shown.items():
             error = prediction.error(name)
             off = "" if error is None else f" {error:+.1%}"
             cells.append(f"{prediction.predicted[name]:{form}}{off}")
