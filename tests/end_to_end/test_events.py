@@ -14,6 +14,7 @@ from tests.support.agents import AgentProcess
 from tests.support.captures import RECORDING, player
 from tests.support.schemas import closed
 from tests.support.servers import free_port, memcached_on
+from tests.support.twin_captures import write_twin_captures
 
 from bayop.cli import main
 from bayop.events import ERROR, EVENTS, schema
@@ -99,6 +100,15 @@ def test_longer_ones(verb: str, words: str, check: Check) -> None:
 @pytest.mark.slow
 def test_claims(data: Path, check: Check) -> None:
     assert check("claims", "--data", str(data), "--only", "open-loop-43") == {"claim"}
+
+
+def test_a_fit_to_captures(tmp_path: Path, check: Check) -> None:
+    write_twin_captures(tmp_path)
+    words = "--capture logs/100us logs/200us --profile own.toml --out fitted.toml --sweeps 4 --requests 500"
+    settings = [
+        f"--setting=nic.rx_usecs={setting}" for setting in ("100us,cpu.freq_mhz=1.9GHz", "200us,cpu.freq_mhz=2.9GHz")
+    ]
+    assert check("twin fit", *words.split(), *settings) == {"capture", "fit", "parameter", "prediction"}
 
 
 def test_a_log_is_converted(data: Path, check: Check) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LEAST_INTERRUPTS: Final = 2_000
 """Of a whole capture: a mean over so many Poisson batches is known to about 2 %."""
 LEAST_DISPERSION: Final = 0.5
-"""Index of dispersion: 1 of independent clients, 0.10 to 0.32 in the four published logs of NetPIPE, a closed loop."""
+"""Index of dispersion: 1 of independent clients, 0.10 to 0.33 in the four published logs of NetPIPE, a closed loop."""
 LEAST_IDLE: Final = 0.05
 """Share of the time; a server that is closer to saturation, or spins, does not show what its requests take."""
 
