@@ -146,6 +146,8 @@ class Measurement(TypedDict):
     dropped: int
     idle_residency: dict[str, float]
     """Share of the serving cores' time in each idle state; sums to 1 - utilization."""
+    core_idle_residency: dict[str, list[float]]
+    """The same of each of these cores; what the states of a core leave of 1, it operated."""
     idle_entries_per_s: dict[str, float]
     rx_usecs: float
     """In effect: as rounded by the driver, or the mean of what adaptive moderation chose."""

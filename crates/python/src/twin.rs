@@ -236,6 +236,8 @@ fn to_dict<'py>(py: Python<'py>, m: &Measurement) -> PyResult<Bound<'py, PyDict>
     let residency: Vec<(&str, f64)> = m.idle_states.iter().map(|s| (s.name.as_str(), s.residency)).collect();
     let entries: Vec<(&str, f64)> = m.idle_states.iter().map(|s| (s.name.as_str(), s.entries_per_s)).collect();
     dict.set_item("idle_residency", residency.into_py_dict(py)?)?;
+    let by_core: Vec<(&str, &[f64])> = m.idle_states.iter().map(|s| (s.name.as_str(), &s.core_residency[..])).collect();
+    dict.set_item("core_idle_residency", by_core.into_py_dict(py)?)?;
     dict.set_item("idle_entries_per_s", entries.into_py_dict(py)?)?;
     set_fields!(dict, m: rx_usecs, freq_mhz, instructions, packets_per_s, thread_wakes_per_s);
     Ok(dict)

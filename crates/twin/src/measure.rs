@@ -12,6 +12,8 @@ pub struct IdleStateUse {
     pub name: String,
     /// Part of the same cores' time spent in it (0 to 1).
     pub residency: f64,
+    /// The same of each core: what the states of a core leave, it operated.
+    pub core_residency: Vec<f64>,
     /// Entries per second, all cores.
     pub entries_per_s: f64,
 }
@@ -59,7 +61,7 @@ pub const QUANTILES: [f64; 6] = [0.05, 0.5, 0.9, 0.95, 0.99, 0.999];
 
 impl Measurement {
     pub(crate) fn new(profile: &Profile, run: &Applied, tally: &Tally, accounts: &Accounts) -> Self {
-        let Accounts { window: time, energy, busy_mhz_us, .. } = accounts;
+        let Accounts { window: time, cpu_windows, energy, busy_mhz_us, .. } = accounts;
         let duration_s = run.duration_us * 1e-6;
         let core_us = run.duration_us * (profile.serving_cores() + profile.parked_cores) as f64;
         let per_s = |count: u64| count as f64 / duration_s;
@@ -67,9 +69,11 @@ impl Measurement {
         let idle_states = states
             .iter()
             .zip(&time.idle)
-            .map(|(state, idle)| IdleStateUse {
+            .enumerate()
+            .map(|(index, (state, idle))| IdleStateUse {
                 name: state.name.clone(),
                 residency: idle.total_us() / core_us,
+                core_residency: cpu_windows.iter().map(|cpu| cpu.idle[index].total_us() / run.duration_us).collect(),
                 entries_per_s: per_s(idle.entries),
             })
             .collect();

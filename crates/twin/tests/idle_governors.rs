@@ -37,6 +37,14 @@ fn residencies(m: &Measurement) -> Vec<f64> {
 fn assert_whole(m: &Measurement, governor: &str) {
     let idle: f64 = residencies(m).iter().sum();
     assert!((idle + m.utilization - 1.0).abs() < 1e-9, "{governor}: {idle} + {}", m.utilization);
+    for state in &m.idle_states {
+        let mean = state.core_residency.iter().sum::<f64>() / state.core_residency.len() as f64;
+        assert!((mean - state.residency).abs() < 1e-9, "{governor}: {state:?}");
+    }
+    for core in 0..m.idle_states[0].core_residency.len() {
+        let idle: f64 = m.idle_states.iter().map(|state| state.core_residency[core]).sum();
+        assert!(idle > -1e-9 && idle < 1.0 + 1e-9, "{governor}: core {core} is idle for {idle}");
+    }
     let energy_j = m.power_w * m.duration_s;
     assert!((m.energy.total_j() / energy_j - 1.0).abs() < 1e-9, "{governor}: {:?} is not {energy_j}", m.energy);
 }
@@ -115,6 +123,11 @@ fn balanced(governor: &str) -> Profile {
     under(governor).with_values(&[("os.wake_balancer".into(), Override::Text("yawn".into()))]).unwrap()
 }
 
+/// How much longer the last core is idle than the first.
+fn gathered(m: &Measurement) -> f64 {
+    m.idle_states.iter().map(|state| state.core_residency.last().unwrap() - state.core_residency[0]).sum()
+}
+
 #[test]
 fn a_balancer_gathers_work_so_that_the_others_sleep_for_longer() {
     for governor in ["menu", "teo", "yawn", "bayop"] {
@@ -123,6 +136,8 @@ fn a_balancer_gathers_work_so_that_the_others_sleep_for_longer() {
             let [apart, together] = [under(governor), balanced(governor)].map(|server| measure(&server, &run));
             assert_whole(&together, governor);
             assert!((together.qps / qps - 1.0).abs() < 0.05, "{governor}: {} of {qps}", together.qps);
+            let [of_apart, of_together] = [&apart, &together].map(gathered);
+            assert!(of_together > 1.5 * of_apart.abs(), "{governor}, {qps}: {of_apart} {of_together}");
             assert!(together.power_w < apart.power_w, "{governor}, {qps}: {} {}", together.power_w, apart.power_w);
             assert!(together.utilization < apart.utilization, "{governor}, {qps}: fewer ways in and out of idle");
         }

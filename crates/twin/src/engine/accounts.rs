@@ -20,6 +20,8 @@ pub struct Accounts {
     pub cores: Vec<CoreTime>,
     /// All that counted CPUs did in the window.
     pub window: CoreTime,
+    /// What each of them did in it.
+    pub cpu_windows: Vec<CoreTime>,
     /// Energy of the window.
     pub energy: Energy,
     /// Busy time of counted CPUs in the window, each part of it times the frequency at which it was spent.
@@ -44,6 +46,7 @@ impl Accounts {
             cpus: vec![CoreTime::default(); profile.cpus()],
             cores: vec![CoreTime::default(); profile.machine.cores],
             window: CoreTime::default(),
+            cpu_windows: vec![CoreTime::default(); counted_cpus],
             energy: Energy::default(),
             busy_mhz_us: 0.0,
             unloaded_us: vec![0.0; counted_cpus],
@@ -55,6 +58,7 @@ impl Accounts {
     /// Begins a window.
     pub fn begin_window(&mut self) {
         self.window = CoreTime::default();
+        self.cpu_windows.fill(CoreTime::default());
         self.energy = Energy::default();
         self.busy_mhz_us = 0.0;
     }
@@ -64,6 +68,7 @@ impl Accounts {
         self.cpus[cpu] += time;
         if cpu < self.counted_cpus {
             self.window += time;
+            self.cpu_windows[cpu] += time;
             self.busy_mhz_us += time.busy_us * self.freq_mhz[step];
             self.unloaded_us[cpu] += time.unloaded_us;
             self.halted_us[cpu] += time.idle[self.halting..].iter().map(IdleTime::total_us).sum::<f64>();
