@@ -38,13 +38,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     out = parser.parse_args(argv).out
     out.mkdir(parents=True, exist_ok=True)
     drawing = overview.drawing()
-    text = outline(drawing)
-    for theme, colours in THEMES.items():
-        themed = text
-        for colour, becomes in colours.items():
-            themed = themed.replace(colour, becomes)
-        path = out / f"{drawing.name}-{theme}.svg"
-        path.write_text(themed, encoding="utf-8")
+    for path in write_themes(drawing, out):
         sys.stdout.write(f"{path}\n")
     study = out / "study"
     study.mkdir(exist_ok=True)
@@ -61,6 +55,19 @@ def study_figures() -> Iterator[Drawing]:
         for name in ("pareto", "map"):
             if drawing.name.endswith(f"-{name}"):
                 yield replace(drawing, name=name)
+
+
+def write_themes(drawing: Drawing, folder: Path) -> list[Path]:
+    """Writes NAME-light.svg and NAME-dark.svg for pages that show one or the other; returns the paths."""
+    text = outline(drawing)
+    paths = []
+    for theme, colours in THEMES.items():
+        themed = text
+        for colour, becomes in colours.items():
+            themed = themed.replace(colour, becomes)
+        paths.append(folder / f"{drawing.name}-{theme}.svg")
+        paths[-1].write_text(themed, encoding="utf-8")
+    return paths
 
 
 def outline(drawing: Drawing) -> str:

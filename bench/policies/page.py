@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.figures.run import THEMES, outline
+from bench.figures.run import write_themes
 from bench.markdown import replace_table
 from bench.policies.run import Row
 from matplotlib.figure import Figure
@@ -154,12 +154,7 @@ def main() -> int:
     if args.check:
         return int(new != page)
     PAGE.write_text(new, encoding="utf-8")
-    figure = outline(drawing(cases))
-    for theme, colours in THEMES.items():
-        themed = figure
-        for colour, becomes in colours.items():
-            themed = themed.replace(colour, becomes)
-        (FIGURES / f"policies-{theme}.svg").write_text(themed, encoding="utf-8")
+    write_themes(drawing(cases), FIGURES)
     return 0
 
 
