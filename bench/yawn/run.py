@@ -24,8 +24,9 @@ from typing import Final
 from bench import environment
 from bench.rows import write_rows
 
+from bayop.experiments.idle.policy import POLICIES, Policy
 from bayop.space import FREQ_MHZ, Value
-from bayop.twin.target import load_profile, simulate, simulation_run, with_words
+from bayop.twin.target import load_profile, simulate
 
 SERVER: Final = "linux-memcached@python/bayop/papers/yawn_server.toml"
 ELSEWHERE: Final = "linux-memcached"
@@ -34,33 +35,6 @@ LOADS: Final = (40e3, 80e3, 120e3, 200e3, 300e3, 400e3)
 CLOCKS: Final[Mapping[str, Mapping[str, Value]]] = {"2.9 GHz": {FREQ_MHZ: 2900.0}, "ondemand": {}}
 REQUESTS: Final = 60_000
 SEEDS: Final = (1, 2, 3)
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """Who puts cores to sleep and where requests are served.
-
-    Attributes:
-        governor: None is the profile's own.
-        published: What [Y] calls it.
-    """
-
-    name: str
-    governor: str | None = None
-    balancer: str = "none"
-    off: bool = False
-    published: str | None = None
-
-
-POLICIES: Final = (
-    Policy("menu", published="menu"),
-    Policy("off", off=True, published="off"),
-    Policy("yawn", "yawn"),
-    Policy("yawn, balancer", "yawn", "yawn", published="yawn"),
-    Policy("bayop", "bayop"),
-    Policy("bayop, balancer", "bayop", "yawn"),
-)
-"""What [Y] published as Yawn is its whole system, the balancer with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +85,8 @@ def rows(data: Path, threads: int) -> Iterator[Row]:
 
 def row(case: Case, policy: Policy, published: Mapping[str, str], threads: int) -> Row:
     """What a policy does, beside what was published of it, if anything."""
-    words = {} if policy.governor is None else {"os.idle_governor": policy.governor}
-    profile = with_words(load_profile(case.server), {**words, "os.wake_balancer": policy.balancer})
-    limit: Mapping[str, Value] = {"idle.max_latency_us": 0.0} if policy.off else {}
-    setting = {**case.setting, **limit}
-    runs = [simulation_run(profile, setting, load=case.qps, requests=REQUESTS, seed=seed) for seed in SEEDS]
+    profile = load_profile(case.server)
+    runs = [policy.run(profile, case.qps, requests=REQUESTS, seed=seed, setting=case.setting) for seed in SEEDS]
     windows = simulate(profile, runs, threads=threads)
     shown = (
         statistics.fmean(window[quantity] for window in windows)

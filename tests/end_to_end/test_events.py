@@ -40,9 +40,12 @@ OFFLINE = {
     "doctor": ["", "--calibrate nic", "--bundle machine.tree"],
     "init": ["", "--root nowhere.tree"],
     "carbon": ["missing.csv"],
+    "idle cores": ["--loads 5k --requests 500", "--loads 0"],
+    "idle day": ["--requests 200"],
     "idle synthesize": ["poisson --out trace.csv", "batch --out nowhere/trace.csv"],
 }  # fmt: skip
 DATA = {
+    "idle day": ["yawn_trace_by_minute.csv --requests 100"],
     "idle replay": ["idle/r_mc8k.csv.gz --governors menu,bayop"],
     "carbon": ["systor_cci.csv"],
     "interrupts show": ["interrupts_netpipe_linux_default_64B.csv.gz interrupts_netpipe_linux_default_8192B.csv.gz"],

@@ -25,7 +25,7 @@ from bayop.events.studies import (
     WATCHED,
     WRITTEN,
 )
-from bayop.events.twins import DEFAULT, DEMO, ERRORS, OUTCOME, TWIN_FIT, TWIN_RUN
+from bayop.events.twins import CORES, DEFAULT, DEMO, ERRORS, IDLE_DAY, OUTCOME, TWIN_FIT, TWIN_RUN
 
 ERROR: Final = Event(
     "error",
@@ -89,6 +89,8 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
         Event("written", "The log is written.", {"file": TEXT, "out": TEXT, "records": COUNT, "bytes": COUNT}),
     ),
     "idle replay": (REPLAY,),
+    "idle cores": (CORES,),
+    "idle day": IDLE_DAY,
     "idle record": (RECORDED,),
     "idle synthesize": (Event("written", "The trace is written.", {"out": TEXT, "periods": COUNT}),),
     "carbon": (CARBON,),

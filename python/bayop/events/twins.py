@@ -77,6 +77,27 @@ OUTCOME: Final = Event(
         "latency_us": NUMBER, "utilization": NUMBER, "saving": NUMBER, "saving_ci": NUMBER, "meets_slo": FLAG,
     },
 )  # fmt: skip
+CORES: Final = Event(
+    "cores",
+    "How each core spent its time at one load, without the balancer of awakened requests or with it.",
+    {"qps_offered": NUMBER, "balancer": TEXT, "power_w": NUMBER, "operating": each(NUMBER),
+     "residency": by_name(each(NUMBER))},
+)  # fmt: skip
+_IDLE_TOTAL: Final = record({"energy_j": NUMBER, "power_w": NUMBER, "worst_us": NUMBER, "over_share": NUMBER})
+IDLE_DAY: Final = (
+    Event(
+        "window",
+        "A step of the day under one policy, its latency at the SLO's quantile; null is what nobody published.",
+        {"policy": TEXT, "start_s": NUMBER, "duration_s": NUMBER, "qps_offered": NUMBER, "power_w": NUMBER,
+         "latency_us": NUMBER, "published_power_w": maybe(NUMBER), "published_latency_us": maybe(NUMBER)},
+    ),
+    Event(
+        "total",
+        "The day under one policy: energy, mean power, the worst latency and the share of time over the SLO.",
+        {"policy": TEXT, "slo": TEXT, "duration_s": NUMBER, "simulated": _IDLE_TOTAL,
+         "published": maybe(_IDLE_TOTAL)},
+    ),
+)  # fmt: skip
 DEMO: Final = (
     Event(
         "start",

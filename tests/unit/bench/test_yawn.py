@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from bench.rows import read_rows
 from bench.yawn import page
-from bench.yawn.run import ELSEWHERE, POLICIES, SERVER, Case, Row, line, row
+from bench.yawn.run import ELSEWHERE, SERVER, Case, Row, line, row
+
+from bayop.experiments.idle.policy import POLICIES
 
 ROWS = max(Path("bench/yawn/results").glob("*/rows.csv"))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.errors import InputError
+from bayop.papers import YAWN_SERVER
 from bayop.space import FREQ_MHZ, RX_USECS
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 APPS: Final = ("memcached", "silo")
 """The open-loop services that were measured and that the twin has profiles of."""
 
-_YAWN_SERVER: Final = Path(__file__).parents[1] / "yawn_server.toml"
 _CELL_REQUESTS: Final = 100_000
 _CELL_ROUND_TRIPS: Final = 4_000
 _MEASURED: Final = (
@@ -100,7 +100,7 @@ class Evidence:
 
         from bayop.twin.target import load_profile, simulate, simulation_run, with_words
 
-        server = load_profile(f"linux-memcached@{_YAWN_SERVER}")
+        server = load_profile(f"linux-memcached@{YAWN_SERVER}")
         rates = sorted(set(self.table("yawn_by_rate.csv")["qps_offered"].to_list()))
         rows = []
         for governor, words in {"menu": {}, "yawn": {"os.idle_governor": "yawn", "os.wake_balancer": "yawn"}}.items():

@@ -1,0 +1,105 @@
+"""A day of changing load under idle governors: latency and power over time, simulated and as published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from bayop.experiments.idle.record import Day, Shown, Step, Window
+from bayop.report.style import DEFAULT_COLOUR, INK, OS_COLOURS, SERIES, SLO_COLOUR, bayop_style, new_figure
+from bayop.report.svg import Drawing
+from bayop.units import HOUR_S
+
+_COLOURS: Final[Mapping[str, str]] = {
+    "menu": DEFAULT_COLOUR,
+    "off": SERIES[1][0],
+    "yawn, balancer": SERIES[0][0],
+    "bayop, balancer": OS_COLOURS["linux"],
+}
+_DOTTED: Final = (0, (1, 1.2))
+_SHORT_H: Final = 3.0
+"""Shorter days are told in minutes."""
+_POWERS_W: Final = (20, 30, 40, 50, 60, 70, 80, 100, 120, 150, 200, 300, 500)
+
+
+def drawing(day: Day) -> Drawing:
+    """The figure with the words that stand for it."""
+    dotted = " Dotted: as published by [Y]." if day.is_published else ""
+    return Drawing(
+        name="idle-day",
+        title=_title(day),
+        description=f"Load, {_quantile(day)} latency and power over time under {', '.join(day.policies)}.",
+        caption=f"Simulated: {day.server}, the load of {day.curve}.{dotted}",
+        figure=_draw(day),
+    )
+
+
+def _title(day: Day) -> str:
+    """What to see: the day's energy against menu, which is the first."""
+    menu, *others = day.policies
+    before_j = day.simulated(menu).energy_j
+    parts = (f"{policy} {day.simulated(policy).energy_j / before_j - 1.0:+.0%}" for policy in others)
+    return f"Energy against {menu}: {'; '.join(parts)}"
+
+
+@bayop_style()
+def _draw(day: Day) -> Figure:
+    figure, (load, latency, power) = new_figure((7.4, 5.6), rows=3)
+    steps = [window.step for window in day.of(day.policies[0])]
+    is_short = day.duration_s < _SHORT_H * HOUR_S
+    unit_s = 60.0 if is_short else HOUR_S
+    _stairs(load, steps, [step.qps / 1e3 for step in steps], unit_s, color=INK)
+    for policy in day.policies:
+        windows = day.of(policy)
+        _lines((latency, power), windows, unit_s, _COLOURS[policy])
+    latency.axhline(day.slo.limit_us, color=SLO_COLOUR, linewidth=1.2, linestyle=(0, (5, 2)))
+    latency.annotate(
+        str(day.slo), (1.0, day.slo.limit_us), xycoords=("axes fraction", "data"), xytext=(4, 0),
+        textcoords="offset points", va="center", fontsize=8.5,
+    )  # fmt: skip
+    load.set_ylabel("load\n(1,000 requests/s)")
+    load.set_ylim(bottom=0.0)
+    latency.set_ylabel(f"{_quantile(day)} latency\n(us)")
+    latency.set_ylim(bottom=0.0)
+    power.set_ylabel("power (W)")
+    power.set_yscale("log")
+    power.yaxis.set_major_locator(FixedLocator(_POWERS_W))
+    power.yaxis.set_minor_locator(NullLocator())
+    power.yaxis.set_major_formatter("{x:g}")
+    power.set_xlabel("time (min)" if is_short else "time (h)")
+    power.set_xlim(0.0, day.duration_s / unit_s)
+    handles = [Line2D([], [], color=_COLOURS[policy], label=policy) for policy in day.policies]
+    if day.is_published:
+        handles.append(Line2D([], [], color=INK, linestyle=_DOTTED, label="published"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), columnspacing=1.2)
+    return figure
+
+
+def _lines(axes: tuple[Axes, Axes], windows: Sequence[Window], unit_s: float, colour: str) -> None:
+    """Latency and power of one policy, solid where simulated, dotted where published."""
+    kinds = {"-": [window.simulated for window in windows], _DOTTED: [window.published for window in windows]}
+    for style, shown in kinds.items():
+        known = [(window.step, it) for window, it in zip(windows, shown, strict=True) if it is not None]
+        steps = [step for step, _ in known]
+        for one, values in zip(axes, _values([it for _, it in known]), strict=True):
+            _stairs(one, steps, values, unit_s, color=colour, linestyle=style, linewidth=1.2)
+
+
+def _values(shown: Sequence[Shown]) -> tuple[list[float], list[float]]:
+    return [it.latency_us for it in shown], [it.power_w for it in shown]
+
+
+def _stairs(axes: Axes, steps: Sequence[Step], values: Sequence[float], unit_s: float, **style: object) -> None:
+    """A line that holds a value for the time of its step."""
+    if steps:
+        times = [*(step.start_s / unit_s for step in steps), (steps[-1].start_s + steps[-1].duration_s) / unit_s]
+        axes.step(times, [*values, values[-1]], where="post", **style)
+
+
+def _quantile(day: Day) -> str:
+    return day.slo.quantity.removesuffix("_us")
