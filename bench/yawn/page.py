@@ -1,7 +1,7 @@
-"""Rewrites the tables of docs/idle.md that come from the rows of `bench.yawn.run`.
+"""Rewrites the tables of docs/idle.md that come from `bench.yawn.run` and `bench.yawn.play`, and the latter's figures.
 
-python -m bench.yawn.page bench/yawn/results/2026-11-23-2cpu-x86_64/rows.csv            writes them
-python -m bench.yawn.page bench/yawn/results/2026-11-23-2cpu-x86_64/rows.csv --check    exit code 1 if they differ
+python -m bench.yawn.page            writes them
+python -m bench.yawn.page --check    exit code 1 if a table differs
 """
 
 from __future__ import annotations
@@ -12,11 +12,21 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from bench.figures.run import write_themes
 from bench.markdown import replace_table
 from bench.rows import read_rows
-from bench.yawn.run import CLOCKS, ELSEWHERE, POLICIES, Row
+from bench.yawn.played import read_cores, read_day
+from bench.yawn.run import CLOCKS, ELSEWHERE, Row
+
+from bayop.experiments.idle.policy import POLICIES
+from bayop.experiments.idle.record import CoreUse, Day
+from bayop.report import idle_cores, idle_day
+from bayop.report.idle_tables import core_cells, day_cells
 
 PAGE: Final = Path("docs/idle.md")
+FIGURES: Final = Path("docs/figures")
+RESULTS: Final = Path("bench/yawn/results")
+SERVER: Final = "memcached on [Y]'s server"
 SHOWN_QPS: Final = (5e3, 10e3, 20e3, 40e3, 70e3)
 
 
@@ -50,18 +60,38 @@ def _table(rows: Sequence[Row], cell: Callable[[Row], str]) -> str:
     return "\n".join(lines)
 
 
+def played_tables(uses: Sequence[CoreUse], day: Day) -> Iterator[tuple[str, str]]:
+    """Name and Markdown of each."""
+    yield "yawn: cores", _markdown(core_cells([use for use in uses if use.qps in SHOWN_QPS]))
+    yield "yawn: day", _markdown(day_cells(day))
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
+    """The first row is the header, the first column stands left and all others right."""
+    header, *others = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([header, "|---|" + "---:|" * (len(rows[0]) - 1), *others])
+
+
 def main() -> None:
-    """Writes or checks the tables."""
+    """Writes or checks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", type=Path, help="the rows.csv of a run")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a table differs")
     args = parser.parse_args()
     before = after = PAGE.read_text(encoding="utf-8")
-    for name, text in tables(read_rows(args.rows, Row)):
+    played = newest("cores.jsonl")
+    uses, day = read_cores(played), read_day(played, SERVER)
+    for name, text in (*tables(read_rows(newest("rows.csv") / "rows.csv", Row)), *played_tables(uses, day)):
         after = replace_table(after, name, text)
     if args.check:
         sys.exit(int(before != after))
     PAGE.write_text(after, encoding="utf-8")
+    for drawing in (idle_cores.drawing(uses, SERVER), idle_day.drawing(day)):
+        write_themes(drawing, FIGURES)
+
+
+def newest(name: str) -> Path:
+    """The last folder of results that has a file of this name."""
+    return max(RESULTS.glob(f"*/{name}")).parent
 
 
 if __name__ == "__main__":

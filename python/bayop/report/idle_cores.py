@@ -7,6 +7,8 @@ from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -56,11 +58,12 @@ def _draw(uses: Sequence[CoreUse]) -> Figure:
     columns = [OPERATING, *used_states(uses)]
     figure = Figure(figsize=(1.2 + 1.45 * len(columns), 4.2), layout="constrained")
     grid = figure.subplots(len(_ROWS), len(columns), sharex=True, sharey=True, squeeze=False)
+    colours = ScalarMappable(Normalize(0.0, 100.0), _COLOUR_MAP)
     for row, (balancer, label) in zip(grid, _ROWS.items(), strict=True):
         some = sorted((use for use in uses if use.balancer == balancer), key=lambda use: use.qps)
         for axes, column in zip(row, columns, strict=True):
             shares = [use.operating if column == OPERATING else use.residency[column] for use in some]
-            mesh = axes.pcolormesh(100.0 * np.array(shares).T, cmap=_COLOUR_MAP, vmin=0.0, vmax=100.0)
+            axes.pcolormesh(100.0 * np.array(shares).T, cmap=colours.cmap, norm=colours.norm)
             axes.grid(visible=False)
         row[0].set_ylabel(f"{label}\ncore")
     for axes, column in zip(grid[0], columns, strict=True):
@@ -72,7 +75,7 @@ def _draw(uses: Sequence[CoreUse]) -> Figure:
     places = [core - 1 for core in grid[0, 0].get_yticks() if 1 <= core <= cores]
     grid[0, 0].set_yticks([place + 0.5 for place in places], [f"{place + 1:g}" for place in places])
     figure.supxlabel("load (1,000 requests/s)", fontsize=9, color=INK)
-    bar = figure.colorbar(mesh, ax=list(grid.flat), label="share of time (%)", pad=0.02, aspect=40, fraction=0.03)
+    bar = figure.colorbar(colours, ax=list(grid.flat), label="share of time (%)", pad=0.02, aspect=40, fraction=0.03)
     bar.outline.set_visible(False)
     return figure
 

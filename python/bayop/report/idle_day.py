@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from bayop.experiments.idle.record import Day, Shown, Step, Window
+from bayop.experiments.idle.record import Day, Step, Window
 from bayop.report.style import DEFAULT_COLOUR, INK, OS_COLOURS, SERIES, SLO_COLOUR, bayop_style, new_figure
 from bayop.report.svg import Drawing
 from bayop.units import HOUR_S
@@ -55,8 +55,7 @@ def _draw(day: Day) -> Figure:
     unit_s = 60.0 if is_short else HOUR_S
     _stairs(load, steps, [step.qps / 1e3 for step in steps], unit_s, color=INK)
     for policy in day.policies:
-        windows = day.of(policy)
-        _lines((latency, power), windows, unit_s, _COLOURS[policy])
+        _lines((latency, power), day.of(policy), unit_s, _COLOURS[policy])
     latency.axhline(day.slo.limit_us, color=SLO_COLOUR, linewidth=1.2, linestyle=(0, (5, 2)))
     latency.annotate(
         str(day.slo), (1.0, day.slo.limit_us), xycoords=("axes fraction", "data"), xytext=(4, 0),
@@ -82,23 +81,21 @@ def _draw(day: Day) -> Figure:
 
 def _lines(axes: tuple[Axes, Axes], windows: Sequence[Window], unit_s: float, colour: str) -> None:
     """Latency and power of one policy, solid where simulated, dotted where published."""
-    kinds = {"-": [window.simulated for window in windows], _DOTTED: [window.published for window in windows]}
-    for style, shown in kinds.items():
-        known = [(window.step, it) for window, it in zip(windows, shown, strict=True) if it is not None]
-        steps = [step for step, _ in known]
-        for one, values in zip(axes, _values([it for _, it in known]), strict=True):
-            _stairs(one, steps, values, unit_s, color=colour, linestyle=style, linewidth=1.2)
+    latency, power = axes
+    simulated = [(window.step, window.simulated) for window in windows]
+    published = [(window.step, window.published) for window in windows if window.published is not None]
+    for shown, linestyle in ((simulated, "-"), (published, _DOTTED)):
+        steps = [step for step, _ in shown]
+        look = {"color": colour, "linestyle": linestyle, "linewidth": 1.2}
+        _stairs(latency, steps, [it.latency_us for _, it in shown], unit_s, **look)
+        _stairs(power, steps, [it.power_w for _, it in shown], unit_s, **look)
 
 
-def _values(shown: Sequence[Shown]) -> tuple[list[float], list[float]]:
-    return [it.latency_us for it in shown], [it.power_w for it in shown]
-
-
-def _stairs(axes: Axes, steps: Sequence[Step], values: Sequence[float], unit_s: float, **style: object) -> None:
-    """A line that holds a value for the time of its step."""
+def _stairs(axes: Axes, steps: Sequence[Step], values: Sequence[float], unit_s: float, **look: Any) -> None:  # noqa: ANN401 -- passed on to matplotlib
+    """A line that holds a value for the time of its step; none without steps."""
     if steps:
         times = [*(step.start_s / unit_s for step in steps), (steps[-1].start_s + steps[-1].duration_s) / unit_s]
-        axes.step(times, [*values, values[-1]], where="post", **style)
+        axes.step(times, [*values, values[-1]], where="post", **look)
 
 
 def _quantile(day: Day) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import numpy as np
+
 from bayop.experiments.idle.record import Day, Shown, Step, Window
 from bayop.report.idle_day import drawing
 from bayop.slo import Slo
@@ -22,7 +24,7 @@ def test_what_was_published_is_dotted_beside_what_was_simulated() -> None:
     drawn = drawing(day(60.0, Shown(80.0, 140.0)))
     assert "Dotted: as published" in drawn.caption
     _, _, power = drawn.figure.axes
-    assert [(line.get_ydata()[0], line.is_dashed()) for line in power.get_lines()] == [
+    assert [(float(np.asarray(line.get_ydata())[0]), line.is_dashed()) for line in power.get_lines()] == [
         (100.0, False), (80.0, True), (150.0, False), (80.0, True), (90.0, False), (80.0, True)
     ]  # fmt: skip
 
