@@ -22,6 +22,11 @@ LOAD: Final = (
     Event("result", "What one load showed.", _LOADED, _ALL_CLIENTS),
     Event("step", "What one load of `--scan` or `--search` showed.", {"qps": NUMBER, "windows": COUNT, **_LOADED},
           _ALL_CLIENTS),
+    Event("expectation",
+          "How a result compares with one `--expect`: what was `measured` of the quantity, null where so many requests "
+          "failed, and what it must stay below or reach. After `--scan` for every load, whose `qps` it has.",
+          {"qps": maybe(NUMBER), "expectation": TEXT, "quantity": TEXT, "limit": NUMBER, "measured": maybe(NUMBER),
+           "is_met": FLAG}),
     Event("highest", "The highest load that meets the SLO; null where none does.",
           {"slo": TEXT, "qps": maybe(NUMBER)}),
 )  # fmt: skip

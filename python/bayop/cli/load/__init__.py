@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bayop.cli.load import events, flags, steps
+from bayop.cli.load import events, expectations, flags, steps
 from bayop.cli.load.plan import plan_of
 from bayop.cli.terminal.output import console, print_json
 from bayop.errors import unwritable
@@ -26,6 +26,7 @@ EXAMPLE: Final = """\
   bayop load -s 127.0.0.1 --protocol redis -q 20kqps -u 10% --popularity zipf:0.99
   bayop load -s 127.0.0.1 --protocol http --path /index.html -q 5kqps -c 32
   bayop load -s 127.0.0.1 --search 99:500us -c 16             # the highest load with p99 below 500 us
+  bayop load -s 127.0.0.1 -q 50kqps -c 8 --expect 'p99<500us' --expect 'qps>95%'   # exit code 1 when missed
   bayop load -s 127.0.0.1 --curve twitter --peak 100kqps --hour 10s -c 16
   bayop load -s 127.0.0.1 --protocol echo --closed-loop --message-size 8192   # NetPIPE's ping-pong
 """
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Stores the records, loads the server and prints what was seen; 1 when the result is no good."""
+    """Stores the records, loads the server and prints what was seen; 1 when that is no good, or not as expected."""
     from bayop.load import generator, peers
 
     if args.agent:
@@ -45,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
             args.listen, weight=args.lambda_mul, on_event=lambda event: print(event, file=sys.stderr, flush=True)
         )
     plan = plan_of(args)
+    expectations.check_flags(args, plan)
     with ExitStack() as stack:
         runner: Runner = generator.run
         if args.with_agent:
@@ -62,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_once(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:
+    from bayop.load.expectation import judge
+
     result = runner(plan)
     _write_files(args, result)
     if args.json:
@@ -70,9 +74,10 @@ def _run_once(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:
         from bayop.cli.load.display import show_result
 
         show_result(plan, result)
+    all_met = expectations.print_verdicts(judge(result, args.expect), json=args.json)
     if result.report.interrupted:
         raise KeyboardInterrupt
-    return 1 if result.problems else 0
+    return 0 if all_met and not result.problems else 1
 
 
 def _print_stored(stored: Stored, *, json: bool) -> None:

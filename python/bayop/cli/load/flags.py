@@ -61,6 +61,15 @@ TARGET: Final = (
         "--timeout", values.seconds, "TIME",
         "a request without an answer after this time is lost, and its connection is closed (default: 2s)", 2.0,
     ),
+    (
+        ["--expect"],
+        {
+            "type": arguments.reader(values.expectations, "--expect"), "action": "extend", "default": [],
+            "metavar": "LIMIT",
+            "help": "exit with 1 unless the result keeps it: p99<500us, qps>40k, or qps>95%% of what was offered "
+            "(repeatable; with --scan at every load)",
+        },
+    ),
 )  # fmt: skip
 EXPERIMENT: Final = (
     _value("--scan", values.scan, "MIN:MAX:STEP", "one run at each of these loads"),

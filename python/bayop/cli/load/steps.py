@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from bayop.cli.load import events
+from bayop.cli.load import events, expectations
 from bayop.cli.load.display import interval, microseconds
 from bayop.cli.terminal.output import console, new_table, print_json
 
@@ -22,14 +22,20 @@ _BAR_WIDTH = 30
 
 
 def run(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:
-    """Tries the loads and prints them; 1 when a scan has a result that is no good, or no load meets the SLO."""
+    """Tries the loads and prints them; 1 when a scan has a result that is no good, or no load meets the SLO.
+
+    Expectations are compared with every load of a scan.
+    """
     from bayop.load import experiment
+    from bayop.load.expectation import judge
 
     if args.search is None:
         steps = _follow(experiment.scan(plan, args.scan, runner), plan, json=args.json)
         if not args.json:
             _plot(steps)
-        return 1 if any(step.result.problems for step in steps) else 0
+        verdicts = ((step, list(judge(step.result, args.expect))) for step in steps)
+        all_met = [expectations.print_verdicts(each, json=args.json, qps=step.qps) for step, each in verdicts]
+        return 0 if all(all_met) and not any(step.result.problems for step in steps) else 1
     first_qps = args.qps or experiment.FIRST_QPS
     steps = _follow(experiment.search(plan, args.search, runner, first_qps=first_qps), plan, json=args.json)
     best = experiment.highest(steps, args.search)

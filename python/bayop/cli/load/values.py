@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.errors import InputError
 from bayop.slo import Slo
 from bayop.units import parse_quantity
+
+if TYPE_CHECKING:
+    from bayop.load.expectation import Expectation
 
 _MOST_STEPS: Final = 1000
 
@@ -65,6 +68,13 @@ def search(text: str) -> Slo:
     except InputError as error:
         hint = "for example 99:500us or p99<500us"
         raise InputError("a search must be PERCENT:TIME or an SLO", value=text, hint=hint) from error
+
+
+def expectations(text: str) -> tuple[Expectation, ...]:
+    """What a result must show: `p99<500us`, `qps>95%`."""
+    from bayop.load.expectation import parse_expectations
+
+    return parse_expectations(text)
 
 
 def distribution(text: str) -> str:
