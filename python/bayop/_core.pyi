@@ -260,6 +260,14 @@ class LoadCounts(TypedDict):
     """Answered reads."""
     misses: int
     """Of these, answered that there is no such record."""
+    status_2xx: int
+    """Answers over HTTP by the class of their status: success."""
+    status_3xx: int
+    """Redirections, which are not followed."""
+    status_4xx: int
+    """Errors of the client: 404 and 410 are misses, the others refused."""
+    status_5xx: int
+    """Errors of the server, all refused."""
     answers_in_time: int
     """Answers that came while the measurement lasted."""
     bytes_sent: int

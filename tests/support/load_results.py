@@ -12,7 +12,7 @@ from bayop.load.generator import Result
 _BATCHES: Final = 10
 _COUNTS: Final = (
     "intended answered refused lost_closed lost_timed_out lost_garbage lost_unconnected gets misses answers_in_time "
-    "bytes_sent bytes_received reconnects queued"
+    "bytes_sent bytes_received reconnects queued status_2xx status_3xx status_4xx status_5xx"
 )
 
 

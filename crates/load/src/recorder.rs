@@ -4,7 +4,7 @@ use std::sync::mpsc::Sender;
 
 use crate::connection::Request;
 use crate::interval::BATCHES;
-use crate::protocol::{Kind, Outcome};
+use crate::protocol::{Kind, Outcome, Reply};
 use crate::report::{Batch, Counts, Loss, Report, Sample};
 
 /// The measured part of a run on the clock.
@@ -95,7 +95,7 @@ impl Recorder {
 
     /// The reply to a request is complete.
     #[inline]
-    pub fn answered(&mut self, request: &Request, outcome: Outcome, now_ns: u64) {
+    pub fn answered(&mut self, request: &Request, reply: &Reply<'_>, now_ns: u64) {
         if self.measures(now_ns) {
             self.counts().answers_in_time += 1;
         }
@@ -106,8 +106,11 @@ impl Recorder {
         let counts = self.counts();
         counts.intended += 1;
         counts.gets += u64::from(request.kind == Kind::Get);
-        counts.misses += u64::from(outcome == Outcome::Miss);
-        if outcome == Outcome::Refused {
+        counts.misses += u64::from(reply.outcome == Outcome::Miss);
+        if let Some(status) = reply.status {
+            counts.add_status(status);
+        }
+        if reply.outcome == Outcome::Refused {
             counts.refused += 1;
             self.batch(intended_ns).failed += 1;
             return;

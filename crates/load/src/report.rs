@@ -68,6 +68,14 @@ pub struct Counts {
     pub gets: u64,
     /// Of these, answered that there is none.
     pub misses: u64,
+    /// Answers over HTTP by the class of their status: success.
+    pub status_2xx: u64,
+    /// Redirections, which are not followed.
+    pub status_3xx: u64,
+    /// Errors of the client; of these, 404 and 410 are misses, and the others refused.
+    pub status_4xx: u64,
+    /// Errors of the server, all refused.
+    pub status_5xx: u64,
     /// Answers that came while the measurement lasted, whenever their requests were due.
     pub answers_in_time: u64,
     /// Bytes written while the measurement lasted.
@@ -91,6 +99,17 @@ impl Counts {
         }
     }
 
+    /// Counts an answer over HTTP.
+    pub fn add_status(&mut self, status: u16) {
+        match status / 100 {
+            2 => self.status_2xx += 1,
+            3 => self.status_3xx += 1,
+            4 => self.status_4xx += 1,
+            5 => self.status_5xx += 1,
+            _ => {}
+        }
+    }
+
     /// Requests that have no answer at all.
     pub fn lost(&self) -> u64 {
         self.lost_closed + self.lost_timed_out + self.lost_garbage + self.lost_unconnected
@@ -108,6 +127,10 @@ impl AddAssign for Counts {
         self.lost_unconnected += other.lost_unconnected;
         self.gets += other.gets;
         self.misses += other.misses;
+        self.status_2xx += other.status_2xx;
+        self.status_3xx += other.status_3xx;
+        self.status_4xx += other.status_4xx;
+        self.status_5xx += other.status_5xx;
         self.answers_in_time += other.answers_in_time;
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;

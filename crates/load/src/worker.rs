@@ -349,7 +349,7 @@ fn take_replies(
         if reply.outcome == crate::protocol::Outcome::Refused {
             recorder.trouble(&String::from_utf8_lossy(reply.body));
         }
-        recorder.answered(&request, reply.outcome, now_ns);
+        recorder.answered(&request, &reply, now_ns);
         let (len, closes) = (reply.len, reply.closes);
         connection.consume(len);
         connection.under_way.pop_front();

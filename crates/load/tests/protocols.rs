@@ -101,6 +101,7 @@ fn http() {
     check_reply(&p, Kind::Get, b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", Outcome::Miss, b"");
     let error = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
     check_reply(&p, Kind::Get, error, Outcome::Refused, b"HTTP/1.1 503 Busy");
+    assert_eq!(p.parse(Kind::Get, error).unwrap().unwrap().status, Some(503));
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n";
     check_reply(&p, Kind::Get, chunked, Outcome::Hit, b"5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n");
     let closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
@@ -136,6 +137,13 @@ fn requests_are_what_the_protocols_prescribe() {
     assert_eq!(encoded(&Redis, Kind::Get), b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n");
     assert_eq!(encoded(&Redis, Kind::Set), b"*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n");
     assert_eq!(encoded(&Http::new("h:80", "/x"), Kind::Get), b"GET /x HTTP/1.1\r\nHost: h:80\r\n\r\n");
+    let path = Http::new("h", "/item/{n}?also={n}");
+    for (key, number) in [("0042", "42"), ("000", "0"), ("100", "100")] {
+        let mut out = Vec::new();
+        path.encode(Kind::Get, key.as_bytes(), b"", &mut out);
+        let expected = format!("GET /item/{number}?also={number} HTTP/1.1\r\nHost: h\r\n\r\n");
+        assert_eq!(out, expected.as_bytes());
+    }
     let get = encoded(&MemcachedBinary, Kind::Get);
     assert_eq!((get.len(), &get[..4], get[11], &get[24..]), (27, &[0x80, 0, 0, 3][..], 3, &b"key"[..]));
     let set = encoded(&MemcachedBinary, Kind::Set);

@@ -167,6 +167,7 @@ impl LoadReport {
         let dict = PyDict::new(py);
         set_fields!(dict, counts: intended, answered, refused, lost_closed, lost_timed_out, lost_garbage, lost_unconnected);
         set_fields!(dict, counts: gets, misses, answers_in_time, bytes_sent, bytes_received, reconnects, queued);
+        set_fields!(dict, counts: status_2xx, status_3xx, status_4xx, status_5xx);
         Ok(dict)
     }
 

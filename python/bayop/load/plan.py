@@ -30,7 +30,7 @@ class Workload:
         value_size: Distribution of value sizes, in bytes, at most 1,000,000.
         update: Share of requests that store.
         popularity: `uniform`, or `zipf:EXPONENT`.
-        path: What an HTTP server is asked for.
+        path: What an HTTP server is asked for; `{n}` in it is the number of a record.
     """
 
     records: int = 10_000

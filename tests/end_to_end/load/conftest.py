@@ -28,6 +28,9 @@ def redis() -> Iterator[str]:
 def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port, folder = free_port(), tmp_path_factory.mktemp("nginx")
     (folder / "index.html").write_text("hello\n")
+    (folder / "item").mkdir()
+    for number in (0, 1):
+        (folder / "item" / str(number)).write_text("hello\n")
     configuration = folder / "nginx.conf"
     configuration.write_text(_NGINX.format(folder=folder, port=port))
     folder.chmod(0o755)

@@ -57,7 +57,17 @@ def test_http_misses_and_errors(nginx: str) -> None:
     result = result_of(busy)
     assert busy.returncode == 1
     assert result["counts"]["refused"] == result["counts"]["intended"]
+    assert result["counts"]["status_5xx"] == result["counts"]["intended"]
     assert list(result["troubles"]) == ["HTTP/1.1 503 Service Temporarily Unavailable"]
+
+
+def test_a_path_has_the_number_of_a_record(nginx: str) -> None:
+    """Of /item/0 to /item/3 only the first two are there."""
+    flags = ["--protocol", "http", "--path", "/item/{n}", *BRIEF, "-r", "4"]
+    counts = result_of(load("-s", nginx, *flags))["counts"]
+    assert counts["status_2xx"] + counts["status_4xx"] == counts["answered"] == counts["intended"]
+    assert counts["misses"] == counts["status_4xx"] == pytest.approx(counts["intended"] / 2, rel=0.2)
+    assert (counts["status_3xx"], counts["status_5xx"]) == (0, 0)
 
 
 def test_ping_pong() -> None:

@@ -4,11 +4,15 @@ use httparse::{EMPTY_HEADER, Response, Status};
 
 use super::{Garbage, Kind, MOST_BODY_BYTES, MOST_HEADER_BYTES, Outcome, Protocol, Reply, body_length};
 
-/// GET of one path.
+/// GET of a path, in which `{n}` is the number of a record.
 #[derive(Clone, Debug)]
 pub struct Http {
-    request: Vec<u8>,
+    /// The request, cut where the number stands.
+    pieces: Vec<Vec<u8>>,
 }
+
+/// Where a path has the number of a record.
+const NUMBER: &str = "{n}";
 
 const EXPECTED: &str = "an HTTP/1.1 response";
 const MOST_HEADERS: usize = 100;
@@ -22,7 +26,11 @@ enum Framing {
 impl Http {
     /// Asks `host` for `path`.
     pub fn new(host: &str, path: &str) -> Self {
-        Self { request: format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes() }
+        let target = format!("GET {path}");
+        let mut pieces: Vec<_> = target.split(NUMBER).map(|piece| piece.as_bytes().to_vec()).collect();
+        let last = pieces.last_mut().expect("a split has at least one piece");
+        last.extend_from_slice(format!(" HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
+        Self { pieces }
     }
 }
 
@@ -30,8 +38,15 @@ impl Protocol for Http {
     const STORES: bool = false;
 
     #[inline]
-    fn encode(&self, _kind: Kind, _key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.request);
+    fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
+        let zeros = key.iter().take_while(|digit| **digit == b'0').count();
+        let number = &key[zeros.min(key.len().saturating_sub(1))..];
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if index > 0 {
+                out.extend_from_slice(number);
+            }
+            out.extend_from_slice(piece);
+        }
     }
 
     fn parse<'a>(&self, _kind: Kind, input: &'a [u8]) -> Result<Option<Reply<'a>>, Garbage> {
@@ -61,7 +76,7 @@ impl Protocol for Http {
             404 | 410 => Reply::new(len, Outcome::Miss, b""),
             _ => Reply::new(len, Outcome::Refused, first_line(input)),
         };
-        Ok(Some(Reply { closes, ..reply }))
+        Ok(Some(Reply { closes, status: Some(status), ..reply }))
     }
 }
 

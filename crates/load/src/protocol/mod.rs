@@ -48,11 +48,13 @@ pub struct Reply<'a> {
     pub body: &'a [u8],
     /// The server closes the connection after it, and reads no further requests.
     pub closes: bool,
+    /// The status code, where the protocol is HTTP.
+    pub status: Option<u16>,
 }
 
 impl<'a> Reply<'a> {
     fn new(len: usize, outcome: Outcome, body: &'a [u8]) -> Self {
-        Self { len, outcome, body, closes: false }
+        Self { len, outcome, body, closes: false, status: None }
     }
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from bayop.cli.terminal.output import console, new_table
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from bayop.load.generator import Quantile, Result
     from bayop.load.plan import Plan
 
+_STATUSES: Final[dict[Literal["status_2xx", "status_3xx", "status_4xx", "status_5xx"], str]] = {
+    "status_2xx": "2xx", "status_3xx": "3xx", "status_4xx": "4xx", "status_5xx": "5xx",
+}  # fmt: skip
 _PLOT_ROWS: Final = 12
 _PLOT_WIDTH: Final = 50
 
@@ -100,6 +103,9 @@ def _account(result: Result) -> list[str]:
     ]
     if result.miss_ratio:
         lines.append(f"misses: {result.miss_ratio:.2%} of {counts['gets']:,} reads")
+    statuses = [f"{counts[name]:,} x {label}" for name, label in _STATUSES.items() if counts[name]]
+    if statuses:
+        lines.append(f"answers by status: {', '.join(statuses)}")
     if counts["queued"]:
         lines.append(f"{counts['queued']:,} requests waited for room or for a connection")
     if counts["reconnects"]:

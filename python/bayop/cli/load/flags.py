@@ -104,7 +104,7 @@ WORKLOAD: Final = (
         "-i --iadist", values.distribution, "DIST", "gaps between arrivals, scaled to the load (default: exponential)"
     ),
     _value("--popularity", values.popularity, "NAME", "uniform, or zipf:EXPONENT (default: uniform)", "uniform"),
-    _text("--path", None, "what an HTTP server is asked for (default: /)", default="/"),
+    _text("--path", None, "what an HTTP server is asked for; {n} is the number of a record (default: /)", default="/"),
     _switch("--noload", "don't store the records first: they are there"),
     _switch("--loadonly", "store the records, check them, and end"),
 )  # fmt: skip
