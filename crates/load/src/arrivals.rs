@@ -1,7 +1,11 @@
-//! When requests are meant to be sent, whatever the server does.
+//! When requests are meant to be sent, whatever the server does; or when clients have thought after an answer.
 
-use rand::SeedableRng;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::mem;
+
 use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
 use crate::clock::{SECOND_NS, to_ns};
 use crate::distribution::Distribution;
@@ -11,7 +15,11 @@ use crate::plan::{Plan, Schedule};
 ///
 /// A load that changes is drawn by a change of time: gaps of mean 1 are laid along the integral of the load, so that
 /// the process keeps the shape of its gaps while its rate follows the curve.
-pub struct Arrivals(Source);
+pub struct Arrivals {
+    source: Source,
+    /// The time that follows, but for clients that think: what the earliest of them does can still change.
+    next_ns: Option<u64>,
+}
 
 enum Source {
     Drawn(Drawn),
@@ -19,19 +27,33 @@ enum Source {
         times_ns: Vec<u64>,
         next: usize,
     },
+    Thinking(Thinking),
     /// A closed loop intends nothing: replies trigger requests.
     None,
 }
 
-struct Drawn {
-    gaps: Distribution,
-    mean_gap: f64,
+/// Gaps of mean 1.
+struct Gaps {
+    distribution: Distribution,
+    mean: f64,
     rng: SmallRng,
+}
+
+struct Drawn {
+    gaps: Gaps,
     /// (end in ns, requests per ns) of each piece of constant load that is left, the next one last.
     pieces: Vec<(f64, f64)>,
     now_ns: f64,
     /// The first gap in units of the mean, where it must not be random.
     first: Option<f64>,
+}
+
+/// The clients of one thread that wait for no answer.
+struct Thinking {
+    gaps: Gaps,
+    think_time_ns: f64,
+    /// When they send next. All of them are in it at the start, so that it never grows.
+    due_ns: BinaryHeap<Reverse<u64>>,
 }
 
 impl Arrivals {
@@ -41,7 +63,7 @@ impl Arrivals {
     /// sees has exactly the gaps that the plan names.
     pub fn new(plan: &Plan, thread: usize) -> Self {
         let threads = plan.threads;
-        Self(match &plan.schedule {
+        let mut source = match &plan.schedule {
             Schedule::Closed => Source::None,
             Schedule::Replay { times_s } => Source::Replayed {
                 times_ns: times_s.iter().skip(thread).step_by(threads).map(|&t| to_ns(t)).collect(),
@@ -58,16 +80,36 @@ impl Arrivals {
                     .collect();
                 pieces.reverse();
                 Source::Drawn(Drawn {
-                    gaps: gaps.clone(),
-                    mean_gap: gaps.mean_of_gaps().expect("checked with the plan"),
-                    rng: SmallRng::seed_from_u64(plan.stream("arrivals", thread)),
+                    gaps: Gaps::new(gaps, plan, thread),
                     pieces,
                     now_ns: 0.0,
                     // Threads with fixed gaps take turns instead of sending together.
                     first: gaps.is_fixed().then(|| (thread + 1) as f64 / threads as f64),
                 })
             }
-        })
+            Schedule::Thinking { think_time_s, gaps } => {
+                Source::Thinking(Thinking::new(*think_time_s, Gaps::new(gaps, plan, thread), plan.clients_per_thread()))
+            }
+        };
+        let next_ns = source.draw();
+        Self { source, next_ns }
+    }
+
+    /// The time that `next` returns, unless an answer brings an earlier one.
+    #[inline]
+    pub fn peek(&self) -> Option<u64> {
+        match &self.source {
+            Source::Thinking(clients) => clients.due_ns.peek().map(|due| due.0),
+            Source::Drawn(_) | Source::Replayed { .. } | Source::None => self.next_ns,
+        }
+    }
+
+    /// Requests that were due were answered or lost, `now_ns` after the start of the run: their clients begin to think.
+    #[inline]
+    pub fn resolved(&mut self, requests: usize, now_ns: u64) {
+        if let Source::Thinking(clients) = &mut self.source {
+            (0..requests).for_each(|_| clients.think(now_ns));
+        }
     }
 }
 
@@ -76,14 +118,56 @@ impl Iterator for Arrivals {
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        match &mut self.0 {
-            Source::Drawn(times) => times.next(),
-            Source::Replayed { times_ns, next } => {
+        match &mut self.source {
+            Source::Thinking(clients) => clients.due_ns.pop().map(|due| due.0),
+            source => mem::replace(&mut self.next_ns, source.draw()),
+        }
+    }
+}
+
+impl Source {
+    #[inline]
+    fn draw(&mut self) -> Option<u64> {
+        match self {
+            Self::Drawn(times) => times.next(),
+            Self::Replayed { times_ns, next } => {
                 *next += 1;
                 times_ns.get(*next - 1).copied()
             }
-            Source::None => None,
+            Self::Thinking(_) | Self::None => None,
         }
+    }
+}
+
+impl Gaps {
+    fn new(distribution: &Distribution, plan: &Plan, thread: usize) -> Self {
+        let mean = distribution.mean_of_gaps().expect("checked with the plan");
+        let rng = SmallRng::seed_from_u64(plan.stream("arrivals", thread));
+        Self { distribution: distribution.clone(), mean, rng }
+    }
+
+    #[inline]
+    fn next(&mut self) -> f64 {
+        self.distribution.sample(&mut self.rng) / self.mean
+    }
+}
+
+impl Thinking {
+    /// Clients in the middle of their first thought, so that they do not march in step.
+    fn new(think_time_s: f64, mut gaps: Gaps, clients: usize) -> Self {
+        let think_time_ns = think_time_s * SECOND_NS as f64;
+        let first = |_| {
+            let left = gaps.rng.random::<f64>();
+            Reverse((left * gaps.next() * think_time_ns) as u64)
+        };
+        let due_ns = (0..clients).map(first).collect();
+        Self { gaps, think_time_ns, due_ns }
+    }
+
+    #[inline]
+    fn think(&mut self, now_ns: u64) {
+        let gap_ns = self.gaps.next() * self.think_time_ns;
+        self.due_ns.push(Reverse(now_ns + gap_ns as u64));
     }
 }
 
@@ -92,7 +176,7 @@ impl Drawn {
     fn next(&mut self) -> Option<u64> {
         let mut gap = match self.first.take() {
             Some(gap) => gap,
-            None => self.gaps.sample(&mut self.rng) / self.mean_gap,
+            None => self.gaps.next(),
         };
         loop {
             let &(end_ns, rate) = self.pieces.last()?;

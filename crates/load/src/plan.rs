@@ -12,6 +12,10 @@ const MOST_CONNECTIONS: usize = 20_000;
 const MOST_THREADS: usize = 256;
 /// Most records: their sizes are held in memory.
 const MOST_RECORDS: u64 = 100_000_000;
+/// Most clients that think, of all threads together: their times are held in memory.
+const MOST_CLIENTS: usize = 1_000_000;
+/// Shortest think time, in seconds: below it, clients are a closed loop, and the timing loop sees nothing else.
+const SHORTEST_THINK_S: f64 = 1e-6;
 /// Longest run, in seconds.
 const LONGEST_S: f64 = 1e6;
 
@@ -60,6 +64,13 @@ pub enum Schedule {
     /// As soon as answers make room: up to `depth` requests are under way on every connection, and a connection is
     /// filled up when half of them are answered.
     Closed,
+    /// By clients that think after every answer: `depth` for every connection, which they share.
+    Thinking {
+        /// How long, on average.
+        think_time_s: f64,
+        /// The shape of that time; its mean follows from the think time.
+        gaps: Distribution,
+    },
 }
 
 /// What is asked.
@@ -145,6 +156,20 @@ impl Plan {
         self.seed ^ hash ^ (thread as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
+    /// Most requests under way on a connection.
+    pub fn most_under_way(&self) -> usize {
+        let default = match self.schedule {
+            Schedule::Closed | Schedule::Thinking { .. } => 1,
+            Schedule::Open { .. } | Schedule::Replay { .. } => usize::MAX,
+        };
+        self.depth.unwrap_or(default)
+    }
+
+    /// Clients of a thread that think.
+    pub fn clients_per_thread(&self) -> usize {
+        self.servers.len().saturating_mul(self.connections).saturating_mul(self.most_under_way())
+    }
+
     fn check(&self) -> Result<(), Error> {
         let rule = |holds: bool, rule: &str, value: &dyn std::fmt::Display, place: &str| {
             if holds { Ok(()) } else { Err(Error::cannot_use(value, rule).at(place)) }
@@ -210,12 +235,7 @@ impl Plan {
     fn check_schedule(&self) -> Result<(), Error> {
         match &self.schedule {
             Schedule::Open { pieces, gaps } => {
-                if gaps.mean_of_gaps().is_none() {
-                    let rule = "gaps between arrivals must have a positive mean and never be negative";
-                    let hint =
-                        "fixed, uniform, exponential, fb_ia, or pareto:LOCATION,SCALE,SHAPE with a shape below 1";
-                    return Err(Error::cannot_use(gaps, rule).at("gaps").hint(hint));
-                }
+                check_gaps(gaps)?;
                 let sound = |piece: &&Piece| {
                     piece.qps > 0.0 && piece.qps <= 1e9 && piece.duration_s > 0.0 && piece.duration_s <= LONGEST_S
                 };
@@ -239,6 +259,27 @@ impl Plan {
                 Ok(())
             }
             Schedule::Closed => Ok(()),
+            Schedule::Thinking { think_time_s, gaps } => {
+                if !(SHORTEST_THINK_S..=LONGEST_S).contains(think_time_s) {
+                    let rule = "a think time must be 1 us to 1e6 s";
+                    return Err(Error::cannot_use(think_time_s, rule).at("think_time_s"));
+                }
+                let clients = self.clients_per_thread().saturating_mul(self.threads);
+                if clients > MOST_CLIENTS {
+                    let rule = "clients that think must be at most 1 million: connections times depth";
+                    return Err(Error::cannot_use(clients, rule).at("depth"));
+                }
+                check_gaps(gaps)
+            }
         }
     }
+}
+
+fn check_gaps(gaps: &Distribution) -> Result<(), Error> {
+    if gaps.mean_of_gaps().is_some() {
+        return Ok(());
+    }
+    let rule = "gaps between arrivals must have a positive mean and never be negative";
+    let hint = "fixed, uniform, exponential, fb_ia, or pareto:LOCATION,SCALE,SHAPE with a shape below 1";
+    Err(Error::cannot_use(gaps, rule).at("gaps").hint(hint))
 }

@@ -42,6 +42,8 @@ pub struct Worker<'a, P> {
     chooser: Chooser,
     rng: SmallRng,
     arrivals: Arrivals,
+    /// When the run starts, which arrivals count from.
+    origin_ns: u64,
     links: Links,
     /// Links with something to do.
     ready: Vec<usize>,
@@ -69,7 +71,6 @@ impl<'a, P: Protocol> Worker<'a, P> {
         thread: usize,
     ) -> Result<Self, Error> {
         let addresses = servers.iter().flat_map(|server| std::iter::repeat_n(*server, plan.connections));
-        let default_depth = if plan.schedule == Schedule::Closed { 1 } else { usize::MAX };
         Ok(Self {
             plan,
             records,
@@ -77,7 +78,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             chooser: plan.workload.popularity.chooser(records.len()),
             rng: SmallRng::seed_from_u64(plan.stream("requests", thread)),
             arrivals: Arrivals::new(plan, thread),
-            links: Links::connect(addresses, plan.depth.unwrap_or(default_depth))?,
+            origin_ns: 0,
+            links: Links::connect(addresses, plan.most_under_way())?,
             ready: Vec::new(),
             dirty: Vec::new(),
             queue: VecDeque::new(),
@@ -95,18 +97,18 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let mut recorder = Recorder::new(window, pieces, self.plan.save_samples);
         let timeout_ns = to_ns(self.plan.timeout_s);
         let is_closed = self.plan.schedule == Schedule::Closed;
-        let mut due = self.next_arrival(window);
+        self.origin_ns = window.origin_ns;
         let mut tick_ns = 0;
         loop {
             let now = now_ns();
             let mut together = 0;
-            while let Some(intended) = due.filter(|&intended| intended <= now && intended < recorder.end_ns()) {
+            while let Some(intended) = self.due().filter(|&due| due <= now && due < recorder.end_ns()) {
                 if together % MOST_TOGETHER == 0 {
                     self.links.turn();
                 }
                 together += 1;
+                self.arrivals.next();
                 self.issue(intended, now, &mut recorder);
-                due = self.next_arrival(window);
             }
             if is_closed && (window.origin_ns..recorder.end_ns()).contains(&now) {
                 self.fill(now);
@@ -123,6 +125,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
                     return recorder.finish();
                 }
             }
+            let due = self.due();
             if now < self.poll_ns {
                 if self.plan.blocking {
                     let until_ns = due.map_or(self.poll_ns, |due| due.min(self.poll_ns));
@@ -138,8 +141,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
         }
     }
 
-    fn next_arrival(&mut self, window: Window) -> Option<u64> {
-        self.arrivals.next().map(|offset_ns| window.origin_ns + offset_ns)
+    /// When the next request is due.
+    fn due(&self) -> Option<u64> {
+        self.arrivals.peek().map(|offset_ns| self.origin_ns + offset_ns)
     }
 
     /// How long the loop may sleep: not at all when it polls.
@@ -157,7 +161,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         }
         recorder.handled(intended_ns, now_ns);
         if self.links.are_down() {
-            recorder.lost(intended_ns, Loss::Unconnected);
+            self.lose(intended_ns, now_ns, Loss::Unconnected, recorder);
         } else {
             recorder.queued(intended_ns);
             self.queue.push_back(intended_ns);
@@ -252,7 +256,11 @@ impl<'a, P: Protocol> Worker<'a, P> {
             let waited_ns = now.saturating_sub(oldest.sent_ns);
             self.poll_ns = now + (waited_ns / POLL_SHARE).min(LONGEST_POLL_NS);
         }
-        match take_replies(connection, &self.protocol, now, recorder) {
+        let before = connection.under_way.len();
+        let taken = take_replies(connection, &self.protocol, now, recorder);
+        let answered = before - connection.under_way.len();
+        self.arrivals.resolved(answered, now - self.origin_ns);
+        match taken {
             Ok(false) => {}
             Ok(true) => self.renew(index),
             Err(what) => self.fail(index, Loss::Garbage, &what, recorder),
@@ -272,9 +280,16 @@ impl<'a, P: Protocol> Worker<'a, P> {
     /// A connection broke: what was under way on it is lost.
     fn fail(&mut self, index: usize, loss: Loss, what: &str, recorder: &mut Recorder) {
         recorder.trouble(&format!("{}: {what}", self.links.address(index)));
-        if let Some(connection) = self.links.close(index, now_ns(), false) {
-            connection.under_way.iter().for_each(|request| recorder.lost(request.intended_ns, loss));
+        let now = now_ns();
+        if let Some(connection) = self.links.close(index, now, false) {
+            connection.under_way.iter().for_each(|request| self.lose(request.intended_ns, now, loss, recorder));
         }
+    }
+
+    /// A request will never be answered; a client that thinks goes on to its next one.
+    fn lose(&mut self, intended_ns: u64, now_ns: u64, loss: Loss, recorder: &mut Recorder) {
+        recorder.lost(intended_ns, loss);
+        self.arrivals.resolved(1, now_ns - self.origin_ns);
     }
 
     fn tick(&mut self, now_ns: u64, timeout_ns: u64, recorder: &mut Recorder) {
@@ -306,7 +321,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 break;
             }
             self.queue.pop_front();
-            recorder.lost(intended_ns, if too_late { Loss::TimedOut } else { Loss::Unconnected });
+            let loss = if too_late { Loss::TimedOut } else { Loss::Unconnected };
+            self.lose(intended_ns, now_ns, loss, recorder);
         }
     }
 

@@ -16,7 +16,7 @@ from typing import Final, Self
 from bayop import _core
 from bayop.errors import BayopError, InputError
 from bayop.load.generator import Result, offered_qps, run
-from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, translate
+from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, ThinkingLoop, translate
 from bayop.load.wire import Channel, PeerError, split
 
 _PATIENCE_S: Final = 30.0
@@ -201,7 +201,7 @@ def split_plan(plan: Plan, weights: Sequence[float], measuring: Measuring) -> tu
             value="a replay",
             place="--with-agent",
         )
-    if isinstance(schedule, ClosedLoop):
+    if isinstance(schedule, ClosedLoop | ThinkingLoop):
         light = OpenLoop.constant(measuring.qps or _MEASURE_QPS)
         return replace(mine, schedule=light), [replace(plan, seed=plan.seed + 1 + i) for i in range(len(weights))]
     least_qps = min(piece.qps for piece in schedule.pieces)

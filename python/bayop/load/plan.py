@@ -100,8 +100,23 @@ class ClosedLoop:
     """An answer makes room for the next request: the peak that a server gives to so many clients."""
 
 
-Schedule = OpenLoop | Replay | ClosedLoop
-_KINDS: Final = {OpenLoop: "open", Replay: "replay", ClosedLoop: "closed"}
+@dataclass(frozen=True, slots=True)
+class ThinkingLoop:
+    """A closed loop of clients that think after every answer, and then send their next request.
+
+    There are `depth` clients for every connection, which they share. Latency counts from the end of the thought.
+
+    Attributes:
+        think_time_s: How long, on average.
+        gaps: Distribution of that time; its mean follows from `think_time_s`.
+    """
+
+    think_time_s: float
+    gaps: str = "exponential"
+
+
+Schedule = OpenLoop | Replay | ClosedLoop | ThinkingLoop
+_KINDS: Final = {OpenLoop: "open", Replay: "replay", ClosedLoop: "closed", ThinkingLoop: "thinking"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +196,7 @@ _FLAGS: Final = {
     "timeout_s": "--timeout",
     "until_interval": "--until-ci",
     "times_s": "--replay",
+    "think_time_s": "--think-time",
 }
 
 

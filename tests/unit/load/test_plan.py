@@ -20,6 +20,7 @@ from bayop.load.plan import (
     Replay,
     Schedule,
     ServerError,
+    ThinkingLoop,
     UntilInterval,
     Workload,
     check_distribution,
@@ -38,7 +39,13 @@ def refusal(plan: Plan) -> _core.Error:
 
 
 @pytest.mark.parametrize(
-    ("schedule", "kind"), [(PLAN.schedule, "open"), (Replay((0.0, 0.5)), "replay"), (ClosedLoop(), "closed")]
+    ("schedule", "kind"),
+    [
+        (PLAN.schedule, "open"),
+        (Replay((0.0, 0.5)), "replay"),
+        (ClosedLoop(), "closed"),
+        (ThinkingLoop(0.01), "thinking"),
+    ],
 )
 def test_the_schedules_kind_is_told(schedule: Schedule, kind: str) -> None:
     assert json.loads(replace(PLAN, schedule=schedule).to_json())["schedule"]["kind"] == kind
@@ -48,6 +55,15 @@ def test_the_generator_reads_the_pieces_of_a_load() -> None:
     """100/s for a second, then 200/s for two, and then nothing."""
     arrivals_s = np.array(_core.load_arrivals(PLAN.to_json(), 0, 10_000)) / 1e9
     assert np.histogram(arrivals_s, bins=[0.0, 1.0, 3.0, 9.0])[0] == pytest.approx([100, 400, 0], abs=1)
+
+
+def test_clients_that_think_start_in_the_middle_of_a_thought() -> None:
+    """So that they do not march in step: with a fixed think time of 10 ms, evenly over it."""
+    plan = replace(PLAN, schedule=ThinkingLoop(0.01, "fixed"), connections=100, depth=20)
+    first_s = np.array(_core.load_arrivals(plan.to_json(), 0, 10_000)) / 1e9
+    assert len(first_s) == 2000
+    assert (np.diff(first_s) >= 0.0).all()
+    assert np.histogram(first_s, bins=4, range=(0.0, 0.01))[0] == pytest.approx(500, abs=100)
 
 
 def test_the_same_plan_at_another_load() -> None:
@@ -75,6 +91,9 @@ def test_only_an_open_loop_has_a_load_to_set(schedule: Schedule, kind: str) -> N
         ({"servers": ()}, "--server"),
         ({"schedule": OpenLoop.constant(-1.0)}, "--qps"),
         ({"schedule": Replay((2.0, 1.0))}, "--replay"),
+        ({"schedule": ThinkingLoop(0.0)}, "--think-time"),
+        ({"schedule": ThinkingLoop(1.0, "normal:1,1")}, "--iadist"),
+        ({"schedule": ThinkingLoop(1.0), "depth": 1_000_001}, "--depth"),
         ({"workload": Workload(records=0)}, "--records"),
         ({"workload": Workload(update=1.5)}, "--update"),
         ({"workload": Workload(path="two words")}, "--path"),

@@ -23,6 +23,7 @@ EXAMPLE: Final = """\
   bayop load -s 127.0.0.1 -q 50kqps -c 8                      # memcached, Poisson arrivals
   bayop load -s 127.0.0.1 -q 50kqps -c 8 --workload etc       # Facebook's ETC pool
   bayop load -s 127.0.0.1 --binary --closed-loop -c 16 -d 4   # memcached's binary protocol, at its peak
+  bayop load -s 127.0.0.1 --closed-loop --think-time 10ms -c 50   # fifty clients that think
   bayop load -s 127.0.0.1 --protocol redis -q 20kqps -u 10% --popularity zipf:0.99
   bayop load -s 127.0.0.1 --protocol http --path /index.html -q 5kqps -c 32
   bayop load -s 127.0.0.1 --protocol http --path '/item/{n}' -r 1000 -q 5kqps -c 32

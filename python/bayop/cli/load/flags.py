@@ -50,6 +50,10 @@ TARGET: Final = (
         "--closed-loop",
         "send when an answer makes room: --depth requests under way (default: 1) on every connection",
     ),
+    _value(
+        "--think-time", values.seconds, "TIME",
+        "in a closed loop: mean time between an answer and the client's next request, distributed as --iadist says",
+    ),
     _value("-t --time --duration", values.seconds, "TIME", "length of the measurement (default: 5s)", 5.0),
     _value("-w --warmup", values.seconds, "TIME", "load before the measurement (default: 1s)", 1.0),
     _value(

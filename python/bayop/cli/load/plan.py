@@ -56,7 +56,7 @@ def _workload(args: argparse.Namespace) -> Workload:
 
 def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
     """When requests are sent, and how long the measurement is."""
-    from bayop.load.plan import PRESETS, ClosedLoop, OpenLoop
+    from bayop.load.plan import PRESETS, ClosedLoop, OpenLoop, ThinkingLoop
 
     gaps = args.iadist or (PRESETS[args.workload].gaps if args.workload else "exponential")
     if args.closed_loop and (args.qps or args.scan or args.search or args.curve or args.replay):
@@ -65,6 +65,13 @@ def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
             wrong="both a load and --closed-loop were given",
             place="--closed-loop",
             hint="leave it out",
+        )
+    if args.think_time is not None and not (args.closed_loop or args.qps == 0.0):
+        raise InputError(
+            "clients that think must be those of a closed loop",
+            wrong="--think-time was given without --closed-loop",
+            place="--think-time",
+            hint="--closed-loop --think-time 10ms",
         )
     if args.scan:
         return OpenLoop.constant(args.scan[0], gaps), args.time
@@ -75,7 +82,7 @@ def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
     if args.replay:
         return _replay(args)
     if args.closed_loop or args.loadonly or args.qps == 0.0:
-        return ClosedLoop(), args.time
+        return ClosedLoop() if args.think_time is None else ThinkingLoop(args.think_time, gaps), args.time
     if args.qps is None:
         raise InputError(
             wrong="no load is given", place="--qps", hint="-q 50kqps, --closed-loop, --scan, --search or --curve"
