@@ -15,7 +15,7 @@ from tests.support.servers import free_port, memcached_on
 
 from bayop.errors import InputError
 from bayop.load.peers import Coordinated, Coordinator, Measuring, serve, split_plan
-from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, UntilInterval, Workload
+from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, Schedule, ThinkingLoop, UntilInterval, Workload
 from bayop.load.wire import Channel, PeerError
 
 PLAN = Plan(
@@ -75,8 +75,9 @@ def test_only_the_measuring_client_keeps_samples_and_ends_early() -> None:
     assert {mine.seed, first.seed, second.seed} == {5, 6, 7}
 
 
-def test_in_a_closed_loop_it_sends_beside_the_peers() -> None:
-    plan = replace(PLAN, schedule=ClosedLoop())
+@pytest.mark.parametrize("schedule", [ClosedLoop(), ThinkingLoop(0.01)])
+def test_in_a_closed_loop_it_sends_beside_the_peers(schedule: Schedule) -> None:
+    plan = replace(PLAN, schedule=schedule)
     mine, theirs = split_plan(plan, [1.0, 9.0], Measuring())
     assert loads_qps(mine) == [1000.0]
     assert theirs == [replace(plan, seed=6), replace(plan, seed=7)]
