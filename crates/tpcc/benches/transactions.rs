@@ -7,10 +7,9 @@
 //! A database of the specification's size with a warehouse for each worker. Each worker runs the mix for its own warehouse
 //! as fast as it can, and what met a conflict again at once. A second counts all of that, drawing requests too; a
 //! transaction's time is the wall's from its first try to its commit, so on a busy machine it holds what others ran.
-//! Afterwards the conditions of consistency are checked.
+//! Afterwards the conditions of consistency are checked. `--transactions N` runs as many of each worker in a repeat.
 #![allow(missing_docs)]
 
-use std::path::PathBuf;
 use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
@@ -18,8 +17,6 @@ use std::time::Instant;
 use bayop_tpcc::store::{Conflict, Worker};
 use bayop_tpcc::{Constants, Database, Kind, Random, Request, Scale, Terminal, violations};
 
-/// Of each worker in a repeat.
-const TRANSACTIONS: u32 = 50_000;
 const REPEATS: usize = 9;
 const WORKERS: [u8; 2] = [1, 2];
 
@@ -41,7 +38,9 @@ struct Cost {
 }
 
 fn main() {
-    let costs = WORKERS.map(cost);
+    let transactions =
+        argument("--transactions").map_or(50_000, |n| n.parse().expect("--transactions must be a number"));
+    let costs = WORKERS.map(|workers| cost(workers, transactions));
     println!("{:<9}{:>16}{:>16}{:>11}", "workers", "best (1/s)", "median (1/s)", "conflicts");
     for Cost { workers, transactions_per_s, done } in &costs {
         let (median, best) = (transactions_per_s[REPEATS / 2], transactions_per_s[REPEATS - 1]);
@@ -54,12 +53,13 @@ fn main() {
             println!("{workers:<9}{kind:<13}{:>9}{median_ns:>13}{p99_ns:>13}", ns.len());
         }
     }
-    if let Some(path) = out_file() {
+    if let Some(path) = argument("--out") {
         std::fs::write(path, json(&costs)).expect("the results can be written");
     }
 }
 
-fn cost(workers: u8) -> Cost {
+/// What so many transactions of each worker in a repeat cost.
+fn cost(workers: u8, transactions: u32) -> Cost {
     let mut random = Random::new(1);
     let constants = Constants::for_population(&mut random);
     let scale = Scale::standard(workers.into());
@@ -82,7 +82,7 @@ fn cost(workers: u8) -> Cost {
                 .map(|(worker, terminal)| {
                     scope.spawn(|| {
                         begin.wait();
-                        run(worker, terminal, &database, start)
+                        run(worker, terminal, &database, transactions, start)
                     })
                 })
                 .collect();
@@ -92,8 +92,8 @@ fn cost(workers: u8) -> Cost {
                 cost.done.ns.iter_mut().zip(done.ns).for_each(|(all, ns)| all.extend(ns));
             }
         });
-        let transactions = f64::from(u32::from(workers) * TRANSACTIONS);
-        cost.transactions_per_s.push(transactions / (start.elapsed() - before).as_secs_f64());
+        let all = f64::from(workers) * f64::from(transactions);
+        cost.transactions_per_s.push(all / (start.elapsed() - before).as_secs_f64());
     }
     assert_eq!(violations(&mut sides[0].0, &database), Ok(vec![]));
     cost.transactions_per_s.sort_by(f64::total_cmp);
@@ -101,9 +101,15 @@ fn cost(workers: u8) -> Cost {
     cost
 }
 
-fn run<'db>(worker: &mut Worker<'db>, terminal: &mut Terminal, database: &'db Database, start: Instant) -> Done {
+fn run<'db>(
+    worker: &mut Worker<'db>,
+    terminal: &mut Terminal,
+    database: &'db Database,
+    transactions: u32,
+    start: Instant,
+) -> Done {
     let mut done = Done::default();
-    for _ in 0..TRANSACTIONS {
+    for _ in 0..transactions {
         let kind = Kind::draw(terminal);
         let request = Request::draw(kind, terminal);
         let before = start.elapsed();
@@ -120,11 +126,11 @@ fn quantile(ascending: &[u64], percent: usize) -> u64 {
     ascending[(ascending.len() - 1) * percent / 100]
 }
 
-/// The file after `--out`; `cargo bench` adds arguments of its own.
-fn out_file() -> Option<PathBuf> {
-    let mut arguments = std::env::args_os().skip_while(|argument| argument != "--out");
+/// What stands behind a name; `cargo bench` adds arguments of its own.
+fn argument(name: &str) -> Option<String> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != name);
     arguments.next()?;
-    Some(arguments.next().expect("--out needs a file").into())
+    Some(arguments.next().unwrap_or_else(|| panic!("{name} needs a value")))
 }
 
 fn json(costs: &[Cost]) -> String {

@@ -164,3 +164,19 @@ fn a_tid_is_above_what_was_seen_and_in_the_epoch_of_its_time() {
     let put = transaction.commit().expect("nobody is at it");
     assert!(put > removed, "{put:?} after {removed:?}");
 }
+
+#[test]
+fn a_tid_is_above_what_was_read_and_what_is_written_over() {
+    for step in [READ, UPDATE] {
+        let store = store();
+        // Of two TIDs with the same epoch and number, the one of the worker with the greater number is greater.
+        let (mut ours, mut theirs) = (Worker::new(&store.epoch, 0), Worker::new(&store.epoch, 200));
+        let mut transaction = Transaction::begin(&mut theirs, 0);
+        UPDATE(&mut transaction, &store).expect("nobody is at it");
+        let before = transaction.commit().expect("nobody is at it");
+        let mut transaction = Transaction::begin(&mut ours, 0);
+        step(&mut transaction, &store).expect("nobody is at it");
+        let after = transaction.commit().expect("nobody is at it");
+        assert!(after > before, "{after:?} after {before:?}");
+    }
+}

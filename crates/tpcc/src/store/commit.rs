@@ -35,10 +35,10 @@ impl Log<'_> {
                     match (entries.records.get(&write.place.key), &write.words) {
                         (Some(record), _) => Held::Counted(record.clone()),
                         (None, Some(words)) => {
-                            let (record, before, version) = partition.link(&mut entries, write.place.key, words.len());
-                            // What this transaction has seen of the partition is as it was, but for its own key.
+                            let (record, before) = partition.link(&mut entries, write.place.key, words.len());
+                            // To what this transaction has seen of the partition, its own key is no change.
                             let same = self.scans.iter_mut().filter(|(scanned, _)| core::ptr::eq(*scanned, partition));
-                            same.for_each(|(_, seen)| *seen += u64::from(*seen == version));
+                            same.for_each(|(_, seen)| *seen += 1);
                             write.locked = Some((Held::Counted(record), before));
                             continue;
                         }

@@ -232,3 +232,33 @@ impl<'db> Log<'db> {
         self.removed = Tid::ZERO;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tid::{Epoch, Word};
+
+    /// A record that is absent, but has not left its table yet, may come back without a new version of the partition.
+    #[test]
+    fn what_is_absent_is_seen() {
+        for is_scan in [false, true] {
+            let (epoch, mut tree) = (Epoch::default(), Tree::new(1));
+            tree.load(0, 5, &5_u64);
+            let tree = tree;
+            let record = tree.partition(0).lock().expect("nobody else is at it").records[&5].clone();
+            Record::of(&record).unlock(Word::absent(Tid::ZERO));
+            let (mut ours, mut theirs) = (Worker::new(&epoch, 1), Worker::new(&epoch, 2));
+            let mut transaction = Transaction::begin(&mut ours, 0);
+            if is_scan {
+                assert_eq!(transaction.scan(&tree, 0, 0..=9), Ok(Vec::new()));
+            } else {
+                assert_eq!(transaction.get(&tree, 0, 5), Ok(None));
+            }
+            transaction.put(&tree, 0, 1, &1);
+            let mut other = Transaction::begin(&mut theirs, 0);
+            other.put(&tree, 0, 5, &6);
+            assert!(other.commit().is_ok());
+            assert_eq!(transaction.commit(), Err(Conflict));
+        }
+    }
+}

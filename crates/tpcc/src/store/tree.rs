@@ -86,15 +86,16 @@ impl Partition {
         lock::lock(&self.entries)
     }
 
-    /// Makes a record for a key that has none, absent and locked. Says what its word is without the lock, and which
-    /// version of the partition that ended.
+    /// Makes a record for a key that has none, absent and locked, which makes a new version of the partition. Says what the
+    /// record's word is without the lock.
     ///
     /// Its TID is the greatest that has gone: if its transaction fails, whoever writes it next must be above that too.
-    pub(super) fn link(&self, entries: &mut Entries, key: u64, words: usize) -> (Arc<[AtomicU64]>, Word, u64) {
+    pub(super) fn link(&self, entries: &mut Entries, key: u64, words: usize) -> (Arc<[AtomicU64]>, Word) {
         let word = Word::absent(entries.removed);
         let record: Arc<_> = record::words(word.locked(), core::iter::repeat_n(0, words)).collect();
         entries.records.insert(key, Arc::clone(&record));
-        (record, word, self.version.fetch_add(1, Ordering::AcqRel))
+        self.version.fetch_add(1, Ordering::AcqRel);
+        (record, word)
     }
 
     /// Takes an absent record out. Whoever saw that it is absent is told by its word; the version stays.
@@ -121,7 +122,12 @@ mod tests {
         let gone = Tid::above(Tid::ZERO, 7, 1);
         tree.partitions[0].entries.get_mut().removed = gone;
         let partition = tree.partition(0);
-        let (record, word, _) = partition.link(&mut partition.lock().expect("nobody else is at it"), 5, 1);
+        let (record, word) = partition.link(&mut partition.lock().expect("nobody else is at it"), 5, 1);
+        assert_eq!(
+            Record::of(&record).read::<u64>(),
+            Err(Conflict),
+            "nobody sees it before its transaction is committed"
+        );
         Record::of(&record).unlock(word);
         assert_eq!(Record::of(&record).lock().map(Word::tid), Ok(gone));
     }
