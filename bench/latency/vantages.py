@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from bench import environment
 
-from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair, memcached_cpu_s
+from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair, process_cpu_s
 
 PORT: Final = 11211
 TIMEOUTS_US: Final = (0, 50, 100, 200, 500, 1000)
@@ -84,11 +84,11 @@ def measure(
     try:
         for process in probes:
             _attached(process)
-        served, taken_s = pair.memcached_requests(port=PORT), memcached_cpu_s(memcached_pid)
+        served, taken_s = pair.memcached_requests(port=PORT), process_cpu_s(memcached_pid)
         client = subprocess.run(pair.client.command(load), capture_output=True, text=True, check=False)
         if not client.stdout:
             raise RuntimeError(client.stderr)
-        taken_s = memcached_cpu_s(memcached_pid) - taken_s
+        taken_s = process_cpu_s(memcached_pid) - taken_s
         served = pair.memcached_requests(port=PORT) - served
         result = json.loads(client.stdout.splitlines()[-1])
     finally:

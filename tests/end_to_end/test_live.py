@@ -131,7 +131,7 @@ def test_a_load_generator_that_dies_ends_the_search(rig: Rig, tuning: subprocess
 
 
 def test_a_service_that_dies_ends_the_search(rig: Rig, tuning: subprocess.Popen[str]) -> None:
-    os.kill(rig.memcached_pid, signal.SIGKILL)
+    os.kill(rig.service_pid, signal.SIGKILL)
     _, errors = tuning.communicate(timeout=30)
     assert tuning.returncode == 1, errors
     assert "10.207.0.1:11211" in errors

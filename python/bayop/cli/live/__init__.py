@@ -17,6 +17,7 @@ from bayop.cli.tune import events
 from bayop.errors import BayopError, InputError
 
 if TYPE_CHECKING:
+    from bayop.applications.definition import Application
     from bayop.experiments.rig.experiment import Stage
     from bayop.experiments.rig.record import LiveRecord, Point
     from bayop.live.target import AgentTarget
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 EXAMPLE: Final = """\
   bayop live
   bayop live --slo 'p99<500us' --load 4kqps --out build/live
+  bayop live --app nginx --load 3kqps
   bayop live --timeouts 0,50,200 --max-trials 6 --json
 """
 
@@ -40,6 +42,13 @@ _POLLS: Final = (1, 2, 4)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
+    parser.add_argument("--app", default="memcached", metavar="NAME", help="the service (default: memcached)")
+    parser.add_argument(
+        "--applications",
+        type=arguments.reader(arguments.path, "--applications"),
+        metavar="DIR",
+        help="where NAME/app.toml is (default: those that come with bayop)",
+    )
     arguments.add_slo(parser, default="p90<500us")
     arguments.add_headroom(parser)
     arguments.add_objective(parser)
@@ -48,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=arguments.reader(arguments.qps, "--load"),
         default=8000.0,
         metavar="QPS",
-        help="requests/s on memcached (default: 8000)",
+        help="requests/s on the service (default: 8000)",
     )
     parser.add_argument(
         "--window",
@@ -80,8 +89,10 @@ def run(args: argparse.Namespace) -> int:
     from bayop.report.files import make_folder
 
     objective = arguments.objective_of(args, args.slo)
+    application = _application(args)
     make_folder(args.out)
-    with Rig(rig.program(args.agent_program), qps=args.load, window_s=args.window) as machine:
+    program = rig.program(args.agent_program)
+    with Rig(program, qps=args.load, window_s=args.window, application=application) as machine:
         opening = open_target(LiveFile.read(machine.file), args.slo, holder=agent_flags.holder("live"))
         with agent_flags.reporting(opening) as target:
             from bayop.optimize.base import Problem
@@ -98,6 +109,15 @@ def run(args: argparse.Namespace) -> int:
             check_problem(target, problem, args.max_trials)
             record = _experiment(args, target, problem, machine.service_cpu_s)
     return 0 if record.held is not None else 1
+
+
+def _application(args: argparse.Namespace) -> Application:
+    from bayop.applications.definition import find_application
+
+    try:
+        return find_application(args.app, args.applications)
+    except InputError as error:
+        raise error.at("--app") from error
 
 
 def _experiment(
@@ -120,6 +140,7 @@ def _experiment(
         busy_before=target.busy_before,
         default=Point.of({}, target.baseline()),
         most_pairs=args.confirm,
+        application=args.app,
     )
     display = _Events(record, problem) if args.json else _display(record, problem)
     try:

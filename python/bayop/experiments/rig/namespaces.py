@@ -1,4 +1,4 @@
-"""A whole machine to tune, on this one: memcached and an agent behind a veth pair, and the file that describes them.
+"""A whole machine to tune, on this one: a service and an agent behind a veth pair, and the file that describes them.
 
 Everything is gone with the process that made it, also when that is killed: the namespaces have no names, and their
 processes die with ours (prctl(2), PR_SET_PDEATHSIG). What a `kill -9` leaves is a folder under the temporary folder.
@@ -19,8 +19,9 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Final, Self
 
+from bayop.applications.definition import DEFAULT, Application, find_application
 from bayop.errors import UnsupportedError
-from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, memcached_cpu_s, missing, start
+from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing, process_cpu_s, start
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.transport import UnreachableError
 from bayop.live.space import DEFERRAL, TIMEOUT
@@ -58,7 +59,8 @@ agent = "unix:{folder}/agent.sock"
 "{deferral}" = "1:{most_polls}"
 
 [load]
-server = "{server}:11211"
+server = "{server}:{port}"
+protocol = "{protocol}"
 qps = {qps:g}
 connections = 8
 timeout_s = 1.0
@@ -81,16 +83,19 @@ class Rig:
         agent: The program `bayop-agent`.
         qps: The load that its file asks for.
         window_s: The length of the windows that its file asks for.
+        application: What it serves; memcached when left out.
 
     Raises:
         UnsupportedError: this user may not make namespaces, or a program is missing.
     """
 
-    def __init__(self, agent: Path, *, qps: float, window_s: float) -> None:
-        reason = missing(["memcached"])
+    def __init__(self, agent: Path, *, qps: float, window_s: float, application: Application | None = None) -> None:
+        self._application = application or find_application(DEFAULT)
+        reason = missing([self._application.start[0]], packages=self._application.packages)
         if reason is not None:
             raise UnsupportedError(
-                wrong=f"this machine can't hold two network namespaces and a memcached: {reason}", hint=reason
+                wrong=f"this machine can't hold two network namespaces and a {self._application.name}: {reason}",
+                hint=reason,
             )
         if shutil.which(agent) is None:
             raise UnsupportedError("the agent must be a program", value=str(agent), hint="cargo build -p bayop-agent")
@@ -101,11 +106,12 @@ class Rig:
         try:
             self.folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-live-")))
             self._pair = self._stack.enter_context(VethPair())
-            self.memcached_pid = self._pair.memcached()
+            self.service_pid = self._pair.serve(self._application)
             (self.folder / "state").mkdir(mode=0o700)
             self.start_agent()
             through = shlex.join([*AHEAD, *self._pair.client.command([])])
-            self.file = self._write("live.toml", _LIVE, through=through, qps=self._qps, window_s=self._window_s)
+            load = {"port": self._application.port, "protocol": self._application.protocol, "qps": self._qps}
+            self.file = self._write("live.toml", _LIVE, through=through, window_s=self._window_s, **load)
         except BaseException:
             self._stack.close()
             raise
@@ -127,12 +133,12 @@ class Rig:
         return AgentClient.at(self.address)
 
     def service_cpu_s(self) -> float:
-        """Processor time that memcached has taken, in s.
+        """Processor time that the service has taken, in s.
 
         Raises:
             UnsupportedError: it has ended.
         """
-        return memcached_cpu_s(self.memcached_pid)
+        return process_cpu_s(self.service_pid, name=self._application.name)
 
     def served(self) -> int:
         """How many requests memcached has answered until now, by its own count.

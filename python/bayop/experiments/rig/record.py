@@ -70,6 +70,7 @@ class LiveRecord:
         most_pairs: How many rounds of that there may be.
         duration_s: How long everything took.
         failure: What ended the experiment before its end; None when nothing did.
+        application: The service, by the name of its definition.
     """
 
     machine: str
@@ -89,6 +90,7 @@ class LiveRecord:
     most_pairs: int = 16
     duration_s: float = 0.0
     failure: str | None = None
+    application: str = "memcached"
 
     @property
     def knobs(self) -> Sequence[str]:

@@ -12,13 +12,17 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
+from bayop.applications.definition import Application, find_application
 from bayop.errors import UnsupportedError
 
 SERVER_DEVICE: Final = "server0"
@@ -35,16 +39,15 @@ _NEEDED: Final = 1 << 12 | 1 << 21
 """CAP_NET_ADMIN and CAP_SYS_ADMIN (linux/capability.h)."""
 
 
-def missing(programs: Sequence[str] = ()) -> str | None:
-    """Why no pair can be made here, or some more programs not be run; None when all can."""
+def missing(programs: Sequence[str] = (), *, packages: Sequence[str] = ("memcached",)) -> str | None:
+    """Why no pair can be made here, or some more programs, of these packages, not be run; None when all can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     if not _has_capabilities():
         return "network namespaces need CAP_SYS_ADMIN and CAP_NET_ADMIN, which root does not have in this container"
     absent = [program for program in (*_PROGRAMS, *programs) if shutil.which(program) is None]
-    return (
-        f"{', '.join(absent)} not installed: apt-get install iproute2 ethtool util-linux memcached" if absent else None
-    )
+    wanted = " ".join(("iproute2 ethtool util-linux", *packages))
+    return f"{', '.join(absent)} not installed: apt-get install {wanted}" if absent else None
 
 
 def _has_capabilities() -> bool:
@@ -136,22 +139,36 @@ class VethPair:
         self.server.run("unshare", "--mount", "sh", "-c", script)
 
     def memcached(self, *, port: int = 11211) -> int:
-        """Starts a memcached with one thread in the server's namespace, ahead of whatever else this machine runs.
+        """Starts a memcached with one thread, as `serve` does, and returns its process id."""
+        return self.serve(replace(find_application("memcached"), port=port))
+
+    def serve(self, application: Application) -> int:
+        """Starts an application in the server's namespace, ahead of whatever else this machine runs.
 
         Returns:
             Its process id.
+
+        Raises:
+            UnsupportedError: it does not listen.
         """
         # The kernel forgets who is to die with whom when the user changes (commit_creds), so that is said afterwards.
         user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--pdeathsig=KILL"]
-        words = f"memcached --threads=1 --listen={SERVER_ADDRESS} --port={port}".split()
-        process = start(self.server.command([*AHEAD, *user, *words]))
-        self._stack.callback(_end, process)
-        ends = time.monotonic() + _START_S
-        probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{port}"])
-        while subprocess.run(probe, capture_output=True, check=False).returncode != 0:  # noqa: S603 -- our words
-            if time.monotonic() > ends or process.poll() is not None:
-                raise RuntimeError("memcached does not listen")
-            time.sleep(0.02)
+        folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-app-")))
+        application.write_files(address=SERVER_ADDRESS, folder=folder)
+        for path in (folder, *folder.iterdir()):
+            shutil.chown(path, "nobody", "nogroup")
+        words = application.command(address=SERVER_ADDRESS, folder=folder)
+        with tempfile.TemporaryFile() as log:
+            process = start(self.server.command([*AHEAD, *user, *words]), log=log)
+            self._stack.callback(_end, process)
+            ends = time.monotonic() + _START_S
+            probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{application.port}"])
+            while subprocess.run(probe, capture_output=True, check=False).returncode != 0:  # noqa: S603 -- our words
+                if time.monotonic() > ends or process.poll() is not None:
+                    log.seek(0)
+                    said = log.read().decode(errors="replace").strip().splitlines()
+                    raise UnsupportedError(wrong=f"{application.name} does not listen", hint=said[-1] if said else None)
+                time.sleep(0.02)
         return process.pid
 
     def memcached_requests(self, *, port: int = 11211) -> int:
@@ -183,8 +200,12 @@ class VethPair:
         self.close()
 
 
-def memcached_cpu_s(pid: int) -> float:
-    """Processor time that a memcached has taken (/proc/PID/task/TID/schedstat), in s.
+def process_cpu_s(pid: int, *, name: str = "memcached") -> float:
+    """Processor time that all threads of a process have taken (/proc/PID/task/TID/schedstat), in s.
+
+    Args:
+        pid: The process.
+        name: What to call it.
 
     Raises:
         UnsupportedError: it has ended.
@@ -194,7 +215,7 @@ def memcached_cpu_s(pid: int) -> float:
         return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
     except OSError as error:
         raise UnsupportedError(
-            wrong=f"memcached ended before the experiment ({error.strerror})", hint=error.strerror
+            wrong=f"{name} ended before the experiment ({error.strerror})", hint=error.strerror
         ) from error
 
 

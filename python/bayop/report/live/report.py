@@ -61,7 +61,7 @@ def write_report(record: LiveRecord, problem: Problem, folder: Path, version: st
 
 def render(record: LiveRecord, problem: Problem, drawings: list[Drawing], svgs: Mapping[str, str], version: str) -> str:
     """The whole page."""
-    title = f"memcached, live, under {record.slo}"
+    title = f"{record.application}, live, under {record.slo}"
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="lead">{escape(headline(record, problem))}</p>',
@@ -127,7 +127,7 @@ def about_response() -> str:
     return (
         "While an interrupt is deferred, packets wait for the next timer: the latency grows with the timeout, and one "
         "poll serves more packets, so that a request costs the service less. Dotted: the default. "
-        "memcached's processor time is its own; softirqs and power are those of this whole machine, clients and all."
+        "The service's processor time is its own; softirqs and power are those of this whole machine, clients and all."
     )
 
 
@@ -144,7 +144,7 @@ def about_map(record: LiveRecord) -> str:
 def about_method(record: LiveRecord, version: str) -> str:
     """How the numbers were made."""
     return (
-        f"bayop {version}, {record.machine}. Open-loop load of {record.qps:.0f} requests/s on memcached (one thread) "
+        f"bayop {version}, {record.machine}. Open-loop load of {record.qps:.0f} requests/s on {record.application} "
         f"across a veth pair; seed {record.seed}. Default and winners were measured again in turns, "
         f"{len(record.again.get(DEFAULT, ()))} times. {record.duration_s:.0f} s in all. The numbers are in data.json."
     )

@@ -43,7 +43,7 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
 
         before_s = rig.service_cpu_s()
         assert 0.0 < before_s <= rig.service_cpu_s() < 10.0
-        pids = [rig.memcached_pid, rig.agent_pid]
+        pids = [rig.service_pid, rig.agent_pid]
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
     assert not folder.exists()
     with pytest.raises(UnsupportedError, match="memcached ended before the experiment"):
@@ -57,7 +57,7 @@ def test_an_agent_that_does_not_start_says_why_and_leaves_nothing() -> None:
         pytest.fail("there is no machine")
     assert caught.value.exit_code == 4
     assert time.monotonic() - started < 5.0, "what has ended is not waited for"
-    assert not Path(f"/proc/{rig.memcached_pid}").exists()
+    assert not Path(f"/proc/{rig.service_pid}").exists()
 
 
 def test_an_agent_that_is_no_program_says_how_to_get_one(tmp_path: Path) -> None:

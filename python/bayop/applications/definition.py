@@ -1,0 +1,154 @@
+"""`app.toml`: one application, as `bayop live --app NAME` starts and loads it. docs/applications.md has an example."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from bayop.errors import InputError, guess
+from bayop.load.plan import Dialect
+from bayop.toml_file import Reader, TomlFile, text, whole
+
+FILE: Final = "app.toml"
+"""What a definition is called, in a folder with the name of its application."""
+
+DEFAULT: Final = "memcached"
+"""The application that is taken when none is named."""
+
+_WORDS: Final = ("address", "port", "folder")
+"""What is filled in, `{port}`, when an application starts."""
+
+_PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """What a definition says.
+
+    Attributes:
+        name: The name of its folder.
+        licence: Of the program that it starts.
+        packages: What Debian's package manager has to install for it.
+        start: Program and arguments: one process that stays in the foreground.
+        port: Where it listens.
+        protocol: What it speaks, as the load generator calls it.
+        files: Texts that are written to its folder before it starts, by their names.
+    """
+
+    name: str
+    licence: str
+    packages: tuple[str, ...]
+    start: tuple[str, ...]
+    port: int
+    protocol: Dialect
+    files: Mapping[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> Application:
+        """Reads and checks a definition.
+
+        Raises:
+            InputError: it can't be read, a key is unknown or missing, or a value is not what it has to be.
+        """
+        file = TomlFile(path)
+        file.check_tables({"files": None}, _KEYS)
+        values = file.read("", _KEYS)
+        if missing := [key for key in _KEYS if key not in values]:
+            raise InputError(
+                f"an application must have {', '.join(_KEYS)}",
+                wrong=f"{', '.join(missing)} is missing",
+                place=str(path),
+                hint=f"add {', '.join(missing)}",
+            )
+        files = file.read("files", dict.fromkeys(file.table("files"), text))
+        for name in files:
+            file.at("files", name, lambda name=name: _file_name(name))  # type: ignore[misc]
+        return cls(name=path.parent.name, files=files, **values)
+
+    def command(self, *, address: str, folder: Path) -> list[str]:
+        """Program and arguments, filled in.
+
+        Args:
+            address: Where it is to listen.
+            folder: Its own folder, which it may write.
+        """
+        return [self._filled(word, address, folder) for word in self.start]
+
+    def write_files(self, *, address: str, folder: Path) -> None:
+        """Writes its files to its folder, filled in."""
+        for name, content in self.files.items():
+            (folder / name).write_text(self._filled(content, address, folder), encoding="utf-8")
+
+    def _filled(self, word: str, address: str, folder: Path) -> str:
+        for name, value in zip(_WORDS, (address, str(self.port), str(folder)), strict=True):
+            word = word.replace(f"{{{name}}}", value)
+        return word
+
+
+def application_names(folder: Path | None = None) -> tuple[str, ...]:
+    """Names of the applications that come with BayOp, or of those in a folder."""
+    return tuple(sorted(path.parent.name for path in (folder or _shipped()).glob(f"*/{FILE}")))
+
+
+def find_application(name: str, folder: Path | None = None) -> Application:
+    """An application by its name.
+
+    Args:
+        name: `nginx`.
+        folder: Where folders with definitions are; None for those that come with BayOp.
+
+    Raises:
+        InputError: there is none of that name, or its definition is wrong.
+    """
+    names = application_names(folder)
+    if name not in names:
+        hint = guess(name, names) or f"known here: {', '.join(names) or 'none'}"
+        raise InputError(wrong=f"there is no application {name!r}", value=name, hint=hint)
+    return Application.read((folder or _shipped()) / name / FILE)
+
+
+def _shipped() -> Path:
+    return Path(str(resources.files("bayop.applications")))
+
+
+def _packages(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(v, str) and _PACKAGE.fullmatch(v) for v in value):
+        raise InputError("it must be a list of Debian packages", value=value)
+    return tuple(value)
+
+
+def _start(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
+        raise InputError("it must be a list of texts: a program and its arguments", value=value)
+    text(value[0])
+    for name in (name for word in value for name in _PLACEHOLDER.findall(word)):
+        if name not in _WORDS:
+            hint = guess(name, _WORDS) or f"known here: {', '.join(_WORDS)}"
+            raise InputError(wrong=f"nothing is filled in for {{{name}}}", value=name, hint=hint)
+    return tuple(value)
+
+
+def _protocol(value: object) -> Any:  # noqa: ANN401 -- a Dialect
+    if value not in get_args(Dialect):
+        raise InputError(wrong=f"{value!r} is no protocol", value=value, hint=f"one of {', '.join(get_args(Dialect))}")
+    return value
+
+
+def _file_name(name: str) -> str:
+    if Path(name).name != name:
+        raise InputError("the name of a file must have no folder", value=name)
+    return name
+
+
+_PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+_KEYS: Final[Mapping[str, Reader]] = {
+    "licence": text,
+    "packages": _packages,
+    "start": _start,
+    "port": whole(1, 65535),
+    "protocol": _protocol,
+}
