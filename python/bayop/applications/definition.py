@@ -1,4 +1,4 @@
-"""`app.toml`: one application, as `bayop live --app NAME` starts and loads it. docs/applications.md has an example."""
+"""`app.toml`: one application, as `bayop live --app NAME` starts and loads it. docs/live.md says how to write one."""
 
 from __future__ import annotations
 
