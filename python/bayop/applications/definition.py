@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from bayop.errors import InputError, guess
+from bayop.errors import InputError, guess, unreadable
 from bayop.load.plan import Dialect
 from bayop.toml_file import Reader, TomlFile, text, whole
 
@@ -90,8 +90,16 @@ class Application:
 
 
 def application_names(folder: Path | None = None) -> tuple[str, ...]:
-    """Names of the applications that come with BayOp, or of those in a folder."""
-    return tuple(sorted(path.parent.name for path in (folder or _shipped()).glob(f"*/{FILE}")))
+    """Names of the applications that come with BayOp, or of those in a folder.
+
+    Raises:
+        InputError: the folder can't be read.
+    """
+    folder = folder or _shipped()
+    try:
+        return tuple(sorted(entry.name for entry in folder.iterdir() if (entry / FILE).is_file()))
+    except OSError as error:
+        raise unreadable(folder, error, place="--applications") from error
 
 
 def find_application(name: str, folder: Path | None = None) -> Application:
@@ -102,7 +110,7 @@ def find_application(name: str, folder: Path | None = None) -> Application:
         folder: Where folders with definitions are; None for those that come with BayOp.
 
     Raises:
-        InputError: there is none of that name, or its definition is wrong.
+        InputError: there is none of that name, its definition is wrong, or the folder can't be read.
     """
     names = application_names(folder)
     if name not in names:

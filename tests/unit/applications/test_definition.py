@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,43 @@ def test_a_shipped_definition_is_filled_in(name: str) -> None:
     assert application.licence
     assert any(application.start[0] in package for package in application.packages)
     assert "{" not in " ".join(application.command(address="127.0.0.1", folder=Path("/tmp/x")))  # noqa: S108
+
+
+def test_a_folder_that_is_none_and_a_name_that_is_none_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        find_application("nginx", tmp_path / "nowhere")
+    with pytest.raises(InputError, match="there is no application 'ngnix'") as caught:
+        find_application("ngnix")
+    assert caught.value.hint == "did you mean nginx?"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("packages", '"nginx"', "it must be a list of Debian packages"),
+        ("packages", '["a;b"]', "it must be a list of Debian packages"),
+        ("start", "[]", "it must be a list of texts"),
+        ("start", '["nginx", "{prot}"]', "nothing is filled in for {prot}"),
+        ("port", "0", "must be"),
+        ("protocol", '"smtp"', "'smtp' is no protocol"),
+        ("files", '{ "../passwd" = "x" }', "the name of a file must have no folder"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_line(key: str, value: str, said: str, tmp_path: Path) -> None:
+    right = {"licence": '"MIT"', "packages": '["web"]', "start": '["x"]', "port": "80", "protocol": '"http"'}
+    (tmp_path / "mine").mkdir()
+    lines = "".join(f"{name} = {text}\n" for name, text in {**right, key: value}.items())
+    (tmp_path / "mine" / "app.toml").write_text(lines, encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(said)) as caught:
+        find_application("mine", tmp_path)
+    assert "app.toml" in str(caught.value.place)
+
+
+def test_a_missing_key_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "app.toml").write_text('licence = "MIT"\n', encoding="utf-8")
+    with pytest.raises(InputError, match="packages, start, port, protocol is missing"):
+        find_application("mine", tmp_path)
 
 
 def test_an_unknown_key_is_refused_with_its_line(tmp_path: Path) -> None:
