@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pwd
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.support.needs import need
 
+from bayop.applications.definition import application_names, find_application
 from bayop.errors import UnsupportedError
 from bayop.experiments.rig.namespaces import LONGEST_US, MOST_POLLS, Rig
 from bayop.experiments.rig.veth import SERVER_ADDRESS
@@ -48,6 +51,28 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
     assert not folder.exists()
     with pytest.raises(UnsupportedError, match="memcached ended before the experiment"):
         rig.service_cpu_s()
+
+
+@pytest.mark.parametrize("name", application_names())
+def test_each_application_listens_as_nobody_and_ends_with_its_machine(name: str, agent_binary: Path) -> None:
+    application = find_application(name)
+    need(application.start[0])
+    with Rig(agent_binary, qps=3000.0, window_s=0.5, application=application) as rig:
+        live = LiveFile.read(rig.file)
+        assert live.load is not None
+        plan = live.load.plan
+        assert (plan.servers, plan.dialect) == ((f"{SERVER_ADDRESS}:{application.port}",), application.protocol)
+        assert Path(f"/proc/{rig.service_pid}").stat().st_uid == pwd.getpwnam("nobody").pw_uid
+        assert rig.service_cpu_s() > 0.0
+        pid = rig.service_pid
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_an_application_that_ends_at_once_says_what_it_said(agent_binary: Path) -> None:
+    application = replace(find_application("redis"), start=("bash", "-c", "echo no room >&2; exit 1"))
+    with pytest.raises(UnsupportedError, match="redis does not listen") as caught:
+        Rig(agent_binary, qps=1.0, window_s=0.5, application=application).__enter__()
+    assert caught.value.hint == "no room"
 
 
 def test_an_agent_that_does_not_start_says_why_and_leaves_nothing() -> None:
