@@ -169,7 +169,9 @@ fn file_descriptors_that_come_along_are_not_kept_and_delay_no_push() {
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     assert_eq!(agent.metric("bayop_latency_pushes_total{result=\"refused\"}"), Some(64.0));
     let log = machine.log();
-    assert!(log.matches("event=push_refused by=nobody").count() == 1 && !log.contains("event=accept_failed"), "{log}");
+    // The first after each of the agent's ticks is logged: one tick, of a second, may fall amid these.
+    let logged = log.matches("event=push_refused by=nobody").count();
+    assert!((1..=2).contains(&logged) && !log.contains("event=accept_failed"), "{log}");
     // A connection's own may be open still.
     assert!(descriptors() < before + 8, "{} after {before}", descriptors());
 }
