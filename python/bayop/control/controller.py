@@ -252,7 +252,9 @@ class Controller:
         def moved(now_s: float) -> Action:
             instead_of, self.held = self.held, self.in_effect
             if instead_of is not None and self.held is not None and dict(instead_of) != dict(self.held):
-                self._on_note(Polished(self.held, instead_of, missed_slo))
+                if self._warm is not None:
+                    self._warm.polish(self._qps, self.held)
+                self._on_note(Polished(self.held, instead_of, self._qps, missed_slo))
             return self._watch_on(now_s)
 
         self._then = moved

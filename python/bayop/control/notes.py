@@ -32,12 +32,14 @@ class Polished:
     Attributes:
         setting: What is held now.
         instead_of: What was held.
+        qps: The load at which it is held, in requests/s.
         missed_slo: Whether that had missed the SLO in its first windows, so that what was held before it is back; else
             the model is sure that the new one is better and safe.
     """
 
     setting: Setting
     instead_of: Setting
+    qps: float
     missed_slo: bool
 
 

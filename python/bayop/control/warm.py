@@ -18,16 +18,16 @@ from bayop.space import Knob, Setting, Space, Value
 _SAME_LOAD: Final = 0.05
 """Loads that differ by no more, as a share, are one load here."""
 _MOST_FOUND: Final = 500
-"""So many results of searches are known."""
+"""So many results are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search that was not ended early has found.
+    """What a search that was not ended early has found, or what was held later instead of that.
 
     Attributes:
-        qps: The load that it searched at, in requests/s.
-        setting: What it found.
+        qps: The load that it was found at, in requests/s.
+        setting: What was found.
     """
 
     qps: float
@@ -38,7 +38,7 @@ class Warm:
     """What is known for which load, and which load is awaited.
 
     Args:
-        found: What searches have found before.
+        found: What was found before.
         coming: The load that comes soon; None where nobody knows.
     """
 
@@ -52,6 +52,10 @@ class Warm:
         if search.setting is not None and search.stopped in ("converged", "exhausted", "budget"):
             self._found.append(Found(search.qps, search.setting))
 
+    def polish(self, qps: float, setting: Setting) -> None:
+        """Takes in what is held at a load instead of what was found."""
+        self._found.append(Found(qps, setting))
+
     def forget(self) -> None:
         """Holds nothing without a trial that was found before: it saved nothing."""
         self._found.clear()
@@ -61,8 +65,8 @@ class Warm:
     ) -> Setting | None:
         """What may be held at a problem's load without a trial; None where nothing is known, or that is held for.
 
-        A search at this load must have found it, its windows there must all have met the SLO, and the model must trust
-        it at this very load as it trusts what a search holds. Of several, the one of the least expected objective.
+        It must have been found at this load, its windows there must all have met the SLO, and the model must trust it
+        at this very load as it trusts what a search holds. Of several, the one of the least expected objective.
 
         Args:
             problem: What would be searched for.

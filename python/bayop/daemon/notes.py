@@ -17,7 +17,7 @@ def take_note(note: Note, service: str, store: Store, reporter: Reporter) -> Non
     match note:
         case SwitchedBack():
             store.add_switchback(service, note)
-        case Polished(setting, instead_of, missed_slo):
+        case Polished(setting, instead_of, qps, missed_slo):
             why = "which has missed the SLO" if missed_slo else "a notch away, as the model is sure of it"
             reporter.decision(
                 "polished",
@@ -25,6 +25,7 @@ def take_note(note: Note, service: str, store: Store, reporter: Reporter) -> Non
                 service=service,
                 setting=dict(setting),
                 instead_of=dict(instead_of),
+                qps=qps,
                 missed_slo=missed_slo,
             )
         case LetGo(setting, saving_w):

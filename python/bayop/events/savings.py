@@ -26,9 +26,9 @@ _HELD: Final = {"time": TEXT, "service": TEXT, "setting": SETTING}
 HELD: Final = (
     Event(
         "polished",
-        "Another setting is held, a notch away: the model has become sure that it is better and safe; or, with "
-        "`missed_slo`, the one before is held again.",
-        {**_HELD, "instead_of": SETTING, "missed_slo": FLAG},
+        "Another setting is held, a notch away: the model has become sure that it is better and safe at a load of "
+        "`qps` requests/s; or, with `missed_slo`, the one before is held again.",
+        {**_HELD, "instead_of": SETTING, "qps": NUMBER, "missed_slo": FLAG},
     ),
     Event(
         "let-go",

@@ -193,24 +193,27 @@ class Store:
         return held_time(self._query, service, since_s, until_s)
 
     def found(self, service: str, last: int = 500) -> list[Found]:
-        """What the newest searches of a service have found that ended by themselves, oldest first.
+        """What the newest searches of a service have found that ended by themselves, and what was held later instead.
 
-        None from before a setting was let go of because it saves nothing.
+        Oldest first; none from before a setting was let go of because it saves nothing.
 
         Raises:
             StateError: a row is damaged.
         """
         sql = """
-            SELECT qps, setting FROM search WHERE service = ?1 AND setting IS NOT NULL
-              AND stopped IN ('converged', 'exhausted', 'budget') AND start_s >=
-              (SELECT coalesce(max(time_s), 0) FROM event WHERE service = ?1 AND event = 'let-go')
-            ORDER BY id DESC LIMIT ?2
+            SELECT qps, setting FROM (
+              SELECT id, start_s AS time_s, qps, setting FROM search WHERE service = ?1 AND setting IS NOT NULL
+                AND stopped IN ('converged', 'exhausted', 'budget')
+              UNION ALL SELECT id, time_s, json_extract(fields, '$.qps') AS qps, json_extract(fields, '$.setting')
+                FROM event WHERE service = ?1 AND event = 'polished' AND qps IS NOT NULL)
+            WHERE time_s >= (SELECT coalesce(max(time_s), 0) FROM event WHERE service = ?1 AND event = 'let-go')
+            ORDER BY time_s DESC, id DESC LIMIT ?2
         """
         try:
             return [Found(qps, json.loads(setting)) for qps, setting in reversed(self._query(sql, service, last))]
         except ValueError as error:
             raise StateError(
-                wrong=f"a search of {service} is damaged: {reason(error)}", place=str(self.path)
+                wrong=f"what was found for {service} is damaged: {reason(error)}", place=str(self.path)
             ) from error
 
     def hours(self, service: str, since_s: float) -> list[HourLoad]:

@@ -192,7 +192,7 @@ def test_polish_moves_a_notch_and_is_noted() -> None:
     better: Setting = {"power.cap_w": 85}
     plant = DayPlant([day(60.0, 50.0)])
     played = play(plant, Switchbacks(None), moves=[SETTING, better, better])
-    assert played.notes == [Polished(better, SETTING, missed_slo=False)]
+    assert played.notes == [Polished(better, SETTING, 5000.0, missed_slo=False)]
     assert played.controller.held == better
 
 
@@ -200,7 +200,10 @@ def test_a_notch_too_far_is_taken_back_at_once() -> None:
     further: Setting = {"power.cap_w": 70}
     plant = DayPlant([day(60.0, 50.0)], lambda _, setting: 900.0 if setting == further else 200.0)
     played = play(plant, Switchbacks(None), moves=[further] * 5, guard=Guard())
-    assert played.notes == [Polished(further, SETTING, missed_slo=False), Polished(SETTING, further, missed_slo=True)]
+    assert played.notes == [
+        Polished(further, SETTING, 5000.0, missed_slo=False),
+        Polished(SETTING, further, 5000.0, missed_slo=True),
+    ]
     assert [w.setting for w in played.windows[1:5]] == [SETTING, further, SETTING, SETTING]
     assert [w.phase for w in played.windows].count("trial") == 1
 

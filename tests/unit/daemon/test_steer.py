@@ -6,9 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -66,6 +66,7 @@ class Remembering(Store):
         super().__init__(path)
         self.observed: list[Observation] = []
         self.searched: list[Search] = []
+        self.held: list[Found] = []
 
     def _insert(self, table: str, **values: object) -> None:
         if self.writes_left == 0:
@@ -81,6 +82,13 @@ class Remembering(Store):
     def add_search(self, service: str, search: Search) -> None:
         super().add_search(service, search)
         self.searched.append(search)
+        if search.stopped in ("converged", "exhausted", "budget") and search.setting is not None:
+            self.held.append(Found(search.qps, search.setting))
+
+    def add_event(self, time_s: float, service: str | None, event: str, fields: Mapping[str, Any]) -> None:
+        super().add_event(time_s, service, event, fields)
+        if event == "polished":
+            self.held.append(Found(fields["qps"], fields["setting"]))
 
     def history(self, service: str, *, knobs: Collection[str], quantities: Collection[str]) -> History:
         del knobs, quantities
@@ -92,8 +100,7 @@ class Remembering(Store):
 
     def found(self, service: str, last: int = 500) -> list[Found]:
         del service, last
-        ended = [s for s in self.searched if s.stopped in ("converged", "exhausted", "budget")]
-        return [Found(s.qps, s.setting) for s in ended if s.setting is not None]
+        return self.held
 
 
 def life(store: Store, start_s: float) -> tuple[list[Setting | None], list[LedgerWindow]]:
@@ -102,7 +109,7 @@ def life(store: Store, start_s: float) -> tuple[list[Setting | None], list[Ledge
     file_path.write_text(TEXT, encoding="utf-8")
     (file,) = DaemonFile.read(file_path).services
     space, windows = papers_space(), list[LedgerWindow]()
-    reporter = Reporter(store, lambda: start_s, lambda _: None, lambda _: None)
+    reporter = Reporter(store, lambda: windows[-1].end_s if windows else start_s, lambda _: None, lambda _: None)
 
     def seen(window: LedgerWindow) -> None:
         windows.append(window)
@@ -146,12 +153,13 @@ def test_killed_at_a_write_it_decides_as_one_that_remembers(tmp_path: Path, writ
         assert life(store, AGAIN_S) == expected
 
 
-def test_what_a_search_has_found_is_held_again_without_a_trial(tmp_path: Path) -> None:
+def test_what_polish_has_made_of_what_a_search_has_found_is_held_again_without_a_trial(tmp_path: Path) -> None:
     with Store(tmp_path / "held.db") as store:
         _, before = life(store, 0.0)
-        (found,) = store.found("web")
+        found, *polished = (found.setting for found in store.found("web"))
     assert [w.phase for w in before].count("trial") > 0
+    assert before[-1].setting == polished[-1] != found
     with Store(tmp_path / "held.db") as store:
         again, after = life(store, AGAIN_S)
-    assert again[:2] == [None, found.setting]
+    assert again[:2] == [None, polished[-1]]
     assert "trial" not in [w.phase for w in after]

@@ -138,6 +138,21 @@ def test_what_searches_have_found_is_known_where_they_ended_by_themselves(path: 
         assert store.found("db") == [Found(SEARCH.qps, setting)]
 
 
+def test_what_was_held_later_instead_of_what_a_search_has_found_is_known(path: Path) -> None:
+    found, better, last = ({"power.cap_w": cap_w} for cap_w in (90, 85, 80))
+    with Store(path) as store:
+        store.add_search("web", replace(SEARCH, setting=found))
+        for after_s, setting in ((10.0, better), (20.0, last)):
+            fields = {"setting": setting, "instead_of": found, "qps": 1000.0 + after_s, "missed_slo": False}
+            store.add_event(SEARCH.end_s + after_s, "web", "polished", fields)
+        store.add_event(SEARCH.end_s + 30.0, "web", "polished", {"setting": found, "instead_of": last})
+        known = [Found(SEARCH.qps, found), Found(1010.0, better), Found(1020.0, last)]
+        assert store.found("web") == known, "but for one of an older version, which does not say at which load"
+        assert store.found("web", 1) == known[-1:]
+        store.add_event(SEARCH.end_s + 40.0, "web", "let-go", {})
+        assert store.found("web") == []
+
+
 def test_hours_are_seen_where_windows_show_half_of_them(path: Path) -> None:
     with Store(path) as store:
         for start_s, qps in ((3600.0, 1000.0), (4500.0, 3000.0), (7200.0, 5000.0), (86_400.0, 7000.0)):
