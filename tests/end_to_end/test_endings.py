@@ -157,7 +157,7 @@ def test_what_a_signal_ended_is_not_taken_apart(number: str, code: int, said: st
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize(
     ("arguments", "longest_s"),
     [

@@ -218,7 +218,7 @@ def test_a_killed_brain_leaves_its_lease_and_a_restart_knows_what_was_learned(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(n, marks=pytest.mark.weekly) for n in range(3, 12))])
 def test_killed_at_a_random_time_nothing_is_left_or_lost(
     file: Path, machine: Machine, clients: Clients, seed: int
 ) -> None:

@@ -10,7 +10,7 @@ from tests.support.patience import eventually
 
 from lab import Machine
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 
 SETTING: dict[str, float | str] = {"cpu.freq_mhz": 1700, "power.cap_w@intel-rapl:0/0": 30, "nic.rx_usecs@eth0": 100}
 TTL_S = 30.0

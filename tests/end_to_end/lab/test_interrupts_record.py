@@ -29,7 +29,7 @@ from bayop.interrupts.record import Capture, record
 from bayop.interrupts.watch import Moment, moments
 from lab import Files, Machine
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.timeout(400)]
 
 PROGRAM = "/usr/bin/bayop-interrupts-record"
 RECORD_S = 20
