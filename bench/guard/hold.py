@@ -9,7 +9,8 @@ them breaks. What is timed is the cap itself, by a look each ms, from the news t
   load      the packets per second double at once, from the middle of a band of 20 %; the rate is that of 1 s, and the
             news is the packet at which the rate leaves the band
 
-Last, nothing breaks for a while, under all of these conditions at once: `false_alarms` counts the holds that gave way.
+Last, nothing breaks for a while, under all of these conditions at once: `false_alarms` says what was seen of each hold
+that gave way.
 
 Example:
   cargo build --release --package bayop-agent
@@ -92,16 +93,17 @@ class Server:
         finally:
             self._machine.packets_per_s = PACKETS_PER_S
 
-    def false_alarms(self, duration_s: float) -> int:
-        """How many holds give way in a quiet time."""
+    def false_alarms(self, duration_s: float) -> list[str]:
+        """What was seen of the holds that give way in a quiet time."""
         everything = Conditions(limit(SILENCE_S).latency, LOAD, longest_s=2 * duration_s)
-        ends, alarms = time.monotonic() + duration_s, 0
+        ends, alarms = time.monotonic() + duration_s, list[str]()
         self.hold(everything)
         while time.monotonic() < ends:
             self.send(QUIET)
             time.sleep(PUSH_EVERY_S)
-            if self._machine.cap_w == FALL_BACK_W:
-                alarms += 1
+            held = self._client.holding()
+            if held is not None and held.fell_back is not None:
+                alarms.append(f"{held.fell_back.condition}: {held.fell_back.seen}")
                 self.hold(everything)
         return alarms
 
