@@ -180,6 +180,12 @@ def test_import_is_light() -> None:
     assert min(seconds() for _ in range(5)) < 0.3
 
 
+def test_the_optimizer_starts_without_the_heaviest_of_scipy() -> None:
+    """A second of every search's start would be that of scipy.stats."""
+    code = "import sys, bayop.optimize.grey_box; sys.exit('scipy.stats' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_every_package_has_a_folder_of_unit_tests() -> None:
     """But for the contract suites, which are tests, and the command line, whose verbs are tested by their noun."""
     source = ROOT / "python" / "bayop"

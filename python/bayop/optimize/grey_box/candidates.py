@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Final
 
 import numpy as np
-from scipy.stats.qmc import Sobol
 
 from bayop.optimize.measured import setting_key
 from bayop.space import Knob, Setting, Space, Value
@@ -75,6 +74,8 @@ class Candidates:
         return MappingProxyType(dict(zip(self._ids, values, strict=True)))
 
     def _filling(self) -> list[Setting]:
+        from scipy.stats.qmc import Sobol
+
         thinned = [_thinned(k, max(_MOVES, len(k.values()) - len(k.numbers()) + 2)) for k in self._space.knobs]
         points = Sobol(len(thinned), scramble=False).random_base2(_SOBOL_EXPONENT)
         chosen = [[values[int(x * len(values))] for values, x in zip(thinned, point, strict=True)] for point in points]
