@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shlex
 import subprocess
@@ -110,34 +111,77 @@ def _supervise(
     sleep: Callable[[float], None],
 ) -> str:
     """What has become of the program, in its supervisor's words."""
-    reader, writer = os.pipe()
-    flags = (os.getpid(), writer, limit_s, _MOST_BYTES, rest)
-    with os.fdopen(reader, encoding="ascii") as report:
-        try:
-            # A session of its own: Ctrl-C is for us.
-            supervisor = subprocess.Popen(  # noqa: S603 -- running the user's command is the point
-                [sys.executable, "-I", "-S", _SUPERVISOR, *map(str, flags), *words],
-                stdin=subprocess.DEVNULL,
-                stdout=streams[0],
-                stderr=streams[1],
-                env=os.environ | environment,
-                pass_fds=[writer],
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:  # too long, or with a NUL in it
-            return f"start {error.errno if isinstance(error, OSError) else errno.EINVAL}"
-        finally:
-            os.close(writer)
+    try:
+        supervisor, report = start_supervised(
+            words, streams, limit_s=limit_s, most_bytes=_MOST_BYTES, rest=rest, environment=environment
+        )
+    except (OSError, ValueError) as error:  # too long, or with a NUL in it
+        return f"start {error.errno if isinstance(error, OSError) else errno.EINVAL}"
+    with report:
         try:
             ends = monotonic() + limit_s + _SUPERVISOR_S
             while supervisor.poll() is None and monotonic() < ends:
                 sleep(_POLL_S)
         finally:
-            _end(supervisor)
+            end_supervised(supervisor)
         return report.read()
 
 
-def _end(supervisor: subprocess.Popen[bytes]) -> None:
+def start_supervised(
+    words: Sequence[str],
+    streams: tuple[IO[bytes] | int, IO[bytes] | int],
+    *,
+    limit_s: float = math.inf,
+    most_bytes: float = math.inf,
+    rest: str = "ends",
+    environment: Mapping[str, str] | None = None,
+) -> tuple[subprocess.Popen[bytes], IO[str]]:
+    """Starts a program under `supervisor.py`, which ends with this process and ends whatever the program has started.
+
+    Args:
+        words: The program and its arguments.
+        streams: Where it writes, its standard output and its standard error.
+        limit_s: How long it may take, in s.
+        most_bytes: How much it may write to either stream, which then is a file.
+        rest: What happens to what it has started when it has ended well: it `ends`, or it `goes-on`.
+        environment: Variables in addition to ours.
+
+    Returns:
+        The supervisor, and where it reports what has become of the program when it ends: `start ERRNO`, `exit CODE`...
+
+    Raises:
+        OSError: the supervisor can't be started.
+        ValueError: there is a NUL in a word.
+    """
+    reader, writer = os.pipe()
+    report = os.fdopen(reader, encoding="ascii")
+    try:
+        # A session of its own: Ctrl-C is for us.
+        supervisor = subprocess.Popen(  # noqa: S603 -- running the user's command is the point
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                _SUPERVISOR,
+                *map(str, (os.getpid(), writer, limit_s, most_bytes, rest)),
+                *words,
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=streams[0],
+            stderr=streams[1],
+            env=os.environ | (environment or {}),
+            pass_fds=[writer],
+            start_new_session=True,
+        )
+    except BaseException:
+        report.close()
+        raise
+    finally:
+        os.close(writer)
+    return supervisor, report
+
+
+def end_supervised(supervisor: subprocess.Popen[bytes]) -> None:
     """Ends the program with everything that it has started."""
     supervisor.terminate()
     try:

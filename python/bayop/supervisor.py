@@ -50,7 +50,8 @@ def main() -> None:
         outcome = f"start {error.errno}"
     if not (outcome == "exit 0" and rest == "goes-on") and not _end_all():
         outcome = "left"
-    os.write(report, outcome.encode())
+    with suppress(BrokenPipeError):  # whoever wanted to know was killed
+        os.write(report, outcome.encode())
 
 
 def _outcome(program: int, ends: float, most_bytes: float) -> str | None:
