@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Final
 
 from bayop.cli.flags import arguments, running
 from bayop.cli.terminal import exit_codes
+from bayop.cli.terminal.asking import is_agreed
 from bayop.errors import InputError
 
 EXAMPLE: Final = """\
@@ -37,13 +37,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_sure(service: str) -> bool:
-    if not sys.stdin.isatty():
-        raise InputError(
-            "what can't be taken back must be confirmed", wrong="nobody is there to be asked", hint="add --yes"
-        )
-    sys.stderr.write(
-        f"{service} lets go of its machine, forgets what its settings have measured, and searches from nothing.\n"
-        "Windows, searches and events stay in the history. Forget it? [y/N] "
+    nobody = InputError(
+        "what can't be taken back must be confirmed", wrong="nobody is there to be asked", hint="add --yes"
     )
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return is_agreed(
+        f"{service} lets go of its machine, forgets what its settings have measured, and searches from nothing.\n"
+        "Windows, searches and events stay in the history. Forget it?",
+        nobody=nobody,
+    )

@@ -8,6 +8,7 @@ from contextlib import closing
 
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.terminal import exit_codes
+from bayop.cli.terminal.asking import is_agreed
 from bayop.cli.terminal.output import console, literal, new_table, print_json, progress, round_significant
 from bayop.errors import InputError
 from bayop.live.agent.address import SOCKET
@@ -55,19 +56,16 @@ def _is_wanted(client: AgentClient, count: int, *, json: bool) -> bool:
     Raises:
         InputError: there is nobody to ask.
     """
-    if json or not sys.stdin.isatty():
-        raise InputError(
-            "an exercise must be agreed to",
-            wrong="there is no terminal to ask on",
-            place="--exercise",
-            hint="add --yes",
-        )
-    sys.stderr.write(
-        f"This writes {count} places of knobs at {client.address}, two values each, while its services run.\n"
-        "Each is restored at once. Go on? [y/N] "
+    nobody = InputError(
+        "an exercise must be agreed to", wrong="there is no terminal to ask on", place="--exercise", hint="add --yes"
     )
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    if json:
+        raise nobody
+    return is_agreed(
+        f"This writes {count} places of knobs at {client.address}, two values each, while its services run.\n"
+        "Each is restored at once. Go on?",
+        nobody=nobody,
+    )
 
 
 def _event(result: Exercise) -> dict[str, object]:
