@@ -20,6 +20,7 @@ VERBS = {
     "help": ["--help"],
     "knobs": ["knobs"],
     "json": ["knobs", "--json"],
+    "app": ["app", "list"],
     "twin": ["twin", "run", "--load", "400k", "--requests", "2000"],
     "tune": ["tune", "--load", "400k", "--max-trials", "3"],
     "tune-json": ["tune", "--load", "400k", "--max-trials", "3", "--json"],
@@ -166,6 +167,7 @@ def test_what_a_signal_ended_is_not_taken_apart(number: str, code: int, said: st
         (["sweep", "--load", "400k", "--points", "6", "--processes", "2"], 4.0),
         (["report", "study.csv"], 4.0),
         (["demo", "--hours", "1"], 6.0),
+        pytest.param(["app", "start", "memcached", "--port", "27411"], 1.0, marks=pytest.mark.needs("memcached")),
     ],
 )
 def test_every_verb_may_be_ended_at_any_time(

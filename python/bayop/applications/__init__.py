@@ -1,1 +1,1 @@
-"""Real services to tune, as data: what each needs, how it starts and how it is loaded."""
+"""Real services to load and to tune: definitions as data, how they are started, and the packages that bring them."""

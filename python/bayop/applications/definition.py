@@ -1,4 +1,4 @@
-"""`app.toml`: one application, as `bayop live --app NAME` starts and loads it. docs/live.md says how to write one."""
+"""`app.toml`: one application, as `bayop live` and `bayop app` start it. docs/applications.md says how to write one."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from bayop.events.applications import APPLICATION, INSTALLED, LISTENING
 from bayop.events.clients import LOAD, PROBE
 from bayop.events.daemon import HISTORY, RUN
 from bayop.events.machines import DOCTOR, EXPORTED, FILES, KNOBS, RESTORED, STATUS
@@ -60,6 +61,9 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
     "knobs": KNOBS,
     "live": LIVE,
     "day": DAY,
+    "app list": (APPLICATION,),
+    "app install": (INSTALLED,),
+    "app start": (LISTENING,),
     "load": LOAD,
     "probe": (PROBE,),
     "twin run": (TWIN_RUN,),

@@ -12,12 +12,12 @@ from bayop import __version__
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments, rig
 from bayop.cli.flags import confirm as confirm_flags
+from bayop.cli.flags.applications import add_applications, application_of
 from bayop.cli.terminal.output import print_json, round_significant
 from bayop.cli.tune import events
 from bayop.errors import BayopError, InputError
 
 if TYPE_CHECKING:
-    from bayop.applications.definition import Application
     from bayop.experiments.rig.experiment import Stage
     from bayop.experiments.rig.record import LiveRecord, Point
     from bayop.live.target import AgentTarget
@@ -43,12 +43,7 @@ _POLLS: Final = (1, 2, 4)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("--app", default="memcached", metavar="NAME", help="the service (default: memcached)")
-    parser.add_argument(
-        "--applications",
-        type=arguments.reader(arguments.path, "--applications"),
-        metavar="DIR",
-        help="where NAME/app.toml is (default: those that come with bayop)",
-    )
+    add_applications(parser)
     arguments.add_slo(parser, default="p90<500us")
     arguments.add_headroom(parser)
     arguments.add_objective(parser)
@@ -89,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.report.files import make_folder
 
     objective = arguments.objective_of(args, args.slo)
-    application = _application(args)
+    application = application_of(args, "--app")
     make_folder(args.out)
     program = rig.program(args.agent_program)
     with Rig(program, qps=args.load, window_s=args.window, application=application) as machine:
@@ -109,15 +104,6 @@ def run(args: argparse.Namespace) -> int:
             check_problem(target, problem, args.max_trials)
             record = _experiment(args, target, problem, machine.service_cpu_s)
     return 0 if record.held is not None else 1
-
-
-def _application(args: argparse.Namespace) -> Application:
-    from bayop.applications.definition import find_application
-
-    try:
-        return find_application(args.app, args.applications)
-    except InputError as error:
-        raise error.at("--app") from error
 
 
 def _experiment(

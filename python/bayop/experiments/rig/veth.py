@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import BinaryIO, Final, Self
 
 from bayop.applications.definition import Application, find_application
+from bayop.applications.serve import await_listening, prepare
 from bayop.errors import UnsupportedError
 
 SERVER_DEVICE: Final = "server0"
@@ -151,24 +152,22 @@ class VethPair:
         Raises:
             UnsupportedError: it does not listen.
         """
-        # The kernel forgets who is to die with whom when the user changes (commit_creds), so that is said afterwards.
-        user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--pdeathsig=KILL"]
         folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-app-")))
-        application.write_files(address=SERVER_ADDRESS, folder=folder)
-        for path in (folder, *folder.iterdir()):
-            shutil.chown(path, "nobody", "nogroup")
-        words = application.command(address=SERVER_ADDRESS, folder=folder)
+        words = prepare(application, address=SERVER_ADDRESS, folder=folder)
+        probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{application.port}"])
         with tempfile.TemporaryFile() as log:
-            process = start(self.server.command([*AHEAD, *user, *words]), log=log)
+            process = start(self.server.command([*AHEAD, *words]), log=log)
             self._stack.callback(_end, process)
-            ends = time.monotonic() + _START_S
-            probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{application.port}"])
-            while subprocess.run(probe, capture_output=True, check=False).returncode != 0:  # noqa: S603 -- our words
-                if time.monotonic() > ends or process.poll() is not None:
-                    log.seek(0)
-                    said = log.read().decode(errors="replace").strip().splitlines()
-                    raise UnsupportedError(wrong=f"{application.name} does not listen", hint=said[-1] if said else None)
-                time.sleep(0.02)
+
+            def is_listening() -> bool:
+                return subprocess.run(probe, capture_output=True, check=False).returncode == 0  # noqa: S603 -- our words
+
+            def refusal() -> UnsupportedError:
+                log.seek(0)
+                said = log.read().decode(errors="replace").strip().splitlines()
+                return UnsupportedError(wrong=f"{application.name} does not listen", hint=said[-1] if said else None)
+
+            await_listening(process, is_listening, refusal)
         return process.pid
 
     def memcached_requests(self, *, port: int = 11211) -> int:

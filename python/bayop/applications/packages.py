@@ -1,0 +1,148 @@
+"""What Debian's package manager has brought for an application, would bring, and brings: `bayop app install`.
+
+Debian starts a service when it installs it, and at every boot. An application of ours is started by `bayop app start`
+or `bayop live`, on an address of its own: a second one beside it, on its standard port, would be a surprise and takes
+processor time from what is measured. So what is installed here is neither started nor enabled.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from bayop.applications.definition import Application
+from bayop.errors import BayopError, UnsupportedError
+
+POLICY: Final = Path("/usr/sbin/policy-rc.d")
+"""What Debian's scripts ask whether they may start a service (deb-systemd-invoke(1p), invoke-rc.d(8))."""
+
+_OURS: Final = "BAYOP_APP_INSTALL"
+"""The variable by which `POLICY` knows that it is asked by what we install."""
+
+_START_NOTHING: Final = f"""\
+#!/bin/sh
+# While bayop app install runs: what it installs is not started (101). Nothing else changes, for others neither: an
+# action in parentheses is out of its runlevel, which is denied without a policy too.
+[ "$1" != --quiet ] || shift
+case "$2" in
+"("*) exit 101 ;;
+start) [ -z "${_OURS}" ] || exit 101 ;;
+esac
+"""
+_INSTALL: Final = ("apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "--no-upgrade", "--no-remove")
+_ENABLED: Final = ("systemctl", "list-unit-files", "--type=service", "--state=enabled", "--no-legend")
+
+
+def program_path(application: Application) -> str | None:
+    """Where the program that it starts is installed; None where it is not.
+
+    Servers stand in /usr/sbin, which is not on every user's path.
+    """
+    return shutil.which(application.start[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+def would_bring(application: Application) -> tuple[str, ...]:
+    """The packages that its installation brings, those that they depend on included, by the package manager's word.
+
+    Raises:
+        UnsupportedError: this user may not install, there is no apt-get, it does not know a package, or nothing that
+            could be installed has the program.
+    """
+    if shutil.which("apt-get") is None:
+        program = application.start[0]
+        raise UnsupportedError(wrong="there is no apt-get here", hint=f"bring {program} as this system brings programs")
+    if os.geteuid() != 0:
+        raise UnsupportedError(
+            wrong="only root may install packages", hint=f"sudo bayop app install {application.name}"
+        )
+    run = _run([*_INSTALL, "--simulate", *application.packages])
+    if run.returncode != 0:
+        said = re.findall(r"^E: (.*?)\.?$", run.stderr, re.MULTILINE)
+        wrong = f"apt-get can't install {' '.join(application.packages)}: {said[-1] if said else 'it does not say why'}"
+        raise UnsupportedError(wrong=wrong, hint="apt-get update brings the lists of packages")
+    packages = tuple(re.findall(r"^Inst (\S+)", run.stdout, re.MULTILINE))
+    if not packages:
+        raise _without_program(application)
+    return packages
+
+
+def install(application: Application) -> tuple[str, ...]:
+    """Installs its packages without starting or enabling the services that come with them.
+
+    What apt-get says goes to stderr. What has begun is not broken off: an exception, such as Ctrl-C, waits for its end.
+
+    Returns:
+        The services (units of systemd) that came, enabled, and are disabled now.
+
+    Raises:
+        BayopError: the installation has failed.
+        UnsupportedError: the program is not in what was installed.
+    """
+    before = _enabled_services()
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive", _OURS: "1"}
+    words, quiet = [*_INSTALL, *application.packages], subprocess.DEVNULL
+    with (
+        _nothing_starts(),
+        subprocess.Popen(words, stdin=quiet, stdout=2, env=environment, start_new_session=True) as apt,  # noqa: S603 -- our words
+    ):
+        try:
+            apt.wait()
+        finally:
+            apt.wait()
+            services = tuple(sorted(_enabled_services() - before))
+            _disable(services)
+    if apt.returncode != 0:
+        wrong = f"apt-get ended with exit code {apt.returncode}"
+        raise BayopError(wrong=wrong, hint="what it said stands above")
+    if program_path(application) is None:
+        raise _without_program(application)
+    return services
+
+
+@contextmanager
+def _nothing_starts() -> Iterator[None]:
+    """Has services that we install not started; where the machine has a policy of its own, that one holds."""
+    try:
+        descriptor = os.open(POLICY, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755)
+    except FileExistsError:
+        yield
+        return
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(descriptor, 0o755)
+            file.write(_START_NOTHING)
+        yield
+    finally:
+        POLICY.unlink(missing_ok=True)
+
+
+def _enabled_services() -> set[str]:
+    """The services that start at every boot; none where there is no systemd."""
+    if shutil.which(_ENABLED[0]) is None:
+        return set()
+    return {line.split()[0] for line in _run(_ENABLED).stdout.splitlines()}
+
+
+def _disable(services: Sequence[str]) -> None:
+    if services and (run := _run(["systemctl", "disable", *services])).returncode != 0:
+        said = run.stderr.strip().splitlines()
+        raise BayopError(wrong=f"{', '.join(services)} can't be disabled", hint=said[-1] if said else None)
+
+
+def _without_program(application: Application) -> UnsupportedError:
+    packages = ", ".join(application.packages) or "it has none"
+    return UnsupportedError(
+        wrong=f"{application.start[0]} is not in the packages of {application.name} ({packages})",
+        hint="packages in its app.toml must bring the program that start names",
+    )
+
+
+def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"LC_ALL": "C"}
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=environment)  # noqa: S603 -- our words

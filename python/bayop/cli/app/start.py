@@ -1,0 +1,69 @@
+"""`bayop app start`: an application in the foreground, for `bayop load` or `bayop tune` in another terminal."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from bayop.cli.flags import arguments
+from bayop.cli.flags.applications import add_application, application_of
+from bayop.cli.terminal.output import console, literal, print_json
+
+if TYPE_CHECKING:
+    from bayop.applications.serve import Service
+
+EXAMPLE: Final = """\
+  bayop app start nginx
+  bayop app start redis --port 6400
+  bayop app start haproxy --applications mine
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add_application(parser)
+    parser.add_argument(
+        "--port",
+        type=arguments.reader(arguments.whole_number(1, 65535), "--port"),
+        metavar="P",
+        help="where it listens on 127.0.0.1 (default: the port in its definition)",
+    )
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Starts it, says where it listens, and waits; what it says itself goes to stderr.
+
+    Raises:
+        BayopError: it has ended by itself.
+        InputError: there is none of that name, or the port is taken.
+        UnsupportedError: it is not installed, or does not listen.
+    """
+    from bayop.applications.serve import Service
+
+    application = application_of(args)
+    with Service(application if args.port is None else replace(application, port=args.port), said=2) as service:
+        if args.json:
+            print_json(_event(service))
+        else:
+            _print(service)
+        raise service.wait()
+
+
+def _event(service: Service) -> dict[str, object]:
+    application = service.application
+    return {
+        "event": "listening",
+        "name": application.name,
+        "server": service.address,
+        "protocol": application.protocol,
+    }
+
+
+def _print(service: Service) -> None:
+    application, screen = service.application, console()
+    screen.print(literal(f"{application.name} listens on {service.address}; Ctrl-C ends it."))
+    screen.print(
+        literal(f"bayop load -s {service.address} --protocol {application.protocol} -q 1kqps -c 8"), style="dim"
+    )

@@ -1,0 +1,137 @@
+"""Real programs on the loopback interface, and what becomes of those that do not serve."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.support.needs import need
+from tests.support.processes import lives
+from tests.support.servers import free_port
+
+from bayop.applications.definition import Application
+from bayop.applications.serve import Service, prepare
+from bayop.errors import InputError, UnsupportedError
+
+PYTHON = "/usr/bin/python3"
+"""Debian's: nobody may not run one in root's home."""
+
+SERVER = """\
+import os, socket, sys, time
+from pathlib import Path
+
+os.chdir(sys.argv[2])
+if os.fork() == 0:
+    os.setsid()  # a session of its own, as a daemon has
+    Path("child").write_text(str(os.getpid()))
+    time.sleep(1000)
+while not Path("child").exists():
+    time.sleep(0.01)
+Path("parent").write_text(str(os.getpid()))
+listener = socket.create_server((sys.argv[1], int(sys.argv[3])))
+while True:
+    listener.accept()[0].close()
+    if Path("end").exists():
+        sys.exit(int(Path("end").read_text()))
+"""
+
+
+@pytest.fixture
+def application() -> Application:
+    """A server with a child, which ends when its folder tells it how."""
+    need(PYTHON, "setpriv")
+    return Application(
+        name="mine",
+        licence="MIT",
+        packages=("python3",),
+        start=(PYTHON, "{folder}/server.py", "{address}", "{folder}", "{port}"),
+        port=free_port(),
+        protocol="http",
+        files={"server.py": SERVER, "address": "{address}:{port}"},
+    )
+
+
+@pytest.fixture
+def service(application: Application) -> Iterator[Service]:
+    with Service(application, said=subprocess.DEVNULL) as service:
+        yield service
+
+
+def folder_of(service: Service) -> Path:
+    words = Path(f"/proc/{server_of(service)}/cmdline").read_text(encoding="utf-8").split("\0")
+    return Path(words[3])
+
+
+def server_of(service: Service) -> int:
+    supervisor = service._supervisor.pid
+    return int(Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text(encoding="ascii").split()[0])
+
+
+def test_its_files_are_filled_in_and_root_gives_them_and_itself_to_nobody(
+    application: Application, tmp_path: Path
+) -> None:
+    words = prepare(application, address="10.0.0.1", folder=tmp_path)
+    assert words[words.index("--pdeathsig=KILL") + 1 :] == [
+        PYTHON, f"{tmp_path}/server.py", "10.0.0.1", str(tmp_path), str(application.port)
+    ]  # fmt: skip
+    assert (tmp_path / "address").read_text() == f"10.0.0.1:{application.port}"
+    owner = pwd.getpwuid((tmp_path / "address").stat().st_uid).pw_name
+    is_root = os.geteuid() == 0
+    assert owner == ("nobody" if is_root else pwd.getpwuid(os.geteuid()).pw_name)
+    assert ("--reuid=nobody" in words) == is_root
+
+
+def test_it_listens_and_ends_with_its_children_and_its_folder(application: Application) -> None:
+    with Service(application, said=subprocess.DEVNULL) as service:
+        folder = folder_of(service)
+        pids = [int((folder / name).read_text()) for name in ("parent", "child")]
+        assert pids[0] == server_of(service)
+        socket.create_connection(("127.0.0.1", application.port), timeout=10).close()
+        assert all(Path(f"/proc/{pid}").exists() for pid in pids)
+    assert not any(lives(pid) for pid in pids)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_who_waits_learns_how_it_has_ended(service: Service, code: int) -> None:
+    (folder_of(service) / "end").write_text(str(code))
+    socket.create_connection(("127.0.0.1", service.application.port), timeout=10).close()
+    assert service.wait().message == f"mine ended with exit code {code}"
+
+
+def test_who_waits_learns_that_it_was_killed(service: Service) -> None:
+    os.kill(server_of(service), signal.SIGKILL)
+    assert service.wait().message == "mine was ended by signal 9"
+
+
+def test_a_port_that_is_taken_is_said_and_nothing_is_started(service: Service) -> None:
+    other = replace(service.application, start=(PYTHON, "-c", "never"))
+    with pytest.raises(InputError, match=f"something listens on {service.address}; the port of mine must be free"):
+        Service(other, said=subprocess.DEVNULL).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ((PYTHON, "-c", "exit(7)"), "mine ended with exit code 7 before it listened on 127.0.0.1:"),
+        (("bayop-no-such-program",), "bayop-no-such-program is not installed"),
+    ],
+)
+def test_one_that_does_not_serve_says_why(application: Application, start: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UnsupportedError, match=message):
+        Service(replace(application, start=start), said=subprocess.DEVNULL).__enter__()
+
+
+def test_one_that_does_not_listen_is_not_waited_for_for_ever(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bayop.applications.serve.START_S", 0.3)
+    with pytest.raises(UnsupportedError, match=r"mine does not listen on 127.0.0.1:\d+"):
+        Service(replace(application, start=("sleep", "1000")), said=subprocess.DEVNULL).__enter__()
