@@ -9,7 +9,7 @@ from bayop.cli.flags.actions import add_actions, run_action
 
 EXAMPLE: Final = """\
   bayop app list
-  sudo bayop app install nginx
+  bayop app install nginx
   bayop app start nginx
 """
 

@@ -15,8 +15,8 @@ from bayop.cli.terminal.output import console, literal, print_json
 from bayop.errors import InputError
 
 EXAMPLE: Final = """\
-  sudo bayop app install nginx
-  sudo bayop app install redis --yes
+  bayop app install nginx
+  bayop app install redis --yes
 """
 
 
