@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -76,14 +76,16 @@ class Service:
     Args:
         application: What is served.
         said: Where it says what it says.
+        cpus: The CPUs that it may run on; None for all.
 
     Raises:
         InputError: its port is taken.
         UnsupportedError: it is not installed, can't be run, or does not listen.
     """
 
-    def __init__(self, application: Application, *, said: IO[bytes] | int) -> None:
+    def __init__(self, application: Application, *, said: IO[bytes] | int, cpus: Collection[int] | None = None) -> None:
         self.application, self._said = application, said
+        self._pinned = ["taskset", "--cpu-list", ",".join(map(str, cpus))] if cpus else []
         self._stack = ExitStack()
 
     @property
@@ -107,7 +109,7 @@ class Service:
         try:
             folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-app-")))
             words = prepare(application, address=ADDRESS, folder=folder)
-            self._supervisor, report = start_supervised(words, (self._said, self._said))
+            self._supervisor, report = start_supervised([*self._pinned, *words], (self._said, self._said))
             self._report = self._stack.enter_context(report)
             self._stack.callback(end_supervised, self._supervisor)
             await_listening(self._supervisor, self._is_listening, self._refusal)

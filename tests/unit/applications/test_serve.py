@@ -99,6 +99,14 @@ def test_it_listens_and_ends_with_its_children_and_its_folder(application: Appli
     assert not folder.exists()
 
 
+def test_it_runs_where_it_is_told_to(application: Application) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    with Service(application, said=subprocess.DEVNULL, cpus=[cpu]) as service:
+        assert os.sched_getaffinity(server_of(service)) == {cpu}
+    with Service(application, said=subprocess.DEVNULL) as service:
+        assert os.sched_getaffinity(server_of(service)) == os.sched_getaffinity(0)
+
+
 @pytest.mark.parametrize("code", [0, 3])
 def test_who_waits_learns_how_it_has_ended(service: Service, code: int) -> None:
     (folder_of(service) / "end").write_text(str(code))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.flags.applications import add_application, application_of
 from bayop.cli.terminal.output import console, literal, print_json
+from bayop.errors import InputError
 
 if TYPE_CHECKING:
     from bayop.applications.serve import Service
 
 EXAMPLE: Final = """\
   bayop app start nginx
-  bayop app start redis --port 6400
+  bayop app start redis --port 6400 --cpus 0
   bayop app start haproxy --applications mine
 """
 
@@ -28,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=arguments.reader(arguments.whole_number(1, 65535), "--port"),
         metavar="P",
         help="where it listens on 127.0.0.1 (default: the port in its definition)",
+    )
+    parser.add_argument(
+        "--cpus",
+        type=arguments.reader(_cpus, "--cpus"),
+        metavar="LIST",
+        help="where it runs, such as 0,2-3, so that a load generator may have the others (default: on all)",
     )
     arguments.add_json(parser)
 
@@ -43,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
     from bayop.applications.serve import Service
 
     application = application_of(args)
-    with Service(application if args.port is None else replace(application, port=args.port), said=2) as service:
+    if args.port is not None:
+        application = replace(application, port=args.port)
+    with Service(application, said=2, cpus=args.cpus) as service:
         if args.json:
             print_json(_event(service))
         else:
@@ -67,3 +78,15 @@ def _print(service: Service) -> None:
     screen.print(
         literal(f"bayop load -s {service.address} --protocol {application.protocol} -q 1kqps -c 8"), style="dim"
     )
+
+
+def _cpus(text: str) -> list[int]:
+    """CPUs as the kernel lists them: `0,2-3` (cpuset(7), list format)."""
+    hint = f"such as 0 or 0-1; here are {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
+    if not re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", text, re.ASCII):
+        raise InputError("CPUs must be a list of numbers and ranges", value=text, hint=hint)
+    ends = [part.split("-") for part in text.split(",")]
+    cpus = sorted({cpu for numbers in ends for cpu in range(int(numbers[0]), int(numbers[-1]) + 1)})
+    if not cpus or not os.sched_getaffinity(0).issuperset(cpus):
+        raise InputError("CPUs must be those that bayop may run on", value=text, hint=hint)
+    return cpus
