@@ -65,7 +65,7 @@ def would_bring(application: Application) -> tuple[str, ...]:
     if run.returncode != 0:
         said = re.findall(r"^E: (.*?)\.?$", run.stderr, re.MULTILINE)
         wrong = f"apt-get can't install {' '.join(application.packages)}: {said[-1] if said else 'it does not say why'}"
-        raise UnsupportedError(wrong=wrong, hint="apt-get update brings the lists of packages")
+        raise UnsupportedError(wrong=wrong, hint="apt-get update, where its lists of packages are old")
     packages = tuple(re.findall(r"^Inst (\S+)", run.stdout, re.MULTILINE))
     if not packages:
         raise _without_program(application)

@@ -56,7 +56,7 @@ def test_a_package_that_nobody_knows_is_said_with_what_to_do() -> None:
         UnsupportedError, match=r"can't install bayop-no-such-package: Unable to locate package"
     ) as caught:
         packages.would_bring(UNKNOWN)
-    assert caught.value.hint == "apt-get update brings the lists of packages"
+    assert caught.value.hint == "apt-get update, where its lists of packages are old"
 
 
 @pytest.mark.needs("root", "apt-get")
