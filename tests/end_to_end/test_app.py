@@ -47,7 +47,9 @@ def folders() -> set[Path]:
     return set(Path("/tmp").glob("bayop-app-*"))  # noqa: S108
 
 
-@pytest.mark.parametrize("name", application_names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "nginx")) for name in application_names()]
+)
 def test_what_one_starts_the_other_loads(name: str) -> None:
     with started(name) as (process, said):
         Draft202012Validator(closed(LISTENING.schema())).validate(said)

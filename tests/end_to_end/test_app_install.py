@@ -140,6 +140,7 @@ def test_what_bayop_installs_is_off_and_nothing_of_it_is_left(
     assert errors.startswith("hello (MIT) brings 1 package: bayop-hello\n")
 
 
+@pytest.mark.slow
 def test_a_person_is_asked_first(packages: Path, applications: Path, tmp_path: Path) -> None:
     words = bayop("install", "hello", "--applications", str(applications))
     printed, seen, errors = run(packages, tmp_path, *words, answer="n")

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.support.needs import need
 
 from bayop.applications import packages
 from bayop.applications.definition import find_application
@@ -91,8 +90,3 @@ def test_a_policy_of_the_machine_s_own_holds_and_stays(tmp_path: Path, monkeypat
     with packages._nothing_starts():
         assert policy.read_text(encoding="utf-8") == "the owner's"
     assert policy.exists()
-
-
-def test_services_that_start_at_boot_are_those_that_systemd_names() -> None:
-    need("systemctl")
-    assert all(name.endswith(".service") for name in packages._enabled_services())
