@@ -3,6 +3,7 @@
 
 #![no_main]
 
+use bayop_load::http_request::HttpRequest;
 use bayop_load::protocol::echo::Echo;
 use bayop_load::protocol::http::Http;
 use bayop_load::protocol::memcached_binary::MemcachedBinary;
@@ -16,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         check(&MemcachedText, kind, bytes);
         check(&MemcachedBinary, kind, bytes);
         check(&Redis, kind, bytes);
-        check(&Http::new("host", "/"), kind, bytes);
+        check(&Http::new("host", &HttpRequest::get("/")), kind, bytes);
         check(&Echo::new(b"ping".to_vec()), kind, bytes);
     }
 });

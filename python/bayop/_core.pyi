@@ -22,6 +22,7 @@ __all__ = [
     "knob_catalogue",
     "knob_spellings",
     "load_arrivals",
+    "load_check_header",
     "load_choose",
     "load_draw",
     "load_preload",
@@ -374,6 +375,9 @@ def load_draw(distribution: str, count: int, seed: int) -> list[float]:
 
 def load_choose(popularity: str, records: int, count: int, seed: int) -> list[int]:
     """Records as a popularity chooses them. Raises Error."""
+
+def load_check_header(header: str) -> None:
+    """Refuse what is no header of an HTTP request (`Name: value`). Raises Error."""
 
 def load_arrivals(plan: str, thread: int, count: int) -> list[int]:
     """The first intended send times of one thread of a plan, in ns since the start of the run. Raises Error."""

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
+use crate::http_request::HttpRequest;
 use crate::popularity::Popularity;
 use bayop_core::Error;
 
@@ -87,8 +88,8 @@ pub struct Workload {
     pub update: f64,
     /// Which records are asked for.
     pub popularity: Popularity,
-    /// What an HTTP server is asked for.
-    pub path: String,
+    /// What an HTTP server is asked.
+    pub http: HttpRequest,
 }
 
 /// Ends a run early: when the 95 % confidence interval of a quantile is narrow enough.
@@ -226,10 +227,7 @@ impl Plan {
         if !(0.0..=1.0).contains(&workload.update) {
             return Err(Error::cannot_use(workload.update, "a share must lie between 0 and 1").at("update"));
         }
-        if !workload.path.starts_with('/') || workload.path.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
-            return Err(Error::cannot_use(&workload.path, "a path must start with / and have no spaces").at("path"));
-        }
-        Ok(())
+        workload.http.check()
     }
 
     fn check_schedule(&self) -> Result<(), Error> {

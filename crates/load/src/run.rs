@@ -47,7 +47,7 @@ pub fn run(plan: &Plan, interrupted: impl FnMut() -> bool) -> Result<Report, Err
         Dialect::MemcachedBinary => run_with(plan, &records, &servers, &MemcachedBinary, interrupted),
         Dialect::Redis => run_with(plan, &records, &servers, &Redis, interrupted),
         Dialect::Http => {
-            let http = Http::new(&plan.servers[0], &plan.workload.path);
+            let http = Http::new(&plan.servers[0], &plan.workload.http);
             run_with(plan, &records, &servers, &http, interrupted)
         }
         Dialect::Echo => run_with(plan, &records, &servers, &Echo::new(records.value(0).to_vec()), interrupted),

@@ -1,5 +1,6 @@
 //! Replies of every protocol: whole, split at every byte, followed by others, and as garbage.
 
+use bayop_load::http_request::HttpRequest;
 use bayop_load::protocol::echo::Echo;
 use bayop_load::protocol::http::Http;
 use bayop_load::protocol::memcached_binary::MemcachedBinary;
@@ -93,8 +94,8 @@ fn redis() {
 }
 
 #[test]
-fn http() {
-    let p = Http::new("h", "/");
+fn http_responses() {
+    let p = Http::new("h", &HttpRequest::get("/"));
     let page = b"HTTP/1.1 200 OK\r\nServer: x\r\ncontent-length: 5\r\n\r\nhello";
     check_reply(&p, Kind::Get, page, Outcome::Hit, b"hello");
     check_reply(&p, Kind::Get, b"HTTP/1.1 304 Not Modified\r\n\r\n", Outcome::Hit, b"");
@@ -136,14 +137,25 @@ fn requests_are_what_the_protocols_prescribe() {
     assert_eq!(encoded(&MemcachedText, Kind::Set), b"set key 0 0 5\r\nvalue\r\n");
     assert_eq!(encoded(&Redis, Kind::Get), b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n");
     assert_eq!(encoded(&Redis, Kind::Set), b"*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n");
-    assert_eq!(encoded(&Http::new("h:80", "/x"), Kind::Get), b"GET /x HTTP/1.1\r\nHost: h:80\r\n\r\n");
-    let path = Http::new("h", "/item/{n}?also={n}");
+    assert_eq!(
+        encoded(&Http::new("h:80", &HttpRequest::get("/x")), Kind::Get),
+        b"GET /x HTTP/1.1\r\nHost: h:80\r\n\r\n"
+    );
+    let path = Http::new("h", &HttpRequest::get("/item/{n}?also={n}"));
     for (key, number) in [("0042", "42"), ("000", "0"), ("100", "100")] {
         let mut out = Vec::new();
         path.encode(Kind::Get, key.as_bytes(), b"", &mut out);
         let expected = format!("GET /item/{number}?also={number} HTTP/1.1\r\nHost: h\r\n\r\n");
         assert_eq!(out, expected.as_bytes());
     }
+    let headers = ["Accept: */*", "host:www.example.org", "X-Record: {n}", "Accept: text/html", "X-Empty:"];
+    let headers = headers.map(|header| header.parse().unwrap()).to_vec();
+    assert_eq!(
+        encoded(&Http::new("h", &HttpRequest { headers, ..HttpRequest::get("/") }), Kind::Get)
+            .escape_ascii()
+            .to_string(),
+        r"GET / HTTP/1.1\r\nHost: www.example.org\r\nAccept: */*\r\nX-Record: key\r\nAccept: text/html\r\nX-Empty: \r\n\r\n",
+    );
     let get = encoded(&MemcachedBinary, Kind::Get);
     assert_eq!((get.len(), &get[..4], get[11], &get[24..]), (27, &[0x80, 0, 0, 3][..], 3, &b"key"[..]));
     let set = encoded(&MemcachedBinary, Kind::Set);
@@ -166,7 +178,7 @@ proptest! {
         let input = [start.as_bytes(), &bytes].concat();
         check(&MemcachedText, &input);
         check(&Redis, &input);
-        check(&Http::new("h", "/"), &input);
+        check(&Http::new("h", &HttpRequest::get("/")), &input);
         check(&Echo::new(b"ping".to_vec()), &input);
         check(&MemcachedBinary, &[&[0x81][..], &input].concat());
     }

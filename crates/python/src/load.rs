@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bayop_load::arrivals::Arrivals;
 use bayop_load::distribution::Distribution;
+use bayop_load::header::Header;
 use bayop_load::histogram::{hgrm, quantile_ns};
 use bayop_load::plan::Plan;
 use bayop_load::popularity::Popularity;
@@ -25,6 +26,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_run, module)?)?;
     module.add_function(wrap_pyfunction!(load_draw, module)?)?;
     module.add_function(wrap_pyfunction!(load_choose, module)?)?;
+    module.add_function(wrap_pyfunction!(load_check_header, module)?)?;
     module.add_function(wrap_pyfunction!(load_arrivals, module)?)?;
     module.add_function(wrap_pyfunction!(load_trace_counts, module)?)?;
     module.add_function(wrap_pyfunction!(load_trace_times, module)?)
@@ -87,6 +89,12 @@ pub fn load_choose(py: Python<'_>, popularity: &str, records: u64, count: usize,
     let chooser = popularity.chooser(records);
     let mut rng = SmallRng::seed_from_u64(seed);
     Ok((0..count).map(|_| chooser.choose(&mut rng)).collect())
+}
+
+/// Refuses what is no header of an HTTP request.
+#[pyfunction]
+pub fn load_check_header(py: Python<'_>, header: &str) -> PyResult<()> {
+    header.parse::<Header>().map(drop).map_err(|error| raise(py, &error))
 }
 
 /// The first intended send times of one thread of a plan, in ns since the start of the run.

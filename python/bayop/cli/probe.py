@@ -111,6 +111,7 @@ def window_of(result: Result) -> dict[str, object]:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
+    from bayop.load.http_request import HttpRequest
     from bayop.load.plan import PORTS, OpenLoop, Plan, Workload, with_ports
 
     match = _URL.fullmatch(args.url)
@@ -125,7 +126,7 @@ def _plan(args: argparse.Namespace) -> Plan:
         servers=with_ports([match["server"]], dialect),
         dialect=dialect,
         # Nothing is stored in somebody's production: keys that are not there are asked for.
-        workload=Workload(records=_RECORDS, path=match["path"] or "/"),
+        workload=Workload(records=_RECORDS, http=HttpRequest(path=match["path"] or "/")),
         schedule=OpenLoop.constant(args.qps),
         connections=args.connections,
         warmup_s=_WARMUP_S,

@@ -12,6 +12,7 @@ from bayop.errors import InputError
 from bayop.live.agent.address import Credentials
 from bayop.live.target import SETTLE_S
 from bayop.live.trial_guard import LATENCY_FACTOR, LOAD_BAND
+from bayop.load.http_request import HttpRequest
 from bayop.load.plan import PRESETS, Dialect, OpenLoop, Plan, Workload, check_distribution, check_popularity, with_ports
 from bayop.space import Range, parse_range
 from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
@@ -166,7 +167,6 @@ _WORKLOAD: Final[Mapping[str, Reader]] = {
     "value_size": lambda value: check_distribution(text(value)),
     "update": number(0.0, 1.0),
     "popularity": lambda value: check_popularity(text(value)),
-    "path": text,
 }
 _LOAD: Final[Mapping[str, Reader]] = {
     "server": text,
@@ -181,6 +181,7 @@ _LOAD: Final[Mapping[str, Reader]] = {
     "blocking": flag,
     "seed": whole(0, 2**32 - 1),
     "through": text,
+    "path": text,
     **_WORKLOAD,
 }
 _WINDOW: Final[Mapping[str, Reader]] = {
@@ -240,7 +241,7 @@ def _load(file: TomlFile) -> Load | None:
     plan = Plan(
         servers=with_ports([values.pop("server")], dialect),
         dialect=dialect,
-        workload=replace(workload, **changes),
+        workload=replace(workload, http=HttpRequest(path=values.pop("path", "/")), **changes),
         schedule=OpenLoop.constant(values.pop("qps"), gaps),
         **values,
     )

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from bayop import _core
 from bayop.errors import BayopError, InputError, UnsupportedError
+from bayop.load.http_request import HttpRequest
 
 Dialect = Literal["memcached", "memcached-binary", "redis", "http", "echo"]
 """What servers speak."""
@@ -30,7 +31,7 @@ class Workload:
         value_size: Distribution of value sizes, in bytes, at most 1,000,000.
         update: Share of requests that store.
         popularity: `uniform`, or `zipf:EXPONENT`.
-        path: What an HTTP server is asked for; `{n}` in it is the number of a record.
+        http: What an HTTP server is asked.
     """
 
     records: int = 10_000
@@ -38,7 +39,7 @@ class Workload:
     value_size: str = "200"
     update: float = 0.0
     popularity: str = "uniform"
-    path: str = "/"
+    http: HttpRequest = field(default_factory=HttpRequest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +188,7 @@ _FLAGS: Final = {
     "records": "--records",
     "update": "--update",
     "path": "--path",
+    "headers": "--header",
     "popularity": "--popularity",
     "threads": "--threads",
     "connections": "--connections",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.support.servers import free_port, memcached_on, serving
@@ -25,16 +26,23 @@ def redis() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    port, folder = free_port(), tmp_path_factory.mktemp("nginx")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of what nginx serves; its log of /logged is `requests.log` there."""
+    folder = tmp_path_factory.mktemp("nginx")
     (folder / "index.html").write_text("hello\n")
     (folder / "item").mkdir()
     for number in (0, 1):
         (folder / "item" / str(number)).write_text("hello\n")
-    configuration = folder / "nginx.conf"
-    configuration.write_text(_NGINX.format(folder=folder, port=port))
     folder.chmod(0o755)
-    with serving(["nginx", "-c", str(configuration), "-e", str(folder / "error.log")], port):
+    return folder
+
+
+@pytest.fixture(scope="module")
+def nginx(site: Path) -> Iterator[str]:
+    port = free_port()
+    configuration = site / "nginx.conf"
+    configuration.write_text(_NGINX.format(folder=site, port=port))
+    with serving(["nginx", "-c", str(configuration), "-e", str(site / "error.log")], port):
         yield f"127.0.0.1:{port}"
 
 
@@ -45,6 +53,11 @@ http {{
     access_log off; keepalive_requests 100;
     client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
     uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-    server {{ listen 127.0.0.1:{port}; root {folder}; location /busy {{ return 503; }} }}
+    log_format headers '$request_method $host $http_user_agent $http_x_record';
+    server {{
+        listen 127.0.0.1:{port}; root {folder};
+        location /busy {{ return 503; }}
+        location /logged {{ access_log {folder}/requests.log headers; return 204; }}
+    }}
 }}
 """

@@ -9,6 +9,7 @@ from tests.support.servers import free_port
 
 from bayop import _core
 from bayop.errors import InputError
+from bayop.load.http_request import HttpRequest
 from bayop.load.plan import (
     PORTS,
     PRESETS,
@@ -96,7 +97,8 @@ def test_only_an_open_loop_has_a_load_to_set(schedule: Schedule, kind: str) -> N
         ({"schedule": ThinkingLoop(1.0), "depth": 1_000_001}, "--depth"),
         ({"workload": Workload(records=0)}, "--records"),
         ({"workload": Workload(update=1.5)}, "--update"),
-        ({"workload": Workload(path="two words")}, "--path"),
+        ({"workload": Workload(http=HttpRequest(path="two words"))}, "--path"),
+        ({"workload": Workload(http=HttpRequest(headers=("Host: one", "host: two")))}, "--header"),
         ({"until_interval": UntilInterval(1.5, 0.1)}, "--until-ci"),
     ],
 )

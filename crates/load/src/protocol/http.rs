@@ -3,15 +3,16 @@
 use httparse::{EMPTY_HEADER, Response, Status};
 
 use super::{Garbage, Kind, MOST_BODY_BYTES, MOST_HEADER_BYTES, Outcome, Protocol, Reply, body_length};
+use crate::http_request::HttpRequest;
 
-/// GET of a path, in which `{n}` is the number of a record.
+/// GET of a path.
 #[derive(Clone, Debug)]
 pub struct Http {
     /// The request, cut where the number stands.
     pieces: Vec<Vec<u8>>,
 }
 
-/// Where a path has the number of a record.
+/// Where a request has the number of a record.
 const NUMBER: &str = "{n}";
 
 const EXPECTED: &str = "an HTTP/1.1 response";
@@ -24,13 +25,13 @@ enum Framing {
 }
 
 impl Http {
-    /// Asks `host` for `path`.
-    pub fn new(host: &str, path: &str) -> Self {
-        let target = format!("GET {path}");
-        let mut pieces: Vec<_> = target.split(NUMBER).map(|piece| piece.as_bytes().to_vec()).collect();
-        let last = pieces.last_mut().expect("a split has at least one piece");
-        last.extend_from_slice(format!(" HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
-        Self { pieces }
+    /// Asks `server`, which is the host unless the request names another one.
+    pub fn new(server: &str, request: &HttpRequest) -> Self {
+        let host = request.host().unwrap_or(server);
+        let headers: String =
+            request.headers.iter().filter(|header| !header.is("host")).map(|header| format!("{header}\r\n")).collect();
+        let head = format!("GET {} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n", request.path);
+        Self { pieces: head.split(NUMBER).map(|piece| piece.as_bytes().to_vec()).collect() }
     }
 }
 

@@ -108,9 +108,20 @@ WORKLOAD: Final = (
         "-i --iadist", values.distribution, "DIST", "gaps between arrivals, scaled to the load (default: exponential)"
     ),
     _value("--popularity", values.popularity, "NAME", "uniform, or zipf:EXPONENT (default: uniform)", "uniform"),
-    _text("--path", None, "what an HTTP server is asked for; {n} is the number of a record (default: /)", default="/"),
     _switch("--noload", "don't store the records first: they are there"),
     _switch("--loadonly", "store the records, check them, and end"),
+)  # fmt: skip
+HTTP: Final = (
+    _text("--path", None, "what is asked for; {n} in it is the number of a record (default: /)", default="/"),
+    (
+        ["--header"],
+        {
+            "type": arguments.reader(values.header, "--header"), "action": "append", "default": [],
+            "metavar": "NAME:VALUE",
+            "help": "a header of every request, instead of the generator's of that name; {n} in its value is the "
+            "number of a record (repeatable)",
+        },
+    ),
 )  # fmt: skip
 GENERATOR: Final = (
     _value("-T --threads", arguments.whole_number(1, 256), "N", "threads (default: 1)", 1),
@@ -157,6 +168,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(parser.add_argument_group("instead of one load").add_mutually_exclusive_group(), EXPERIMENT)
     add(parser.add_argument_group("a load curve"), CURVE)
     add(parser.add_argument_group("what to ask", _DISTRIBUTIONS), WORKLOAD)
+    add(parser.add_argument_group("what to ask an HTTP server"), HTTP)
     arguments.add_seed(parser)
     add(parser.add_argument_group("how to send"), GENERATOR)
     add(parser.add_argument_group("several machines"), MACHINES)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from bayop.errors import InputError
 
 if TYPE_CHECKING:
+    from bayop.load.http_request import HttpRequest
     from bayop.load.plan import Plan, Schedule, UntilInterval, Workload
 
 SHAPES: Final = ("twitter", "twitter-cluster1", "twitter-cluster2")
@@ -51,7 +52,20 @@ def _workload(args: argparse.Namespace) -> Workload:
     flags = {"key_size": args.keysize, "value_size": args.valuesize, "update": args.update}
     base = PRESETS[args.workload].workload if args.workload else Workload()
     changes = {name: value for name, value in flags.items() if value is not None}
-    return replace(base, records=args.records, popularity=args.popularity, path=args.path, **changes)
+    return replace(base, records=args.records, popularity=args.popularity, http=_http(args), **changes)
+
+
+def _http(args: argparse.Namespace) -> HttpRequest:
+    from bayop.load.http_request import HttpRequest
+
+    if args.header and args.protocol != "http":
+        raise InputError(
+            "headers must be those of HTTP requests",
+            wrong=f"--header was given with --protocol {args.protocol}",
+            place="--header",
+            hint="--protocol http",
+        )
+    return HttpRequest(path=args.path, headers=tuple(args.header))
 
 
 def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:

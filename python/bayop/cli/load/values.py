@@ -84,6 +84,13 @@ def distribution(text: str) -> str:
     return check_distribution(text)
 
 
+def header(text: str) -> str:
+    """A header of HTTP requests: `Name: value`."""
+    from bayop.load.http_request import check_header
+
+    return check_header(text)
+
+
 def popularity(text: str) -> str:
     """How often which record is asked for."""
     from bayop.load.plan import check_popularity
