@@ -9,7 +9,7 @@ from tests.pages.blocks import PAGES, ROOT, Block, blocks_of
 from tests.pages.reader import Reader
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
-NOT_RUN = 10
+NOT_RUN = 11
 """How many blocks nothing runs. It may become less."""
 WEEKLY = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.timeout(1200)]
 
