@@ -31,10 +31,12 @@ from lab.packages import LAB, tool
 GUEST_PORTS: Final = (11211, 80)
 """Where memcached and the web server listen."""
 
+TAP_ADDRESS: Final = "10.208.0.2"
+"""Of a machine with a tap device."""
+
 _USER_ADDRESS: Final = "10.0.2.15"
 _TAP: Final = "libos0"
 _HOST_ADDRESS: Final = "10.208.0.1"
-_TAP_ADDRESS: Final = "10.208.0.2"
 _BOOT_TIMEOUT_S: Final = 30
 _POLL_S: Final = 0.005
 
@@ -52,7 +54,12 @@ def image() -> Path:
 
 
 def command_line(
-    words: str, folder: Path, *, inside: Sequence[str] = (), arguments: Sequence[str] = ()
+    words: str,
+    folder: Path,
+    *,
+    inside: Sequence[str] = (),
+    arguments: Sequence[str] = (),
+    kernel: Sequence[str] = (),
 ) -> Sequence[str]:
     """How to start the machine: one CPU, a NIC that speaks virtio-net, no hardware virtualization.
 
@@ -62,6 +69,7 @@ def command_line(
         inside: What starts a program in the network namespace with its tap device; nothing: QEMU's own network,
             which needs no privileges.
         arguments: More for QEMU.
+        kernel: What it boots in place of the library OS: `-kernel` and what goes with it.
     """
     forwards = ",".join(f"hostfwd=tcp:127.0.0.1:0-{_USER_ADDRESS}:{port}" for port in GUEST_PORTS)
     network = f"user,id=net,{forwards}"
@@ -70,8 +78,7 @@ def command_line(
     qemu = [
         *(tool("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
         *("-machine", "q35", "-accel", "tcg", "-cpu", "max", "-m", "256"),
-        *("-kernel", str(image())),
-        *("-append", f"ip={_TAP_ADDRESS if inside else _USER_ADDRESS} {words}"),
+        *(kernel or ("-kernel", str(image()), "-append", f"ip={TAP_ADDRESS if inside else _USER_ADDRESS} {words}")),
         *("-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile="),
         *("-serial", f"file:{folder / 'console.log'}"),
         *("-qmp", f"unix:{folder / 'qmp'},server=on,wait=off"),
@@ -89,15 +96,24 @@ class LibraryOs:
         inside: What starts a program in the network namespace where clients are, such as `nsenter --net=FILE`; they
             reach it by a tap device. Nothing: clients are here, and reach it through QEMU.
         arguments: More for QEMU.
+        kernel: What the machine boots in place of the library OS; its console must say `ready: ` once it serves.
     """
 
-    def __init__(self, words: str = "", *, inside: Sequence[str] = (), arguments: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        words: str = "",
+        *,
+        inside: Sequence[str] = (),
+        arguments: Sequence[str] = (),
+        kernel: Sequence[str] = (),
+    ) -> None:
         self.boot_s = 0.0
         """From the start of QEMU to the first word that it serves."""
         self._words = words
         self._inside = inside
         self._ports: Mapping[int, int] = {}
         self._arguments = arguments
+        self._kernel = kernel
         self._temporary = tempfile.TemporaryDirectory(prefix="bayop-libos-")
         self._folder = Path(self._temporary.name)
         self._qemu: subprocess.Popen[bytes] | None = None
@@ -117,7 +133,7 @@ class LibraryOs:
 
     def address(self, port: int) -> str:
         """HOST:PORT of one of `GUEST_PORTS`, for clients."""
-        return f"{_TAP_ADDRESS}:{port}" if self._inside else f"127.0.0.1:{self._ports[port]}"
+        return f"{TAP_ADDRESS}:{port}" if self._inside else f"127.0.0.1:{self._ports[port]}"
 
     @property
     def console(self) -> str:
@@ -150,7 +166,9 @@ class LibraryOs:
                 f"ip link set {_TAP} up",
             ):
                 subprocess.run([*self._inside, *words.split()], check=True, capture_output=True)
-        command = command_line(self._words, self._folder, inside=self._inside, arguments=self._arguments)
+        command = command_line(
+            self._words, self._folder, inside=self._inside, arguments=self._arguments, kernel=self._kernel
+        )
         start_s = time.monotonic()
         with (self._folder / "qemu.log").open("wb") as log:
             self._qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

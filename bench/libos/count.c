@@ -2,6 +2,9 @@
  *
  * -plugin count.so,out=FILE      FILE: two numbers of 64 bits, instructions executed and halts
  *
+ * A string instruction (rep movs) counts once, as a processor counts it, however often it repeats: QEMU executes the
+ * repetitions as blocks of that instruction alone, which are left out. Where a jump leads to it, its first pass is too.
+ *
  * QEMU documents the interface (docs/devel/tcg-plugins.rst, version 1); Debian packages no header, so what is used is
  * declared here. One vCPU: with more, additions that are not atomic are lost.
  */
@@ -29,11 +32,30 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 static uint64_t *numbers;
 
+/* Whether an instruction is a string instruction that repeats (Intel SDM, volume 2, REP). */
+static int repeats(const struct instruction *instruction)
+{
+    const uint8_t *code = qemu_plugin_insn_data(instruction);
+    size_t size = qemu_plugin_insn_size(instruction), at = 0;
+    int prefixed = 0;
+
+    for (; at < size; at++) {
+        if (code[at] == 0xf2 || code[at] == 0xf3)
+            prefixed = 1;
+        else if (code[at] != 0x66 && code[at] != 0x67 && (code[at] & 0xf0) != 0x40)
+            break;
+    }
+    return prefixed && at == size - 1 &&
+           ((code[at] >= 0xa4 && code[at] <= 0xa7) || (code[at] >= 0xaa && code[at] <= 0xaf));
+}
+
 static void translated(uint64_t id, struct block *block)
 {
     size_t count = qemu_plugin_tb_n_insns(block);
 
     (void)id;
+    if (count == 1 && repeats(qemu_plugin_tb_get_insn(block, 0)))
+        return;
     qemu_plugin_register_vcpu_tb_exec_inline(block, ADD, &numbers[INSTRUCTIONS], count);
     for (size_t i = 0; i < count; i++) {
         struct instruction *instruction = qemu_plugin_tb_get_insn(block, i);

@@ -1,10 +1,12 @@
-"""Instructions that a memcached request takes on the library OS, by the number of connections.
+"""Instructions that a memcached request takes on the library OS and on Linux, by the number of connections.
 
     make libos && python -m bench.libos.run              a table; as root: QEMU gets a tap device in a namespace
+    python -m bench.libos.run --systems libos            the library OS alone, which does not need the lab's packages
     python -m bench.libos.run --write                    and bench/libos/results/DATE-MACHINE
 
 The emulated processor counts (count.c), and memcached's own statistics say how many requests there were in the same
-time. What is counted is all that the machine executes, its sleeps and wake-ups too. The load is Facebook's ETC (sizes,
+time. What is counted is all that the machine executes, its sleeps and wake-ups too. Linux runs in the same machine:
+one processor, the same NIC. The load is Facebook's ETC (sizes,
 share of updates) at a constant rate, spread over all connections, of which most are idle where they are many.
 """
 
@@ -25,6 +27,7 @@ from pathlib import Path
 from statistics import median
 
 from bench import environment
+from bench.libos.linux import LINUX, kernel
 
 from bayop.cli import report_error
 from bayop.errors import BayopError, UnsupportedError
@@ -32,6 +35,8 @@ from bayop.experiments.rig.veth import Namespace, missing
 from lab.libos import LibraryOs
 
 HERE = Path(__file__).resolve().parent
+LIBRARY_OS = "libos"
+SYSTEMS = (LIBRARY_OS, *LINUX)
 SETTLE_S = 4.0
 """Until what opening connections and storing records has left behind is done."""
 ASK = """
@@ -49,6 +54,7 @@ class Window:
     """What was counted in one window.
 
     Args:
+        system: One of `SYSTEMS`.
         connections: How many were open.
         qps: The load that was offered, in requests per second.
         requests: How many memcached served.
@@ -56,6 +62,7 @@ class Window:
         halts_per_request: How often it went to sleep for each.
     """
 
+    system: str
     connections: int
     qps: float
     requests: int
@@ -66,6 +73,7 @@ class Window:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Counts, prints a table, and writes results when asked to."""
     parser = argparse.ArgumentParser(prog="python -m bench.libos.run", description="Instructions of a request.")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 16, 64, 1000], metavar="N")
     parser.add_argument("--qps", type=float, default=1000.0)
     parser.add_argument("--window-s", type=float, default=3.0)
@@ -73,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="write bench/libos/results/DATE-MACHINE")
     options = parser.parse_args(arguments)
     try:
-        windows = count(options.connections, options.qps, options.window_s, options.repeats)
+        windows = count(options.systems, options.connections, options.qps, options.window_s, options.repeats)
     except BayopError as error:
         report_error(error)
         return error.exit_code
@@ -87,8 +95,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def count(connections: Sequence[int], qps: float, window_s: float, repeats: int) -> list[Window]:
-    """Windows at each number of connections, each with a machine of its own."""
+def count(
+    systems: Sequence[str], connections: Sequence[int], qps: float, window_s: float, repeats: int
+) -> list[Window]:
+    """Windows of each system at each number of connections, each with a machine of its own.
+
+    The systems take turns, so that what else this machine does falls on all of them.
+    """
     reason = missing(["cc", "qemu-system-x86_64"])
     if reason is not None:
         raise UnsupportedError(wrong=f"this machine can't count: {reason}", hint=reason)
@@ -96,21 +109,45 @@ def count(connections: Sequence[int], qps: float, window_s: float, repeats: int)
         plugin, counters = Path(folder, "count.so"), Path(folder, "counters")
         compiler = ["cc", "-O2", "-Wall", "-Werror", "-fPIC", "-shared", "-o", str(plugin), str(HERE / "count.c")]
         subprocess.run(compiler, check=True)
+        kernels = {system: () if system == LIBRARY_OS else kernel(system, Path(folder)) for system in systems}
         namespace = Namespace()
         try:
             return [
-                one(namespace, plugin, counters, connections=number, qps=qps, window_s=window_s)
+                one(
+                    namespace,
+                    plugin,
+                    counters,
+                    system=system,
+                    kernel=kernels[system],
+                    connections=number,
+                    qps=qps,
+                    window_s=window_s,
+                )
                 for number in connections
                 for _ in range(repeats)
+                for system in systems
             ]
         finally:
             namespace.close()
 
 
-def one(namespace: Namespace, plugin: Path, counters: Path, *, connections: int, qps: float, window_s: float) -> Window:
+def one(
+    namespace: Namespace,
+    plugin: Path,
+    counters: Path,
+    *,
+    system: str,
+    kernel: Sequence[str],
+    connections: int,
+    qps: float,
+    window_s: float,
+) -> Window:
     """One window."""
     with LibraryOs(
-        "app=memcached", inside=namespace.command([]), arguments=("-plugin", f"{plugin},out={counters}")
+        "app=memcached",
+        inside=namespace.command([]),
+        arguments=("-plugin", f"{plugin},out={counters}"),
+        kernel=kernel,
     ) as machine:
         address = machine.address(11211)
         words = f"load -s {address} --workload etc -q {qps:g} -c {connections} -r 2000 -w {SETTLE_S + 1:g}s".split()
@@ -127,7 +164,7 @@ def one(namespace: Namespace, plugin: Path, counters: Path, *, connections: int,
             load.kill()
         namespace.run("ip", "link", "delete", "libos0")
     requests, instructions, halts = (after - before for before, after in zip(first, last, strict=True))
-    return Window(connections, qps, requests, instructions / requests, halts / requests)
+    return Window(system, connections, qps, requests, instructions / requests, halts / requests)
 
 
 def must_run(load: subprocess.Popen[bytes]) -> None:
@@ -162,15 +199,17 @@ def stats(namespace: Namespace, address: str) -> dict[str, str]:
 def summary(windows: Sequence[Window]) -> str:
     """A table of medians, and the least and the most of each."""
     lines = [
-        "| connections | requests/s | instructions a request | least to most | sleeps a request |",
-        "|---|---|---|---|---|",
+        "| system | connections | requests/s | instructions a request | least to most | sleeps a request |",
+        "|---|---|---|---|---|---|",
     ]
-    for connections in sorted({window.connections for window in windows}):
-        found = [window for window in windows if window.connections == connections]
+    for system, connections in dict.fromkeys((window.system, window.connections) for window in windows):
+        found = [window for window in windows if (window.system, window.connections) == (system, connections)]
         instructions = sorted(window.instructions_per_request for window in found)
         halts = median(window.halts_per_request for window in found)
-        spread = f"{instructions[0]:,.0f} to {instructions[-1]:,.0f}"
-        lines.append(f"| {connections:,} | {found[0].qps:g} | {median(instructions):,.0f} | {spread} | {halts:.2f} |")
+        lines.append(
+            f"| {system} | {connections:,} | {found[0].qps:g} | {median(instructions):,.0f} "
+            f"| {instructions[0]:,.0f} to {instructions[-1]:,.0f} | {halts:.2f} |"
+        )
     return "\n".join(lines)
 
 

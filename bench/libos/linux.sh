@@ -1,0 +1,16 @@
+#!/bin/sh
+# The first process of Linux where it is counted beside the library OS: the network, memcached on one thread, no more.
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+modprobe virtio_pci
+modprobe virtio_net
+ip link set lo up
+ip address add "$address/24" dev eth0
+ip link set eth0 up
+ulimit -n 65536
+memcached --user=nobody --threads=1 --conn-limit=65000 $options &
+until nc.openbsd -z 127.0.0.1 11211; do sleep 0.1; done
+echo "ready: memcached on Linux $(uname -r)"
+wait
