@@ -39,6 +39,8 @@ LIBRARY_OS = "libos"
 SYSTEMS = (LIBRARY_OS, *LINUX)
 SETTLE_S = 4.0
 """Until what opening connections and storing records has left behind is done."""
+_SPARE_S = 15.0
+"""How much longer the load may last than the window: it ends when the window does, on a busy machine later."""
 ASK = """
 import socket, sys
 with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=10) as client:
@@ -151,7 +153,7 @@ def one(
     ) as machine:
         address = machine.address(11211)
         words = f"load -s {address} --workload etc -q {qps:g} -c {connections} -r 2000 -w {SETTLE_S + 1:g}s".split()
-        command = [shutil.which("bayop") or "bayop", *words, "-t", f"{window_s + 2:g}s", "--json"]
+        command = [shutil.which("bayop") or "bayop", *words, "-t", f"{window_s + _SPARE_S:g}s", "--json"]
         with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as load:
             while opened(namespace, address) < connections:
                 must_run(load)
