@@ -1,4 +1,4 @@
-"""`bayop claims`: every quantitative claim of the papers, recomputed from their raw data and the twin."""
+"""`bayop claims`: every quantitative claim of the papers, recomputed from raw data, twin and library OS."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ EXAMPLE: Final = """\
 """
 
 _SEED: Final = 0
+_LIBOS: Final = Path("bench/libos/results/2026-11-26-2cpu-x86_64/windows.jsonl")
 _COLOURS: Final = {
     "reproduced": "green", "as a ratio only": "yellow", "partly": "yellow", "not": "red", "not testable": "dim"
 }  # fmt: skip
@@ -37,6 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=Path("../shared/data"),
         metavar="FOLDER",
         help="folder of the published measurements (default: ../shared/data)",
+    )
+    parser.add_argument(
+        "--libos",
+        type=arguments.reader(arguments.path, "--libos"),
+        default=_LIBOS,
+        metavar="FILE",
+        help="instructions counted on the library OS and on Linux by `python -m bench.libos.run --write` (default: "
+        f"{_LIBOS})",
     )
     parser.add_argument("--only", metavar="ID,...", help="only these claims (default: all, which takes some minutes)")
     parser.add_argument(
@@ -62,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.papers.claims.record import Row, to_lines
 
     claims = _selection(CLAIMS, args.only)
-    evidence = Evidence(args.data, seed=_SEED, threads=os.cpu_count() or 1)
+    evidence = Evidence(args.data, seed=_SEED, threads=os.cpu_count() or 1, libos=args.libos)
     rows = []
     with progress("claims", len(claims)) as bar:
         for claim in claims:
@@ -99,10 +108,10 @@ def _write(path: Path, text: str) -> None:
 
 
 def _print(rows: Sequence[Row]) -> None:
-    from bayop.papers.claims.page import say_numbers
+    from bayop.papers.claims.page import say_library_os, say_numbers
 
     table = new_table("Savings are true reductions; docs/claims.md says how verdicts are given.")
-    for column in ("claim", "printed", "data", "twin", "verdict"):
+    for column in ("claim", "printed", "data", "twin", "library OS", "verdict"):
         table.add_column(column, overflow="fold")
     for row in rows:
         verdict = row.verdict.value
@@ -111,6 +120,7 @@ def _print(rows: Sequence[Row]) -> None:
             literal(row.printed),
             literal(say_numbers(row.data)),
             literal(say_numbers(row.twin)),
+            literal(say_library_os(row)),
             f"[{_COLOURS[verdict]}]{verdict}[/]",
         )
     console().print(table)

@@ -180,9 +180,11 @@ CARBON: Final = Event(
     "The carbon of a request on one machine under one operating system.",
     {"app": TEXT, "stack": TEXT, "reused": FLAG, **dict.fromkeys(_CARBON_MASSES, NUMBER)},
 )
+_LIBRARY_OS: Final = record({"numbers": QUANTITIES, "verdict": TEXT, "source": TEXT})
 CLAIM: Final = Event(
     "claim",
-    "One claim of the papers, and what data and twin say of it.",
+    "One claim of the papers, and what data, twin and library OS say of it.",
     {"id": TEXT, "paper": TEXT, "place": TEXT, "statement": TEXT, "printed": TEXT, "data": QUANTITIES,
-     "twin": QUANTITIES, "verdict": TEXT, "note": TEXT, "command": TEXT, "figure": maybe(TEXT)},
+     "twin": QUANTITIES, "library_os": maybe(_LIBRARY_OS), "verdict": TEXT, "note": TEXT, "command": TEXT,
+     "figure": maybe(TEXT)},
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a claim is: something that a paper says in numbers, and what its raw data and the twin say to it."""
+"""What a claim is: something that a paper says in numbers, and what raw data, twin and library OS say to it."""
 
 from __future__ import annotations
 
@@ -37,20 +37,37 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class LibraryOsFinding:
+    """What was counted on our own library OS, in the place of the papers' EbbRT.
+
+    Attributes:
+        numbers: What was found.
+        verdict: How the claim stands on it.
+        source: The file of what was counted.
+    """
+
+    numbers: Numbers
+    verdict: Verdict
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """What was found when a claim was examined.
 
     Attributes:
-        verdict: How the claim stands.
+        verdict: How the claim stands, by the raw data where they can speak to it, else by the twin.
         data: What the raw data give; empty where they can't speak to it.
         twin: What the twin gives; empty where it can't.
         note: What is behind the verdict, in a sentence or two.
+        library_os: What our own library OS gives; None where it was not measured.
     """
 
     verdict: Verdict
     note: str
     data: Numbers = field(default_factory=dict)
     twin: Numbers = field(default_factory=dict)
+    library_os: LibraryOsFinding | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What claims are examined on: the published measurements, and the twin asked the same questions.
+"""What claims are examined on: the published measurements, the twin asked the same questions, our own library OS.
 
 Everything is read or simulated when a claim first asks for it, and once.
 """
@@ -38,9 +38,11 @@ class Evidence:
         folder: Holds the published files: study_*.csv, systor_*.csv, yawn_*.csv.
         seed: Of every simulation.
         threads: Windows that are simulated at once; no number depends on it.
+        libos: What was counted on the library OS (`library_os.read_windows`); None: nothing.
     """
 
-    def __init__(self, folder: Path, *, seed: int, threads: int) -> None:
+    def __init__(self, folder: Path, *, seed: int, threads: int, libos: Path | None = None) -> None:
+        self.libos = libos
         self._folder = folder
         self._seed = seed
         self._threads = threads

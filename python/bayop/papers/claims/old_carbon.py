@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bayop.papers.claims import library_os
 from bayop.papers.claims.claim import Claim, Finding
 from bayop.papers.claims.judge import judge_number, judge_range, judge_saving, reduction
 
@@ -68,6 +69,7 @@ def _memcached_instructions(evidence: Evidence) -> Finding:
         judge_number(5.0, max(data.values())),
         "Per request, on the same machine; Linux batches more as the load grows.",
         data,
+        library_os=library_os.factor(evidence.libos, 5.0),
     )
 
 

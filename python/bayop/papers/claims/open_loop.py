@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bayop.papers.claims import library_os
 from bayop.papers.claims.cells import LEFT_ALONE, cheapest, default_cell, instructions_per_request, least, uncapped_cell
 from bayop.papers.claims.claim import Claim, Finding, Numbers, Verdict
 from bayop.papers.claims.closed_loop import MESSAGE_BYTES
@@ -111,6 +112,7 @@ def _instructions_of_the_systems(evidence: Evidence) -> Finding:
         "NetPIPE: Linux left alone over the cheapest setting of EbbRT. memcached, per request at 2.9 GHz: least with "
         "400 us at 600K requests/s, greatest with 2 us at 200K.",
         data,
+        library_os=library_os.factor(evidence.libos, 2.5),
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
 
-from bayop.papers.claims.claim import Claim, Finding, Numbers, Verdict
+from bayop.papers.claims.claim import Claim, Finding, LibraryOsFinding, Numbers, Verdict
 
 TOLERANCE: Final = 0.02
 """How far a number may move, as a share of it, before its page no longer follows from the code: processors round
@@ -27,6 +27,7 @@ class Row:
     printed: str
     data: Numbers
     twin: Numbers
+    library_os: LibraryOsFinding | None
     verdict: Verdict
     note: str
     command: str
@@ -35,6 +36,7 @@ class Row:
     @classmethod
     def of(cls, claim: Claim, finding: Finding) -> Row:
         """The row of a claim that was examined."""
+        counted = finding.library_os
         return cls(
             id=claim.id,
             paper=claim.paper,
@@ -43,6 +45,7 @@ class Row:
             printed=claim.printed,
             data=_rounded(finding.data),
             twin=_rounded(finding.twin),
+            library_os=counted and replace(counted, numbers=_rounded(counted.numbers)),
             verdict=finding.verdict,
             note=finding.note,
             command=claim.command,
@@ -51,7 +54,7 @@ class Row:
 
     def to_json(self) -> dict[str, object]:
         """As plain data, in the order of the fields."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: msgspec.to_builtins(getattr(self, name)) for name in self.__slots__}
 
 
 def to_lines(rows: Iterable[Row]) -> str:
@@ -77,6 +80,8 @@ def differences(record: Sequence[Row], run: Sequence[Row]) -> list[str]:
             lines.append(f"{id_}: the verdict was {old.verdict.value} and is {new.verdict.value}")
         for kind in ("data", "twin"):
             lines += [f"{id_}: {kind} {what}" for what in _moved(getattr(old, kind), getattr(new, kind))]
+        if old.library_os != new.library_os:
+            lines.append(f"{id_}: what the library OS gives is another")
     return lines
 
 
