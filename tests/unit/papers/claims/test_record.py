@@ -2,13 +2,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bayop.papers.claims.claim import Verdict
+from bayop.papers.claims.claim import LibraryOsFinding, Verdict
 from bayop.papers.claims.record import Row, differences, from_lines, to_lines
 
 
 def test_rows_survive_json_and_keep_four_digits(row: Row) -> None:
     assert row.data == {"reduction_share": 0.4327}
     assert from_lines(to_lines([row, row])) == [row, row]
+    counted = replace(row, library_os=LibraryOsFinding({"tuned_linux_least_x": 8.0}, Verdict.PARTLY, "windows.jsonl"))
+    assert from_lines(to_lines([counted])) == [counted]
+    assert differences([row], [counted]) == ["a-saving: what the library OS gives is another"]
 
 
 def test_the_same_findings_do_not_differ(row: Row) -> None:
