@@ -24,7 +24,7 @@ _PROGRAMS: Final = {
 
 
 def copy_repository(folder: Path) -> Path:
-    """A clone with the .venv and the target folder of the repository, and the published data beside it."""
+    """A clone with what is built in the repository and what the lab is made of, and the published data beside it."""
     clone = folder / "bayop"
     run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, run.stdout.split("\0")):
@@ -38,6 +38,8 @@ def copy_repository(folder: Path) -> Path:
         (clone / ".venv" / stamp).unlink(missing_ok=True)
         (clone / ".venv" / stamp).touch()
     (clone / "target").symlink_to(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    (clone / "build").mkdir()
+    (clone / "build" / "lab").symlink_to(ROOT / "build" / "lab")
     (folder / "shared").symlink_to(ROOT.parent / "shared")
     programs = folder / "bin"
     programs.mkdir()
