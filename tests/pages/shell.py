@@ -52,11 +52,12 @@ class Shell:
         os.close(other_end)
 
     def run(self, command: str, *, typed: str | None = None) -> tuple[str, int]:
-        """What a command writes on the terminal, and its exit code; `typed` is typed after half a minute."""
-        keys = "/dev/null" if typed is None else f"<(sleep 30; echo {shlex.quote(typed)})"
+        """What a command writes on the terminal, and its exit code; `typed` is typed every 20 s until it is read."""
+        # What is typed while a machine boots may be lost. Who types is ended by SIGPIPE, or with the shell.
+        keys = "/dev/null" if typed is None else f"<(while sleep 20; do echo {shlex.quote(typed)}; done)"
         mark = secrets.token_hex(8)
         assert self._bash.stdin is not None
-        self._bash.stdin.write(f"{{ {command}\n}} <{keys}\nprintf '{mark} %s\\n' $?\n".encode())
+        self._bash.stdin.write(f"{{ {command}\n}} < {keys}\nprintf '{mark} %s\\n' $?\n".encode())
         self._bash.stdin.flush()
         output = b""
         while not (end := re.search(rf"{mark} (\d+)\n".encode(), output)):
