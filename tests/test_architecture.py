@@ -80,6 +80,7 @@ def test_crates_depend_in_one_direction(dependencies: dict[str, set[str]]) -> No
         "bayop-knobs": {"bayop-core"},
         "bayop-load": {"bayop-core"},
         "bayop-tpcc": set(),
+        "bayop-tpcc-server": {"bayop-core", "bayop-tpcc"},
         "bayop-agent": {"bayop-core", "bayop-knobs"},
         "bayop-probe": {"bayop-core", "bayop-knobs"},
         "bayop-python": {"bayop-core", "bayop-idle", "bayop-knobs", "bayop-load", "bayop-twin"},

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.needs import require
 from tests.support.servers import free_port, memcached_on, serving
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +26,17 @@ def redis() -> Iterator[str]:
     with serving(
         ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], port
     ):
+        yield f"127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def tpcc() -> Iterator[str]:
+    """Our own TPC-C, which `cargo test` builds."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    program = target / "release" / "bayop-tpcc"
+    require(program.exists(), "bayop-tpcc is not built", "cargo build --release --package bayop-tpcc-server")
+    port = free_port()
+    with serving([str(program), "--listen", f"127.0.0.1:{port}", "--workers", "1"], port):
         yield f"127.0.0.1:{port}"
 
 
