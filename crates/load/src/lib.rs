@@ -13,6 +13,7 @@
 
 mod address;
 pub mod arrivals;
+pub mod body;
 pub mod clock;
 pub mod connection;
 pub mod distribution;

@@ -30,7 +30,7 @@ pub enum Dialect {
     MemcachedBinary,
     /// Redis: RESP2.
     Redis,
-    /// HTTP/1.1 GET.
+    /// HTTP/1.1 (RFC 9112).
     Http,
     /// Whatever is sent comes back (RFC 862): NetPIPE's ping-pong.
     Echo,
@@ -226,6 +226,11 @@ impl Plan {
         }
         if !(0.0..=1.0).contains(&workload.update) {
             return Err(Error::cannot_use(workload.update, "a share must lie between 0 and 1").at("update"));
+        }
+        let bodies = workload.http.bodies.len();
+        if workload.records < bodies as u64 {
+            let rule = format!("records must be at least as many as bodies ({bodies}), so that each of them is sent");
+            return Err(Error::cannot_use(workload.records, rule).at("records"));
         }
         workload.http.check()
     }

@@ -1,7 +1,6 @@
 //! Headers of HTTP requests: what is taken, and why the others are not.
 
 use bayop_load::header::Header;
-use bayop_load::http_request::HttpRequest;
 use proptest::prelude::*;
 
 fn refusal(text: &str) -> String {
@@ -42,18 +41,6 @@ fn headers_that_frame_the_message_are_the_generators() {
     ] {
         assert!(refusal(text).contains(why), "{text}: {}", refusal(text));
     }
-}
-
-#[test]
-fn a_request_names_one_host() {
-    let request = |headers: &[&str]| HttpRequest {
-        headers: headers.iter().map(|header| header.parse().unwrap()).collect(),
-        ..HttpRequest::get("/")
-    };
-    assert_eq!(request(&["A: b", "HOST: one"]).host(), Some("one"));
-    assert_eq!(request(&["A: b", "Host: one"]).check(), Ok(()));
-    let error = request(&["Host: one", "A: b", "host: two"]).check().unwrap_err().to_string();
-    assert_eq!(error, "cannot use 'host: two': a request must name one host (headers)");
 }
 
 proptest! {

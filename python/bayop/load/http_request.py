@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from bayop import _core
 from bayop.errors import InputError
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+"""What a request does (RFC 9110, section 9.3; RFC 5789)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,12 +17,16 @@ class HttpRequest:
     """One request. `{n}` in its path, or in the value of a header, is the number of a record.
 
     Attributes:
+        method: The method.
         path: The path, with its query.
         headers: `Name: value` each; one with the name Host stands instead of the server's address.
+        bodies: For the methods POST, PUT and PATCH: record n is sent with number n modulo how many there are.
     """
 
+    method: Method = "GET"
     path: str = "/"
     headers: tuple[str, ...] = ()
+    bodies: tuple[bytes, ...] = ()
 
 
 def check_header(text: str) -> str:

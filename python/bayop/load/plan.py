@@ -168,7 +168,7 @@ class Plan:
         """As the generator reads it, here or on another machine."""
         plan = asdict(self)
         plan["schedule"]["kind"] = _KINDS[type(self.schedule)]
-        return json.dumps(plan)
+        return json.dumps(plan, default=_characters)
 
     def at(self, qps: float) -> Plan:
         """The same plan with another constant load.
@@ -181,12 +181,18 @@ class Plan:
         return replace(self, schedule=OpenLoop.constant(qps, self.schedule.gaps))
 
 
+def _characters(body: bytes) -> str:
+    """The bytes of a body as characters, because JSON has no bytes."""
+    return body.decode("latin-1")
+
+
 _FLAGS: Final = {
     "servers": "--server",
     "gaps": "--iadist",
     "qps": "--qps",
     "records": "--records",
     "update": "--update",
+    "method": "--method",
     "path": "--path",
     "headers": "--header",
     "popularity": "--popularity",

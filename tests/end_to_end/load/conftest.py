@@ -42,7 +42,7 @@ def tpcc() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of what nginx serves; its log of /logged is `requests.log` there."""
+    """The folder of what nginx serves; its log of /logged and /method is `requests.log` there."""
     folder = tmp_path_factory.mktemp("nginx")
     (folder / "index.html").write_text("hello\n")
     (folder / "item").mkdir()
@@ -69,10 +69,13 @@ http {{
     client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
     uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
     log_format headers '$request_method $host $http_user_agent $http_x_record';
+    log_format method '$request_method $content_length';
     server {{
         listen 127.0.0.1:{port}; root {folder};
         location /busy {{ return 503; }}
         location /logged {{ access_log {folder}/requests.log headers; return 204; }}
+        location /method {{ access_log {folder}/requests.log method; return 204; }}
+        location /stored {{ dav_methods PUT; create_full_put_path on; client_max_body_size 2m; }}
     }}
 }}
 """

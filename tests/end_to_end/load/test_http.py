@@ -39,5 +39,63 @@ def test_a_header_that_cannot_be_sent_is_bad_usage(nginx: str) -> None:
     elsewhere = load("-s", nginx, *BRIEF, "--protocol", "redis", "--header", "A: b")
     assert elsewhere.returncode == 2
     assert result_of(elsewhere)["message"] == (
-        "--header was given with --protocol redis; headers must be those of HTTP requests"
+        "--header was given with --protocol redis; headers, methods and bodies must be those of HTTP requests"
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "length"),
+    [("GET", None, "-"), ("DELETE", None, "-"), ("POST", None, "0"), ("POST", "{}", "2"), ("PATCH", "a: b\n\n", "6")],
+)
+def test_every_request_has_the_method_and_the_length_of_its_body(
+    nginx: str, site: Path, method: str, body: str | None, length: str
+) -> None:
+    flags = ["--method", method]
+    if body is not None:
+        (site / "body").write_text(body)
+        flags += ["--body", str(site / "body")]
+    result = result_of(load("-s", nginx, "--path", "/method", *BRIEF, *flags))
+    log = log_of(site)
+    assert set(log) == {f"{method} {length}"}
+    assert log.total() == result["counts"]["answered"] == result["counts"]["status_2xx"] > 100
+
+
+def test_the_bodies_of_a_folder_arrive_in_turn(nginx: str, site: Path, tmp_path: Path) -> None:
+    """Byte for byte: one of them is larger than what a socket takes at once."""
+    bodies = [bytes(range(256)), b"{n}\r\n", b"large\0\xff\r\n" * 2**17]
+    for number, body in enumerate(bodies):
+        (tmp_path / f"{number}.bin").write_bytes(body)
+    flags = ["--method", "PUT", "--path", "/stored/{n}", "--body", str(tmp_path), "-r", "6", "--timeout", "10s"]
+    result = result_of(load("-s", nginx, *BRIEF, *flags, "-q", "200qps"))
+    assert result["counts"]["answered"] == result["counts"]["status_2xx"] > 0
+    stored = {file.name: file.read_bytes() for file in (site / "stored").iterdir()}
+    assert stored == {str(record): bodies[record % 3] for record in range(6)}
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ["--protocol", "redis", "--method", "PUT"],
+            "--method was given with --protocol redis; headers, methods and bodies must be those of HTTP requests",
+        ),
+        (
+            ["--protocol", "echo", "--body", "x"],
+            "--body was given with --protocol echo; headers, methods and bodies must be those of HTTP requests",
+        ),
+        (["--method", "POST", "--body", "nowhere.json"], "cannot read nowhere.json: no such file"),
+    ],
+)
+def test_a_body_that_cannot_be_sent_is_bad_usage(flags: list[str], message: str) -> None:
+    refused = load("-s", "127.0.0.1:9", *BRIEF, *flags)
+    assert refused.returncode == 2
+    assert result_of(refused)["message"] == message
+
+
+def test_a_body_needs_a_method_that_takes_one(nginx: str, tmp_path: Path) -> None:
+    (tmp_path / "body").write_bytes(b"x")
+    refused = load("-s", nginx, *BRIEF, "--body", str(tmp_path / "body"))
+    assert refused.returncode == 2
+    assert result_of(refused)["message"] == (
+        "cannot use 'GET': the method of a request with a body must be POST, PUT or PATCH (--method)"
     )

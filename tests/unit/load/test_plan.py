@@ -99,6 +99,8 @@ def test_only_an_open_loop_has_a_load_to_set(schedule: Schedule, kind: str) -> N
         ({"workload": Workload(update=1.5)}, "--update"),
         ({"workload": Workload(http=HttpRequest(path="two words"))}, "--path"),
         ({"workload": Workload(http=HttpRequest(headers=("Host: one", "host: two")))}, "--header"),
+        ({"workload": Workload(http=HttpRequest(bodies=(b"1",)))}, "--method"),
+        ({"workload": Workload(records=1, http=HttpRequest(method="PUT", bodies=(b"1", b"2")))}, "--records"),
         ({"until_interval": UntilInterval(1.5, 0.1)}, "--until-ci"),
     ],
 )

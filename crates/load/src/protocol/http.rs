@@ -1,15 +1,19 @@
-//! HTTP/1.1 GET: RFC 9112.
+//! HTTP/1.1: RFC 9112.
+
+use std::sync::Arc;
 
 use httparse::{EMPTY_HEADER, Response, Status};
 
 use super::{Garbage, Kind, MOST_BODY_BYTES, MOST_HEADER_BYTES, Outcome, Protocol, Reply, body_length};
 use crate::http_request::HttpRequest;
 
-/// GET of a path.
+/// A request that differs by the number of a record, ready to be sent.
 #[derive(Clone, Debug)]
 pub struct Http {
-    /// The request, cut where the number stands.
-    pieces: Vec<Vec<u8>>,
+    /// What every request has, cut where the number stands.
+    pieces: Arc<[Vec<u8>]>,
+    /// What follows, in turn by the number: the length of the body, the empty line and the body.
+    ends: Arc<[Vec<u8>]>,
 }
 
 /// Where a request has the number of a record.
@@ -30,9 +34,31 @@ impl Http {
         let host = request.host().unwrap_or(server);
         let headers: String =
             request.headers.iter().filter(|header| !header.is("host")).map(|header| format!("{header}\r\n")).collect();
-        let head = format!("GET {} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n", request.path);
-        Self { pieces: head.split(NUMBER).map(|piece| piece.as_bytes().to_vec()).collect() }
+        let head = format!("{} {} HTTP/1.1\r\nHost: {host}\r\n{headers}", request.method.name(), request.path);
+        let mut pieces: Vec<Vec<u8>> = head.split(NUMBER).map(|piece| piece.as_bytes().to_vec()).collect();
+        let mut ends = ends(request);
+        // The only end there is need not be chosen, nor copied by itself.
+        if let ([end], Some(last)) = (&ends[..], pieces.last_mut()) {
+            last.extend_from_slice(end);
+            ends.clear();
+        }
+        Self { pieces: pieces.into(), ends: ends.into() }
     }
+}
+
+/// What follows the headers: one end for every body, and one where there is none.
+fn ends(request: &HttpRequest) -> Vec<Vec<u8>> {
+    let end = |body: &[u8]| [format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes(), body].concat();
+    match &request.bodies[..] {
+        [] if request.method.takes_body() => vec![end(b"")],
+        [] => vec![b"\r\n".to_vec()],
+        bodies => bodies.iter().map(|body| end(body.bytes())).collect(),
+    }
+}
+
+/// A number in decimal.
+fn value(digits: &[u8]) -> usize {
+    digits.iter().fold(0, |value, digit| value * 10 + usize::from(digit - b'0'))
 }
 
 impl Protocol for Http {
@@ -47,6 +73,9 @@ impl Protocol for Http {
                 out.extend_from_slice(number);
             }
             out.extend_from_slice(piece);
+        }
+        if !self.ends.is_empty() {
+            out.extend_from_slice(&self.ends[value(number) % self.ends.len()]);
         }
     }
 

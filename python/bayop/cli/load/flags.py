@@ -111,6 +111,7 @@ WORKLOAD: Final = (
     _switch("--noload", "don't store the records first: they are there"),
     _switch("--loadonly", "store the records, check them, and end"),
 )  # fmt: skip
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 HTTP: Final = (
     _text("--path", None, "what is asked for; {n} in it is the number of a record (default: /)", default="/"),
     (
@@ -121,6 +122,11 @@ HTTP: Final = (
             "help": "a header of every request, instead of the generator's of that name; {n} in its value is the "
             "number of a record (repeatable)",
         },
+    ),
+    _text("--method", None, "what every request does (default: GET)", choices=METHODS, default="GET"),
+    _value(
+        "--body", arguments.path, "FILE|FOLDER",
+        "the body of every request (POST, PUT, PATCH); a folder's files in turn by the number of the record",
     ),
 )  # fmt: skip
 GENERATOR: Final = (

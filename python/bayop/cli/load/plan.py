@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from bayop.cli.flags import arguments
 from bayop.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,16 +57,20 @@ def _workload(args: argparse.Namespace) -> Workload:
 
 
 def _http(args: argparse.Namespace) -> HttpRequest:
+    from bayop.load.bodies import read_bodies
     from bayop.load.http_request import HttpRequest
 
-    if args.header and args.protocol != "http":
+    given = {"--header": args.header, "--method": args.method != "GET", "--body": args.body}
+    flag = next((flag for flag, value in given.items() if value), None)
+    if flag and args.protocol != "http":
         raise InputError(
-            "headers must be those of HTTP requests",
-            wrong=f"--header was given with --protocol {args.protocol}",
-            place="--header",
+            "headers, methods and bodies must be those of HTTP requests",
+            wrong=f"{flag} was given with --protocol {args.protocol}",
+            place=flag,
             hint="--protocol http",
         )
-    return HttpRequest(path=args.path, headers=tuple(args.header))
+    bodies = () if args.body is None else arguments.reader(read_bodies, "--body")(args.body)
+    return HttpRequest(method=args.method, path=args.path, headers=tuple(args.header), bodies=bodies)
 
 
 def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
