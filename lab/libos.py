@@ -28,8 +28,8 @@ from lab.channel import Channel
 from lab.errors import LabError
 from lab.packages import LAB, tool
 
-GUEST_PORTS: Final = (11211, 80)
-"""Where memcached and the web server listen."""
+GUEST_PORTS: Final = (11211, 80, 11311)
+"""Where memcached, the web server and TPC-C listen."""
 
 TAP_ADDRESS: Final = "10.208.0.2"
 """Of a machine with a tap device."""

@@ -95,7 +95,8 @@ def test_the_library_os_depends_in_one_direction_and_on_nobody_else() -> None:
         "libos-hal": set(),
         "libos-net": {"libos-hal"},
         "libos-runtime": {"libos-net"},
-        "libos-apps": {"libos-net"},
+        "bayop-tpcc": {"lock_api"},
+        "libos-apps": {"libos-net", "bayop-tpcc"},
         "libos-image": {"libos-hal", "libos-net", "libos-runtime", "libos-apps"},
     }
 

@@ -1,42 +1,58 @@
-"""Linux in the machine of the library OS: Debian's kernel and memcached, for what is counted of both."""
+"""Linux in the machine of the library OS: Debian's kernel and memcached, and our TPC-C, for what is counted of both."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from bench.libos.apps import MEMCACHED, App
+
+from bayop.errors import UnsupportedError
 from lab.build import build
 from lab.files import Files
 from lab.libos import TAP_ADDRESS
+from lab.packages import LAB
 
 _FIRST_PROCESS: Final = "/etc/lab/linux.sh"
-_STOCK: Final = {"kernel": "", "memcached": ""}
-_TUNED: Final = {"kernel": "mitigations=off", "memcached": "--extended=no_lru_maintainer,no_lru_crawler"}
+_TUNED: Final = "linux-tuned"
 
-LINUX: Final = {"linux": _STOCK, "linux-tuned": _TUNED}
+LINUX: Final = ("linux", _TUNED)
 """Systems by name: as Debian has it, and without what costs instructions and serves no request: mitigations of the
 processor's faults, memcached's threads that look after its LRU lists. Both serve on one thread, as one processor asks.
 """
 
 
-def kernel(system: str, folder: Path) -> Sequence[str]:
-    """What has QEMU boot one of `LINUX`.
+class Linux:
+    """What the machine boots.
 
     Args:
-        system: Its name.
         folder: Where `initrd.cpio` is written.
 
     Raises:
-        UnsupportedError: The lab's packages are not there (lab/README.md).
+        UnsupportedError: The lab's packages are not there (lab/README.md), or our TPC-C is not built.
     """
-    images = build(lambda step: print(f"lab: {step}"))
-    source, extra, initrd = Path(__file__).with_name("linux.sh"), folder / "extra.cpio", folder / "initrd.cpio"
-    Files().add(_FIRST_PROCESS, source, mode=0o755).write_archive(extra)
-    initrd.write_bytes(images.base.read_bytes() + extra.read_bytes())
-    tuning = LINUX[system]
-    # What the kernel does not know and holds an equals sign becomes the environment of the first process.
-    words = f"console=ttyS0 quiet panic=-1 {tuning['kernel']} rdinit={_FIRST_PROCESS} address={TAP_ADDRESS}"
-    if tuning["memcached"]:
-        words += f" options={tuning['memcached']}"
-    return ["-kernel", str(images.kernel), "-initrd", str(initrd), "-append", words]
+
+    def __init__(self, folder: Path) -> None:
+        tpcc = Path(os.environ.get("CARGO_TARGET_DIR", LAB.parent / "target")) / "release" / "bayop-tpcc"
+        if not tpcc.exists():
+            hint = "cargo build --release --package bayop-tpcc-server"
+            raise UnsupportedError(wrong="bayop-tpcc is not built", hint=hint)
+        images = build(lambda step: print(f"lab: {step}"))
+        self._kernel = images.kernel
+        self._initrd, extra = folder / "initrd.cpio", folder / "extra.cpio"
+        script = Path(__file__).with_name("linux.sh")
+        Files().add(_FIRST_PROCESS, script, mode=0o755).add_program("/usr/bin/bayop-tpcc", tpcc).write_archive(extra)
+        self._initrd.write_bytes(images.base.read_bytes() + extra.read_bytes())
+
+    def boot(self, system: str, app: App) -> Sequence[str]:
+        """What has QEMU boot one of `LINUX` with a service."""
+        # What the kernel does not know and holds an equals sign becomes the environment of the first process.
+        words = f"console=ttyS0 quiet panic=-1 rdinit={_FIRST_PROCESS} address={TAP_ADDRESS} app={app.name}"
+        words += f" port={app.port}"
+        if system == _TUNED:
+            words += " mitigations=off"
+            if app == MEMCACHED:
+                words += " options=--extended=no_lru_maintainer,no_lru_crawler"
+        return ["-kernel", str(self._kernel), "-initrd", str(self._initrd), "-append", words]

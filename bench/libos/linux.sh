@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first process of Linux where it is counted beside the library OS: the network, memcached on one thread, no more.
+# The first process of Linux where it is counted beside the library OS: the network, a service on one thread, no more.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
@@ -10,7 +10,10 @@ ip link set lo up
 ip address add "$address/24" dev eth0
 ip link set eth0 up
 ulimit -n 65536
-memcached --user=nobody --threads=1 --conn-limit=65000 $options &
-until nc.openbsd -z 127.0.0.1 11211; do sleep 0.1; done
-echo "ready: memcached on Linux $(uname -r)"
+case $app in
+memcached) memcached --user=nobody --threads=1 --conn-limit=65000 $options & ;;
+tpcc) bayop-tpcc --listen "0.0.0.0:$port" --workers 1 & ;;
+esac
+until nc.openbsd -z 127.0.0.1 "$port"; do sleep 0.1; done
+echo "ready: $app on Linux $(uname -r)"
 wait

@@ -4,8 +4,7 @@ use std::io::{ErrorKind, Read as _, Result, Write as _};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use crate::answers::{Ending, answer};
-use crate::service::Service;
+use bayop_tpcc::service::{Answered, Service, answer};
 
 /// Bytes that are read at once. What they ask for is done before another connection has its turn.
 pub const READ_BYTES: usize = 16 * 1024;
@@ -52,7 +51,7 @@ impl Connection {
                 Err(error) if is_for_later(error.kind()) => return Next::Read,
                 Err(_) => return Next::Close,
             }
-            self.is_ending = answer(&mut self.input, &mut self.output, service, now_us) == Err(Ending);
+            self.answer(service, now_us);
         }
         match self.stream.write(&self.output) {
             Ok(len) => drop(self.output.drain(..len)),
@@ -60,6 +59,22 @@ impl Connection {
             Err(_) => return Next::Close,
         }
         self.waits_for()
+    }
+
+    /// Answers the requests that are there whole.
+    fn answer(&mut self, service: &mut Service<'_>, now_us: u64) {
+        let mut taken = 0;
+        loop {
+            match answer(&self.input[taken..], service, now_us, |bytes| self.output.extend_from_slice(bytes)) {
+                Answered::Request(len) => taken += len,
+                Answered::Nothing => break,
+                Answered::Last => {
+                    self.is_ending = true;
+                    break;
+                }
+            }
+        }
+        self.input.drain(..taken);
     }
 
     /// What it waits for now.

@@ -1,25 +1,16 @@
-//! TPC-C as a service of Linux: each GET of memcached's binary protocol runs one transaction of the mix, whatever its key.
+//! TPC-C as a service of Linux: `bayop_tpcc::service` behind sockets.
 //!
 //! ```text
 //!   accept ──► hands each connection to the next worker          server
 //!   worker ──► epoll; reads what is there, answers it whole      worker, connection
-//!   answers ─► bytes in, bytes out; no I/O, no clock             protocol, answers
-//!   service ─► draws a request and runs it until it commits      service (crates/tpcc)
+//!   service ─► bytes in, transactions, bytes out                 crates/tpcc
 //! ```
 //!
-//! A worker is a thread with warehouses of its own, and runs a connection's transactions to completion. So does the
-//! service that [D] tunes: silo behind memcached's binary protocol.
+//! A worker is a thread with warehouses of its own, and runs a connection's transactions to completion.
 #![forbid(unsafe_code)]
 
-mod answers;
 mod connection;
-mod counts;
-pub mod protocol;
 mod server;
-mod service;
 mod worker;
 
-pub use answers::{Ending, answer};
-pub use counts::Counts;
 pub use server::serve;
-pub use service::{Done, Service, populate};

@@ -8,9 +8,10 @@ use std::thread::available_parallelism;
 use std::time::UNIX_EPOCH;
 
 use bayop_core::{Error, Result, reason};
+use bayop_tpcc::service::{Counts, populate};
 use bayop_tpcc::store::Worker;
 use bayop_tpcc::{Database, Scale, violations};
-use bayop_tpcc_server::{Counts, populate, serve};
+use bayop_tpcc_server::serve;
 use clap::Parser;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;

@@ -6,12 +6,11 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
+use bayop_tpcc::service::{Counts, Service};
 use bayop_tpcc::{Database, Terminal};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use crate::counts::Counts;
-use crate::service::Service;
 use crate::worker::{self, Door};
 
 /// How long nothing is accepted after that failed: a descriptor may be free by then.
@@ -34,7 +33,7 @@ pub fn serve(
         let mut doors = Vec::new();
         for (number, terminals) in (0..).zip(terminals) {
             let (door, inbox) = worker::door()?;
-            let service = Service::new(database, number, terminals, counts);
+            let service = Service::new(database, number, terminals, counts, thread::yield_now);
             let name = format!("worker-{number}");
             thread::Builder::new().name(name).spawn_scoped(scope, move || worker::run(inbox, service))?;
             doors.push(door);

@@ -9,10 +9,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Instant, UNIX_EPOCH};
 
+use bayop_tpcc::service::Service;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
 use crate::connection::{Connection, Next, READ_BYTES};
-use crate::service::Service;
 
 /// Connections that are reported at once.
 const EVENTS: usize = 64;

@@ -1,5 +1,6 @@
 //! The program, as its clients and who starts it see it.
 
+#[path = "../../tpcc/tests/common/mod.rs"]
 mod common;
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Lines, Read as _, Write as _};

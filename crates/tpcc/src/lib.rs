@@ -37,6 +37,7 @@ mod names;
 mod population;
 mod random;
 pub mod schema;
+pub mod service;
 pub mod store;
 mod terminal;
 mod transactions;

@@ -7,3 +7,4 @@ extern crate alloc;
 
 pub mod hello;
 pub mod memcached;
+pub mod tpcc;

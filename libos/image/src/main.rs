@@ -9,6 +9,7 @@ mod words;
 
 use libos_apps::hello::Hello;
 use libos_apps::memcached::Memcached;
+use libos_apps::tpcc::Tpcc;
 use libos_hal::{clock, cpu, say};
 use libos_net::driver::open_virtio;
 use libos_net::service::Service;
@@ -41,6 +42,7 @@ fn start(words: &Words) -> ! {
             serve(words, 11211, Memcached::new(words.memory_mib << 20, start_s, cpu::seed()))
         }
         App::Hello => serve(words, 80, Hello),
+        App::Tpcc => serve(words, 11311, Tpcc::new(cpu::seed(), clock::unix_time_s() * 1_000_000)),
     }
 }
 

@@ -24,6 +24,8 @@ pub enum App {
     Memcached,
     /// A web server that says hello, on port 80.
     Hello,
+    /// TPC-C, on port 11311.
+    Tpcc,
 }
 
 /// What a core does that has nothing to do.
@@ -64,7 +66,8 @@ impl Words {
                 }
                 Some(("app", "memcached")) => words.app = App::Memcached,
                 Some(("app", "hello")) => words.app = App::Hello,
-                Some(("app", _)) => return Err(wrong("app must be memcached or hello")),
+                Some(("app", "tpcc")) => words.app = App::Tpcc,
+                Some(("app", _)) => return Err(wrong("app must be memcached, hello or tpcc")),
                 Some(("memory", text)) => {
                     words.memory_mib =
                         parse_number(text, 2..=1 << 16).ok_or(wrong("memory must be MiB, 2 to 65536"))?;

@@ -28,10 +28,12 @@ def test_an_error_without_a_hint_has_none(monkeypatch: pytest.MonkeyPatch, capsy
     assert capsys.readouterr().err == "error: it does not start\n"
 
 
-def test_a_row_is_one_system_at_one_number_of_connections() -> None:
+def test_a_row_is_one_service_on_one_system_at_one_number_of_connections() -> None:
     counted = [("libos", 1, 1000.0), ("linux", 1, 9000.0), ("libos", 1, 3000.0), ("libos", 1, 2000.0)]
-    windows = [run.Window(system, connections, 1000.0, 3000, each, 0.5) for system, connections, each in counted]
+    windows = [run.Window("tpcc", system, connections, 1000.0, 3000, each, 0.5) for system, connections, each in counted]
+    windows.append(run.Window("memcached", "linux", 1, 1000.0, 3000, 5000.0, 0.5))
     assert run.summary(windows).splitlines()[2:] == [
-        "| libos | 1 | 1000 | 2,000 | 1,000 to 3,000 | 0.50 |",
-        "| linux | 1 | 1000 | 9,000 | 9,000 to 9,000 | 0.50 |",
+        "| tpcc | libos | 1 | 1000 | 2,000 | 1,000 to 3,000 | 0.50 |",
+        "| tpcc | linux | 1 | 1000 | 9,000 | 9,000 to 9,000 | 0.50 |",
+        "| memcached | linux | 1 | 1000 | 5,000 | 5,000 to 5,000 | 0.50 |",
     ]

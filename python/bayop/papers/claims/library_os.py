@@ -28,12 +28,14 @@ class Window:
     """What was counted in one window of `python -m bench.libos.run`.
 
     Attributes:
+        app: The service whose requests were counted.
         system: Which it was counted on.
         connections: How many were open.
         qps: The load that was offered.
         instructions_per_request: All that the machine executed, over the requests that were served.
     """
 
+    app: Literal["memcached", "tpcc"]
     system: Literal["libos", "linux", "linux-tuned"]
     connections: int
     qps: float
@@ -59,8 +61,8 @@ def read_windows(path: Path) -> Sequence[Window]:
         ) from error
 
 
-def factor(path: Path | None, printed: float) -> LibraryOsFinding | None:
-    """Holds Linux's instructions per request over the library OS's against a printed factor.
+def factor(path: Path | None, app: str, printed: float) -> LibraryOsFinding | None:
+    """Holds Linux's instructions per request of a service over the library OS's against a printed factor.
 
     Medians of the windows, at each load and number of connections where both were counted. Judged is the least factor
     over tuned Linux: ours is another system than EbbRT, so what the paper claims of its kind is a factor of at least
@@ -69,7 +71,8 @@ def factor(path: Path | None, printed: float) -> LibraryOsFinding | None:
     Returns:
         None where nothing was counted.
     """
-    medians = {} if path is None else _medians(read_windows(path))
+    windows = () if path is None else read_windows(path)
+    medians = _medians([window for window in windows if window.app == app])
     ours = medians.get(_LIBRARY_OS, {})
     numbers: dict[str, float] = {}
     for system, name in _LINUX.items():

@@ -69,7 +69,7 @@ def _memcached_instructions(evidence: Evidence) -> Finding:
         judge_number(5.0, max(data.values())),
         "Per request, on the same machine; Linux batches more as the load grows.",
         data,
-        library_os=library_os.factor(evidence.libos, 5.0),
+        library_os=library_os.factor(evidence.libos, "memcached", 5.0),
     )
 
 
@@ -80,6 +80,7 @@ def _silo_instructions(evidence: Evidence) -> Finding:
         judge_saving(0.22, max(data.values())),
         "Per request, on the same machine; the difference shrinks as the load grows.",
         data,
+        library_os=library_os.factor(evidence.libos, "tpcc", 1 / (1 - 0.22)),
     )
 
 

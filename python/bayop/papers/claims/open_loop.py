@@ -112,7 +112,7 @@ def _instructions_of_the_systems(evidence: Evidence) -> Finding:
         "NetPIPE: Linux left alone over the cheapest setting of EbbRT. memcached, per request at 2.9 GHz: least with "
         "400 us at 600K requests/s, greatest with 2 us at 200K.",
         data,
-        library_os=library_os.factor(evidence.libos, 2.5),
+        library_os=library_os.factor(evidence.libos, "memcached", 2.5),
     )
 
 

@@ -1,11 +1,20 @@
-//! Transactions, one after another.
+//! TPC-C behind memcached's binary protocol: each GET runs one transaction of the mix, whatever its key, as in the silo
+//! that [D] tunes.
+//!
+//! Bytes in, bytes out: who has the connections and the clock, on Linux or on none, calls [`answer`].
 
-use std::thread;
+mod answers;
+mod counts;
+pub mod protocol;
 
-use bayop_tpcc::store::{Conflict, Worker};
-use bayop_tpcc::{Constants, Database, Kind, Random, Reply, Request, Scale, Terminal};
+use alloc::vec;
+use alloc::vec::Vec;
 
-use crate::counts::Counts;
+pub use answers::{Answered, answer};
+pub use counts::Counts;
+
+use crate::store::{Conflict, Worker};
+use crate::{Constants, Database, Kind, Random, Reply, Request, Scale, Terminal, Violation, violations};
 
 /// Runs the transactions of one worker.
 pub struct Service<'db> {
@@ -15,6 +24,7 @@ pub struct Service<'db> {
     /// The terminal whose turn it is.
     turn: usize,
     counts: &'db Counts,
+    give_way: fn(),
 }
 
 /// A transaction that is done.
@@ -48,8 +58,16 @@ pub fn populate(scale: Scale, workers: u8, seed: u64, now_us: u64) -> (Database,
 
 impl<'db> Service<'db> {
     /// The service of a worker, whose number no other has at that time, with one terminal at least.
-    pub fn new(database: &'db Database, worker: u8, terminals: Vec<Terminal>, counts: &'db Counts) -> Self {
-        Self { database, worker: Worker::new(&database.epoch, worker), terminals, turn: 0, counts }
+    ///
+    /// `give_way` lets others have the core: who is in the way of a transaction may need it to get out of that.
+    pub fn new(
+        database: &'db Database,
+        worker: u8,
+        terminals: Vec<Terminal>,
+        counts: &'db Counts,
+        give_way: fn(),
+    ) -> Self {
+        Self { database, worker: Worker::new(&database.epoch, worker), terminals, turn: 0, counts, give_way }
     }
 
     /// Runs the next transaction of the mix until it commits. `now_us` is in us since 1970.
@@ -65,13 +83,20 @@ impl<'db> Service<'db> {
                     self.counts.done(kind, is_rolled_back);
                     return Done { kind, is_rolled_back };
                 }
-                // Who is in the way may need this core to get out of it.
                 Err(Conflict) => {
                     self.counts.conflict();
-                    thread::yield_now();
+                    (self.give_way)();
                 }
             }
         }
+    }
+
+    /// The conditions of consistency 1 to 4 that do not hold.
+    ///
+    /// # Errors
+    /// [`Conflict`] if other workers ran transactions meanwhile.
+    pub fn violations(&mut self) -> Result<Vec<Violation>, Conflict> {
+        violations(&mut self.worker, self.database)
     }
 
     /// What all workers have done.

@@ -23,6 +23,8 @@ pub enum Command {
     Version,
     /// What was counted.
     Stat,
+    /// Whether the conditions of consistency hold: STAT with the key `consistency`.
+    Consistency,
     /// Nothing that is done.
     Refused(Refusal),
 }
@@ -36,6 +38,8 @@ pub enum Refusal {
     InvalidArguments,
     /// No command that is known.
     UnknownCommand,
+    /// Others were in the way.
+    TemporaryFailure,
 }
 
 /// The request that some bytes begin with.
@@ -81,26 +85,27 @@ impl Request {
             return Ok(None);
         }
         let key_bytes = usize::from(u16::from_be_bytes([header[2], header[3]]));
-        request.command = command(request.opcode, key_bytes, body_bytes);
+        request.command = command(request.opcode, key_bytes, &input[HEADER_BYTES..request.len]);
         Ok(Some(request))
     }
 
-    /// Appends the answer that something is done.
-    pub fn answer(&self, extras: &[u8], key: &[u8], value: &[u8], out: &mut Vec<u8>) {
-        self.respond(0, extras, key, value, out);
+    /// Writes the answer that something is done.
+    pub fn answer(&self, extras: &[u8], key: &[u8], value: &[u8], write: impl FnMut(&[u8])) {
+        self.respond(0, extras, key, value, write);
     }
 
-    /// Appends the answer that nothing is done, and why.
-    pub fn refuse(&self, refusal: Refusal, out: &mut Vec<u8>) {
+    /// Writes the answer that nothing is done, and why.
+    pub fn refuse(&self, refusal: Refusal, write: impl FnMut(&[u8])) {
         let (status, reason): (u16, &[u8]) = match refusal {
             Refusal::TooLarge => (0x03, b"Too large"),
             Refusal::InvalidArguments => (0x04, b"Invalid arguments"),
             Refusal::UnknownCommand => (0x81, b"Unknown command"),
+            Refusal::TemporaryFailure => (0x86, b"Temporary failure"),
         };
-        self.respond(status, b"", b"", reason, out);
+        self.respond(status, b"", b"", reason, write);
     }
 
-    fn respond(&self, status: u16, extras: &[u8], key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    fn respond(&self, status: u16, extras: &[u8], key: &[u8], value: &[u8], write: impl FnMut(&[u8])) {
         let body_bytes = (extras.len() + key.len() + value.len()) as u32;
         let mut header = [0; HEADER_BYTES];
         header[0] = RESPONSE;
@@ -110,23 +115,21 @@ impl Request {
         header[6..8].copy_from_slice(&status.to_be_bytes());
         header[8..12].copy_from_slice(&body_bytes.to_be_bytes());
         header[12..16].copy_from_slice(&self.opaque);
-        [&header, extras, key, value].into_iter().for_each(|part| out.extend_from_slice(part));
+        [&header, extras, key, value].into_iter().for_each(write);
     }
 }
 
-/// The command of an opcode: a GET has a key, the others have none, and no command has anything else.
-fn command(opcode: u8, key_bytes: usize, body_bytes: usize) -> Command {
-    let (command, keys) = match opcode {
-        0x00 => (Command::Get, 1..=MOST_KEY_BYTES),
-        0x07 => (Command::Quit, 0..=0),
-        0x0a => (Command::Noop, 0..=0),
-        0x0b => (Command::Version, 0..=0),
-        0x10 => (Command::Stat, 0..=0),
-        _ => return Command::Refused(Refusal::UnknownCommand),
-    };
-    if keys.contains(&key_bytes) && body_bytes == key_bytes {
-        command
-    } else {
-        Command::Refused(Refusal::InvalidArguments)
+/// The command of an opcode: a GET has a key, a STAT may have one that is known, and no command has anything else.
+fn command(opcode: u8, key_bytes: usize, body: &[u8]) -> Command {
+    let key = (body.len() == key_bytes && key_bytes <= MOST_KEY_BYTES).then_some(body);
+    match (opcode, key) {
+        (0x00, Some([_, ..])) => Command::Get,
+        (0x07, Some(b"")) => Command::Quit,
+        (0x0a, Some(b"")) => Command::Noop,
+        (0x0b, Some(b"")) => Command::Version,
+        (0x10, Some(b"")) => Command::Stat,
+        (0x10, Some(b"consistency")) => Command::Consistency,
+        (0x00 | 0x07 | 0x0a | 0x0b | 0x10, _) => Command::Refused(Refusal::InvalidArguments),
+        _ => Command::Refused(Refusal::UnknownCommand),
     }
 }

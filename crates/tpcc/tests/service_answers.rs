@@ -3,8 +3,8 @@
 mod common;
 
 use bayop_tpcc::Scale;
-use bayop_tpcc_server::protocol::{Garbage, MOST_BODY_BYTES, Request};
-use bayop_tpcc_server::{Counts, Ending, Service, answer, populate};
+use bayop_tpcc::service::protocol::{Garbage, MOST_BODY_BYTES, Request};
+use bayop_tpcc::service::{Answered, Counts, Service, answer, populate};
 use common::opcode::{GET, NOOP, QUIT, SET, STAT, VERSION};
 use common::{Answer, answers, length, request};
 use proptest::prelude::*;
@@ -13,15 +13,19 @@ const SCALE: Scale = Scale { warehouses: 1, customers: 1_000, items: 1_000 };
 const KINDS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
 
 /// Has a service answer some bytes that come in pieces; its answers, how it ended, and what is left of the bytes.
-fn answered<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Answer>, Result<(), Ending>, Vec<u8>) {
+fn answered<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Answer>, Answered, Vec<u8>) {
     let counts = Counts::default();
     let (database, mut terminals) = populate(SCALE, 1, 1, 0);
-    let mut service = Service::new(&database, 0, terminals.remove(0), &counts);
-    let (mut input, mut output, mut end) = (Vec::new(), Vec::new(), Ok(()));
+    let mut service = Service::new(&database, 0, terminals.remove(0), &counts, || panic!("nobody is in the way"));
+    let (mut input, mut output, mut end) = (Vec::new(), Vec::new(), Answered::Nothing);
     for piece in pieces {
         input.extend_from_slice(piece);
-        end = answer(&mut input, &mut output, &mut service, 1);
-        if end.is_err() {
+        loop {
+            end = answer(&input, &mut service, 1, |bytes| output.extend_from_slice(bytes));
+            let Answered::Request(len) = end else { break };
+            input.drain(..len);
+        }
+        if end == Answered::Last {
             break;
         }
     }
@@ -36,7 +40,7 @@ fn done(opcode: u8, opaque: u32, key: &str, value: &str) -> Answer {
 fn each_get_is_a_transaction_and_statistics_count_them() {
     let gets: Vec<u8> = (0..2_000).flat_map(|opaque| request(GET, "any", opaque)).chain(request(STAT, "", 9)).collect();
     let (mut found, end, left) = answered([&gets[..]]);
-    assert_eq!((end, &left[..]), (Ok(()), &b""[..]));
+    assert_eq!((end, &left[..]), (Answered::Nothing, &b""[..]));
     let stats = found.split_off(2_000);
     let ended = |kind: &str, how: &str| found.iter().filter(|answer| answer.value == format!("{kind} {how}")).count();
     for (opaque, answer) in (0..).zip(&found) {
@@ -55,12 +59,19 @@ fn each_get_is_a_transaction_and_statistics_count_them() {
 }
 
 #[test]
+fn who_asks_learns_whether_the_database_is_consistent() {
+    let bytes: Vec<u8> = (0..500).flat_map(|opaque| request(GET, "any", opaque)).collect();
+    let (found, _, _) = answered([&bytes[..], &request(STAT, "consistency", 9)]);
+    assert_eq!(found[500..], [done(STAT, 9, "violations", "0"), done(STAT, 9, "", "")]);
+}
+
+#[test]
 fn what_is_no_transaction_is_answered_too() {
     let bytes = [request(NOOP, "", 1), request(VERSION, "", 2), request(QUIT, "", 3), request(NOOP, "", 4)].concat();
     let (found, end, _) = answered([&bytes[..]]);
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(found, [done(NOOP, 1, "", ""), done(VERSION, 2, "", version), done(QUIT, 3, "", "")]);
-    assert_eq!(end, Err(Ending), "nothing is answered after a QUIT");
+    assert_eq!(end, Answered::Last, "nothing is answered after a QUIT");
 }
 
 #[test]
@@ -68,7 +79,7 @@ fn what_is_refused_is_said_and_the_connection_goes_on_where_it_can() {
     let long = "k".repeat(251);
     let mut with_extras = request(GET, "k\0\0\0\0", 3);
     (with_extras[3], with_extras[4]) = (1, 4);
-    let mut endless = request(SET, "", 5);
+    let mut endless = request(SET, "", 6);
     endless[8..12].copy_from_slice(&(MOST_BODY_BYTES as u32 + 1).to_be_bytes());
     let bytes = [
         request(SET, "key", 0),
@@ -76,8 +87,9 @@ fn what_is_refused_is_said_and_the_connection_goes_on_where_it_can() {
         request(GET, &long, 2),
         with_extras,
         request(NOOP, "key", 4),
+        request(STAT, "slabs", 5),
         endless,
-        request(NOOP, "", 6),
+        request(NOOP, "", 7),
     ]
     .concat();
     let (found, end, _) = answered([&bytes[..]]);
@@ -88,18 +100,19 @@ fn what_is_refused_is_said_and_the_connection_goes_on_where_it_can() {
         (2, 0x04, "Invalid arguments"),
         (3, 0x04, "Invalid arguments"),
         (4, 0x04, "Invalid arguments"),
-        (5, 0x03, "Too large"),
+        (5, 0x04, "Invalid arguments"),
+        (6, 0x03, "Too large"),
     ];
     let expected = expected.map(|(opaque, status, reason)| (opaque, status, reason.to_owned()));
     assert_eq!(found.iter().map(refused).collect::<Vec<_>>(), expected);
-    assert_eq!(end, Err(Ending), "where the next request begins can not be told");
+    assert_eq!(end, Answered::Last, "where the next request begins can not be told");
 }
 
 #[test]
 fn garbage_ends_the_connection_after_the_answers_before_it() {
     let bytes = [request(NOOP, "", 1), b"get key\r\n".to_vec()].concat();
     let (found, end, _) = answered([&bytes[..]]);
-    assert_eq!((&found[..], end), (&[done(NOOP, 1, "", "")][..], Err(Ending)));
+    assert_eq!((&found[..], end), (&[done(NOOP, 1, "", "")][..], Answered::Last));
 }
 
 proptest! {

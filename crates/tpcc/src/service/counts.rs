@@ -1,8 +1,8 @@
 //! What has been done, over all workers.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
-use bayop_tpcc::Kind;
+use crate::Kind;
 
 /// How many transactions there were.
 #[derive(Debug, Default)]
