@@ -1,7 +1,4 @@
-"""The library OS (docs/libos.md) in an emulated machine.
-
-    python -m lab.libos                                  memcached; says where, and Ctrl-C switches it off
-    python -m lab.libos app=hello wait=poll              other words for it
+"""The library OS (docs/libos.md) in an emulated machine; `bayop libos run` boots it for people.
 
 >>> from lab.libos import LibraryOs
 >>> with LibraryOs("app=memcached") as machine:  # doctest: +SKIP
@@ -10,26 +7,49 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from bayop.cli import report_error
-from bayop.errors import BayopError, UnsupportedError
+from bayop.errors import UnsupportedError
 from lab.channel import Channel
 from lab.errors import LabError
 from lab.packages import LAB, tool
 
-GUEST_PORTS: Final = (11211, 80, 11311)
-"""Where memcached, the web server and TPC-C listen."""
+
+@dataclass(frozen=True)
+class Service:
+    """What it serves.
+
+    Args:
+        name: As its words have it (`app=`).
+        port: Where it listens.
+        protocol: That of its clients, as `bayop load` calls it.
+        load: What `bayop load` is told of that.
+    """
+
+    name: str
+    port: int
+    protocol: str
+    load: str
+
+
+SERVICES: Final = {
+    service.name: service
+    for service in (
+        Service("memcached", 11211, "memcached", "--protocol memcached"),
+        Service("hello", 80, "http", "--protocol http"),
+        Service("tpcc", 11311, "memcached-binary", "--binary --noload"),
+    )
+}
+"""What it can serve, memcached unless another is named."""
 
 TAP_ADDRESS: Final = "10.208.0.2"
 """Of a machine with a tap device."""
@@ -71,7 +91,9 @@ def command_line(
         arguments: More for QEMU.
         kernel: What it boots in place of the library OS: `-kernel` and what goes with it.
     """
-    forwards = ",".join(f"hostfwd=tcp:127.0.0.1:0-{_USER_ADDRESS}:{port}" for port in GUEST_PORTS)
+    ports = [service.port for service in SERVICES.values()]
+    ports = [service.port for service in SERVICES.values()]
+    forwards = ",".join(f"hostfwd=tcp:127.0.0.1:0-{_USER_ADDRESS}:{port}" for port in ports)
     network = f"user,id=net,{forwards}"
     if inside:
         network = f"tap,id=net,ifname={_TAP},script=no,downscript=no,vhost=off"
@@ -132,8 +154,14 @@ class LibraryOs:
         self.close()
 
     def address(self, port: int) -> str:
-        """HOST:PORT of one of `GUEST_PORTS`, for clients."""
+        """HOST:PORT of one of its ports, for clients."""
         return f"{TAP_ADDRESS}:{port}" if self._inside else f"127.0.0.1:{self._ports[port]}"
+
+    @property
+    def service(self) -> Service:
+        """What it serves."""
+        named = [word.removeprefix("app=") for word in self._words.split() if word.startswith("app=")]
+        return SERVICES[named[-1] if named else "memcached"]
 
     @property
     def console(self) -> str:
@@ -184,27 +212,3 @@ class LibraryOs:
         monitor.close()
         rows = re.findall(r"TCP\[HOST_FORWARD\]\s+\d+\s+\S+\s+(\d+)\s+\S+\s+(\d+)", usernet)
         self._ports = {int(guest): int(host) for host, guest in rows}
-
-
-def main() -> int:
-    """Boots it, says where it serves, and waits for Ctrl-C; the machine ends of itself by a fault alone."""
-    parser = argparse.ArgumentParser(prog="python -m lab.libos", description="Boot the library OS (docs/libos.md).")
-    parser.add_argument("words", nargs="*", help="what it is told: app=memcached wait=interrupt memory=64 ...")
-    try:
-        with LibraryOs(" ".join(parser.parse_args().words)) as machine:
-            print(machine.console, end="")
-            for port in GUEST_PORTS:
-                print(f"{machine.address(port)} leads to its port {port}")
-            print("Ctrl-C switches it off.", flush=True)
-            machine.wait()
-            raise LabError(wrong=f"the machine has ended; its last line: {machine.console.splitlines()[-1]}")
-    except KeyboardInterrupt:
-        print()
-    except BayopError as error:
-        report_error(error)
-        return error.exit_code
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,6 +1,7 @@
 /* A plugin of QEMU's TCG that counts instructions into a file, from which others read while the machine runs.
  *
- * -plugin count.so,out=FILE      FILE: two numbers of 64 bits, instructions executed and halts
+ * -plugin count.so,out=FILE      FILE: numbers of 64 bits: instructions executed, halts, and returns from interrupts and
+ *                                exceptions
  *
  * A string instruction (rep movs) counts once, as a processor counts it, however often it repeats: QEMU executes the
  * repetitions as blocks of that instruction alone, which are left out. Where a jump leads to it, its first pass is too.
@@ -26,7 +27,7 @@ extern void qemu_plugin_register_vcpu_tb_exec_inline(struct block *, int operati
 extern void qemu_plugin_register_vcpu_insn_exec_inline(struct instruction *, int operation, void *number, uint64_t addend);
 
 enum { ADD = 0 };
-enum { INSTRUCTIONS, HALTS, NUMBERS };
+enum { INSTRUCTIONS, HALTS, RETURNS, NUMBERS };
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
@@ -49,6 +50,11 @@ static int repeats(const struct instruction *instruction)
            ((code[at] >= 0xa4 && code[at] <= 0xa7) || (code[at] >= 0xaa && code[at] <= 0xaf));
 }
 
+static int is(const struct instruction *instruction, const char *code, size_t size)
+{
+    return qemu_plugin_insn_size(instruction) == size && memcmp(qemu_plugin_insn_data(instruction), code, size) == 0;
+}
+
 static void translated(uint64_t id, struct block *block)
 {
     size_t count = qemu_plugin_tb_n_insns(block);
@@ -60,8 +66,10 @@ static void translated(uint64_t id, struct block *block)
     for (size_t i = 0; i < count; i++) {
         struct instruction *instruction = qemu_plugin_tb_get_insn(block, i);
 
-        if (qemu_plugin_insn_size(instruction) == 1 && *(const uint8_t *)qemu_plugin_insn_data(instruction) == 0xf4)
+        if (is(instruction, "\xf4", 1))
             qemu_plugin_register_vcpu_insn_exec_inline(instruction, ADD, &numbers[HALTS], 1);
+        if (is(instruction, "\x48\xcf", 2)) /* iretq */
+            qemu_plugin_register_vcpu_insn_exec_inline(instruction, ADD, &numbers[RETURNS], 1);
     }
 }
 

@@ -32,6 +32,7 @@ VERBS: Final[dict[str, str]] = {
     "live": "sweep and search NAPI deferral under a real memcached, in namespaces of this machine",
     "day": "play a day of changing load on a real memcached, in namespaces of this machine, with and without bayop run",
     "app": "list, install and start real services to load and to tune: memcached, nginx, your own",
+    "libos": "boot the library OS, a server without an operating system, and count what a request costs there",
     "load": "load a server in an open loop and measure the latency that its clients see",
     "probe": "measure what a service's clients see, from a few requests beside the production traffic",
     "twin": "run the digital twin, compare it with measurements, and fit it to them",

@@ -8,6 +8,7 @@ from typing import Final
 from bayop.events.applications import APPLICATION, INSTALLED, LISTENING
 from bayop.events.clients import LOAD, PROBE
 from bayop.events.daemon import HISTORY, RUN
+from bayop.events.library_os import COUNTED
 from bayop.events.machines import DOCTOR, EXPORTED, FILES, KNOBS, RESTORED, STATUS
 from bayop.events.operator import RELOADED, STANDING
 from bayop.events.searches import DAY, EXPLAIN, LIVE, SWEEP, TUNE
@@ -64,6 +65,8 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
     "app list": (APPLICATION,),
     "app install": (INSTALLED,),
     "app start": (LISTENING,),
+    "libos run": (LISTENING,),
+    "libos bench": (COUNTED,),
     "load": LOAD,
     "probe": (PROBE,),
     "twin run": (TWIN_RUN,),

@@ -36,7 +36,8 @@ def test_the_image_is_small() -> None:
 
 
 def test_the_same_sources_give_the_same_image_elsewhere(tmp_path: Path) -> None:
-    names = subprocess.run(["git", "ls-files", "libos", "crates/tpcc"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    command = ["git", "ls-files", "libos", "crates/tpcc"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in names.split():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, tmp_path / name, follow_symlinks=False)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from bench.libos import run
+from bench.libos.count import Window, cells, costs, must_run
 
 from bayop.errors import BayopError
 
@@ -13,27 +13,23 @@ def test_a_load_that_has_ended_is_an_error() -> None:
     with subprocess.Popen([sys.executable, "-c", "print('no server')"], stdout=subprocess.PIPE) as load:
         load.wait()
         with pytest.raises(BayopError, match="ended early: no server"):
-            run.must_run(load)
+            must_run(load)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as load:
-        run.must_run(load)
+        must_run(load)
         load.kill()
 
 
-def test_an_error_without_a_hint_has_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def fail(*_: object) -> None:
-        raise BayopError(wrong="it does not start")
-
-    monkeypatch.setattr(run, "count", fail)
-    assert run.main([]) == 1
-    assert capsys.readouterr().err == "error: it does not start\n"
-
-
 def test_a_row_is_one_service_on_one_system_at_one_number_of_connections() -> None:
-    counted = [("libos", 1, 1000.0), ("linux", 1, 9000.0), ("libos", 1, 3000.0), ("libos", 1, 2000.0)]
-    windows = [run.Window("tpcc", system, connections, 1000.0, 3000, each, 0.5) for system, connections, each in counted]
-    windows.append(run.Window("memcached", "linux", 1, 1000.0, 3000, 5000.0, 0.5))
-    assert run.summary(windows).splitlines()[2:] == [
-        "| tpcc | libos | 1 | 1000 | 2,000 | 1,000 to 3,000 | 0.50 |",
-        "| tpcc | linux | 1 | 1000 | 9,000 | 9,000 to 9,000 | 0.50 |",
-        "| memcached | linux | 1 | 1000 | 5,000 | 5,000 to 5,000 | 0.50 |",
+    counted = [("libos", 1000.0, 1.0), ("linux", 9000.0, 2.0), ("libos", 3000.0, 1.5), ("libos", 2000.0, 9.0)]
+    windows = [Window("tpcc", system, 1, 1000.0, 3000, each, returns, 0.5) for system, each, returns in counted]
+    windows.append(Window("memcached", "linux", 1024, 1000.0, 3000, 5000.0, 3.0, 0.5))
+    assert [(cost.app, cost.system, cost.instructions_per_request) for cost in costs(windows)] == [
+        ("tpcc", "libos", 2000.0),
+        ("tpcc", "linux", 9000.0),
+        ("memcached", "linux", 5000.0),
+    ]
+    assert cells(windows)[1:] == [
+        ("tpcc", "libos", "1", "1000", "2,000", "1,000 to 3,000", "1.50", "0.50"),
+        ("tpcc", "linux", "1", "1000", "9,000", "9,000 to 9,000", "2.00", "0.50"),
+        ("memcached", "linux", "1,024", "1000", "5,000", "5,000 to 5,000", "3.00", "0.50"),
     ]

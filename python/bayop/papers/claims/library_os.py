@@ -54,7 +54,7 @@ def read_windows(path: Path) -> Sequence[Window]:
         raise unreadable(path, error).but(hint="say --libos FILE") from error
     except msgspec.DecodeError as error:
         raise InputError(
-            "counted instructions must be the lines that `python -m bench.libos.run --write` writes",
+            "counted instructions must be the lines that `python -m bench.libos.run` writes",
             wrong=f"cannot use {path}: {error}",
             place=str(path),
             hint="say --libos FILE",

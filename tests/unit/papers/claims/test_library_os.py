@@ -12,11 +12,9 @@ from bayop.papers.claims.library_os import factor
 ROOT = Path(__file__).resolve().parents[4]
 
 
-def window(
-    system: str, connections: int, instructions: float, qps: float = 1000.0, app: str = "memcached"
-) -> str:
-    row = {"app": app, "system": system, "connections": connections, "qps": qps, "instructions_per_request": instructions}
-    return json.dumps({**row, "requests": 3000, "halts_per_request": 0.5})
+def window(system: str, connections: int, instructions: float, qps: float = 1000.0, app: str = "memcached") -> str:
+    row = {"app": app, "system": system, "connections": connections, "qps": qps, "requests": 3000}
+    return json.dumps({**row, "instructions_per_request": instructions, "halts_per_request": 0.5})
 
 
 def write(folder: Path, *windows: str) -> Path:
@@ -62,7 +60,16 @@ def test_what_was_not_counted_is_absent(tmp_path: Path) -> None:
     assert factor(write(tmp_path, window("libos", 1, 1000), window("linux-tuned", 2, 9000)), "memcached", 2.5) is None
 
 
-@pytest.mark.parametrize("text", ["# Title", "[]", window("libos", 1, 0), window("solaris", 1, 1000), window("libos", 1, 1, app="nginx")])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Title",
+        "[]",
+        window("libos", 1, 0),
+        window("solaris", 1, 1000),
+        window("libos", 1, 1000, app="nginx"),
+    ],
+)
 def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     file = write(tmp_path, text)
     with pytest.raises(InputError, match=r"counted instructions must be the lines that .* writes") as caught:

@@ -1,0 +1,211 @@
+"""Instructions that a request takes on the library OS and on Linux, in one emulated machine.
+
+The emulated processor counts (count.c), and the service's own statistics say how many requests there were in the same
+time. What is counted is all that the machine executes, its sleeps and wake-ups too. Linux runs in the same machine:
+one processor, the same NIC. memcached's load is Facebook's ETC (sizes, share of updates), that of TPC-C the mix of its
+transactions, at a constant rate, spread over all connections, of which most are idle where they are many.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from bench.libos.apps import APPS, App
+from bench.libos.linux import Linux
+
+from bayop.errors import BayopError, UnsupportedError
+from bayop.experiments.rig.veth import Namespace, missing
+from lab.libos import LibraryOs
+
+LIBRARY_OS: Final = "libos"
+SETTLE_S: Final = 4.0
+"""Until what opening connections and storing records has left behind is done."""
+_SPARE_S: Final = 15.0
+"""How much longer the load may last than the window: it ends when the window does, on a busy machine later."""
+_PLUGIN: Final = Path(__file__).with_name("count.c")
+
+
+@dataclass(frozen=True)
+class Window:
+    """What was counted in one window.
+
+    Args:
+        app: One of `APPS`.
+        system: `LIBRARY_OS`, or one of `linux.LINUX`.
+        connections: How many were open.
+        qps: The load that was offered, in requests per second.
+        requests: How many were served.
+        instructions_per_request: What the processor executed for each.
+        interrupts_per_request: How often it returned from an interrupt or exception for each.
+        halts_per_request: How often it went to sleep for each.
+    """
+
+    app: str
+    system: str
+    connections: int
+    qps: float
+    requests: int
+    instructions_per_request: float
+    interrupts_per_request: float
+    halts_per_request: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What windows of one service on one system with one number of connections say: medians, least and greatest."""
+
+    app: str
+    system: str
+    connections: int
+    qps: float
+    instructions_per_request: float
+    instructions_least: float
+    instructions_greatest: float
+    interrupts_per_request: float
+    halts_per_request: float
+
+
+def count(
+    *,
+    apps: Sequence[str],
+    systems: Sequence[str],
+    connections: Sequence[int],
+    qps: float,
+    window_s: float,
+    repeats: int,
+) -> Iterator[Window]:
+    """Windows of each service with each number of connections on each system, each with a machine of its own.
+
+    The systems take turns, so that what else this machine does falls on all of them.
+
+    Raises:
+        LabError: A machine does not start.
+        UnsupportedError: This machine can't count, or something is not built.
+    """
+    reason = missing(["cc", "qemu-system-x86_64"])
+    if reason is not None:
+        raise UnsupportedError(wrong=f"this machine can't count: {reason}", hint=reason)
+    with tempfile.TemporaryDirectory(prefix="bayop-libos-bench-") as folder:
+        plugin, counters = Path(folder, "count.so"), Path(folder, "counters")
+        compiler = ["cc", "-O2", "-Wall", "-Werror", "-fPIC", "-shared", "-o", str(plugin), str(_PLUGIN)]
+        subprocess.run(compiler, check=True)
+        linux = Linux(Path(folder)) if set(systems) - {LIBRARY_OS} else None
+        namespace = Namespace()
+        try:
+            for app, number, _, system in product(map(APPS.__getitem__, apps), connections, range(repeats), systems):
+                yield one(
+                    namespace,
+                    plugin,
+                    counters,
+                    app=app,
+                    system=system,
+                    kernel=() if system == LIBRARY_OS or linux is None else linux.boot(system, app),
+                    connections=number,
+                    qps=qps,
+                    window_s=window_s,
+                )
+        finally:
+            namespace.close()
+
+
+def one(
+    namespace: Namespace,
+    plugin: Path,
+    counters: Path,
+    *,
+    app: App,
+    system: str,
+    kernel: Sequence[str],
+    connections: int,
+    qps: float,
+    window_s: float,
+) -> Window:
+    """One window."""
+    with LibraryOs(
+        f"app={app.name}",
+        inside=namespace.command([]),
+        arguments=("-plugin", f"{plugin},out={counters}"),
+        kernel=kernel,
+    ) as machine:
+        address = machine.address(app.port)
+        words = f"load -s {address} {app.load} -q {qps:g} -c {connections} -w {SETTLE_S + 1:g}s".split()
+        command = [shutil.which("bayop") or "bayop", *words, "-t", f"{window_s + _SPARE_S:g}s", "--json"]
+        with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as load:
+            while not app.is_loaded(namespace, address, connections):
+                must_run(load)
+                time.sleep(0.2)
+            time.sleep(SETTLE_S)
+            first = app.served(namespace, address), *look(counters)
+            time.sleep(window_s)
+            last = app.served(namespace, address), *look(counters)
+            must_run(load)
+            load.kill()
+        namespace.run("ip", "link", "delete", "libos0")
+    requests, instructions, halts, returns = (after - before for before, after in zip(first, last, strict=True))
+    each = (number / requests for number in (instructions, returns, halts))
+    return Window(app.name, system, connections, qps, requests, *each)
+
+
+def must_run(load: subprocess.Popen[bytes]) -> None:
+    """The load must not have ended.
+
+    Raises:
+        BayopError: It has.
+    """
+    if load.poll() is not None:
+        said = load.communicate()[0].decode().strip()
+        raise BayopError(wrong=f"the load generator ended early: {said}", hint="on a quieter machine, again")
+
+
+def look(counters: Path) -> tuple[int, int, int]:
+    """Instructions executed, halts, and returns from interrupts and exceptions, until now."""
+    instructions, halts, returns = struct.unpack("QQQ", counters.read_bytes())
+    return instructions, halts, returns
+
+
+def costs(windows: Sequence[Window]) -> Sequence[Cost]:
+    """What the windows say, in their order."""
+    rows: dict[tuple[str, str, int, float], list[Window]] = {}
+    for window in windows:
+        rows.setdefault((window.app, window.system, window.connections, window.qps), []).append(window)
+    return [
+        Cost(
+            *row,
+            median(window.instructions_per_request for window in found),
+            min(window.instructions_per_request for window in found),
+            max(window.instructions_per_request for window in found),
+            median(window.interrupts_per_request for window in found),
+            median(window.halts_per_request for window in found),
+        )
+        for row, found in rows.items()
+    ]
+
+
+def cells(windows: Sequence[Window]) -> Sequence[Sequence[str]]:
+    """What the windows say as a table: its header and its rows."""
+    header = (
+        *("app", "system", "connections", "requests/s"),
+        *("instructions a request", "least to greatest", "interrupts a request", "sleeps a request"),
+    )
+    return [
+        header,
+        *(
+            (
+                *(cost.app, cost.system, f"{cost.connections:,}", f"{cost.qps:g}"),
+                f"{cost.instructions_per_request:,.0f}",
+                f"{cost.instructions_least:,.0f} to {cost.instructions_greatest:,.0f}",
+                *(f"{cost.interrupts_per_request:.2f}", f"{cost.halts_per_request:.2f}"),
+            )
+            for cost in costs(windows)
+        ),
+    ]

@@ -1,0 +1,149 @@
+"""`bayop libos bench`: what a request costs on the library OS and on Linux, in instructions."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from bayop.cli.flags import arguments
+from bayop.cli.libos.sources import open_sources
+from bayop.cli.terminal.output import console, new_table, print_json, progress, round_significant
+from bayop.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bench.libos.count import Cost, Window
+
+APPS: Final = ("memcached", "tpcc")
+SYSTEMS: Final = ("libos", "linux", "linux-tuned")
+EXAMPLE: Final = """\
+  bayop libos bench
+  bayop libos bench --apps tpcc --connections 1 --repeats 1
+  bayop libos bench --systems libos --connections 64,10000 --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    for flag, names, of in (("--apps", APPS, "services"), ("--systems", SYSTEMS, "systems")):
+        parser.add_argument(
+            flag,
+            type=arguments.reader(_some_of(names), flag),
+            default=names,
+            metavar="NAME,...",
+            help=f"which {of}: {', '.join(names)} (default: all)",
+        )
+    parser.add_argument(
+        "--connections",
+        type=arguments.reader(_connections, "--connections"),
+        default=(1, 16, 64, 1024),
+        metavar="N,...",
+        help="how many are open (default: 1,16,64,1024)",
+    )
+    parser.add_argument(
+        "--qps",
+        type=arguments.reader(arguments.qps, "--qps"),
+        default=1000.0,
+        metavar="Q",
+        help="the load that is offered, over all connections (default: 1kqps)",
+    )
+    parser.add_argument(
+        "--window",
+        type=arguments.reader(arguments.duration_s, "--window"),
+        default=3.0,
+        metavar="TIME",
+        help="how long is counted on one machine (default: 3s)",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=arguments.reader(arguments.whole_number(1, 1000), "--repeats"),
+        default=5,
+        metavar="N",
+        help="machines for each row, of which the median is said (default: %(default)s)",
+    )
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Counts, and prints a row for each service, system and number of connections.
+
+    Raises:
+        LabError: A machine does not start.
+        UnsupportedError: This machine can't count, or something is not built.
+    """
+    windows = count_windows(args)
+    if not args.json:
+        _print(windows)
+    return 0
+
+
+def count_windows(args: argparse.Namespace) -> Sequence[Window]:
+    """Counts what the flags say, under a bar; with `--json` prints each row once it is known."""
+    open_sources()
+    from bench.libos.count import costs, count
+
+    windows: list[Window] = []
+    total = len(args.apps) * len(args.connections) * len(args.systems) * args.repeats
+    with progress("machines", total) as bar:
+        found = count(
+            apps=args.apps,
+            systems=args.systems,
+            connections=args.connections,
+            qps=args.qps,
+            window_s=args.window,
+            repeats=args.repeats,
+        )
+        for _, group in groupby(found, key=lambda window: (window.app, window.connections)):
+            some = []
+            for window in group:
+                some.append(window)
+                bar.advance()
+            windows += some
+            if args.json:
+                for cost in costs(some):
+                    print_json(_event(cost))
+    return windows
+
+
+def _event(cost: Cost) -> dict[str, object]:
+    return {
+        "event": "libos",
+        "system": cost.system,
+        "app": cost.app,
+        "connections": cost.connections,
+        "qps": cost.qps,
+        "instructions_per_request": round_significant(cost.instructions_per_request),
+        "instructions_least": round_significant(cost.instructions_least),
+        "instructions_greatest": round_significant(cost.instructions_greatest),
+        "interrupts_per_request": round_significant(cost.interrupts_per_request),
+        "halts_per_request": round_significant(cost.halts_per_request),
+    }
+
+
+def _print(windows: Sequence[Window]) -> None:
+    from bench.libos.count import cells
+
+    header, *rows = cells(windows)
+    table = new_table("medians over machines; docs/libos.md says how they are counted")
+    for name in header:
+        table.add_column(name, justify="left" if name in ("app", "system") else "right")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
+
+
+def _some_of(names: Sequence[str]) -> Callable[[str], Sequence[str]]:
+    def parse(text: str) -> Sequence[str]:
+        chosen = [part.strip() for part in text.split(",")]
+        if not set(chosen) <= set(names):
+            raise InputError(f"names must be of {', '.join(names)}", value=text)
+        return [name for name in names if name in chosen]
+
+    return parse
+
+
+def _connections(text: str) -> Sequence[int]:
+    parse = arguments.whole_number(1, 60_000)
+    return list(dict.fromkeys(parse(part.strip()) for part in text.split(",")))

@@ -1,0 +1,66 @@
+"""`bayop libos run`: the library OS in the foreground, for `bayop load` in another terminal."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from bayop.cli.flags import arguments
+from bayop.cli.libos.sources import open_sources
+from bayop.cli.terminal.output import console, literal, print_json
+
+if TYPE_CHECKING:
+    from lab.libos import LibraryOs
+
+EXAMPLE: Final = """\
+  bayop libos run
+  bayop libos run app=hello wait=poll
+  bayop libos run app=tpcc --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="WORD",
+        help="what it is told, such as app=memcached (or hello, tpcc), wait=interrupt, memory=64 (docs/libos.md)",
+    )
+    arguments.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Boots it, says where it serves, and waits; the machine ends of itself by a fault alone.
+
+    Raises:
+        LabError: It does not start, or has ended.
+        UnsupportedError: It is not built, or there is no QEMU.
+    """
+    open_sources()
+    from lab.errors import LabError
+    from lab.libos import LibraryOs
+
+    with LibraryOs(" ".join(args.words)) as machine:
+        if args.json:
+            service = machine.service
+            print_json(
+                {
+                    "event": "listening",
+                    "name": service.name,
+                    "server": machine.address(service.port),
+                    "protocol": service.protocol,
+                }
+            )
+        else:
+            _print(machine)
+        machine.wait()
+        raise LabError(wrong=f"the machine has ended; its last line: {machine.console.splitlines()[-1]}")
+
+
+def _print(machine: LibraryOs) -> None:
+    service, screen = machine.service, console()
+    address = machine.address(service.port)
+    screen.print(literal(machine.console.strip()))
+    screen.print(literal(f"{service.name} listens on {address}; Ctrl-C ends the machine."))
+    screen.print(literal(f"bayop load -s {address} {service.load} -q 1kqps -c 8"), style="dim")

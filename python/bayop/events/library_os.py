@@ -1,0 +1,16 @@
+"""The events of `bayop libos`; what it runs is announced like an application."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bayop.events.shape import COUNT, NUMBER, Event, one_of
+
+COUNTED: Final = Event(
+    "libos",
+    "What a request costs: medians over machines, and the least and greatest of its instructions. Interrupts are those "
+    "that the processor returned from, exceptions among them; halts are its sleeps.",
+    {"system": one_of("libos", "linux", "linux-tuned"), "app": one_of("memcached", "tpcc"), "connections": COUNT,
+     "qps": NUMBER, "instructions_per_request": NUMBER, "instructions_least": NUMBER, "instructions_greatest": NUMBER,
+     "interrupts_per_request": NUMBER, "halts_per_request": NUMBER},
+)  # fmt: skip

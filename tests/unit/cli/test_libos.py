@@ -1,0 +1,108 @@
+"""What `bayop libos` prints and refuses; what it boots is in tests/end_to_end/libos."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from bench.libos import count
+from bench.libos.count import Window
+from jsonschema import Draft202012Validator
+from tests.support.schemas import closed
+
+from bayop.cli import main
+from bayop.cli.libos import sources
+from bayop.events.applications import LISTENING
+from bayop.events.library_os import COUNTED
+from lab import libos
+
+Capture = pytest.CaptureFixture[str]
+
+
+class Faulty:
+    """A machine that starts, and then meets a fault."""
+
+    console = "ready: Hello on 10.0.2.15:80\nerror: exception, frame [0, 0, 0]\n"
+    service = libos.SERVICES["hello"]
+
+    def __init__(self, words: str) -> None:
+        assert words == "app=hello wait=poll"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def address(self, port: int) -> str:
+        return f"127.0.0.1:4{port}"
+
+    def wait(self) -> None:
+        pass
+
+
+def test_a_machine_says_where_it_serves_and_its_fault_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(libos, "LibraryOs", Faulty)
+    fault = "error: the machine has ended; its last line: error: exception, frame [0, 0, 0]\n"
+    assert main(["libos", "run", "app=hello", "wait=poll"]) == 1
+    output = capsys.readouterr()
+    assert "hello listens on 127.0.0.1:480; Ctrl-C ends the machine." in output.out
+    assert "bayop load -s 127.0.0.1:480 --protocol http -q 1kqps -c 8" in output.out
+    assert output.err == fault
+    assert main(["libos", "run", "app=hello", "wait=poll", "--json"]) == 1
+    listening = json.loads(capsys.readouterr().out.splitlines()[0])
+    Draft202012Validator(closed(LISTENING.schema())).validate(listening)
+    assert (listening["name"], listening["server"], listening["protocol"]) == ("hello", "127.0.0.1:480", "http")
+
+
+def counted(apps: Sequence[str], systems: Sequence[str], connections: Sequence[int], **_: Any) -> Iterator[Window]:
+    for app in apps:
+        for number in connections:
+            for instructions in (1000.0, 3000.0, 2000.0):
+                for system in systems:
+                    yield Window(app, system, number, 1000.0, 3000, instructions, 1.0, 0.5)
+
+
+def test_each_service_system_and_number_of_connections_is_a_row(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(count, "count", counted)
+    words = ["libos", "bench", "--apps", "tpcc", "--connections", "1,64", "--systems", "linux,libos", "--repeats", "3"]
+    assert main([*words, "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["system"], row["connections"]) for row in rows] == [
+        ("libos", 1), ("linux", 1), ("libos", 64), ("linux", 64),
+    ]  # fmt: skip
+    for row in rows:
+        Draft202012Validator(closed(COUNTED.schema())).validate(row)
+        assert [row[f"instructions_{which}"] for which in ("per_request", "least", "greatest")] == [2000, 1000, 3000]
+    assert main(words) == 0
+    assert "2,000" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (["--apps", "hello"], "names must be of memcached, tpcc"),
+        (["--systems", ""], "names must be of libos, linux, linux-tuned"),
+        (["--connections", "0"], "(--connections)"),
+        (["--repeats", "0"], "(--repeats)"),
+        (["--window", "0s"], "(--window)"),
+    ],
+)
+def test_what_can_not_be_counted_is_refused(words: list[str], rule: str, capsys: Capture) -> None:
+    assert main(["libos", "bench", *words]) == 2
+    assert rule in capsys.readouterr().err
+
+
+def test_without_the_sources_there_is_no_library_os(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture
+) -> None:
+    monkeypatch.setattr(sources, "__file__", str(tmp_path / "a/b/c/d/e/sources.py"))
+    assert main(["libos", "run"]) == 4
+    assert "the library OS is built from BayOp's sources" in capsys.readouterr().err
