@@ -90,7 +90,11 @@ impl Connection {
         while self.written < self.out.len() {
             match self.stream.write(&self.out[self.written..]) {
                 Ok(bytes) => self.written += bytes,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok((self.written - before, false)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let bytes = self.written - before;
+                    self.forget_written();
+                    return Ok((bytes, false));
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -99,6 +103,15 @@ impl Connection {
         self.out.clear();
         self.written = 0;
         Ok((bytes, true))
+    }
+
+    /// Frees what is written where that is half of the buffer or more: a server that never takes all that there is does
+    /// not make it grow, and each byte is moved once on average.
+    fn forget_written(&mut self) {
+        if 2 * self.written >= self.out.len() {
+            self.out.drain(..self.written);
+            self.written = 0;
+        }
     }
 
     /// Whether bytes wait to be written.
@@ -154,5 +167,37 @@ impl Connection {
 impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_never_takes_all_does_not_make_the_buffer_grow() {
+        const CHUNK_BYTES: usize = 64 * 1024;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut connection = Connection::begin(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let mut sent = 0_u8;
+        let mut send = |connection: &mut Connection| {
+            connection.out().extend([sent; CHUNK_BYTES]);
+            sent = sent.wrapping_add(1);
+            connection.write().unwrap().1
+        };
+        while send(&mut connection) {}
+        // What no kernel holds beside us, so that there is always something left to write.
+        (0..256).for_each(|_| assert!(!send(&mut connection)));
+        let most = connection.out.len();
+        let mut chunk = [0; CHUNK_BYTES];
+        for received in 0..2_000 {
+            server.read_exact(&mut chunk).unwrap();
+            assert!(chunk.iter().all(|&byte| byte == received as u8), "nothing is lost, repeated or out of order");
+            send(&mut connection);
+        }
+        assert!(connection.out.len() <= 2 * most + CHUNK_BYTES, "{} after {most}", connection.out.len());
     }
 }
