@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from tests.support.applications import need_program
 from tests.support.needs import need
 from tests.support.patience import eventually
 from tests.support.schemas import closed
@@ -26,7 +27,7 @@ from bayop.events.applications import LISTENING
 @contextmanager
 def started(name: str, *more: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     """`bayop app start` once it has said that the application listens, and what it said."""
-    need(find_application(name).start[0])
+    need_program(find_application(name))
     words = [sys.executable, "-m", "bayop", "app", "start", name, "--port", str(free_port()), "--json", *more]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -54,7 +55,7 @@ def test_what_one_starts_the_other_loads(name: str) -> None:
     with started(name) as (process, said):
         Draft202012Validator(closed(LISTENING.schema())).validate(said)
         assert (said["name"], said["protocol"]) == (name, find_application(name).protocol)
-        flags = ["--protocol", said["protocol"], "-q", "300", "-c", "2", "-t", "300ms", "-w", "0s", "-r", "50"]
+        flags = [*find_application(name).load_flags, "-q", "300", "-c", "2", "-t", "300ms", "-w", "0s", "-r", "50"]
         result = result_of(load("-s", said["server"], *flags, "--json"))
         assert result["counts"]["answered"] > 0
         assert result["miss_ratio"] in {None, 0.0}

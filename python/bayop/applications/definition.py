@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, get_args
 
 from bayop.errors import InputError, guess, unreadable
 from bayop.load.plan import Dialect
-from bayop.toml_file import Reader, TomlFile, text, whole
+from bayop.toml_file import Reader, TomlFile, flag, text, whole
 
 FILE: Final = "app.toml"
 """What a definition is called, in a folder with the name of its application."""
@@ -32,11 +32,13 @@ class Application:
     Attributes:
         name: The name of its folder.
         licence: Of the program that it starts.
-        packages: What Debian's package manager has to install for it.
+        packages: What Debian's package manager has to install for it; none for what is built.
         start: Program and arguments: one process that stays in the foreground.
         port: Where it listens.
         protocol: What it speaks, as the load generator calls it.
         files: Texts that are written to its folder before it starts, by their names.
+        build: What builds the program in a clone of BayOp, for one of BayOp's own.
+        load: What a load is told of it, beside its protocol: keys of live.toml's `[load]`.
     """
 
     name: str
@@ -46,6 +48,8 @@ class Application:
     port: int
     protocol: Dialect
     files: Mapping[str, str]
+    build: str | None = None
+    load: Mapping[str, str | bool] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> Application:
@@ -55,8 +59,8 @@ class Application:
             InputError: it can't be read, a key is unknown or missing, or a value is not what it has to be.
         """
         file = TomlFile(path)
-        file.check_tables({"files": None}, _KEYS)
-        values = file.read("", _KEYS)
+        file.check_tables({"files": None, "load": None}, _KEYS | _BUILT)
+        values = file.read("", _KEYS | _BUILT)
         if missing := [key for key in _KEYS if key not in values]:
             raise InputError(
                 f"an application must have {', '.join(_KEYS)}",
@@ -67,7 +71,7 @@ class Application:
         files = file.read("files", dict.fromkeys(file.table("files"), text))
         for name in files:
             file.at("files", name, lambda name=name: _file_name(name))  # type: ignore[misc]
-        return cls(name=path.parent.name, files=files, **values)
+        return cls(name=path.parent.name, files=files, load=file.read("load", _LOAD), **values)
 
     def command(self, *, address: str, folder: Path) -> list[str]:
         """Program and arguments, filled in.
@@ -82,6 +86,16 @@ class Application:
         """Writes its files to its folder, filled in."""
         for name, content in self.files.items():
             (folder / name).write_text(self._filled(content, address, folder), encoding="utf-8")
+
+    @property
+    def load_flags(self) -> list[str]:
+        """What `bayop load` is told of it."""
+        flags = ["--protocol", self.protocol]
+        if "path" in self.load:
+            flags += ["--path", str(self.load["path"])]
+        if self.load.get("store") is False:
+            flags.append("--noload")
+        return flags
 
     def _filled(self, word: str, address: str, folder: Path) -> str:
         for name, value in zip(_WORDS, (address, str(self.port), str(folder)), strict=True):
@@ -160,3 +174,5 @@ _KEYS: Final[Mapping[str, Reader]] = {
     "port": whole(1, 65535),
     "protocol": _protocol,
 }
+_BUILT: Final[Mapping[str, Reader]] = {"build": text}
+_LOAD: Final[Mapping[str, Reader]] = {"path": text, "store": flag}

@@ -22,6 +22,9 @@ from bayop.errors import BayopError, UnsupportedError
 POLICY: Final = Path("/usr/sbin/policy-rc.d")
 """What Debian's scripts ask whether they may start a service (deb-systemd-invoke(1p), invoke-rc.d(8))."""
 
+_BUILT: Final = Path(__file__).resolve().parents[3] / "target" / "release"
+"""Where a clone of BayOp has built programs; elsewhere there is no such folder."""
+
 _OURS: Final = "BAYOP_APP_INSTALL"
 """The variable by which `POLICY` knows that it is asked by what we install."""
 
@@ -40,11 +43,26 @@ _ENABLED: Final = ("systemctl", "list-unit-files", "--type=service", "--state=en
 
 
 def program_path(application: Application) -> str | None:
-    """Where the program that it starts is installed; None where it is not.
+    """Where the program that it starts is installed, or was built; None where it is not.
 
     Servers stand in /usr/sbin, which is not on every user's path.
     """
-    return shutil.which(application.start[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    return shutil.which(application.start[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:{_BUILT}")
+
+
+def require_program(application: Application) -> str:
+    """Where the program that it starts is.
+
+    Raises:
+        UnsupportedError: it is not there.
+    """
+    path = program_path(application)
+    if path is None:
+        how, hint = "installed", f"bayop app install {application.name}"
+        if application.build is not None:
+            how, hint = "built", f"in a clone of BayOp: {application.build}"
+        raise UnsupportedError(wrong=f"{application.start[0]} is not {how}", hint=hint)
+    return path
 
 
 def would_bring(application: Application) -> tuple[str, ...]:
@@ -54,6 +72,8 @@ def would_bring(application: Application) -> tuple[str, ...]:
         UnsupportedError: this user may not install, there is no apt-get, it does not know a package, or nothing that
             could be installed has the program.
     """
+    if application.build is not None:
+        require_program(application)
     if shutil.which("apt-get") is None:
         program = application.start[0]
         raise UnsupportedError(wrong="there is no apt-get here", hint=f"bring {program} as this system brings programs")

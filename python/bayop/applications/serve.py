@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from bayop.applications.definition import Application
-from bayop.applications.packages import program_path
+from bayop.applications.packages import require_program
 from bayop.errors import BayopError, InputError, UnsupportedError, reason
 from bayop.program import end_supervised, start_supervised
 
@@ -39,6 +39,9 @@ def prepare(application: Application, *, address: str, folder: Path) -> list[str
         application: What is to be started.
         address: Where it is to listen.
         folder: An empty folder, which becomes its own.
+
+    Raises:
+        UnsupportedError: its program is not there.
     """
     application.write_files(address=address, folder=folder)
     user: tuple[str, ...] = ("setpriv",)
@@ -46,8 +49,8 @@ def prepare(application: Application, *, address: str, folder: Path) -> list[str
         user = _AS_NOBODY
         for path in (folder, *folder.iterdir()):
             shutil.chown(path, "nobody", "nogroup")
-    program, *arguments = application.command(address=address, folder=folder)
-    return [*user, "--pdeathsig=KILL", program_path(application) or program, *arguments]
+    _, *arguments = application.command(address=address, folder=folder)
+    return [*user, "--pdeathsig=KILL", require_program(application), *arguments]
 
 
 def await_listening(
@@ -95,10 +98,7 @@ class Service:
 
     def __enter__(self) -> Self:
         application = self.application
-        if program_path(application) is None:
-            raise UnsupportedError(
-                wrong=f"{application.start[0]} is not installed", hint=f"bayop app install {application.name}"
-            )
+        require_program(application)
         if self._is_listening():
             raise InputError(
                 f"the port of {application.name} must be free",

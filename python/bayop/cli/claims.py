@@ -44,8 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=arguments.reader(arguments.path, "--libos"),
         default=_LIBOS,
         metavar="FILE",
-        help="instructions counted on the library OS and on Linux by `python -m bench.libos.run` (default: "
-        f"{_LIBOS})",
+        help=f"instructions counted on the library OS and on Linux by `python -m bench.libos.run` (default: {_LIBOS})",
     )
     parser.add_argument("--only", metavar="ID,...", help="only these claims (default: all, which takes some minutes)")
     parser.add_argument(

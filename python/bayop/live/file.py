@@ -33,10 +33,12 @@ class Load:
     Attributes:
         plan: What is sent.
         through: What brings the generator to where the clients are.
+        store: Whether records are stored first, where the protocol has any.
     """
 
     plan: Plan
     through: tuple[str, ...]
+    store: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ _LOAD: Final[Mapping[str, Reader]] = {
     "seed": whole(0, 2**32 - 1),
     "through": text,
     "path": text,
+    "store": flag,
     **_WORKLOAD,
 }
 _WINDOW: Final[Mapping[str, Reader]] = {
@@ -236,7 +239,7 @@ def _load(file: TomlFile) -> Load | None:
     workload = preset.workload if preset else Workload()
     gaps = values.pop("gaps", preset.gaps if preset else "exponential")
     dialect: Dialect = values.pop("protocol", "memcached")
-    through = values.pop("through", "")
+    through, store = values.pop("through", ""), values.pop("store", True)
     changes: dict[str, Any] = {key: values.pop(key) for key in _WORKLOAD if key in values}
     plan = Plan(
         servers=with_ports([values.pop("server")], dialect),
@@ -245,7 +248,7 @@ def _load(file: TomlFile) -> Load | None:
         schedule=OpenLoop.constant(values.pop("qps"), gaps),
         **values,
     )
-    return Load(plan, tuple(file.at("load", "through", lambda: _words(through))))
+    return Load(plan, tuple(file.at("load", "through", lambda: _words(through))), store)
 
 
 def _words(through: str) -> list[str]:

@@ -62,7 +62,7 @@ def open_target(live: LiveFile, slo: Slo | RelativeSlo, *, holder: str) -> Itera
         busy_before = None if live.load is None else utilization(client)
         latency: LatencySource | None = None if live.latency is None else source_of(live.latency, slo=draft)
         if live.load is not None:
-            load = stack.enter_context(SteadyLoad(live.load.plan, through=live.load.through))
+            load = stack.enter_context(SteadyLoad(live.load.plan, through=live.load.through, store=live.load.store))
             latency = latency or load
         if latency is None:
             raise TypeError("a file without a load names a source of latency: that was checked when it was read")

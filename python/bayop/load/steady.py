@@ -51,6 +51,7 @@ class SteadyLoad:
     Args:
         plan: The load; an open loop. Its durations are replaced by those of slices.
         through: What brings a command to where the clients are, such as `ip netns exec clients` or `ssh client`.
+        store: Whether records are stored first, where the protocol has any.
         on_slice: Takes over every slice as soon as it is reported, in a thread of ours; nothing is kept for `measure`.
 
     Raises:
@@ -62,13 +63,14 @@ class SteadyLoad:
         plan: Plan,
         *,
         through: Sequence[str] = (),
+        store: bool = True,
         on_slice: Callable[[_core.LoadReport], None] | None = None,
     ) -> None:
         if not isinstance(plan.schedule, OpenLoop):
             raise InputError("a load that is kept up must be an open loop", value=type(plan.schedule).__name__)
         self._plan = replace(plan, warmup_s=_WARMUP_S, duration_s=SLICE_S)
         self._on_slice = on_slice
-        self._words = [*through, sys.executable, "-m", "bayop.load.steady_worker"]
+        self._words = [*through, sys.executable, "-m", "bayop.load.steady_worker", *(() if store else ("--noload",))]
         # Slices of the window, after those that had begun before it.
         self._slices: list[_core.LoadReport] = []
         self._begun_before = 0

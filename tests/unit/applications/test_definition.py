@@ -15,7 +15,8 @@ from bayop.errors import InputError
 def test_a_shipped_definition_is_filled_in(name: str) -> None:
     application = find_application(name)
     assert application.licence
-    assert any(application.start[0] in package for package in application.packages)
+    brought = [*application.packages, application.build or ""]
+    assert any(application.start[0] in each for each in brought)
     assert "{" not in " ".join(application.command(address="127.0.0.1", folder=Path("/tmp/x")))  # noqa: S108
 
 
@@ -62,3 +63,17 @@ def test_an_unknown_key_is_refused_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no key 'pakages'") as caught:
         find_application("mine", tmp_path)
     assert str(caught.value.place).endswith("app.toml:2")
+
+
+def test_what_a_load_is_told_of_it(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    file = tmp_path / "mine" / "app.toml"
+    right = 'licence = "MIT"\npackages = []\nstart = ["x"]\nport = 80\nprotocol = "http"\n[load]\n'
+    file.write_text(right + 'path = "/item/{n}"\nstore = false\n', encoding="utf-8")
+    application = find_application("mine", tmp_path)
+    assert application.load == {"path": "/item/{n}", "store": False}
+    assert application.load_flags == ["--protocol", "http", "--path", "/item/{n}", "--noload"]
+    for line, said in (('pth = "/"', "there is no key 'pth'"), ("store = 1", "must be true or false")):
+        file.write_text(f"{right}{line}\n", encoding="utf-8")
+        with pytest.raises(InputError, match=said):
+            find_application("mine", tmp_path)

@@ -26,6 +26,19 @@ def test_a_program_is_found_beside_the_path_of_ordinary_users(monkeypatch: pytes
     assert packages.program_path(replace(NGINX, start=("bayop-no-such-program",))) is None
 
 
+def test_what_is_not_there_is_installed_or_built() -> None:
+    absent = replace(NGINX, start=("bayop-no-such-program",))
+    for application, wrong, hint in (
+        (absent, "bayop-no-such-program is not installed", "bayop app install nginx"),
+        (replace(absent, build="make it"), "bayop-no-such-program is not built", "in a clone of BayOp: make it"),
+    ):
+        with pytest.raises(UnsupportedError, match=wrong) as caught:
+            packages.require_program(application)
+        assert caught.value.hint == hint
+    with pytest.raises(UnsupportedError, match="is not built"):
+        packages.would_bring(replace(absent, build="make it"))
+
+
 def test_a_system_without_apt_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnsupportedError, match="there is no apt-get here"):

@@ -29,6 +29,7 @@ workload = "etc"
 update = 0.1
 connections = 16
 through = "ssh 'client 1'"
+store = false
 
 [window]
 window_s = 5
@@ -63,6 +64,7 @@ def test_a_file_says_everything_about_a_live_search(tmp_path: Path) -> None:
     assert (plan.schedule.pieces[0].qps, plan.schedule.gaps) == (200_000, "fb_ia")
     assert (plan.workload.key_size, plan.workload.update, plan.connections) == ("fb_key", 0.1, 16)
     assert live.load.through == ("ssh", "client 1")
+    assert not live.load.store
     assert (live.qps, live.window_s, live.settle_s, live.interval, live.most_windows) == (200_000, 5, 1.5, 0.05, 4)
     assert (live.latency_factor, live.load_band, live.headroom) == (2, 0.1, 0.05)
 

@@ -30,8 +30,8 @@ PLAN = Plan(
 
 
 @contextmanager
-def worker(plan: str) -> Iterator[subprocess.Popen[str]]:
-    words = [sys.executable, "-m", "bayop.load.steady_worker"]
+def worker(plan: str, *more: str) -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, "-m", "bayop.load.steady_worker", *more]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         process.stdin.write(f"{plan}\n")
@@ -63,6 +63,16 @@ def test_slice_after_slice_has_arrivals_of_its_own_until_nobody_listens() -> Non
             assert process.stdin is not None
             process.stdin.close()
             assert process.wait(timeout=20.0) == 0
+
+
+def test_nothing_is_stored_where_that_is_not_wanted() -> None:
+    with memcached_on(port := free_port()):
+        plan = replace(PLAN, servers=(f"127.0.0.1:{port}",))
+        with worker(plan.to_json(), "--noload") as process:
+            word, text = event_of(process)
+            counts = _core.LoadReport.from_json(json.dumps(text)).counts()
+            assert (word, counts["misses"]) == ("report", counts["answered"])
+            assert counts["answered"] > 0
 
 
 @pytest.mark.parametrize(

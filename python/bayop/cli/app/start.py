@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -76,7 +77,7 @@ def _print(service: Service) -> None:
     application, screen = service.application, console()
     screen.print(literal(f"{application.name} listens on {service.address}; Ctrl-C ends it."))
     screen.print(
-        literal(f"bayop load -s {service.address} --protocol {application.protocol} -q 1kqps -c 8"), style="dim"
+        literal(f"bayop load -s {service.address} {shlex.join(application.load_flags)} -q 1kqps -c 8"), style="dim"
     )
 
 

@@ -27,6 +27,7 @@ EXAMPLE: Final = """\
   bayop live
   bayop live --slo 'p99<500us' --load 4kqps --out build/live
   bayop live --app nginx --load 3kqps
+  bayop live --app tpcc --load 4kqps
   bayop live --timeouts 0,50,200 --max-trials 6 --json
 """
 

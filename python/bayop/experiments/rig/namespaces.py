@@ -7,6 +7,7 @@ processes die with ours (prctl(2), PR_SET_PDEATHSIG). What a `kill -9` leaves is
 from __future__ import annotations
 
 import grp
+import json
 import os
 import shlex
 import shutil
@@ -20,6 +21,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from bayop.applications.definition import DEFAULT, Application, find_application
+from bayop.applications.packages import require_program
 from bayop.errors import UnsupportedError
 from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing, process_cpu_s, start
 from bayop.live.agent.client import AgentClient
@@ -66,7 +68,7 @@ connections = 8
 timeout_s = 1.0
 blocking = true             # a generator that polls would take a core from the server
 through = "{through}"
-
+{more}
 [window]
 window_s = {window_s:g}
 settle_s = 0.25
@@ -91,12 +93,10 @@ class Rig:
 
     def __init__(self, agent: Path, *, qps: float, window_s: float, application: Application | None = None) -> None:
         self._application = application or find_application(DEFAULT)
-        reason = missing([self._application.start[0]], packages=self._application.packages)
+        reason = missing()
         if reason is not None:
-            raise UnsupportedError(
-                wrong=f"this machine can't hold two network namespaces and a {self._application.name}: {reason}",
-                hint=reason,
-            )
+            raise UnsupportedError(wrong=f"this machine can't hold two network namespaces: {reason}", hint=reason)
+        require_program(self._application)
         if shutil.which(agent) is None:
             raise UnsupportedError("the agent must be a program", value=str(agent), hint="cargo build -p bayop-agent")
         self._agent, self._qps, self._window_s = agent, qps, window_s
@@ -110,8 +110,10 @@ class Rig:
             (self.folder / "state").mkdir(mode=0o700)
             self.start_agent()
             through = shlex.join([*AHEAD, *self._pair.client.command([])])
-            load = {"port": self._application.port, "protocol": self._application.protocol, "qps": self._qps}
-            self.file = self._write("live.toml", _LIVE, through=through, window_s=self._window_s, **load)
+            served = self._application
+            load = {"port": served.port, "protocol": served.protocol, "qps": self._qps}
+            more = "".join(f"{key} = {json.dumps(value)}\n" for key, value in served.load.items())
+            self.file = self._write("live.toml", _LIVE, through=through, window_s=self._window_s, more=more, **load)
         except BaseException:
             self._stack.close()
             raise

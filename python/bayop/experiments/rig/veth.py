@@ -40,14 +40,14 @@ _NEEDED: Final = 1 << 12 | 1 << 21
 """CAP_NET_ADMIN and CAP_SYS_ADMIN (linux/capability.h)."""
 
 
-def missing(programs: Sequence[str] = (), *, packages: Sequence[str] = ("memcached",)) -> str | None:
-    """Why no pair can be made here, or some more programs, of these packages, not be run; None when all can."""
+def missing(programs: Sequence[str] = ()) -> str | None:
+    """Why no pair can be made here, or some more programs not be run; None when all can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     if not _has_capabilities():
         return "network namespaces need CAP_SYS_ADMIN and CAP_NET_ADMIN, which root does not have in this container"
     absent = [program for program in (*_PROGRAMS, *programs) if shutil.which(program) is None]
-    wanted = " ".join(("iproute2 ethtool util-linux", *packages))
+    wanted = " ".join(("iproute2 ethtool util-linux", *programs))
     return f"{', '.join(absent)} not installed: apt-get install {wanted}" if absent else None
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.applications import need_program
 from tests.support.needs import need
 
 from bayop.applications.definition import application_names, find_application
@@ -56,7 +57,7 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
 @pytest.mark.parametrize("name", application_names())
 def test_each_application_listens_as_nobody_and_ends_with_its_machine(name: str, agent_binary: Path) -> None:
     application = find_application(name)
-    need(application.start[0])
+    need_program(application)
     with Rig(agent_binary, qps=3000.0, window_s=0.5, application=application) as rig:
         live = LiveFile.read(rig.file)
         assert live.load is not None
@@ -95,6 +96,6 @@ def test_a_machine_without_the_programs_says_what_to_install(
     agent_binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UnsupportedError, match="two network namespaces and a memcached") as caught:
+    with pytest.raises(UnsupportedError, match="two network namespaces: ip, ethtool") as caught:
         Rig(agent_binary, qps=1.0, window_s=0.5)
     assert "apt-get install" in str(caught.value.hint)

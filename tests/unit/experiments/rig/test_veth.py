@@ -57,7 +57,7 @@ def test_what_is_not_installed_is_named_with_its_packages(monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", str(tmp_path))
     assert missing() is None
     assert missing(["ip", "memcached"]) == (
-        "memcached not installed: apt-get install iproute2 ethtool util-linux memcached"
+        "memcached not installed: apt-get install iproute2 ethtool util-linux ip memcached"
     )
     (tmp_path / "chrt").unlink()
     assert str(missing(["memcached"])).startswith("chrt, memcached not installed: ")
