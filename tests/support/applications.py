@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from tests.support.needs import need, require
+from typing import Final
 
-from bayop.applications.definition import Application
+import pytest
+from tests.support.needs import require
+
+from bayop.applications.definition import Application, application_names, find_application
 from bayop.applications.packages import program_path
+
+EACH: Final = [
+    pytest.param(name, marks=[pytest.mark.slow] * bool(find_application(name).prepare)) for name in application_names()
+]
+"""Their names; what is prepared first takes its time."""
 
 
 def need_program(application: Application) -> None:
     """Skips a test where the program of an application is not there, or fails it where nothing may be skipped."""
-    if application.build is None:
-        need(application.start[0])
-    else:
-        is_built = program_path(application) is not None
-        require(is_built, f"{application.start[0]} is not built", application.build)
+    hint = application.build or f"bayop app install {application.name}"
+    require(program_path(application) is not None, f"the program of {application.name} is not there", hint)

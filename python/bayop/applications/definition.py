@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -19,7 +19,7 @@ FILE: Final = "app.toml"
 DEFAULT: Final = "memcached"
 """The application that is taken when none is named."""
 
-_WORDS: Final = ("address", "port", "folder")
+_WORDS: Final = ("address", "port", "folder", "cache")
 """What is filled in, `{port}`, when an application starts."""
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
@@ -37,6 +37,8 @@ class Application:
         port: Where it listens.
         protocol: What it speaks, as the load generator calls it.
         files: Texts that are written to its folder before it starts, by their names.
+        prepare: Program and arguments that fill its cache, once; none where there is nothing to prepare.
+        brings: What its packages bring, where its program alone does not tell that they are there.
         build: What builds the program in a clone of BayOp, for one of BayOp's own.
         load: What a load is told of it, beside its protocol: keys of live.toml's `[load]`.
     """
@@ -48,6 +50,8 @@ class Application:
     port: int
     protocol: Dialect
     files: Mapping[str, str]
+    prepare: tuple[str, ...] = ()
+    brings: str | None = None
     build: str | None = None
     load: Mapping[str, str | bool] = field(default_factory=dict)
 
@@ -58,9 +62,9 @@ class Application:
         Raises:
             InputError: it can't be read, a key is unknown or missing, or a value is not what it has to be.
         """
-        file = TomlFile(path)
-        file.check_tables({"files": None, "load": None}, _KEYS | _BUILT)
-        values = file.read("", _KEYS | _BUILT)
+        file, keys = TomlFile(path), {**_KEYS, **_OPTIONAL}
+        file.check_tables({"files": None, "load": None}, keys)
+        values = file.read("", keys)
         if missing := [key for key in _KEYS if key not in values]:
             raise InputError(
                 f"an application must have {', '.join(_KEYS)}",
@@ -73,19 +77,19 @@ class Application:
             file.at("files", name, lambda name=name: _file_name(name))  # type: ignore[misc]
         return cls(name=path.parent.name, files=files, load=file.read("load", _LOAD), **values)
 
-    def command(self, *, address: str, folder: Path) -> list[str]:
-        """Program and arguments, filled in.
+    def filled(self, words: Sequence[str], *, address: str, folder: Path, cache: Path) -> list[str]:
+        """Words of `start`, of `prepare` or of a file, filled in.
 
         Args:
+            words: With `{port}` and the like.
             address: Where it is to listen.
             folder: Its own folder, which it may write.
+            cache: Where what it has prepared is.
         """
-        return [self._filled(word, address, folder) for word in self.start]
-
-    def write_files(self, *, address: str, folder: Path) -> None:
-        """Writes its files to its folder, filled in."""
-        for name, content in self.files.items():
-            (folder / name).write_text(self._filled(content, address, folder), encoding="utf-8")
+        values = (address, str(self.port), str(folder), str(cache))
+        for name, value in zip(_WORDS, values, strict=True):
+            words = [word.replace(f"{{{name}}}", value) for word in words]
+        return list(words)
 
     @property
     def load_flags(self) -> list[str]:
@@ -96,11 +100,6 @@ class Application:
         if self.load.get("store") is False:
             flags.append("--noload")
         return flags
-
-    def _filled(self, word: str, address: str, folder: Path) -> str:
-        for name, value in zip(_WORDS, (address, str(self.port), str(folder)), strict=True):
-            word = word.replace(f"{{{name}}}", value)
-        return word
 
 
 def application_names(folder: Path | None = None) -> tuple[str, ...]:
@@ -174,5 +173,5 @@ _KEYS: Final[Mapping[str, Reader]] = {
     "port": whole(1, 65535),
     "protocol": _protocol,
 }
-_BUILT: Final[Mapping[str, Reader]] = {"build": text}
+_OPTIONAL: Final[Mapping[str, Reader]] = {"prepare": _start, "brings": text, "build": text}
 _LOAD: Final[Mapping[str, Reader]] = {"path": text, "store": flag}

@@ -47,6 +47,8 @@ def program_path(application: Application) -> str | None:
 
     Servers stand in /usr/sbin, which is not on every user's path.
     """
+    if application.brings is not None and not Path(application.brings).exists():
+        return None
     return shutil.which(application.start[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:{_BUILT}")
 
 
@@ -61,7 +63,7 @@ def require_program(application: Application) -> str:
         how, hint = "installed", f"bayop app install {application.name}"
         if application.build is not None:
             how, hint = "built", f"in a clone of BayOp: {application.build}"
-        raise UnsupportedError(wrong=f"{application.start[0]} is not {how}", hint=hint)
+        raise UnsupportedError(wrong=f"{application.brings or application.start[0]} is not {how}", hint=hint)
     return path
 
 

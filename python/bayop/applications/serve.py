@@ -6,14 +6,16 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import IO, Final, Self
 
+from bayop.applications.cache import cache_folder, new_cache
 from bayop.applications.definition import Application
 from bayop.applications.packages import require_program
 from bayop.errors import BayopError, InputError, UnsupportedError, reason
@@ -26,11 +28,14 @@ START_S: Final = 10.0
 """How long an application may take until it listens."""
 
 _POLL_S: Final = 0.02
+_NOBODY: Final = ("nobody", "nogroup")
 _AS_NOBODY: Final = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 
 
 def prepare(application: Application, *, address: str, folder: Path) -> list[str]:
-    """Writes its files to its folder, and returns the command that starts it, as nobody where root does.
+    """Writes its files to its folder, prepares what it needs once, and returns the command that starts it.
+
+    Where root does this, it is nobody that prepares and starts.
 
     The process dies with the one that starts it (prctl(2), PR_SET_PDEATHSIG). The kernel forgets who is to die with
     whom when the user changes (commit_creds), so that is said afterwards.
@@ -41,16 +46,36 @@ def prepare(application: Application, *, address: str, folder: Path) -> list[str
         folder: An empty folder, which becomes its own.
 
     Raises:
-        UnsupportedError: its program is not there.
+        UnsupportedError: its program is not there, or it can't be prepared.
     """
-    application.write_files(address=address, folder=folder)
-    user: tuple[str, ...] = ("setpriv",)
+    program, cache = require_program(application), cache_folder(application)
+
+    def filled(words: Sequence[str], cache: Path = cache) -> list[str]:
+        return application.filled(words, address=address, folder=folder, cache=cache)
+
+    for name, content in application.files.items():
+        (folder / name).write_text(filled([content])[0], encoding="utf-8")
+    user = ["setpriv", "--pdeathsig=KILL"]
     if os.geteuid() == 0:
-        user = _AS_NOBODY
+        user = [*_AS_NOBODY, "--pdeathsig=KILL"]
         for path in (folder, *folder.iterdir()):
-            shutil.chown(path, "nobody", "nogroup")
-    _, *arguments = application.command(address=address, folder=folder)
-    return [*user, "--pdeathsig=KILL", require_program(application), *arguments]
+            shutil.chown(path, *_NOBODY)
+    if application.prepare and not cache.exists():
+        with new_cache(cache) as filling:
+            if os.geteuid() == 0:
+                shutil.chown(filling, *_NOBODY)
+            _run_once(application.name, [*user, *filled(application.prepare, filling)])
+    _, *arguments = filled(application.start)
+    return [*user, program, *arguments]
+
+
+def _run_once(name: str, words: Sequence[str]) -> None:
+    sys.stderr.write(f"{name} is prepared for its first start\n")
+    run = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603 -- the definition's
+    if run.returncode != 0:
+        said = run.stderr.strip().splitlines()
+        wrong = f"{name} can't be prepared: what prepares it ended with exit code {run.returncode}"
+        raise UnsupportedError(wrong=wrong, hint=said[-1] if said else None)
 
 
 def await_listening(

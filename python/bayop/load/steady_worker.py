@@ -1,9 +1,9 @@
 """The process behind `SteadyLoad`: loads a server in slices until nobody listens any more.
 
-Reads a plan (JSON, one line) from stdin. Stores its records, but for `--noload`, then runs it again and again, each time
-with another seed, and prints a line for every slice: the word `report` and what it saw, as JSON; for an error `error`
-and the error, and ends. A further plan, of the same records, takes the place of the first from the next slice on. It
-also ends with its stdin, so that no load outlives whoever asked for it.
+Reads a plan (JSON, one line) from stdin. Stores its records, but for `--noload`, then runs it again and again, each
+time with another seed, and prints a line for every slice: the word `report` and what it saw, as JSON; for an error
+`error` and the error, and ends. A further plan, of the same records, takes the place of the first from the next slice
+on. It also ends with its stdin, so that no load outlives whoever asked for it.
 """
 
 from __future__ import annotations

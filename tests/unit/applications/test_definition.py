@@ -16,8 +16,9 @@ def test_a_shipped_definition_is_filled_in(name: str) -> None:
     application = find_application(name)
     assert application.licence
     brought = [*application.packages, application.build or ""]
-    assert any(application.start[0] in each for each in brought)
-    assert "{" not in " ".join(application.command(address="127.0.0.1", folder=Path("/tmp/x")))  # noqa: S108
+    assert any(Path(application.start[0]).name in each for each in brought)
+    words, place = [*application.start, *application.prepare], Path("/nowhere")
+    assert "{" not in " ".join(application.filled(words, address="127.0.0.1", folder=place, cache=place))
 
 
 def test_a_folder_that_is_none_and_a_name_that_is_none_are_told_apart(tmp_path: Path) -> None:

@@ -39,6 +39,14 @@ def test_what_is_not_there_is_installed_or_built() -> None:
         packages.would_bring(replace(absent, build="make it"))
 
 
+def test_a_program_that_is_there_does_not_say_that_its_packages_are(tmp_path: Path) -> None:
+    application = replace(NGINX, start=("/usr/bin/env",), brings=str(tmp_path / "library"))
+    with pytest.raises(UnsupportedError, match="library is not installed"):
+        packages.require_program(application)
+    (tmp_path / "library").mkdir()
+    assert packages.require_program(application) == "/usr/bin/env"
+
+
 def test_a_system_without_apt_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnsupportedError, match="there is no apt-get here"):

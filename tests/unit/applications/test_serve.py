@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from tests.support.needs import need
@@ -59,6 +60,14 @@ def application() -> Application:
 
 
 @pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that nobody may enter, unlike pytest's own."""
+    with TemporaryDirectory(prefix="bayop-test-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
 def service(application: Application) -> Iterator[Service]:
     with Service(application, said=subprocess.DEVNULL) as service:
         yield service
@@ -86,6 +95,36 @@ def test_its_files_are_filled_in_and_root_gives_them_and_itself_to_nobody(
     is_root = os.geteuid() == 0
     assert owner == ("nobody" if is_root else pwd.getpwuid(os.geteuid()).pw_name)
     assert ("--reuid=nobody" in words) == is_root
+
+
+def test_what_it_needs_is_prepared_once_by_nobody(
+    application: Application, public: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache = public / "cache" / "mine"
+    monkeypatch.setattr("bayop.applications.serve.cache_folder", lambda _: cache)
+    fill = "import os, sys; open(sys.argv[1] + '/user', 'w').write(str(os.getuid()))"
+    application = replace(application, prepare=(PYTHON, "-c", fill, "{cache}"), start=("sh", "{cache}"))
+    for said in ("mine is prepared for its first start\n", ""):
+        (folder := public / f"folder{len(said)}").mkdir()
+        words = prepare(application, address="10.0.0.1", folder=folder)
+        assert words[-1] == str(cache)
+        assert capsys.readouterr().err == said
+    user = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else os.getuid()
+    assert (cache / "user").read_text() == str(user)
+
+
+def test_what_can_not_be_prepared_says_why_and_leaves_nothing(
+    application: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bayop.applications.serve.cache_folder", lambda _: tmp_path / "cache" / "mine")
+    application = replace(application, prepare=(PYTHON, "-c", "import sys; sys.exit('no room')"))
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(
+        UnsupportedError, match="mine can't be prepared: what prepares it ended with exit code 1"
+    ) as caught:
+        prepare(application, address="10.0.0.1", folder=tmp_path / "folder")
+    assert caught.value.hint == "no room"
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_it_listens_and_ends_with_its_children_and_its_folder(application: Application) -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.support.applications import need_program
+from tests.support.applications import EACH, need_program
 from tests.support.needs import need
 
-from bayop.applications.definition import application_names, find_application
+from bayop.applications.definition import find_application
 from bayop.errors import UnsupportedError
 from bayop.experiments.rig.namespaces import LONGEST_US, MOST_POLLS, Rig
 from bayop.experiments.rig.veth import SERVER_ADDRESS
@@ -54,7 +54,7 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
         rig.service_cpu_s()
 
 
-@pytest.mark.parametrize("name", application_names())
+@pytest.mark.parametrize("name", EACH)
 def test_each_application_listens_as_nobody_and_ends_with_its_machine(name: str, agent_binary: Path) -> None:
     application = find_application(name)
     need_program(application)
