@@ -32,7 +32,7 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 	cargo build --package bayop-agent --release --locked --quiet
 	$(BIN)/python -m lab --agent $(RELEASE)/bayop-agent
 
-libos:  ## Build the library OS, target/libos/release/libos; `python -m lab.libos` boots it
+libos:  ## Build the library OS, target/libos/release/libos; `bayop libos run` boots it
 	cargo build $(LIBOS) --release --package libos-image
 
 # For CI, beside what waits for downloads.

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from bayop.errors import UnsupportedError
+from bayop.errors import InputError, UnsupportedError
 from lab.channel import Channel
 from lab.errors import LabError
 from lab.packages import LAB, tool
@@ -57,6 +57,9 @@ TAP_ADDRESS: Final = "10.208.0.2"
 _USER_ADDRESS: Final = "10.0.2.15"
 _TAP: Final = "libos0"
 _HOST_ADDRESS: Final = "10.208.0.1"
+_REFUSED: Final = re.compile(r'^error: (?P<rule>.*), but got "(?P<word>.*)"', re.MULTILINE)
+"""What it says of a word that it does not know."""
+
 _BOOT_TIMEOUT_S: Final = 30
 _POLL_S: Final = 0.005
 
@@ -119,6 +122,10 @@ class LibraryOs:
             reach it by a tap device. Nothing: clients are here, and reach it through QEMU.
         arguments: More for QEMU.
         kernel: What the machine boots in place of the library OS; its console must say `ready: ` once it serves.
+
+    Raises:
+        InputError: On entering: it does not know one of the words.
+        LabError: On entering: it does not start.
     """
 
     def __init__(
@@ -202,6 +209,8 @@ class LibraryOs:
             self._qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         while "ready: " not in self.console:
             if not self.is_up or time.monotonic() > start_s + _BOOT_TIMEOUT_S:
+                if refused := _REFUSED.search(self.console):
+                    raise InputError(refused["rule"], value=refused["word"], hint="docs/libos.md#words has them all")
                 said = self.console + (self._folder / "qemu.log").read_text(encoding="utf-8", errors="replace")
                 raise LabError(wrong=f"the library OS does not start; it and QEMU said:\n{said.strip()}")
             time.sleep(_POLL_S)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli.flags import arguments
 from bayop.cli.libos.sources import open_sources
 from bayop.cli.terminal.output import console, literal, print_json
+from bayop.errors import InputError
 
 if TYPE_CHECKING:
     from lab.libos import LibraryOs
@@ -34,10 +35,13 @@ def run(args: argparse.Namespace) -> int:
     """Boots it, says where it serves, and waits; the machine ends of itself by a fault alone.
 
     Raises:
+        InputError: A word is unknown.
         LabError: It does not start, or has ended.
         UnsupportedError: It is not built, or there is no QEMU.
     """
     open_sources()
+    if any(word.startswith("ip=") for word in args.words):
+        raise InputError("the address must be left to it: QEMU forwards what comes to 127.0.0.1", place="ip=")
     from lab.errors import LabError
     from lab.libos import LibraryOs
 
