@@ -40,8 +40,9 @@ def run(args: argparse.Namespace) -> int:
         UnsupportedError: It is not built, or there is no QEMU.
     """
     open_sources()
-    if any(word.startswith("ip=") for word in args.words):
-        raise InputError("the address must be left to it: QEMU forwards what comes to 127.0.0.1", place="ip=")
+    for word in args.words:
+        if word.startswith("ip="):
+            raise InputError("the address must be left to it: QEMU forwards what comes to 127.0.0.1", value=word)
     from lab.errors import LabError
     from lab.libos import LibraryOs
 
