@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 
+use crate::input::Input;
 use crate::protocol::Kind;
-
-/// Bytes that are read at once.
-const READ_BYTES: usize = 64 * 1024;
+use crate::server::Server;
+use crate::tls::Session;
 
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
@@ -28,11 +28,11 @@ pub struct Request {
 /// A non-blocking connection.
 pub struct Connection {
     stream: TcpStream,
+    /// Between the socket and the buffers, where TLS is spoken.
+    session: Option<Box<Session>>,
     out: Vec<u8>,
     written: usize,
-    input: Vec<u8>,
-    start: usize,
-    end: usize,
+    input: Input,
     /// Requests that have no reply yet, the oldest first.
     pub under_way: VecDeque<Request>,
     /// How many of the newest were encoded since the last write.
@@ -44,7 +44,8 @@ impl Connection {
     ///
     /// # Errors
     /// The machine has no socket left, or the address can't be reached.
-    pub fn begin(address: SocketAddr) -> io::Result<Self> {
+    pub fn begin(server: &Server) -> io::Result<Self> {
+        let address = server.address;
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
@@ -57,22 +58,24 @@ impl Connection {
         stream.set_nodelay(true)?;
         Ok(Self {
             stream,
+            session: server.client()?.map(|client| Box::new(Session::new(client))),
             out: Vec::new(),
             written: 0,
-            input: vec![0; READ_BYTES],
-            start: 0,
-            end: 0,
+            input: Input::new(),
             under_way: VecDeque::new(),
             unsent: 0,
         })
     }
 
-    /// How connecting ended, once the socket is writable.
+    /// Goes on with connecting, once the socket is writable or there is something to read; false when the server's
+    /// next word is awaited.
     ///
     /// # Errors
     /// It failed.
-    pub fn connected(&self) -> io::Result<()> {
-        self.stream.take_error()?.map_or(Ok(()), Err)
+    pub fn connected(&mut self) -> io::Result<bool> {
+        self.stream.take_error()?.map_or(Ok(()), Err)?;
+        let Some(session) = &mut self.session else { return Ok(true) };
+        session.shake_hands(&mut self.stream, &mut self.input)
     }
 
     /// Where a request is encoded.
@@ -86,6 +89,9 @@ impl Connection {
     /// # Errors
     /// The connection is broken.
     pub fn write(&mut self) -> io::Result<(usize, bool)> {
+        if let Some(session) = &mut self.session {
+            return session.send(&mut self.stream, &mut self.out);
+        }
         let before = self.written;
         while self.written < self.out.len() {
             match self.stream.write(&self.out[self.written..]) {
@@ -116,7 +122,7 @@ impl Connection {
 
     /// Whether bytes wait to be written.
     pub fn has_output(&self) -> bool {
-        !self.out.is_empty()
+        !self.out.is_empty() || self.session.as_ref().is_some_and(|session| session.has_output())
     }
 
     /// Reads once; 0 when nothing was there.
@@ -124,13 +130,13 @@ impl Connection {
     /// # Errors
     /// The server closed the connection (`UnexpectedEof`), or it is broken.
     pub fn read(&mut self) -> io::Result<usize> {
-        if self.end == self.input.len() {
-            self.make_room();
+        if let Some(session) = &mut self.session {
+            return session.receive(&mut self.stream, &mut self.input);
         }
-        match self.stream.read(&mut self.input[self.end..]) {
+        match self.stream.read(self.input.room(1)) {
             Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
             Ok(bytes) => {
-                self.end += bytes;
+                self.input.filled(bytes);
                 Ok(bytes)
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(0),
@@ -138,29 +144,16 @@ impl Connection {
         }
     }
 
-    fn make_room(&mut self) {
-        if self.start > 0 {
-            self.input.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-        } else {
-            self.input.resize(self.input.len() * 2, 0);
-        }
-    }
-
     /// What was received and not yet consumed.
     #[inline]
     pub fn input(&self) -> &[u8] {
-        &self.input[self.start..self.end]
+        self.input.bytes()
     }
 
     /// Forgets the first bytes of the input.
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
-        self.start += bytes;
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
+        self.input.consume(bytes);
     }
 }
 
@@ -180,7 +173,7 @@ mod tests {
     fn a_server_that_never_takes_all_does_not_make_the_buffer_grow() {
         const CHUNK_BYTES: usize = 64 * 1024;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut connection = Connection::begin(listener.local_addr().unwrap()).unwrap();
+        let mut connection = Connection::begin(&Server::plain(listener.local_addr().unwrap())).unwrap();
         let (mut server, _) = listener.accept().unwrap();
         let mut sent = 0_u8;
         let mut send = |connection: &mut Connection| {

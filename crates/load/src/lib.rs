@@ -11,7 +11,6 @@
 //!
 //! The timing loop ([`worker`]) is the only place that looks at a clock or waits.
 
-mod address;
 pub mod arrivals;
 pub mod body;
 pub mod clock;
@@ -20,6 +19,7 @@ pub mod distribution;
 pub mod header;
 pub mod histogram;
 pub mod http_request;
+mod input;
 pub mod interval;
 mod link;
 mod links;
@@ -32,6 +32,8 @@ pub mod recorder;
 pub mod records;
 pub mod report;
 pub mod run;
+pub mod server;
 pub mod summary;
+pub mod tls;
 pub mod trace;
 pub mod worker;

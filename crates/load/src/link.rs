@@ -1,13 +1,13 @@
 //! A place for a connection: open, being opened, or down until the next attempt.
 
 use std::io;
-use std::net::SocketAddr;
 
 use rustix::event::epoll::EventFlags;
 
 use crate::clock::SECOND_NS;
 use crate::connection::Connection;
 use crate::poller::Poller;
+use crate::server::Server;
 
 const FIRST_BACKOFF_NS: u64 = SECOND_NS / 100;
 const LONGEST_BACKOFF_NS: u64 = SECOND_NS;
@@ -25,7 +25,7 @@ pub enum State {
 /// A connection to one server that comes back when it breaks.
 pub struct Link {
     /// The server.
-    pub address: SocketAddr,
+    pub server: Server,
     /// What it holds.
     pub state: State,
     /// Its number among the links of a thread, by which epoll names it.
@@ -36,8 +36,8 @@ pub struct Link {
 
 impl Link {
     /// Not yet connected.
-    pub fn new(address: SocketAddr, index: usize) -> Self {
-        Self { address, state: State::Down(0), index, backoff_ns: FIRST_BACKOFF_NS, watches_output: false }
+    pub fn new(server: Server, index: usize) -> Self {
+        Self { server, state: State::Down(0), index, backoff_ns: FIRST_BACKOFF_NS, watches_output: false }
     }
 
     /// Begins to connect.
@@ -45,26 +45,31 @@ impl Link {
     /// # Errors
     /// No socket, or no way to the address.
     pub fn open(&mut self, poller: &Poller, now_ns: u64) -> io::Result<()> {
-        let connection = Connection::begin(self.address)?;
+        let connection = Connection::begin(&self.server)?;
         poller.add(&connection, self.index, EventFlags::OUT)?;
         self.state = State::Opening(Box::new(connection), now_ns);
         Ok(())
     }
 
-    /// The handshake is decided.
+    /// Goes on with the handshakes of TCP and TLS; true once requests can be sent.
     ///
     /// # Errors
-    /// It failed.
-    pub fn opened(&mut self, poller: &Poller, now_ns: u64) -> io::Result<()> {
-        let State::Opening(connection, _) = std::mem::replace(&mut self.state, State::Down(now_ns)) else {
-            return Ok(());
+    /// They failed.
+    pub fn opened(&mut self, poller: &Poller) -> io::Result<bool> {
+        let State::Opening(mut connection, since_ns) = std::mem::replace(&mut self.state, State::Down(0)) else {
+            return Ok(false);
         };
-        connection.connected()?;
-        poller.modify(&*connection, self.index, EventFlags::IN)?;
-        self.watches_output = false;
-        self.backoff_ns = FIRST_BACKOFF_NS;
-        self.state = State::Open(connection);
-        Ok(())
+        let is_open = connection.connected()?;
+        self.watches_output = !is_open && connection.has_output();
+        let output = if self.watches_output { EventFlags::OUT } else { EventFlags::empty() };
+        poller.modify(&*connection, self.index, EventFlags::IN | output)?;
+        if is_open {
+            self.backoff_ns = FIRST_BACKOFF_NS;
+            self.state = State::Open(connection);
+        } else {
+            self.state = State::Opening(connection, since_ns);
+        }
+        Ok(is_open)
     }
 
     /// Asks epoll for room to write, or no longer.

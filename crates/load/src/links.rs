@@ -3,11 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 
-use crate::address::no_connection;
 use crate::clock::{SECOND_NS, now_ns};
 use crate::connection::Connection;
 use crate::link::{Link, State};
 use crate::poller::Poller;
+use crate::server::Server;
 use bayop_core::{Error, reason};
 
 /// How long a handshake may take.
@@ -26,24 +26,23 @@ pub struct Links {
 }
 
 impl Links {
-    /// Connects to every address.
+    /// Connects to every server, once for each time that it is named.
     ///
     /// # Errors
     /// A server can't be reached, or the machine has no socket left.
-    pub fn connect(addresses: impl Iterator<Item = SocketAddr>, depth: usize) -> Result<Self, Error> {
+    pub fn connect(servers: impl Iterator<Item = Server>, depth: usize) -> Result<Self, Error> {
         let exhausted = |error: io::Error| Error::unsupported(format!("cannot wait for answers: {}", reason(&error)));
         let poller = Poller::new().map_err(exhausted)?;
-        let links = addresses.enumerate().map(|(index, address)| Link::new(address, index)).collect();
+        let links = servers.enumerate().map(|(index, server)| Link::new(server, index)).collect();
         let mut links = Self { poller, links, depth, cursor: 0 };
         links.open_all()?;
         Ok(links)
     }
 
     fn open_all(&mut self) -> Result<(), Error> {
-        let refused = |address: &SocketAddr, error: io::Error| no_connection(*address, &error);
         let begun_ns = now_ns();
         for link in &mut self.links {
-            link.open(&self.poller, begun_ns).map_err(|error| refused(&link.address, error))?;
+            link.open(&self.poller, begun_ns).map_err(|error| link.server.no_connection(&error))?;
         }
         let mut pending = self.links.len();
         let mut ready = Vec::new();
@@ -51,13 +50,13 @@ impl Links {
             self.poller.wait(GLANCE_NS, &mut ready);
             for &index in &ready {
                 let link = &mut self.links[index];
-                link.opened(&self.poller, now_ns()).map_err(|error| refused(&link.address, error))?;
-                pending -= 1;
+                let is_open = link.opened(&self.poller).map_err(|error| link.server.no_connection(&error))?;
+                pending -= usize::from(is_open);
             }
             if now_ns() > begun_ns + HANDSHAKE_NS {
                 let silent = self.links.iter().find(|link| matches!(link.state, State::Opening(..)));
-                let address = silent.map_or(self.links[0].address, |link| link.address);
-                return Err(refused(&address, io::ErrorKind::TimedOut.into()));
+                let link = silent.unwrap_or(&self.links[0]);
+                return Err(link.server.no_connection(&io::ErrorKind::TimedOut.into()));
             }
         }
         Ok(())
@@ -81,7 +80,7 @@ impl Links {
 
     /// The server of a link.
     pub fn address(&self, index: usize) -> SocketAddr {
-        self.links[index].address
+        self.links[index].server.address
     }
 
     /// The connection of a link that is open.
@@ -101,12 +100,12 @@ impl Links {
         self.links[index].open(&self.poller, now_ns)
     }
 
-    /// The handshake of a link is decided.
+    /// Goes on with the handshakes of a link; true once requests can be sent.
     ///
     /// # Errors
-    /// It failed.
-    pub fn opened(&mut self, index: usize, now_ns: u64) -> io::Result<()> {
-        self.links[index].opened(&self.poller, now_ns)
+    /// They failed.
+    pub fn opened(&mut self, index: usize) -> io::Result<bool> {
+        self.links[index].opened(&self.poller)
     }
 
     /// Asks for word when a link has room to write, or no longer.

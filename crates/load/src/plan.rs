@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::distribution::Distribution;
 use crate::http_request::HttpRequest;
 use crate::popularity::Popularity;
+use crate::tls::Tls;
 use bayop_core::Error;
 
 /// Most connections of one plan.
@@ -110,6 +111,8 @@ pub struct Plan {
     pub servers: Vec<String>,
     /// What they speak.
     pub dialect: Dialect,
+    /// That they speak it in TLS.
+    pub tls: Option<Tls>,
     /// What is asked.
     pub workload: Workload,
     /// When.

@@ -1,17 +1,18 @@
 //! Stores every record before the load, and reads it back.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::address::{no_connection, resolve};
 use crate::plan::{Dialect, Plan};
 use crate::protocol::memcached_binary::MemcachedBinary;
 use crate::protocol::memcached_text::MemcachedText;
 use crate::protocol::redis::Redis;
 use crate::protocol::{Kind, Outcome, Protocol, Reply};
 use crate::records::Records;
+use crate::server::{Server, resolve};
 use bayop_core::{Error, reason};
+use rustls::StreamOwned;
 
 /// Requests that are sent together.
 const TOGETHER: u64 = 64;
@@ -35,7 +36,7 @@ pub struct Preloaded {
 /// The protocol stores nothing; a server can't be reached, refuses a record, or returns another value than was stored.
 pub fn preload(plan: &Plan, mut interrupted: impl FnMut() -> bool) -> Result<Preloaded, Error> {
     let records = Records::new(plan)?;
-    for server in resolve(&plan.servers)? {
+    for server in &resolve(plan)? {
         let is_complete = match plan.dialect {
             Dialect::Memcached => fill(server, &records, &MemcachedText, &mut interrupted),
             Dialect::MemcachedBinary => fill(server, &records, &MemcachedBinary, &mut interrupted),
@@ -53,7 +54,7 @@ pub fn preload(plan: &Plan, mut interrupted: impl FnMut() -> bool) -> Result<Pre
 
 /// True when it was completed.
 fn fill<P: Protocol>(
-    server: SocketAddr,
+    server: &Server,
     records: &Records,
     protocol: &P,
     interrupted: &mut impl FnMut() -> bool,
@@ -70,23 +71,30 @@ fn fill<P: Protocol>(
     Ok(true)
 }
 
+/// TCP, or TLS on it.
+trait Stream: Read + Write {}
+
+impl<S: Read + Write> Stream for S {}
+
 struct Session<'a, P> {
-    server: SocketAddr,
-    stream: TcpStream,
+    server: &'a Server,
+    stream: Box<dyn Stream>,
     records: &'a Records,
     protocol: &'a P,
     input: Vec<u8>,
 }
 
 impl<'a, P: Protocol> Session<'a, P> {
-    fn open(server: SocketAddr, records: &'a Records, protocol: &'a P) -> Result<Self, Error> {
+    fn open(server: &'a Server, records: &'a Records, protocol: &'a P) -> Result<Self, Error> {
         let open = || {
-            let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+            let mut stream = TcpStream::connect_timeout(&server.address, PATIENCE)?;
             stream.set_read_timeout(Some(PATIENCE))?;
             stream.set_write_timeout(Some(PATIENCE))?;
-            Ok(stream)
+            let Some(mut client) = server.client()? else { return Ok(Box::new(stream) as Box<dyn Stream>) };
+            client.complete_io(&mut stream)?;
+            Ok(Box::new(StreamOwned::new(client, stream)) as Box<dyn Stream>)
         };
-        let stream = open().map_err(|error: io::Error| no_connection(server, &error))?;
+        let stream = open().map_err(|error: io::Error| server.no_connection(&error))?;
         Ok(Self { server, stream, records, protocol, input: Vec::new() })
     }
 
@@ -112,14 +120,17 @@ impl<'a, P: Protocol> Session<'a, P> {
                 }
                 Ok(None) => self.read().map_err(|error| self.broken(error))?,
                 Err(garbage) => {
-                    return Err(Error::failed(format!("{} does not speak the protocol: {garbage}", self.server)));
+                    return Err(Error::failed(format!(
+                        "{} does not speak the protocol: {garbage}",
+                        self.server.address
+                    )));
                 }
             }
         }
     }
 
     fn check(&self, kind: Kind, record: u64, reply: &Reply<'_>) -> Result<(), Error> {
-        let place = || format!("{}, record {record}", self.server);
+        let place = || format!("{}, record {record}", self.server.address);
         let bytes = self.records.value(record).len();
         match (kind, reply.outcome) {
             (Kind::Set, Outcome::Stored) => Ok(()),
@@ -147,6 +158,6 @@ impl<'a, P: Protocol> Session<'a, P> {
 
     fn broken(&self, error: io::Error) -> Error {
         let why = reason(&error);
-        Error::failed(format!("{} did not keep the connection while records were stored: {why}", self.server))
+        Error::failed(format!("{} did not keep the connection while records were stored: {why}", self.server.address))
     }
 }

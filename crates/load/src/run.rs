@@ -1,12 +1,10 @@
 //! A whole run: threads, progress, and the end.
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::address::resolve;
 use crate::clock::{SECOND_NS, now_ns, to_ns};
 use crate::interval::{BATCHES, quantile};
 use crate::plan::{Dialect, Plan};
@@ -19,6 +17,7 @@ use crate::protocol::redis::Redis;
 use crate::recorder::Window;
 use crate::records::Records;
 use crate::report::{Batch, Report};
+use crate::server::{Server, resolve};
 use crate::worker::Worker;
 use bayop_core::Error;
 
@@ -40,7 +39,7 @@ const LEAST_BATCHES: usize = 10;
 /// A server can't be reached at the start, or the machine is out of memory or sockets. Whatever happens later is in
 /// the report.
 pub fn run(plan: &Plan, interrupted: impl FnMut() -> bool) -> Result<Report, Error> {
-    let servers = resolve(&plan.servers)?;
+    let servers = resolve(plan)?;
     let records = Records::new(plan)?;
     match plan.dialect {
         Dialect::Memcached => run_with(plan, &records, &servers, &MemcachedText, interrupted),
@@ -57,7 +56,7 @@ pub fn run(plan: &Plan, interrupted: impl FnMut() -> bool) -> Result<Report, Err
 fn run_with<P: Protocol>(
     plan: &Plan,
     records: &Records,
-    servers: &[SocketAddr],
+    servers: &[Server],
     protocol: &P,
     mut interrupted: impl FnMut() -> bool,
 ) -> Result<Report, Error> {

@@ -1,7 +1,6 @@
 //! The timing loop: one thread sends what is due, reads what is there, and never waits for either.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -23,6 +22,7 @@ use crate::protocol::{Kind, Protocol};
 use crate::recorder::{Piece, Recorder, Window};
 use crate::records::Records;
 use crate::report::{Loss, Report};
+use crate::server::Server;
 use bayop_core::Error;
 
 /// How often timeouts, reconnects and the end of the run are looked at.
@@ -67,10 +67,10 @@ impl<'a, P: Protocol> Worker<'a, P> {
         plan: &'a Plan,
         records: &'a Records,
         protocol: P,
-        servers: &[SocketAddr],
+        servers: &[Server],
         thread: usize,
     ) -> Result<Self, Error> {
-        let addresses = servers.iter().flat_map(|server| std::iter::repeat_n(*server, plan.connections));
+        let each = servers.iter().flat_map(|server| std::iter::repeat_n(server.clone(), plan.connections));
         Ok(Self {
             plan,
             records,
@@ -79,7 +79,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             rng: SmallRng::seed_from_u64(plan.stream("requests", thread)),
             arrivals: Arrivals::new(plan, thread),
             origin_ns: 0,
-            links: Links::connect(addresses, plan.most_under_way())?,
+            links: Links::connect(each, plan.most_under_way())?,
             ready: Vec::new(),
             dirty: Vec::new(),
             queue: VecDeque::new(),
@@ -226,10 +226,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     fn react(&mut self, index: usize, recorder: &mut Recorder) {
-        let now = now_ns();
         match self.links.state(index) {
-            State::Opening(..) => match self.links.opened(index, now) {
-                Ok(()) => recorder.totals.counts.reconnects += 1,
+            State::Opening(..) => match self.links.opened(index) {
+                Ok(is_open) => recorder.totals.counts.reconnects += u64::from(is_open),
                 Err(error) => self.fail(index, Loss::Closed, &error.to_string(), recorder),
             },
             State::Open(connection) => {

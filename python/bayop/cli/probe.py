@@ -123,7 +123,7 @@ def _plan(args: argparse.Namespace) -> Plan:
     if match["path"] not in (None, "/") and dialect != "http":
         raise InputError("a path must go with http", value=match["path"], place="URL")
     return Plan(
-        servers=with_ports([match["server"]], dialect),
+        servers=with_ports([match["server"]], PORTS[dialect]),
         dialect=dialect,
         # Nothing is stored in somebody's production: keys that are not there are asked for.
         workload=Workload(records=_RECORDS, http=HttpRequest(path=match["path"] or "/")),

@@ -13,7 +13,17 @@ from bayop.live.agent.address import Credentials
 from bayop.live.target import SETTLE_S
 from bayop.live.trial_guard import LATENCY_FACTOR, LOAD_BAND
 from bayop.load.http_request import HttpRequest
-from bayop.load.plan import PRESETS, Dialect, OpenLoop, Plan, Workload, check_distribution, check_popularity, with_ports
+from bayop.load.plan import (
+    PORTS,
+    PRESETS,
+    Dialect,
+    OpenLoop,
+    Plan,
+    Workload,
+    check_distribution,
+    check_popularity,
+    with_ports,
+)
 from bayop.space import Range, parse_range
 from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
 
@@ -242,7 +252,7 @@ def _load(file: TomlFile) -> Load | None:
     through, store = values.pop("through", ""), values.pop("store", True)
     changes: dict[str, Any] = {key: values.pop(key) for key in _WORKLOAD if key in values}
     plan = Plan(
-        servers=with_ports([values.pop("server")], dialect),
+        servers=with_ports([values.pop("server")], PORTS[dialect]),
         dialect=dialect,
         workload=replace(workload, http=HttpRequest(path=values.pop("path", "/")), **changes),
         schedule=OpenLoop.constant(values.pop("qps"), gaps),

@@ -10,12 +10,16 @@ from typing import Final, Literal
 from bayop import _core
 from bayop.errors import BayopError, InputError, UnsupportedError
 from bayop.load.http_request import HttpRequest
+from bayop.load.tls import Tls
 
 Dialect = Literal["memcached", "memcached-binary", "redis", "http", "echo"]
 """What servers speak."""
 
 PORTS: Final[dict[Dialect, int]] = {"memcached": 11211, "memcached-binary": 11211, "redis": 6379, "http": 80, "echo": 7}
 """Where they are expected to listen."""
+
+TLS_PORTS: Final = PORTS | {"http": 443}
+"""The same, where they speak it in TLS."""
 
 STORES: Final[frozenset[Dialect]] = frozenset({"memcached", "memcached-binary", "redis"})
 """Protocols in which records are stored before the load."""
@@ -135,6 +139,7 @@ class Plan:
     Attributes:
         servers: `host:port` each.
         dialect: What they speak.
+        tls: That they speak it in TLS; None where they don't.
         workload: What is asked.
         schedule: When.
         threads: Threads of the generator.
@@ -151,6 +156,7 @@ class Plan:
 
     servers: tuple[str, ...]
     dialect: Dialect = "memcached"
+    tls: Tls | None = None
     workload: Workload = field(default_factory=Workload)
     schedule: Schedule
     threads: int = 1
@@ -194,6 +200,7 @@ _FLAGS: Final = {
     "update": "--update",
     "method": "--method",
     "path": "--path",
+    "authorities": "--cacert",
     "headers": "--header",
     "popularity": "--popularity",
     "threads": "--threads",
@@ -244,6 +251,6 @@ def check_popularity(text: str) -> str:
     return text
 
 
-def with_ports(servers: Sequence[str], dialect: Dialect) -> tuple[str, ...]:
-    """`host`, `host:port` or `[v6]:port`, each completed by the protocol's port."""
-    return tuple(s if s.rpartition(":")[2].isdigit() else f"{s}:{PORTS[dialect]}" for s in servers)
+def with_ports(servers: Sequence[str], port: int) -> tuple[str, ...]:
+    """`host`, `host:port` or `[v6]:port`, each completed by a port."""
+    return tuple(s if s.rpartition(":")[2].isdigit() else f"{s}:{port}" for s in servers)

@@ -11,10 +11,8 @@ from bayop import _core
 from bayop.errors import InputError
 from bayop.load.http_request import HttpRequest
 from bayop.load.plan import (
-    PORTS,
     PRESETS,
     ClosedLoop,
-    Dialect,
     OpenLoop,
     Piece,
     Plan,
@@ -29,6 +27,7 @@ from bayop.load.plan import (
     translate,
     with_ports,
 )
+from bayop.load.tls import Tls
 
 PLAN = Plan(servers=("h:1",), schedule=OpenLoop((Piece(1.0, 100.0), Piece(2.0, 200.0)), "fixed"), seed=7)
 
@@ -90,6 +89,7 @@ def test_only_an_open_loop_has_a_load_to_set(schedule: Schedule, kind: str) -> N
         ({"duration_s": 0.0}, "--time"),
         ({"timeout_s": 0.0}, "--timeout"),
         ({"servers": ()}, "--server"),
+        ({"tls": Tls("no certificate")}, "--cacert"),
         ({"schedule": OpenLoop.constant(-1.0)}, "--qps"),
         ({"schedule": Replay((2.0, 1.0))}, "--replay"),
         ({"schedule": ThinkingLoop(0.0)}, "--think-time"),
@@ -138,11 +138,9 @@ def test_a_popularity_is_checked_before_it_is_used(text: str) -> None:
     assert caught.value.hint == "for example zipf:0.99"
 
 
-@pytest.mark.parametrize("dialect", PORTS)
-def test_a_server_listens_where_its_protocol_expects_it_unless_it_is_said(dialect: Dialect) -> None:
-    port = PORTS[dialect]
-    assert with_ports(["web1", "web1:8080", "[fe80::1]", "[fe80::1]:9"], dialect) == (
-        f"web1:{port}", "web1:8080", f"[fe80::1]:{port}", "[fe80::1]:9",
+def test_a_server_listens_where_it_is_said() -> None:
+    assert with_ports(["web1", "web1:8080", "[fe80::1]", "[fe80::1]:9"], 443) == (
+        "web1:443", "web1:8080", "[fe80::1]:443", "[fe80::1]:9",
     )  # fmt: skip
 
 

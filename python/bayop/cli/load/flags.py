@@ -129,6 +129,14 @@ HTTP: Final = (
         "the body of every request (POST, PUT, PATCH); a folder's files in turn by the number of the record",
     ),
 )  # fmt: skip
+TLS: Final = (
+    _switch("--tls", "the servers speak --protocol in TLS, with certificates for the names by which --server has them"),
+    _value(
+        "--cacert", arguments.path, "FILE",
+        "certificates in PEM of who may have signed theirs (default: those whom this machine trusts)",
+    ),
+    _switch("--insecure", "don't look at their certificates"),
+)  # fmt: skip
 GENERATOR: Final = (
     _value("-T --threads", arguments.whole_number(1, 256), "N", "threads (default: 1)", 1),
     _value("-c --connections", _CONNECTIONS, "N", "connections per thread and server (default: 1)", 1),
@@ -175,6 +183,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(parser.add_argument_group("a load curve"), CURVE)
     add(parser.add_argument_group("what to ask", _DISTRIBUTIONS), WORKLOAD)
     add(parser.add_argument_group("what to ask an HTTP server"), HTTP)
+    add(parser.add_argument_group("whether to encrypt"), TLS)
     arguments.add_seed(parser)
     add(parser.add_argument_group("how to send"), GENERATOR)
     add(parser.add_argument_group("several machines"), MACHINES)

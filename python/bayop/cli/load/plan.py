@@ -12,6 +12,7 @@ from bayop.errors import InputError
 if TYPE_CHECKING:
     from bayop.load.http_request import HttpRequest
     from bayop.load.plan import Plan, Schedule, UntilInterval, Workload
+    from bayop.load.tls import Tls
 
 SHAPES: Final = ("twitter", "twitter-cluster1", "twitter-cluster2")
 _FIRST_QPS: Final = 1000.0
@@ -24,14 +25,15 @@ def plan_of(args: argparse.Namespace) -> Plan:
     Raises:
         InputError: flags contradict each other, or one is missing.
     """
-    from bayop.load.plan import Plan, with_ports
+    from bayop.load.plan import PORTS, TLS_PORTS, Plan, with_ports
 
     schedule, duration_s = _schedule(args)
     if not args.server:
         raise InputError(wrong="no server is named", place="--server", hint="-s HOST[:PORT]")
     return Plan(
-        servers=with_ports(args.server, args.protocol),
+        servers=with_ports(args.server, (TLS_PORTS if args.tls else PORTS)[args.protocol]),
         dialect=args.protocol,
+        tls=_tls(args),
         workload=_workload(args),
         schedule=schedule,
         threads=args.threads,
@@ -45,6 +47,33 @@ def plan_of(args: argparse.Namespace) -> Plan:
         until_interval=_until(args),
         seed=args.seed,
     )
+
+
+def _tls(args: argparse.Namespace) -> Tls | None:
+    from bayop.load.tls import Tls, read_authorities, system_authorities
+
+    given = {"--cacert": args.cacert is not None, "--insecure": args.insecure}
+    flag = next((flag for flag, value in given.items() if value), None)
+    if flag and not args.tls:
+        raise InputError(
+            "certificates must be those of servers that speak TLS",
+            wrong=f"{flag} was given without --tls",
+            place=flag,
+            hint="--tls",
+        )
+    if all(given.values()):
+        raise InputError(
+            "a certificate must be looked at, or not",
+            wrong="both --cacert and --insecure were given",
+            place="--insecure",
+        )
+    if not args.tls:
+        return None
+    if args.insecure:
+        return Tls(None)
+    if args.cacert is None:
+        return Tls(system_authorities())
+    return Tls(arguments.reader(read_authorities, "--cacert")(args.cacert))
 
 
 def _workload(args: argparse.Namespace) -> Workload:

@@ -1,0 +1,74 @@
+//! Servers by their names: where they are, whether they are spoken to by TLS, and those that can't be reached.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+
+use crate::plan::Plan;
+use crate::tls::client_config;
+use bayop_core::{Error, reason};
+
+/// A server to connect to.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Where it is.
+    pub address: SocketAddr,
+    tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+}
+
+impl Server {
+    /// One that is spoken to without TLS.
+    pub fn plain(address: SocketAddr) -> Self {
+        Self { address, tls: None }
+    }
+
+    /// The client's side of a new TLS connection; none where TLS is not spoken.
+    ///
+    /// # Errors
+    /// The machine has no random numbers.
+    pub fn client(&self) -> io::Result<Option<ClientConnection>> {
+        let Some((config, name)) = &self.tls else { return Ok(None) };
+        ClientConnection::new(config.clone(), name.clone()).map(Some).map_err(io::Error::other)
+    }
+
+    /// The error of one that does not let itself be connected to.
+    pub(crate) fn no_connection(&self, error: &io::Error) -> Error {
+        let failed = Error::failed(format!("cannot connect to {}: {}", self.address, reason(error)));
+        match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            Some(rustls::Error::InvalidCertificate(_)) => {
+                failed.hint("--cacert FILE says who may have signed its certificate; --insecure does not look at it")
+            }
+            Some(_) => failed.hint("--tls must be left out where the server does not speak TLS"),
+            None => failed,
+        }
+    }
+}
+
+/// The servers of a plan.
+///
+/// # Errors
+/// A name is unknown or has no port, or nobody can be trusted by the plan's authorities.
+pub(crate) fn resolve(plan: &Plan) -> Result<Vec<Server>, Error> {
+    let config = plan.tls.as_ref().map(client_config).transpose()?;
+    let server = |text: &String| {
+        let unknown = |why: String| {
+            Error::input(format!("cannot find the server {text}: {why}"))
+                .rule("it must be host:port")
+                .at("servers")
+                .hint("127.0.0.1:11211")
+        };
+        let mut addresses = text.to_socket_addrs().map_err(|error| unknown(reason(&error)))?;
+        let address = addresses.next().ok_or_else(|| unknown("it has no address".to_owned()))?;
+        let tls = config.clone().map(|config| {
+            let host = text.rsplit_once(':').map_or(text.as_str(), |(host, _)| host);
+            let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+            let name = ServerName::try_from(host).map_err(|error| unknown(error.to_string()))?;
+            Ok::<_, Error>((config, name))
+        });
+        Ok(Server { address, tls: tls.transpose()? })
+    };
+    plan.servers.iter().map(server).collect()
+}
