@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXAMPLE: Final = """\
   bayop app start nginx
   bayop app start redis --port 6400 --cpus 0
-  bayop app start haproxy --applications mine
+  bayop app start lighttpd --applications mine
 """
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +34,9 @@ CLIENT_ADDRESS: Final = "10.207.0.2"
 
 AHEAD: Final = ("chrt", "--fifo", "1")
 """What starts a program ahead of whatever else this machine runs."""
+
+_FIRST: Final = ("unshare", "--pid", "--fork", "--kill-child")
+"""What starts a program as the first of a PID namespace, whose process it ends with."""
 
 _PROGRAMS: Final = ("ip", "ethtool", "nsenter", "unshare", "setpriv", "chrt")
 _START_S: Final = 10.0
@@ -146,6 +150,8 @@ class VethPair:
     def serve(self, application: Application) -> int:
         """Starts an application in the server's namespace, ahead of whatever else this machine runs.
 
+        Whatever it has started ends with it, since it is the first process of a PID namespace (pid_namespaces(7)).
+
         Returns:
             Its process id.
 
@@ -156,8 +162,8 @@ class VethPair:
         words = prepare(application, address=SERVER_ADDRESS, folder=folder)
         probe = self.client.command(["bash", "-c", f"</dev/tcp/{SERVER_ADDRESS}/{application.port}"])
         with tempfile.TemporaryFile() as log:
-            process = start(self.server.command([*AHEAD, *words]), log=log)
-            self._stack.callback(_end, process)
+            process = start(self.server.command([*AHEAD, *_FIRST, *words]), log=log)
+            self._stack.callback(_end_first, process)
 
             def is_listening() -> bool:
                 return subprocess.run(probe, capture_output=True, check=False).returncode == 0  # noqa: S603 -- our words
@@ -168,7 +174,7 @@ class VethPair:
                 return UnsupportedError(wrong=f"{application.name} does not listen", hint=said[-1] if said else None)
 
             await_listening(process, is_listening, refusal)
-        return process.pid
+        return next(iter(_children(process.pid)), process.pid)
 
     def memcached_requests(self, *, port: int = 11211) -> int:
         """How many reads and writes a memcached has answered until now (its own statistics).
@@ -200,7 +206,9 @@ class VethPair:
 
 
 def process_cpu_s(pid: int, *, name: str = "memcached") -> float:
-    """Processor time that all threads of a process have taken (/proc/PID/task/TID/schedstat), in s.
+    """Processor time that a process, and all that it has started, have taken (/proc/PID/task/TID/schedstat), in s.
+
+    That of threads and processes that have ended is not in it.
 
     Args:
         pid: The process.
@@ -210,12 +218,34 @@ def process_cpu_s(pid: int, *, name: str = "memcached") -> float:
         UnsupportedError: it has ended.
     """
     try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
+        taken_s = _cpu_s(pid)
     except OSError as error:
         raise UnsupportedError(
             wrong=f"{name} ended before the experiment ({error.strerror})", hint=error.strerror
         ) from error
+    for child in _children(pid):
+        # It may end meanwhile.
+        with suppress(UnsupportedError):
+            taken_s += process_cpu_s(child)
+    return taken_s
+
+
+def _cpu_s(pid: int) -> float:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
+
+
+def _children(pid: int) -> list[int]:
+    """Processes that a process, or a thread of it, has started; none when it has ended."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in lists for child in _text(path).split()]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii")
+    except OSError:
+        return ""
 
 
 def start(words: Sequence[str], *, log: BinaryIO | int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
@@ -236,4 +266,15 @@ def start(words: Sequence[str], *, log: BinaryIO | int = subprocess.DEVNULL) -> 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
+    process.wait()
+
+
+def _end_first(process: subprocess.Popen[bytes]) -> None:
+    """Ends what `_FIRST` has started, and with it its PID namespace."""
+    first = _children(process.pid)
+    for pid in first:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    if not first:
+        process.kill()
     process.wait()
