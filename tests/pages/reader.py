@@ -29,7 +29,7 @@ def copy_repository(folder: Path) -> Path:
     run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, run.stdout.split("\0")):
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, clone / name)
+        shutil.copy2(ROOT / name, clone / name, follow_symlinks=False)
     (clone / ".venv").mkdir()
     for part in (ROOT / ".venv").iterdir():
         (clone / ".venv" / part.name).symlink_to(part)
