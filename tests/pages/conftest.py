@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pytest
@@ -46,9 +47,12 @@ exec "$@"
 
 
 @pytest.fixture(scope="session")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A copy of the repository."""
-    return copy_repository(tmp_path_factory.mktemp("pages"))
+    # pytest's folders are closed to nobody, as whom services run.
+    with TemporaryDirectory(prefix="bayop-pages-") as programs:
+        Path(programs).chmod(0o755)
+        yield copy_repository(tmp_path_factory.mktemp("pages"), Path(programs))
 
 
 @pytest.fixture(scope="session")

@@ -23,8 +23,13 @@ _PROGRAMS: Final = {
 }
 
 
-def copy_repository(folder: Path) -> Path:
-    """A clone with what is built in the repository and what the lab is made of, and the published data beside it."""
+def copy_repository(folder: Path, programs: Path) -> Path:
+    """A clone with what is built in the repository and what the lab is made of, and the published data beside it.
+
+    Args:
+        folder: Where it is made.
+        programs: Takes what stands for some programs; everybody may enter it.
+    """
     clone = folder / "bayop"
     run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, run.stdout.split("\0")):
@@ -41,8 +46,7 @@ def copy_repository(folder: Path) -> Path:
     (clone / "build").mkdir()
     (clone / "build" / "lab").symlink_to(ROOT / "build" / "lab")
     (folder / "shared").symlink_to(ROOT.parent / "shared")
-    programs = folder / "bin"
-    programs.mkdir()
+    (folder / "bin").symlink_to(programs)
     for name, does in _PROGRAMS.items():
         # By its path: whoever looked for it by name where this folder is not the first would find himself, for ever.
         text = does.replace("PROGRAM", program(name) or "not-installed")
@@ -67,9 +71,8 @@ class Reader:
         # A folder of its own, in which other pages write nothing.
         self.folder = clone.parent / str(page.relative_to(ROOT)).replace("/", "-").removesuffix(".md") / "bayop"
         shutil.copytree(clone, self.folder, symlinks=True, copy_function=os.link)
-        for beside in ("shared", "bin"):
-            (self.folder.parent / beside).symlink_to(clone.parent / beside)
-        paths = [self.folder.parent / "bin", self.folder / ".venv" / "bin"]
+        (self.folder.parent / "shared").symlink_to(clone.parent / "shared")
+        paths = [(clone.parent / "bin").resolve(), self.folder / ".venv" / "bin"]
         path = os.pathsep.join([*map(str, paths), os.environ["PATH"], "/usr/sbin"])
         home = self.folder.parent / "home"
         home.mkdir()
