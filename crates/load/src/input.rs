@@ -52,3 +52,34 @@ impl Input {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_comes_in_goes_out_in_order(steps in prop::collection::vec((0_usize..100_000, 0.0..1.0_f64), 1..40)) {
+            let mut input = Input::new();
+            let (mut received, mut consumed) = (0_usize, 0_usize);
+            for (bytes, share) in steps {
+                let room = input.room(bytes);
+                prop_assert!(room.len() >= bytes.max(1));
+                for byte in &mut room[..bytes] {
+                    *byte = received as u8;
+                    received += 1;
+                }
+                input.filled(bytes);
+                prop_assert_eq!(input.bytes().len(), received - consumed);
+                let taken = (share * input.bytes().len() as f64) as usize;
+                for &byte in &input.bytes()[..taken] {
+                    prop_assert_eq!(byte, consumed as u8);
+                    consumed += 1;
+                }
+                input.consume(taken);
+            }
+        }
+    }
+}

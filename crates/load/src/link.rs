@@ -56,20 +56,19 @@ impl Link {
     /// # Errors
     /// They failed.
     pub fn opened(&mut self, poller: &Poller) -> io::Result<bool> {
-        let State::Opening(mut connection, since_ns) = std::mem::replace(&mut self.state, State::Down(0)) else {
-            return Ok(false);
-        };
+        let State::Opening(connection, _) = &mut self.state else { return Ok(false) };
         let is_open = connection.connected()?;
-        self.watches_output = !is_open && connection.has_output();
-        let output = if self.watches_output { EventFlags::OUT } else { EventFlags::empty() };
-        poller.modify(&*connection, self.index, EventFlags::IN | output)?;
-        if is_open {
-            self.backoff_ns = FIRST_BACKOFF_NS;
-            self.state = State::Open(connection);
-        } else {
-            self.state = State::Opening(connection, since_ns);
+        let output = if is_open || !connection.has_output() { EventFlags::empty() } else { EventFlags::OUT };
+        poller.modify(&**connection, self.index, EventFlags::IN | output)?;
+        if !is_open {
+            return Ok(false);
         }
-        Ok(is_open)
+        if let State::Opening(connection, _) = std::mem::replace(&mut self.state, State::Down(0)) {
+            self.state = State::Open(connection);
+        }
+        self.watches_output = false;
+        self.backoff_ns = FIRST_BACKOFF_NS;
+        Ok(true)
     }
 
     /// Asks epoll for room to write, or no longer.

@@ -10,7 +10,7 @@ use crate::poller::Poller;
 use crate::server::Server;
 use bayop_core::{Error, reason};
 
-/// How long a handshake may take.
+/// How long a handshake may take, at the start after the one before: a server is busy with the TLS of many.
 pub const HANDSHAKE_NS: u64 = 3 * SECOND_NS;
 /// How often the handshakes at the start are looked at when none has ended.
 const GLANCE_NS: u64 = SECOND_NS / 1000;
@@ -40,9 +40,9 @@ impl Links {
     }
 
     fn open_all(&mut self) -> Result<(), Error> {
-        let begun_ns = now_ns();
+        let mut last_ns = now_ns();
         for link in &mut self.links {
-            link.open(&self.poller, begun_ns).map_err(|error| link.server.no_connection(&error))?;
+            link.open(&self.poller, last_ns).map_err(|error| link.server.no_connection(&error))?;
         }
         let mut pending = self.links.len();
         let mut ready = Vec::new();
@@ -51,9 +51,12 @@ impl Links {
             for &index in &ready {
                 let link = &mut self.links[index];
                 let is_open = link.opened(&self.poller).map_err(|error| link.server.no_connection(&error))?;
-                pending -= usize::from(is_open);
+                if is_open {
+                    pending -= 1;
+                    last_ns = now_ns();
+                }
             }
-            if now_ns() > begun_ns + HANDSHAKE_NS {
+            if now_ns() > last_ns + HANDSHAKE_NS {
                 let silent = self.links.iter().find(|link| matches!(link.state, State::Opening(..)));
                 let link = silent.unwrap_or(&self.links[0]);
                 return Err(link.server.no_connection(&io::ErrorKind::TimedOut.into()));

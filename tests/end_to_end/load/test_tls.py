@@ -64,6 +64,14 @@ def test_every_request_is_answered_also_over_connections_that_are_opened_again(
     assert counts["reconnects"] > 4
 
 
+def test_connections_that_are_open_stay_open_while_others_shake_hands(nginx: str, authority: Authority) -> None:
+    """Their servers send tickets meanwhile, for sessions that may be resumed."""
+    flags = ["--protocol", "http", "--tls", "--cacert", str(authority.certificate), "-q", "1kqps", *BRIEF, "-c", "200"]
+    counts = result_of(load("-s", nginx, *flags))["counts"]
+    assert counts["reconnects"] == 0
+    assert counts["status_2xx"] == counts["intended"] > 100
+
+
 def test_answers_of_many_records_arrive_whole(nginx: str, authority: Authority) -> None:
     """300 KB are twenty records, and more than the buffer has room for at first."""
     flags = ["--tls", "--cacert", str(authority.certificate), "--path", "/large", "-q", "100"]
