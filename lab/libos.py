@@ -46,6 +46,7 @@ SERVICES: Final = {
     for service in (
         Service("memcached", 11211, "memcached", "--protocol memcached"),
         Service("hello", 80, "http", "--protocol http"),
+        Service("echo", 7, "echo", "--protocol echo"),
         Service("tpcc", 11311, "memcached-binary", "--binary --noload"),
     )
 }

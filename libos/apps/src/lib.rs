@@ -5,6 +5,7 @@
 
 extern crate alloc;
 
+pub mod echo;
 pub mod hello;
 pub mod memcached;
 pub mod tpcc;

@@ -7,6 +7,7 @@
 mod core_of_machine;
 mod words;
 
+use libos_apps::echo::Echo;
 use libos_apps::hello::Hello;
 use libos_apps::memcached::Memcached;
 use libos_apps::tpcc::Tpcc;
@@ -42,6 +43,7 @@ fn start(words: &Words) -> ! {
             serve(words, 11211, Memcached::new(words.memory_mib << 20, start_s, cpu::seed()))
         }
         App::Hello => serve(words, 80, Hello),
+        App::Echo => serve(words, 7, Echo),
         App::Tpcc => serve(words, 11311, Tpcc::new(cpu::seed(), clock::unix_time_s() * 1_000_000)),
     }
 }

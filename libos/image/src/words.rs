@@ -24,6 +24,8 @@ pub enum App {
     Memcached,
     /// A web server that says hello, on port 80.
     Hello,
+    /// Sends back what comes, on port 7.
+    Echo,
     /// TPC-C, on port 11311.
     Tpcc,
 }
@@ -66,8 +68,9 @@ impl Words {
                 }
                 Some(("app", "memcached")) => words.app = App::Memcached,
                 Some(("app", "hello")) => words.app = App::Hello,
+                Some(("app", "echo")) => words.app = App::Echo,
                 Some(("app", "tpcc")) => words.app = App::Tpcc,
-                Some(("app", _)) => return Err(wrong("app must be memcached, hello or tpcc")),
+                Some(("app", _)) => return Err(wrong("app must be memcached, hello, echo or tpcc")),
                 Some(("memory", text)) => {
                     words.memory_mib =
                         parse_number(text, 2..=1 << 16).ok_or(wrong("memory must be MiB, 2 to 65536"))?;

@@ -50,7 +50,7 @@ def test_the_same_sources_give_the_same_image_elsewhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "rule"),
     [
-        ("app=nginx", "cannot use 'app=nginx': app must be memcached, hello or tpcc"),
+        ("app=nginx", "cannot use 'app=nginx': app must be memcached, hello, echo or tpcc"),
         ("memory=1", "memory must be MiB, 2 to 65536"),
         ("wait", "a word must be ip=, app=, memory=, wait= or connections="),
     ],

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="WORD",
-        help="what it is told, such as app=memcached (or hello, tpcc), wait=interrupt, memory=64 (docs/libos.md)",
+        help="what it is told, such as app=memcached (or hello, echo, tpcc), wait=interrupt, memory=64 (docs/libos.md)",
     )
     arguments.add_json(parser)
 
