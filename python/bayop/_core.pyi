@@ -363,11 +363,17 @@ class LoadReport:
 def load_preload(plan: str) -> Stored:
     """Store every record of a plan (JSON) in every server, and read it back. Raises Error."""
 
-def load_run(plan: str, *, stop: Callable[[], bool] | None = None) -> LoadReport:
+def load_run(
+    plan: str,
+    *,
+    stop: Callable[[], bool] | None = None,
+    watch: Callable[[int, float | None, float | None], None] | None = None,
+) -> LoadReport:
     """Run a plan (JSON).
 
     Releases the interpreter meanwhile. Ctrl-C ends the load, as does `stop`, which is asked twenty times a second, when
-    it returns true; the report says so. Raises Error.
+    it returns true; the report says so. `watch` is told as often what was seen until then: how many requests, and their
+    p50 and p99 in us. Raises Error.
     """
 
 def load_draw(distribution: str, count: int, seed: int) -> list[float]:

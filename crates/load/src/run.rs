@@ -32,13 +32,13 @@ const LEAST_BATCHES: usize = 10;
 
 /// Runs a plan and reports what was seen.
 ///
-/// `interrupted` is asked twenty times a second; when it says so, the load ends, outstanding replies are awaited, and
+/// `interrupted` is asked twenty times a second, with the batches that have ended until then; when it says so, the load ends, outstanding replies are awaited, and
 /// the report says what was measured until then.
 ///
 /// # Errors
 /// A server can't be reached at the start, or the machine is out of memory or sockets. Whatever happens later is in
 /// the report.
-pub fn run(plan: &Plan, interrupted: impl FnMut() -> bool) -> Result<Report, Error> {
+pub fn run(plan: &Plan, interrupted: impl FnMut(&Report) -> bool) -> Result<Report, Error> {
     let servers = resolve(plan)?;
     let records = Records::new(plan)?;
     match plan.dialect {
@@ -58,7 +58,7 @@ fn run_with<P: Protocol>(
     records: &Records,
     servers: &[Server],
     protocol: &P,
-    mut interrupted: impl FnMut() -> bool,
+    mut interrupted: impl FnMut(&Report) -> bool,
 ) -> Result<Report, Error> {
     let workers = (0..plan.threads)
         .map(|thread| Worker::connect(plan, records, protocol.clone(), servers, thread))
@@ -89,7 +89,7 @@ fn run_with<P: Protocol>(
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    if !report.interrupted && interrupted() {
+                    if !report.interrupted && interrupted(&report) {
                         report.interrupted = true;
                         end_ns.fetch_min(now_ns() + END_DELAY_NS, Ordering::Relaxed);
                     }

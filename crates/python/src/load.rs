@@ -6,10 +6,11 @@ use bayop_load::arrivals::Arrivals;
 use bayop_load::distribution::Distribution;
 use bayop_load::header::Header;
 use bayop_load::histogram::{hgrm, quantile_ns};
+use bayop_load::interval::quantile;
 use bayop_load::plan::Plan;
 use bayop_load::popularity::Popularity;
 use bayop_load::preload;
-use bayop_load::report::Report;
+use bayop_load::report::{Batch, Report};
 use bayop_load::summary::{lateness, quantiles};
 use bayop_load::trace;
 use pyo3::prelude::*;
@@ -52,22 +53,33 @@ pub fn load_preload<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyD
     Ok(dict)
 }
 
-/// Runs a plan; Ctrl-C, or `stop` when it says so, ends the load, and the report says so.
+/// Runs a plan; Ctrl-C, or `stop` when it says so, ends the load, and the report says so. `watch` is told what was seen
+/// until then.
 #[pyfunction]
-#[pyo3(signature = (plan, *, stop = None))]
-pub fn load_run(py: Python<'_>, plan: &str, stop: Option<Py<PyAny>>) -> PyResult<LoadReport> {
+#[pyo3(signature = (plan, *, stop = None, watch = None))]
+pub fn load_run(py: Python<'_>, plan: &str, stop: Option<Py<PyAny>>, watch: Option<Py<PyAny>>) -> PyResult<LoadReport> {
     let plan = Plan::from_json(plan).map_err(|error| raise(py, &error))?;
+    let mut seen = (0, None, None);
     let mut broken = None;
-    let mut asked = |py: Python<'_>| match stop.as_ref().map(|stop| stop.call0(py)?.is_truthy(py)) {
-        Some(Err(error)) => {
-            broken = Some(error);
-            true
+    let mut look = |py: Python<'_>, report: &Report| {
+        if let Some(watch) = &watch {
+            let requests = report.batches.iter().map(Batch::count).sum();
+            if requests != seen.0 {
+                let us = |share| quantile(report, share).value_ns.map(|ns| ns as f64 / 1000.0);
+                seen = (requests, us(0.5), us(0.99));
+            }
+            watch.call1(py, seen)?;
         }
-        Some(Ok(asked)) => asked,
-        None => false,
+        stop.as_ref().map_or(Ok(false), |stop| stop.call0(py)?.is_truthy(py))
     };
-    let report =
-        py.detach(|| bayop_load::run::run(&plan, || Python::attach(|py| py.check_signals().is_err() || asked(py))));
+    let mut interrupted = |py: Python<'_>, report: &Report| {
+        py.check_signals().is_err()
+            || look(py, report).unwrap_or_else(|error| {
+                broken = Some(error);
+                true
+            })
+    };
+    let report = py.detach(|| bayop_load::run::run(&plan, |report| Python::attach(|py| interrupted(py, report))));
     if let Some(error) = broken {
         return Err(error);
     }

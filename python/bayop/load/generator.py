@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +12,9 @@ from bayop.slo import Slo
 
 QUANTILES: Final = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
 """What is shown of the latency."""
+
+Watch = Callable[[int, float | None, float | None], None]
+"""Is told how many requests there were until now, and their p50 and p99 in us; None on requests that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +137,12 @@ def preload(plan: Plan) -> _core.Stored:
         raise translate(error) from error
 
 
-def run(plan: Plan) -> Result:
+def run(plan: Plan, *, watch: Watch | None = None) -> Result:
     """Runs a plan; Ctrl-C ends the load, and the result says so.
+
+    Args:
+        plan: What to do.
+        watch: Told twenty times a second what was seen until then.
 
     Raises:
         InputError: the plan makes no sense.
@@ -143,7 +150,7 @@ def run(plan: Plan) -> Result:
         UnsupportedError: this machine has run out of something.
     """
     try:
-        report = _core.load_run(plan.to_json())
+        report = _core.load_run(plan.to_json(), watch=watch)
     except _core.Error as error:
         raise translate(error) from error
     return Result(report, offered_qps(plan))

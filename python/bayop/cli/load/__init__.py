@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli.load import events, expectations, flags, steps
 from bayop.cli.load.plan import plan_of
+from bayop.cli.load.watching import run_watched
 from bayop.cli.terminal.output import console, print_json
 from bayop.errors import unwritable
 
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             return 0
         if args.scan or args.search:
             return steps.run(args, plan, runner)
-        return _run_once(args, plan, runner)
+        return _run_once(args, plan, runner if args.with_agent else run_watched)
 
 
 def _run_once(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:
