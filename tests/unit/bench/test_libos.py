@@ -2,11 +2,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from bench.libos import page
 from bench.libos.count import Window, cells, costs, must_run
 
 from bayop.errors import BayopError
+
+
+def test_the_table_of_the_page_follows_from_the_windows() -> None:
+    windows = page.read_windows(max(Path("bench/libos/results").glob("*/windows.jsonl")))
+    shown = f"<!-- {page.TABLE} -->\n{page.table(windows)}\n<!-- end -->"
+    assert shown in page.PAGE.read_text(encoding="utf-8")
 
 
 def test_a_load_that_has_ended_is_an_error() -> None:
