@@ -29,6 +29,7 @@ from bayop.applications.definition import application_names
 from bayop.errors import BayopError
 
 LOADS_QPS: Final = {
+    "echo": 8000,
     "haproxy": 2000,
     "img-dnn": 200,
     "memcached": 8000,
