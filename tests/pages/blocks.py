@@ -37,6 +37,15 @@ PAGES: Final = [
 ]
 """Every page that people are meant to follow."""
 
+BENCHMARKS: Final = ROOT / "docs" / "benchmarks.md"
+"""The page whose blocks take longest."""
+
+EXPERIMENTS: Final = [
+    ROOT / "docs" / f"{name}.md"
+    for name in ("claims", "demo", "generality", "idle", "interrupts", "model", "policies", "sweep", "twin")
+]
+"""Pages whose blocks repeat experiments, which takes minutes."""
+
 _BLOCK: Final = re.compile(
     r"^(?: *<!-- test: (?P<says>[^>]*) -->\n)?(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^ *```$",
     re.MULTILINE | re.DOTALL,

@@ -5,20 +5,16 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.pages.blocks import PAGES, ROOT, Block, blocks_of
+from tests.pages.blocks import BENCHMARKS, EXPERIMENTS, PAGES, ROOT, Block, blocks_of
+from tests.pages.parameters import each_block
 from tests.pages.reader import Reader
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 NOT_RUN = 11
 """How many blocks nothing runs. It may become less."""
-WEEKLY = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.timeout(1200)]
 
 
-def parameter(block: Block) -> object:
-    return pytest.param(block, id=str(block), marks=WEEKLY if block.is_slow else [])
-
-
-@pytest.mark.parametrize("block", [parameter(block) for block in BLOCKS if block.runs])
+@pytest.mark.parametrize("block", each_block(page for page in PAGES if page not in (BENCHMARKS, *EXPERIMENTS)))
 def test_a_block_does_what_its_page_says(block: Block, reader: Reader) -> None:
     reader.follow(block)
 
