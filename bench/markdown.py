@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from pathlib import Path
 
 
 def replace_table(page: str, name: str, table: str) -> str:
@@ -16,3 +18,13 @@ def replace_table(page: str, name: str, table: str) -> str:
     if count != 1:
         raise ValueError(f"there must be one table between {start} and {end}, found: {count}")
     return text
+
+
+def rewrite_tables(page: Path, tables: Mapping[str, str], *, check: bool) -> bool:
+    """Replaces the tables of a page, by their names; with `check` nothing is written. Returns whether one differs."""
+    before = after = page.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        after = replace_table(after, name, table)
+    if not check:
+        page.write_text(after, encoding="utf-8")
+    return after != before

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.idle_knobs.run import KNOBS, Row
-from bench.markdown import replace_table
+from bench.markdown import rewrite_tables
 from bench.rows import read_rows
 
 PAGE: Final = Path("docs/idle.md")
@@ -51,11 +51,8 @@ def main() -> None:
     parser.add_argument("rows", type=Path, help="the rows.csv of a run")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the table differs")
     args = parser.parse_args()
-    before = PAGE.read_text(encoding="utf-8")
-    after = replace_table(before, "idle knobs", table(read_rows(args.rows, Row)))
-    if args.check:
-        sys.exit(int(before != after))
-    PAGE.write_text(after, encoding="utf-8")
+    differs = rewrite_tables(PAGE, {"idle knobs": table(read_rows(args.rows, Row))}, check=args.check)
+    sys.exit(int(args.check and differs))
 
 
 if __name__ == "__main__":

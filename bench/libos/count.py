@@ -191,6 +191,12 @@ def costs(windows: Sequence[Window]) -> Sequence[Cost]:
     ]
 
 
+def table(windows: Sequence[Window]) -> str:
+    """What the windows say, in Markdown."""
+    header, *rows = cells(windows)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows))
+
+
 def cells(windows: Sequence[Window]) -> Sequence[Sequence[str]]:
     """What the windows say as a table: its header and its rows."""
     header = (

@@ -1,8 +1,10 @@
 """Rewrites the table and the figure of docs/libos.md from the windows of `bench.libos.run`.
 
-python -m bench.libos.page bench/libos/results/2026-11-27-2cpu-x86_64/windows.jsonl            writes them
-python -m bench.libos.page bench/libos/results/2026-11-27-2cpu-x86_64/windows.jsonl --check    exit code 1 if the
-                                                                                               table differs
+    python -m bench.libos.page bench/libos/results/2026-11-27-2cpu-x86_64/windows.jsonl            writes them
+    python -m bench.libos.page bench/libos/results/2026-11-27-2cpu-x86_64/windows.jsonl --check    exit code 1 if the
+                                                                                                   table differs
+
+The table stands between `<!-- libos and linux -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from typing import Final
 
 import msgspec
 from bench.figures.run import write_themes
-from bench.libos.count import Cost, Window, cells, costs
-from bench.markdown import replace_table
+from bench.libos.count import Cost, Window, costs, table
+from bench.markdown import rewrite_tables
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
@@ -37,12 +39,6 @@ _TITLES: Final = {"memcached": "memcached, a request", "tpcc": "TPC-C, a transac
 def read_windows(path: Path) -> Sequence[Window]:
     """The windows of a file."""
     return msgspec.json.Decoder(Window).decode_lines(path.read_bytes())
-
-
-def table(windows: Sequence[Window]) -> str:
-    """Markdown: what `bayop libos bench` prints."""
-    header, *rows = cells(windows)
-    return "\n".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows))
 
 
 def drawing(windows: Sequence[Window]) -> Drawing:
@@ -89,11 +85,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing")
     args = parser.parse_args(argv)
     windows = read_windows(args.windows)
-    page = PAGE.read_text(encoding="utf-8")
-    new = replace_table(page, TABLE, table(windows))
+    differs = rewrite_tables(PAGE, {TABLE: table(windows)}, check=args.check)
     if args.check:
-        return int(new != page)
-    PAGE.write_text(new, encoding="utf-8")
+        return int(differs)
     write_themes(drawing(windows), FIGURES)
     return 0
 

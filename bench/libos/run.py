@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench import environment
-from bench.libos.count import cells
+from bench.libos.count import table
 
 from bayop.cli import report_error
 from bayop.cli.libos import bench
@@ -35,10 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = environment.results_folder(Path(__file__).with_name("results"))
     environment.write(folder, "bench.libos.run", sys.argv[1:])
     (folder / "windows.jsonl").write_text("".join(json.dumps(asdict(window)) + "\n" for window in windows))
-    header, *rows = cells(windows)
-    table = "".join(f"| {' | '.join(row)} |\n" for row in (header, ["---"] * len(header), *rows))
-    (folder / "summary.md").write_text(table)
-    print(table, end="")
+    summary = f"{table(windows)}\n"
+    (folder / "summary.md").write_text(summary)
+    print(summary, end="")
     return 0
 
 

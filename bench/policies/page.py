@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.figures.run import write_themes
-from bench.markdown import replace_table
+from bench.markdown import rewrite_tables
 from bench.policies.run import Row
 from matplotlib.figure import Figure
 
@@ -147,13 +147,9 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing")
     args = parser.parse_args()
     cases = read_cases(args.rows)
-    page = PAGE.read_text(encoding="utf-8")
-    new = page
-    for name, text in tables(cases):
-        new = replace_table(new, f"table: {name}", text)
+    differs = rewrite_tables(PAGE, {f"table: {name}": text for name, text in tables(cases)}, check=args.check)
     if args.check:
-        return int(new != page)
-    PAGE.write_text(new, encoding="utf-8")
+        return int(differs)
     write_themes(drawing(cases), FIGURES)
     return 0
 

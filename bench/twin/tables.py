@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from bench.markdown import replace_table
+from bench.markdown import rewrite_tables
 from bench.twin import machines
 
 from bayop.twin.target import load_profile
@@ -94,14 +94,8 @@ def main() -> int:
     args = parser.parse_args()
     tables = {app: table(app, errors_of(args.data, app)) for app in REQUESTS}
     tables["machines"] = machines.table(list(machines.series_of(args.data, threads=os.cpu_count() or 1)))
-    page = PAGE.read_text(encoding="utf-8")
-    new = page
-    for app, rows in tables.items():
-        new = replace_table(new, f"errors: {app}", rows)
-    if args.check:
-        return int(new != page)
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+    differs = rewrite_tables(PAGE, {f"errors: {app}": rows for app, rows in tables.items()}, check=args.check)
+    return int(args.check and differs)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.figures.run import write_themes
-from bench.markdown import replace_table
+from bench.markdown import rewrite_tables
 from bench.rows import read_rows
 from bench.yawn.played import read_cores, read_day
 from bench.yawn.run import CLOCKS, ELSEWHERE, Row
@@ -77,14 +77,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a table differs")
     args = parser.parse_args()
-    before = after = PAGE.read_text(encoding="utf-8")
     played = newest("cores.jsonl")
     uses, day = read_cores(played), read_day(played, SERVER)
-    for name, text in (*tables(read_rows(newest("rows.csv") / "rows.csv", Row)), *played_tables(uses, day)):
-        after = replace_table(after, name, text)
+    every = dict([*tables(read_rows(newest("rows.csv") / "rows.csv", Row)), *played_tables(uses, day)])
+    differs = rewrite_tables(PAGE, every, check=args.check)
     if args.check:
-        sys.exit(int(before != after))
-    PAGE.write_text(after, encoding="utf-8")
+        sys.exit(int(differs))
     for drawing in (idle_cores.drawing(uses, SERVER), idle_day.drawing(day)):
         write_themes(drawing, FIGURES)
 

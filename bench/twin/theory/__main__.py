@@ -15,7 +15,7 @@ import os
 import sys
 from dataclasses import asdict
 
-from bench.markdown import replace_table
+from bench.markdown import rewrite_tables
 from bench.twin.tables import PAGE
 
 from .suite import rows, table
@@ -40,12 +40,8 @@ def main() -> int:
             print(json.dumps(asdict(row)))
         return int(fails)
     print(table(found))
-    page = PAGE.read_text(encoding="utf-8")
-    new = replace_table(page, "theory", table(found))
-    if args.check:
-        return int(fails or new != page)
-    PAGE.write_text(new, encoding="utf-8")
-    return int(fails)
+    differs = rewrite_tables(PAGE, {"theory": table(found)}, check=args.check)
+    return int(fails or (args.check and differs))
 
 
 if __name__ == "__main__":

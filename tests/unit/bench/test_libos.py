@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from bench.libos import page
-from bench.libos.count import Window, cells, costs, must_run
+from bench.libos.count import Window, cells, costs, must_run, table
 
 from bayop.errors import BayopError
 
 
 def test_the_table_of_the_page_follows_from_the_windows() -> None:
     windows = page.read_windows(max(Path("bench/libos/results").glob("*/windows.jsonl")))
-    shown = f"<!-- {page.TABLE} -->\n{page.table(windows)}\n<!-- end -->"
+    shown = f"<!-- {page.TABLE} -->\n{table(windows)}\n<!-- end -->"
     assert shown in page.PAGE.read_text(encoding="utf-8")
 
 

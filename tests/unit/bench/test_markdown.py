@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from bench.markdown import replace_table
+from bench.markdown import replace_table, rewrite_tables
 
 PAGE = "before\n<!-- a -->\n| old |\n<!-- end -->\n<!-- b -->\n<!-- end -->\nafter\n"
 
@@ -19,3 +21,13 @@ def test_the_named_table_alone_is_replaced() -> None:
 def test_a_page_without_exactly_one_place_is_refused(page: str) -> None:
     with pytest.raises(ValueError, match=r"one table between <!-- a -->"):
         replace_table(page, "a", "| new |")
+
+
+def test_a_page_is_written_but_where_it_is_only_checked(tmp_path: Path) -> None:
+    path, tables = tmp_path / "page.md", {"a": "| new |", "b": "| other |"}
+    path.write_text(PAGE)
+    assert rewrite_tables(path, tables, check=True)
+    assert path.read_text() == PAGE
+    assert rewrite_tables(path, tables, check=False)
+    assert path.read_text() == replace_table(replace_table(PAGE, "a", "| new |"), "b", "| other |")
+    assert not rewrite_tables(path, tables, check=True)
