@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +40,8 @@ def system_authorities() -> str:
         UnsupportedError: there are none.
         InputError: they can't be read.
     """
+    import ssl  # plans are read by many verbs, which trust nobody
+
     paths = ssl.get_default_verify_paths()
     files = [Path(paths.cafile)] if paths.cafile else []
     if not files and paths.capath:

@@ -119,8 +119,9 @@ def test_what_can_not_be_prepared_says_why_and_leaves_nothing(
     monkeypatch.setattr("bayop.applications.serve.cache_folder", lambda _: tmp_path / "cache" / "mine")
     application = replace(application, prepare=(PYTHON, "-c", "import sys; sys.exit('no room')"))
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UnsupportedError, match="mine can't be prepared: what prepares it ended with") as caught:
+    with pytest.raises(UnsupportedError) as caught:
         prepare(application, address="10.0.0.1", folder=tmp_path / "folder")
+    assert caught.value.wrong == "mine can't be prepared: what prepares it ended with exit code 1"
     assert caught.value.hint == "no room"
     assert list((tmp_path / "cache").iterdir()) == []
 

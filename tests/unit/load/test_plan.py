@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,11 @@ from bayop import _core
 from bayop.errors import InputError
 from bayop.load.http_request import HttpRequest
 from bayop.load.plan import (
+    PORTS,
     PRESETS,
+    TLS_PORTS,
     ClosedLoop,
+    Dialect,
     OpenLoop,
     Piece,
     Plan,
@@ -138,9 +142,14 @@ def test_a_popularity_is_checked_before_it_is_used(text: str) -> None:
     assert caught.value.hint == "for example zipf:0.99"
 
 
-def test_a_server_listens_where_it_is_said() -> None:
-    assert with_ports(["web1", "web1:8080", "[fe80::1]", "[fe80::1]:9"], 443) == (
-        "web1:443", "web1:8080", "[fe80::1]:443", "[fe80::1]:9",
+@pytest.mark.parametrize("dialect", PORTS)
+@pytest.mark.parametrize("ports", [PORTS, TLS_PORTS])
+def test_a_server_listens_where_its_protocol_expects_it_unless_it_is_said(
+    dialect: Dialect, ports: Mapping[Dialect, int]
+) -> None:
+    port = ports[dialect]
+    assert with_ports(["web1", "web1:8080", "[fe80::1]", "[fe80::1]:9"], port) == (
+        f"web1:{port}", "web1:8080", f"[fe80::1]:{port}", "[fe80::1]:9",
     )  # fmt: skip
 
 
