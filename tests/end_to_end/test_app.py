@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 from tests.support.applications import need_program
 from tests.support.needs import need
 from tests.support.patience import eventually
+from tests.support.processes import descendants
 from tests.support.schemas import closed
 from tests.support.servers import free_port, load, result_of
 
@@ -37,11 +38,6 @@ def started(name: str, *more: str) -> Iterator[tuple[subprocess.Popen[str], dict
             yield process, json.loads(process.stdout.readline())
         finally:
             process.kill()
-
-
-def descendants(pid: int) -> list[int]:
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    return [process for child in map(int, children) for process in (child, *descendants(child))]
 
 
 def folders() -> set[Path]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.support.patience import eventually
+from tests.support.processes import children
 
 SWEEP = [sys.executable, "-m", "bayop", "sweep"]
 # 34 trials of about 50 ms each.
@@ -45,10 +46,6 @@ def wait_for_lines(journal: Path, lines: int, process: subprocess.Popen[str]) ->
     while lines_of(journal) < lines and process.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.005)
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
 
 
 def is_alive(pid: int) -> bool:
@@ -98,12 +95,12 @@ def test_a_sweep_that_is_killed_again_and_again_makes_the_table_of_one_that_is_n
         process = start(*arguments)
         wait_for_lines(journal, count + moments.randrange(1, 10), process)
         time.sleep(moments.uniform(0.0, 0.05))
-        children = children_of(process.pid)
+        workers = children(process.pid)
         seen = lines_of(journal)
         process.kill()
         process.communicate()
         assert seen <= lines_of(journal) < 34
-        assert eventually(partial(are_gone, children), within_s=20), "its processes outlive it"
+        assert eventually(partial(are_gone, workers), within_s=20), "its processes outlive it"
     run = sweep(*arguments)
     assert run.returncode == 0, run.stderr
     assert out.read_bytes() == whole

@@ -17,3 +17,14 @@ def lives(pid: int) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def children(pid: int) -> list[int]:
+    """Those that a process has started, whichever of its threads did."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in lists for child in path.read_text(encoding="ascii").split()]
+
+
+def descendants(pid: int) -> list[int]:
+    """Its children, and theirs."""
+    return [process for child in children(pid) for process in (child, *descendants(child))]

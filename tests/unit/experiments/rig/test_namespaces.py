@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.applications import EACH, need_program
 from tests.support.needs import need
+from tests.support.processes import descendants
 
 from bayop.applications.definition import find_application
 from bayop.errors import UnsupportedError
@@ -55,14 +56,6 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
         rig.service_cpu_s()
 
 
-def tree(pid: int) -> list[int]:
-    """A process, and all that it has started."""
-    children = [
-        int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
-    ]
-    return [pid, *(process for child in children for process in tree(child))]
-
-
 @pytest.mark.parametrize("name", EACH)
 def test_each_application_listens_as_nobody_and_ends_with_its_machine(name: str, agent_binary: Path) -> None:
     application = find_application(name)
@@ -74,7 +67,7 @@ def test_each_application_listens_as_nobody_and_ends_with_its_machine(name: str,
         assert (plan.servers, plan.dialect) == ((f"{SERVER_ADDRESS}:{application.port}",), application.protocol)
         assert Path(f"/proc/{rig.service_pid}").stat().st_uid == pwd.getpwnam("nobody").pw_uid
         assert rig.service_cpu_s() > 0.0
-        pids = tree(rig.service_pid)
+        pids = [rig.service_pid, *descendants(rig.service_pid)]
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
@@ -83,7 +76,7 @@ def test_what_a_service_has_started_counts_and_ends_with_it(agent_binary: Path) 
     memcached = find_application("memcached")
     shell = ("bash", "-c", f"setsid {shlex.join(memcached.start)} & wait")
     with Rig(agent_binary, qps=3000.0, window_s=0.5, application=replace(memcached, start=shell)) as rig:
-        pids = tree(rig.service_pid)
+        pids = [rig.service_pid, *descendants(rig.service_pid)]
         assert len(pids) == 2
         before_s, taken_s = rig.service_cpu_s(), process_cpu_s(pids[1])
         assert 0.0 < taken_s < before_s
