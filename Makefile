@@ -17,10 +17,10 @@ help:  ## Show this list
 demo: $(VENV)/.built  ## Tune a simulated day of memcached and write a report
 	$(BIN)/bayop demo --out build/demo
 
-live: $(VENV)/.built  ## Tune a real memcached on this machine, in namespaces of its own (needs root)
+live: $(VENV)/.built  ## Tune a real memcached on this machine, in namespaces of its own (SLO='p90<500us'; needs root)
 	requirements/install-packages live
 	cargo build --release --locked --quiet --package bayop-agent
-	$(BIN)/bayop live --agent-program $(RELEASE)/bayop-agent --out build/live
+	$(BIN)/bayop live --agent-program $(RELEASE)/bayop-agent $(if $(SLO),--slo '$(SLO)') --out build/live
 
 day: $(VENV)/.built  ## Play a day of load on a real memcached, with and without bayop run (MINUTES=24; needs root)
 	requirements/install-packages live
