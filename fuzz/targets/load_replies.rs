@@ -8,6 +8,7 @@ use bayop_load::protocol::echo::Echo;
 use bayop_load::protocol::http::Http;
 use bayop_load::protocol::memcached_binary::MemcachedBinary;
 use bayop_load::protocol::memcached_text::MemcachedText;
+use bayop_load::protocol::postgresql::PostgreSql;
 use bayop_load::protocol::redis::Redis;
 use bayop_load::protocol::{Kind, Protocol};
 use libfuzzer_sys::fuzz_target;
@@ -18,6 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
         check(&MemcachedBinary, kind, bytes);
         check(&Redis, kind, bytes);
         check(&Http::new("host", &HttpRequest::get("/")), kind, bytes);
+        check(&PostgreSql::new("SELECT 1"), kind, bytes);
         check(&Echo::new(b"ping".to_vec()), kind, bytes);
     }
 });

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 
 use crate::input::Input;
+use crate::login::Login;
 use crate::protocol::Kind;
 use crate::server::Server;
 use crate::tls::Session;
@@ -30,6 +31,8 @@ pub struct Connection {
     stream: TcpStream,
     /// Between the socket and the buffers, where TLS is spoken.
     session: Option<Box<Session>>,
+    /// Before the first request, where the protocol begins with one.
+    login: Option<Login>,
     out: Vec<u8>,
     written: usize,
     input: Input,
@@ -56,10 +59,12 @@ impl Connection {
         }
         let stream = TcpStream::from(socket);
         stream.set_nodelay(true)?;
+        let mut out = Vec::new();
         Ok(Self {
             stream,
             session: server.client()?.map(|client| Box::new(Session::new(client))),
-            out: Vec::new(),
+            login: server.who.clone().map(|who| Login::begin(who, &mut out)).transpose()?,
+            out,
             written: 0,
             input: Input::new(),
             under_way: VecDeque::new(),
@@ -74,8 +79,20 @@ impl Connection {
     /// It failed.
     pub fn connected(&mut self) -> io::Result<bool> {
         self.stream.take_error()?.map_or(Ok(()), Err)?;
-        let Some(session) = &mut self.session else { return Ok(true) };
-        session.shake_hands(&mut self.stream, &mut self.input)
+        if let Some(session) = &mut self.session {
+            if !session.shake_hands(&mut self.stream, &mut self.input)? {
+                return Ok(false);
+            }
+        }
+        let Some(mut login) = self.login.take() else { return Ok(true) };
+        while !login.go_on(&mut self.input, &mut self.out)? {
+            self.write()?;
+            if self.read()? == 0 {
+                self.login = Some(login);
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Where a request is encoded.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::distribution::Distribution;
 use crate::http_request::HttpRequest;
 use crate::popularity::Popularity;
+use crate::sql_query::SqlQuery;
 use crate::tls::Tls;
 use bayop_core::Error;
 
@@ -33,6 +34,8 @@ pub enum Dialect {
     Redis,
     /// HTTP/1.1 (RFC 9112).
     Http,
+    /// PostgreSQL: simple queries.
+    Postgresql,
     /// Whatever is sent comes back (RFC 862): NetPIPE's ping-pong.
     Echo,
 }
@@ -91,6 +94,8 @@ pub struct Workload {
     pub popularity: Popularity,
     /// What an HTTP server is asked.
     pub http: HttpRequest,
+    /// What PostgreSQL is asked.
+    pub sql: SqlQuery,
 }
 
 /// Ends a run early: when the 95 % confidence interval of a quantile is narrow enough.
@@ -204,6 +209,10 @@ impl Plan {
             &self.timeout_s,
             "timeout_s",
         )?;
+        if self.dialect == Dialect::Postgresql && self.tls.is_some() {
+            let rule = "PostgreSQL's protocol must be spoken without TLS, which its servers begin on request only";
+            return Err(Error::input("cannot speak PostgreSQL's protocol in TLS").rule(rule).at("tls"));
+        }
         if let Some(until) = &self.until_interval {
             rule(
                 until.quantile > 0.0 && until.quantile < 1.0,
@@ -235,7 +244,8 @@ impl Plan {
             let rule = format!("records must be at least as many as bodies ({bodies}), so that each of them is sent");
             return Err(Error::cannot_use(workload.records, rule).at("records"));
         }
-        workload.http.check()
+        workload.http.check()?;
+        workload.sql.check()
     }
 
     fn check_schedule(&self) -> Result<(), Error> {

@@ -13,6 +13,7 @@ use crate::protocol::echo::Echo;
 use crate::protocol::http::Http;
 use crate::protocol::memcached_binary::MemcachedBinary;
 use crate::protocol::memcached_text::MemcachedText;
+use crate::protocol::postgresql::PostgreSql;
 use crate::protocol::redis::Redis;
 use crate::recorder::Window;
 use crate::records::Records;
@@ -48,6 +49,9 @@ pub fn run(plan: &Plan, interrupted: impl FnMut(&Report) -> bool) -> Result<Repo
         Dialect::Http => {
             let http = Http::new(&plan.servers[0], &plan.workload.http);
             run_with(plan, &records, &servers, &http, interrupted)
+        }
+        Dialect::Postgresql => {
+            run_with(plan, &records, &servers, &PostgreSql::new(&plan.workload.sql.text), interrupted)
         }
         Dialect::Echo => run_with(plan, &records, &servers, &Echo::new(records.value(0).to_vec()), interrupted),
     }

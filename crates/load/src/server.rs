@@ -7,7 +7,9 @@ use std::sync::Arc;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
-use crate::plan::Plan;
+use crate::login::NeedsPassword;
+use crate::plan::{Dialect, Plan};
+use crate::sql_query::SqlQuery;
 use crate::tls::client_config;
 use bayop_core::{Error, reason};
 
@@ -17,12 +19,14 @@ pub struct Server {
     /// Where it is.
     pub address: SocketAddr,
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    /// Who logs in, where the protocol begins with a login.
+    pub(crate) who: Option<Arc<SqlQuery>>,
 }
 
 impl Server {
     /// One that is spoken to without TLS.
     pub fn plain(address: SocketAddr) -> Self {
-        Self { address, tls: None }
+        Self { address, tls: None, who: None }
     }
 
     /// The client's side of a new TLS connection; none where TLS is not spoken.
@@ -37,6 +41,9 @@ impl Server {
     /// The error of one that does not let itself be connected to.
     pub(crate) fn no_connection(&self, error: &io::Error) -> Error {
         let failed = Error::failed(format!("cannot connect to {}: {}", self.address, reason(error)));
+        if error.get_ref().is_some_and(|inner| inner.is::<NeedsPassword>()) {
+            return failed.hint("--password-file FILE has it");
+        }
         match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
             Some(rustls::Error::InvalidCertificate(_)) => {
                 failed.hint("--cacert FILE says who may have signed its certificate; --insecure does not look at it")
@@ -53,6 +60,7 @@ impl Server {
 /// A name is unknown or has no port, or nobody can be trusted by the plan's authorities.
 pub(crate) fn resolve(plan: &Plan) -> Result<Vec<Server>, Error> {
     let config = plan.tls.as_ref().map(client_config).transpose()?;
+    let who = (plan.dialect == Dialect::Postgresql).then(|| Arc::new(plan.workload.sql.clone()));
     let server = |text: &String| {
         let unknown = |why: String| {
             Error::input(format!("cannot find the server {text}: {why}"))
@@ -68,7 +76,7 @@ pub(crate) fn resolve(plan: &Plan) -> Result<Vec<Server>, Error> {
             let name = ServerName::try_from(host).map_err(|error| unknown(error.to_string()))?;
             Ok::<_, Error>((config, name))
         });
-        Ok(Server { address, tls: tls.transpose()? })
+        Ok(Server { address, tls: tls.transpose()?, who: who.clone() })
     };
     plan.servers.iter().map(server).collect()
 }

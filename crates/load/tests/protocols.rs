@@ -5,6 +5,7 @@ use bayop_load::protocol::echo::Echo;
 use bayop_load::protocol::http::Http;
 use bayop_load::protocol::memcached_binary::MemcachedBinary;
 use bayop_load::protocol::memcached_text::MemcachedText;
+use bayop_load::protocol::postgresql::PostgreSql;
 use bayop_load::protocol::redis::Redis;
 use bayop_load::protocol::{Kind, Outcome, Protocol};
 use proptest::prelude::*;
@@ -119,6 +120,55 @@ fn http_responses() {
     }
 }
 
+/// A message of PostgreSQL's: its kind, its length, which counts itself, and its content.
+fn message(kind: u8, content: &[u8]) -> Vec<u8> {
+    [&[kind][..], &(content.len() as u32 + 4).to_be_bytes(), content].concat()
+}
+
+#[test]
+fn postgresql() {
+    let p = PostgreSql::new("SELECT 1");
+    let ready = message(b'Z', b"I");
+    let answer = |messages: &[Vec<u8>]| [&messages.concat()[..], &ready].concat();
+    let row = [message(b'T', b"\0\0"), message(b'D', b"\0\0")].concat();
+    let found = answer(&[row, message(b'C', b"SELECT 1\0")]);
+    check_reply(&p, Kind::Get, &found, Outcome::Hit, b"");
+    let missing = answer(&[message(b'T', b"\0\0"), message(b'C', b"SELECT 0\0")]);
+    check_reply(&p, Kind::Get, &missing, Outcome::Miss, b"");
+    check_reply(&p, Kind::Get, &answer(&[message(b'C', b"INSERT 0 1\0")]), Outcome::Hit, b"");
+    check_reply(&p, Kind::Get, &answer(&[message(b'C', b"UPDATE 0\0")]), Outcome::Miss, b"");
+    check_reply(&p, Kind::Get, &answer(&[message(b'I', b"")]), Outcome::Miss, b"");
+    let copied =
+        answer(&[message(b'H', b"\0\0\0"), message(b'd', b"1\n"), message(b'c', b""), message(b'C', b"COPY 1\0")]);
+    check_reply(&p, Kind::Get, &copied, Outcome::Hit, b"");
+    let error = |severity: &str| {
+        let fields = format!("SFEHLER\0V{severity}\0C42P01\0Mno such table\0\0");
+        message(b'E', fields.as_bytes())
+    };
+    let refused = answer(&[message(b'C', b"SELECT 1\0"), error("ERROR"), message(b'N', b"Sx\0\0")]);
+    check_reply(&p, Kind::Get, &refused, Outcome::Refused, b"no such table");
+    let fatal = error("FATAL");
+    check_reply(&p, Kind::Get, &fatal, Outcome::Refused, b"no such table");
+    assert!(p.parse(Kind::Get, &fatal).unwrap().unwrap().closes);
+    let asks_for_data = answer(&[message(b'G', b"\0\0\0")]);
+    for bytes in [
+        &asks_for_data[..],
+        b"HTTP/1.1 400 Bad Request\r\n",
+        b"Z\0\0\0\x03",
+        b"D\xff\xff\xff\xff",
+        b"D\x7f\xff\xff\xff",
+    ] {
+        check_garbage(&p, Kind::Get, bytes);
+    }
+}
+
+#[test]
+fn a_query_has_the_number_of_the_record() {
+    let mut out = Vec::new();
+    PostgreSql::new("SELECT {n}, {n}").encode(Kind::Get, b"0042", b"", &mut out);
+    assert_eq!(out, message(b'Q', b"SELECT 42, 42\0"));
+}
+
 #[test]
 fn echo() {
     let p = Echo::new(b"ping".to_vec());
@@ -151,7 +201,7 @@ proptest! {
     #[test]
     fn no_bytes_make_a_parser_panic_or_reply_beyond_the_input(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
-        start in prop::sample::select(vec!["", "VALUE k 0 ", "$", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "\u{1}"]),
+        start in prop::sample::select(vec!["", "VALUE k 0 ", "$", "C\0\0\0\u{4}E\0\0\0", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "\u{1}"]),
     ) {
         fn check(protocol: &impl Protocol, input: &[u8]) {
             for kind in [Kind::Get, Kind::Set] {
@@ -165,6 +215,7 @@ proptest! {
         check(&Redis, &input);
         check(&Http::new("h", &HttpRequest::get("/")), &input);
         check(&Echo::new(b"ping".to_vec()), &input);
+        check(&PostgreSql::new("SELECT 1"), &input);
         check(&MemcachedBinary, &[&[0x81][..], &input].concat());
     }
 

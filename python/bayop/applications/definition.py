@@ -95,8 +95,9 @@ class Application:
     def load_flags(self) -> list[str]:
         """What `bayop load` is told of it."""
         flags = ["--protocol", self.protocol]
-        if "path" in self.load:
-            flags += ["--path", str(self.load["path"])]
+        for key in ("path", "query", "user"):
+            if key in self.load:
+                flags += [f"--{key}", str(self.load[key])]
         if self.load.get("store") is False:
             flags.append("--noload")
         return flags
@@ -174,4 +175,4 @@ _KEYS: Final[Mapping[str, Reader]] = {
     "protocol": _protocol,
 }
 _OPTIONAL: Final[Mapping[str, Reader]] = {"prepare": _start, "brings": text, "build": text}
-_LOAD: Final[Mapping[str, Reader]] = {"path": text, "store": flag}
+_LOAD: Final[Mapping[str, Reader]] = {"path": text, "query": text, "user": text, "store": flag}

@@ -24,6 +24,7 @@ from bayop.load.plan import (
     check_popularity,
     with_ports,
 )
+from bayop.load.sql_query import SqlQuery, read_password
 from bayop.space import Range, parse_range
 from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
 
@@ -194,9 +195,16 @@ _LOAD: Final[Mapping[str, Reader]] = {
     "seed": whole(0, 2**32 - 1),
     "through": text,
     "path": text,
+    "query": text,
+    "user": text,
+    "database": text,
+    "password_file": lambda value: read_password(Path(text(value))),
     "store": flag,
     **_WORKLOAD,
 }
+_QUERY: Final = {"query": "text", "user": "user", "database": "database", "password_file": "password"}
+"""Keys of `[load]` that say what PostgreSQL is asked, and what a `SqlQuery` calls them."""
+
 _WINDOW: Final[Mapping[str, Reader]] = {
     "window_s": number(0.001, _LONGEST_S),
     "settle_s": number(0.0, _LONGEST_S),
@@ -251,10 +259,11 @@ def _load(file: TomlFile) -> Load | None:
     dialect: Dialect = values.pop("protocol", "memcached")
     through, store = values.pop("through", ""), values.pop("store", True)
     changes: dict[str, Any] = {key: values.pop(key) for key in _WORKLOAD if key in values}
+    query = {name: values.pop(key) for key, name in _QUERY.items() if key in values}
     plan = Plan(
         servers=with_ports([values.pop("server")], PORTS[dialect]),
         dialect=dialect,
-        workload=replace(workload, http=HttpRequest(path=values.pop("path", "/")), **changes),
+        workload=replace(workload, http=HttpRequest(path=values.pop("path", "/")), sql=SqlQuery(**query), **changes),
         schedule=OpenLoop.constant(values.pop("qps"), gaps),
         **values,
     )

@@ -10,12 +10,15 @@ from typing import Final, Literal
 from bayop import _core
 from bayop.errors import BayopError, InputError, UnsupportedError
 from bayop.load.http_request import HttpRequest
+from bayop.load.sql_query import SqlQuery
 from bayop.load.tls import Tls
 
-Dialect = Literal["memcached", "memcached-binary", "redis", "http", "echo"]
+Dialect = Literal["memcached", "memcached-binary", "redis", "http", "postgresql", "echo"]
 """What servers speak."""
 
-PORTS: Final[dict[Dialect, int]] = {"memcached": 11211, "memcached-binary": 11211, "redis": 6379, "http": 80, "echo": 7}
+PORTS: Final[dict[Dialect, int]] = {
+    "memcached": 11211, "memcached-binary": 11211, "redis": 6379, "http": 80, "postgresql": 5432, "echo": 7,
+}  # fmt: skip
 """Where they are expected to listen."""
 
 TLS_PORTS: Final = PORTS | {"http": 443}
@@ -36,6 +39,7 @@ class Workload:
         update: Share of requests that store.
         popularity: `uniform`, or `zipf:EXPONENT`.
         http: What an HTTP server is asked.
+        sql: What PostgreSQL is asked.
     """
 
     records: int = 10_000
@@ -44,6 +48,7 @@ class Workload:
     update: float = 0.0
     popularity: str = "uniform"
     http: HttpRequest = field(default_factory=HttpRequest)
+    sql: SqlQuery = field(default_factory=SqlQuery)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +205,10 @@ _FLAGS: Final = {
     "update": "--update",
     "method": "--method",
     "path": "--path",
+    "query": "--query",
+    "user": "--user",
+    "database": "--database",
+    "tls": "--tls",
     "authorities": "--cacert",
     "headers": "--header",
     "popularity": "--popularity",

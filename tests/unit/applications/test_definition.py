@@ -15,8 +15,10 @@ from bayop.errors import InputError
 def test_a_shipped_definition_is_filled_in(name: str) -> None:
     application = find_application(name)
     assert application.licence
+    program, *arguments = application.start
     brought = [*application.packages, application.build or ""]
-    assert any(Path(application.start[0]).name in each for each in brought)
+    scripts = [["sh", f"{{folder}}/{name}"] for name in application.files]
+    assert [program, *arguments] in scripts or any(Path(program).name in each for each in brought)
     words, place = [*application.start, *application.prepare], Path("/nowhere")
     assert "{" not in " ".join(application.filled(words, address="127.0.0.1", folder=place, cache=place))
 
@@ -74,6 +76,8 @@ def test_what_a_load_is_told_of_it(tmp_path: Path) -> None:
     application = find_application("mine", tmp_path)
     assert application.load == {"path": "/item/{n}", "store": False}
     assert application.load_flags == ["--protocol", "http", "--path", "/item/{n}", "--noload"]
+    file.write_text(right + 'query = "SELECT {n}"\nuser = "ann"\n', encoding="utf-8")
+    assert find_application("mine", tmp_path).load_flags[2:] == ["--query", "SELECT {n}", "--user", "ann"]
     for line, said in (('pth = "/"', "there is no key 'pth'"), ("store = 1", "must be true or false")):
         file.write_text(f"{right}{line}\n", encoding="utf-8")
         with pytest.raises(InputError, match=said):

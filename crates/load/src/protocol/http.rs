@@ -4,20 +4,18 @@ use std::sync::Arc;
 
 use httparse::{EMPTY_HEADER, Response, Status};
 
+use super::numbered::{Numbered, number};
 use super::{Garbage, Kind, MOST_BODY_BYTES, MOST_HEADER_BYTES, Outcome, Protocol, Reply, body_length};
 use crate::http_request::HttpRequest;
 
 /// A request that differs by the number of a record, ready to be sent.
 #[derive(Clone, Debug)]
 pub struct Http {
-    /// What every request has, cut where the number stands.
-    pieces: Arc<[Vec<u8>]>,
+    /// What every request has.
+    head: Numbered,
     /// What follows, in turn by the number: the length of the body, the empty line and the body.
     ends: Arc<[Vec<u8>]>,
 }
-
-/// Where a request has the number of a record.
-const NUMBER: &str = "{n}";
 
 const EXPECTED: &str = "an HTTP/1.1 response";
 const MOST_HEADERS: usize = 100;
@@ -35,14 +33,11 @@ impl Http {
         let headers: String =
             request.headers.iter().filter(|header| !header.is("host")).map(|header| format!("{header}\r\n")).collect();
         let head = format!("{} {} HTTP/1.1\r\nHost: {host}\r\n{headers}", request.method.name(), request.path);
-        let mut pieces: Vec<Vec<u8>> = head.split(NUMBER).map(|piece| piece.as_bytes().to_vec()).collect();
-        let mut ends = ends(request);
-        // The only end there is need not be chosen, nor copied by itself.
-        if let ([end], Some(last)) = (&ends[..], pieces.last_mut()) {
-            last.extend_from_slice(end);
-            ends.clear();
+        match &ends(request)[..] {
+            // The only end there is need not be chosen, nor copied by itself.
+            [end] => Self { head: Numbered::new(&head, end), ends: Arc::new([]) },
+            ends => Self { head: Numbered::new(&head, b""), ends: ends.into() },
         }
-        Self { pieces: pieces.into(), ends: ends.into() }
     }
 }
 
@@ -66,14 +61,8 @@ impl Protocol for Http {
 
     #[inline]
     fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
-        let zeros = key.iter().take_while(|digit| **digit == b'0').count();
-        let number = &key[zeros.min(key.len().saturating_sub(1))..];
-        for (index, piece) in self.pieces.iter().enumerate() {
-            if index > 0 {
-                out.extend_from_slice(number);
-            }
-            out.extend_from_slice(piece);
-        }
+        let number = number(key);
+        self.head.push(number, out);
         if !self.ends.is_empty() {
             out.extend_from_slice(&self.ends[value(number) % self.ends.len()]);
         }

@@ -6,6 +6,8 @@ pub mod echo;
 pub mod http;
 pub mod memcached_binary;
 pub mod memcached_text;
+mod numbered;
+pub mod postgresql;
 pub mod redis;
 
 use std::fmt;

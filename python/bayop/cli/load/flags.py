@@ -9,7 +9,7 @@ from typing import Any, Final
 from bayop.cli.flags import arguments
 from bayop.cli.load import values
 
-DIALECTS: Final = ("memcached", "memcached-binary", "redis", "http", "echo")
+DIALECTS: Final = ("memcached", "memcached-binary", "redis", "http", "postgresql", "echo")
 WORKLOADS: Final = ("etc", "usr")
 
 Flag = tuple[list[str], dict[str, Any]]
@@ -129,6 +129,12 @@ HTTP: Final = (
         "the body of every request (POST, PUT, PATCH); a folder's files in turn by the number of the record",
     ),
 )  # fmt: skip
+POSTGRESQL: Final = (
+    _text("--query", "SQL", "the query; {n} in it is the number of a record (default: SELECT 1)"),
+    _text("--user", "NAME", "who asks (default: postgres)"),
+    _text("--database", "NAME", "the database (default: the one with the user's name)"),
+    _value("--password-file", arguments.path, "FILE", "a file whose first line is the user's password"),
+)
 TLS: Final = (
     _switch("--tls", "the servers speak --protocol in TLS, with certificates for the names by which --server has them"),
     _value(
@@ -183,6 +189,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(parser.add_argument_group("a load curve"), CURVE)
     add(parser.add_argument_group("what to ask", _DISTRIBUTIONS), WORKLOAD)
     add(parser.add_argument_group("what to ask an HTTP server"), HTTP)
+    add(parser.add_argument_group("what to ask PostgreSQL"), POSTGRESQL)
     add(parser.add_argument_group("whether to encrypt"), TLS)
     arguments.add_seed(parser)
     add(parser.add_argument_group("how to send"), GENERATOR)

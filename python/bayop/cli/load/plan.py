@@ -12,6 +12,7 @@ from bayop.errors import InputError
 if TYPE_CHECKING:
     from bayop.load.http_request import HttpRequest
     from bayop.load.plan import Plan, Schedule, UntilInterval, Workload
+    from bayop.load.sql_query import SqlQuery
     from bayop.load.tls import Tls
 
 SHAPES: Final = ("twitter", "twitter-cluster1", "twitter-cluster2")
@@ -82,7 +83,8 @@ def _workload(args: argparse.Namespace) -> Workload:
     flags = {"key_size": args.keysize, "value_size": args.valuesize, "update": args.update}
     base = PRESETS[args.workload].workload if args.workload else Workload()
     changes = {name: value for name, value in flags.items() if value is not None}
-    return replace(base, records=args.records, popularity=args.popularity, http=_http(args), **changes)
+    asked = replace(base, http=_http(args), sql=_sql(args))
+    return replace(asked, records=args.records, popularity=args.popularity, **changes)
 
 
 def _http(args: argparse.Namespace) -> HttpRequest:
@@ -100,6 +102,24 @@ def _http(args: argparse.Namespace) -> HttpRequest:
         )
     bodies = () if args.body is None else arguments.reader(read_bodies, "--body")(args.body)
     return HttpRequest(method=args.method, path=args.path, headers=tuple(args.header), bodies=bodies)
+
+
+def _sql(args: argparse.Namespace) -> SqlQuery:
+    from bayop.load.sql_query import SqlQuery, read_password
+
+    given = {"text": args.query, "user": args.user, "database": args.database, "password": args.password_file}
+    changes = {name: value for name, value in given.items() if value is not None}
+    if changes and args.protocol != "postgresql":
+        flag = next(iter(changes)).replace("text", "query").replace("password", "password-file")
+        raise InputError(
+            "queries and who asks them must be PostgreSQL's",
+            wrong=f"--{flag} was given with --protocol {args.protocol}",
+            place=f"--{flag}",
+            hint="--protocol postgresql",
+        )
+    if args.password_file is not None:
+        changes["password"] = arguments.reader(read_password, "--password-file")(args.password_file)
+    return SqlQuery(**changes)
 
 
 def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:

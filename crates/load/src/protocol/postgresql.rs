@@ -1,0 +1,94 @@
+//! PostgreSQL: simple queries of version 3 of its protocol (PostgreSQL's documentation, "Frontend/Backend Protocol").
+
+use postgres_protocol::message::backend::{
+    COMMAND_COMPLETE_TAG, COPY_DATA_TAG, COPY_DONE_TAG, COPY_OUT_RESPONSE_TAG, DATA_ROW_TAG, EMPTY_QUERY_RESPONSE_TAG,
+    ERROR_RESPONSE_TAG, Header, NOTICE_RESPONSE_TAG, NOTIFICATION_RESPONSE_TAG, PARAMETER_STATUS_TAG,
+    READY_FOR_QUERY_TAG, ROW_DESCRIPTION_TAG,
+};
+
+use super::numbered::{Numbered, number};
+use super::{Garbage, Kind, MOST_BODY_BYTES, Outcome, Protocol, Reply};
+
+/// A query that differs by the number of a record, ready to be sent.
+#[derive(Clone, Debug)]
+pub struct PostgreSql {
+    query: Numbered,
+}
+
+impl PostgreSql {
+    /// Asks this, with the number of a record wherever it has `{n}`.
+    pub fn new(query: &str) -> Self {
+        Self { query: Numbered::new(query, b"\0") }
+    }
+}
+
+const EXPECTED: &str = "PostgreSQL's answer to a query";
+/// Bytes of a message's kind and of its length, which counts itself.
+const HEADER_BYTES: usize = 5;
+
+impl Protocol for PostgreSql {
+    const STORES: bool = false;
+
+    #[inline]
+    fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
+        out.push(b'Q');
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        self.query.push(number(key), out);
+        let length = (out.len() - start) as u32;
+        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// Messages up to the one that says that the server is ready for another query. A query that has found or changed
+    /// no row is a miss.
+    fn parse<'a>(&self, _kind: Kind, input: &'a [u8]) -> Result<Option<Reply<'a>>, Garbage> {
+        let garbage = || Garbage::new(EXPECTED, input);
+        let (mut at, mut outcome, mut message) = (0, Outcome::Miss, &b""[..]);
+        loop {
+            let Some(header) = Header::parse(&input[at..]).map_err(|_| garbage())? else { return Ok(None) };
+            let start = at + HEADER_BYTES;
+            at += 1 + usize::try_from(header.len()).map_err(|_| garbage())?;
+            if at > MOST_BODY_BYTES || !is_of_an_answer(header.tag()) {
+                return Err(garbage());
+            }
+            let Some(content) = input.get(start..at) else { return Ok(None) };
+            match header.tag() {
+                READY_FOR_QUERY_TAG => return Ok(Some(Reply::new(at, outcome, message))),
+                COMMAND_COMPLETE_TAG if outcome == Outcome::Miss && !content.ends_with(b" 0\0") => {
+                    outcome = Outcome::Hit
+                }
+                ERROR_RESPONSE_TAG => {
+                    (outcome, message) = (Outcome::Refused, field(content, b'M'));
+                    if matches!(field(content, b'V'), b"FATAL" | b"PANIC") {
+                        return Ok(Some(Reply { closes: true, ..Reply::new(at, outcome, message) }));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a message may stand in the answer to a query that copies nothing to the server.
+fn is_of_an_answer(tag: u8) -> bool {
+    matches!(
+        tag,
+        ROW_DESCRIPTION_TAG
+            | DATA_ROW_TAG
+            | COMMAND_COMPLETE_TAG
+            | READY_FOR_QUERY_TAG
+            | EMPTY_QUERY_RESPONSE_TAG
+            | ERROR_RESPONSE_TAG
+            | NOTICE_RESPONSE_TAG
+            | NOTIFICATION_RESPONSE_TAG
+            | PARAMETER_STATUS_TAG
+            | COPY_OUT_RESPONSE_TAG
+            | COPY_DATA_TAG
+            | COPY_DONE_TAG
+    )
+}
+
+/// A field of an error message ("Error and Notice Message Fields"); nothing where it has none of this kind.
+fn field(content: &[u8], kind: u8) -> &[u8] {
+    content.split(|byte| *byte == 0).find_map(|field| field.strip_prefix(&[kind])).unwrap_or_default()
+}
