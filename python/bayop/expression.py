@@ -41,6 +41,8 @@ _QUANTITY_UNITS: Final[dict[str, str]] = {
     "duration_s": "s",
     "qps": "qps",
     "utilization": "",
+    "stolen": "",
+    "service_cpu": "",
     "interrupts_per_s": "Hz",
     "net_rx_per_s": "Hz",
     "slo_us": "us",

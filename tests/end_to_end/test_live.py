@@ -93,7 +93,7 @@ def test_latency_follows_the_deferral_and_the_report_shows_it(agent_binary: Path
     record = LiveRecord.from_json(json.loads((tmp_path / "data.json").read_text(encoding="utf-8")))
     assert (len(record.sweep), len(record.search), record.failure) == (6, 2, None)
     assert record.held is not None
-    assert all(p.service_cpu is not None and 0.0 < p.service_cpu < 1.0 for p in record.sweep)
+    assert all(0.0 < p.quantities["service_cpu"] < 1.0 for p in record.sweep)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "every power is estimated" in page
     assert "power (W, estimated)" in page
@@ -157,9 +157,9 @@ def test_a_brain_that_dies_takes_its_load_along_and_the_lease_restores(rig: Rig,
 
 
 def test_a_guard_ends_a_trial_that_hurts(rig: Rig) -> None:
-    """An SLO that only the fastest settings come near: deferral breaks it three times over."""
+    """An SLO that no setting comes near: deferral breaks it ten times over."""
     words = [
-        sys.executable, "-m", "bayop", "tune", "--target", str(rig.file), "--slo", "p50<60us", "--optimizer",
+        sys.executable, "-m", "bayop", "tune", "--target", str(rig.file), "--slo", "p50<20us", "--optimizer",
         "grid", "--max-trials", "4", "--json",
     ]  # fmt: skip
     run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)

@@ -65,12 +65,16 @@ class Machine:
     Args:
         root: Its folder.
         packets_per_s: How many packets arrive; may be changed while it runs.
+
+    Attributes:
+        stolen: What of its time a hypervisor gives to others (0-1): 0 as on bare metal, unless it is changed.
     """
 
     def __init__(self, root: Path, *, packets_per_s: float = 100_000.0) -> None:
         self.root = root
         self.packets_per_s = packets_per_s
-        self._uj, self._ticks, self._drawn_w = 5e8, 0.0, 120.0
+        self.stolen = 0.0
+        self._uj, self._ticks, self._stolen_ticks, self._drawn_w = 5e8, 0.0, 0.0, 120.0
         self._packets, self._interrupts, self._asked_us = 0.0, 0.0, 30.0
         (root / "sys/class/net/eth0/device").mkdir(parents=True)
         (root / "sys/class/net/eth0/device/driver").symlink_to("../../../../bus/pci/drivers/ixgbe")
@@ -122,10 +126,11 @@ class Machine:
         self._drawn_w = float(text) / 1e6 if text else self._drawn_w
         self._uj += self._drawn_w * passed_s * 1e6
         self._receive(passed_s)
-        self._ticks += passed_s * _TICKS_PER_S
-        half = f"{self._ticks / 2:010.0f}"
+        self._ticks += passed_s * _TICKS_PER_S * (1.0 - self.stolen)
+        self._stolen_ticks += passed_s * _TICKS_PER_S * self.stolen
+        half, stolen = f"{self._ticks / 2:010.0f}", f"{self._stolen_ticks:010.0f}"
         self.write(_ENERGY, f"{self._uj:015.0f}")
-        self.write("proc/stat", "".join(f"{cpu} {half} 0 0 {half} 0 0 0 0 0 0\n" for cpu in ("cpu ", "cpu0")))
+        self.write("proc/stat", "".join(f"{cpu} {half} 0 0 {half} 0 0 0 {stolen} 0 0\n" for cpu in ("cpu ", "cpu0")))
 
     def _receive(self, passed_s: float) -> None:
         match = re.search(r"^rx_usecs = (\d+)", self.read(NIC), re.MULTILINE)

@@ -115,6 +115,7 @@ const EXPORTS: &[Export] = &[
     export("power_w", "bayop_power_watts", "Power now, by zone", &["zone"]),
     export("cpu_busy_s", "bayop_cpu_busy_seconds", "Time in which a CPU had work", CPU),
     export("cpu_idle_s", "bayop_cpu_idle_seconds", "Time in which a CPU had none", CPU),
+    export("cpu_stolen_s", "bayop_cpu_stolen_seconds", "Time that the hypervisor took from a CPU with work", CPU),
     export("interrupts", "bayop_nic_interrupts", "Interrupts of network devices, by queue", QUEUE),
     export("softirqs", "bayop_softirqs", "Softirqs by function", &["function", "cpu"]),
     export("napi_packets", "bayop_napi_packets", "Packets that NAPI polls took in", CPU),

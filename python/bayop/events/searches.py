@@ -93,7 +93,7 @@ TUNE: Final = (
     ),
 )  # fmt: skip
 _POINT: Final[Mapping[str, Shape]] = {
-    "setting": SETTING, "measured": QUANTITIES, "service_cpu": maybe(NUMBER), "cut_short": maybe(TEXT),
+    "setting": SETTING, "measured": QUANTITIES, "cut_short": maybe(TEXT),
 }  # fmt: skip
 LIVE: Final = (
     Event(

@@ -10,6 +10,7 @@ from typing import Any, Final, get_args
 
 from bayop.errors import InputError
 from bayop.live.agent.address import Credentials
+from bayop.live.patience import PATIENCE_S
 from bayop.live.target import SETTLE_S
 from bayop.live.trial_guard import LATENCY_FACTOR, LOAD_BAND
 from bayop.load.http_request import HttpRequest
@@ -28,7 +29,7 @@ from bayop.load.sql_query import SqlQuery, read_password
 from bayop.space import Range, parse_range
 from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
 
-TABLES: Final = ("tls", "knobs", "load", "window", "guard")
+TABLES: Final = ("tls", "knobs", "load", "window", "guard", "host")
 """The tables of such a file."""
 
 ALL: Final = "all"
@@ -69,6 +70,7 @@ class LiveFile:
         settle_s: How long a setting works before it is measured.
         interval: Half of the width of the 95 % confidence interval that is narrow enough, as a share.
         most_windows: No trial has more windows than this.
+        patience_s: How long a search waits for a hypervisor that takes the processors away, all in all.
         latency_factor: How many times the SLO's limit end a trial.
         load_band: How far the load may be from its value, as a share of it.
         headroom: How far the latency must stay below the SLO's limit, as a share of it.
@@ -86,6 +88,7 @@ class LiveFile:
     settle_s: float
     interval: float
     most_windows: int
+    patience_s: float
     latency_factor: float
     load_band: float
     headroom: float
@@ -153,6 +156,7 @@ class LiveFile:
             settle_s=window.get("settle_s", SETTLE_S),
             interval=window.get("interval", 0.1),
             most_windows=window.get("most_windows", 3),
+            patience_s=file.read("host", _HOST).get("patience_s", PATIENCE_S),
             latency_factor=guard.get("latency_factor", LATENCY_FACTOR),
             load_band=guard.get("load_band", LOAD_BAND),
             headroom=guard.get("headroom", 0.0),
@@ -211,6 +215,7 @@ _WINDOW: Final[Mapping[str, Reader]] = {
     "interval": number(0.001, 10.0),
     "most_windows": whole(1, 1000),
 }
+_HOST: Final[Mapping[str, Reader]] = {"patience_s": number(0.0, _LONGEST_S)}
 _GUARD: Final[Mapping[str, Reader]] = {
     "latency_factor": number(1.0, 1e6),
     "load_band": number(0.01, 0.99),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
@@ -11,6 +11,7 @@ from bayop.latency.base import LatencySource
 from bayop.latency.sources import source_of
 from bayop.live.agent.client import AgentClient
 from bayop.live.file import LiveFile
+from bayop.live.patience import Patience
 from bayop.live.precision import Precision
 from bayop.live.space import agent_space
 from bayop.live.target import AgentTarget
@@ -44,13 +45,16 @@ def space_of(live: LiveFile, client: AgentClient) -> Space:
 
 
 @contextmanager
-def open_target(live: LiveFile, slo: Slo | RelativeSlo, *, holder: str) -> Iterator[AgentTarget]:
+def open_target(
+    live: LiveFile, slo: Slo | RelativeSlo, *, holder: str, service_cpu_s: Callable[[], float] | None = None
+) -> Iterator[AgentTarget]:
     """The live machine under its load; both end with the block, and the machine's own settings are back.
 
     Args:
         live: What the file says.
         slo: The latency objective, which the guard and the confidence interval are about.
         holder: Who we are, as the agent names us to others.
+        service_cpu_s: Processor time that the service has taken until now; None where nobody counts it.
 
     Raises:
         BayopError: the agent, the load or the source of latency can't do what a search needs.
@@ -77,6 +81,8 @@ def open_target(live: LiveFile, slo: Slo | RelativeSlo, *, holder: str) -> Itera
             precision=Precision(draft.quantity, live.interval, live.most_windows),
             guard=lambda default: TrialGuard(slo_against(slo, default), live.latency_factor, live.load_band),
             busy_before=busy_before,
+            patience=Patience(draft.quantile, live.patience_s),
+            service_cpu_s=service_cpu_s,
         )
         yield stack.enter_context(target)
 

@@ -14,7 +14,7 @@ from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Reading
 from bayop.live.precision import Precision, pool
 from bayop.live.trial_guard import TrialGuard
-from bayop.live.window import meter_of, window_quantities
+from bayop.live.window import SERVICE_CPU, meter_of, stolen, window_quantities
 from bayop.measurement import Measurement
 from bayop.space import Setting
 
@@ -56,6 +56,7 @@ class Senses:
         window_s: How long one window is; None for `WINDOW_S`, or longer where the source of latency needs it.
         precision: When a trial's window is repeated; None for never.
         guard: When a trial ends early; None for never.
+        service_cpu_s: Processor time that the service has taken until now; None where nobody counts it.
 
     Raises:
         UnsupportedError: the agent can't be reached, or has no power meter.
@@ -69,9 +70,11 @@ class Senses:
         window_s: float | None = None,
         precision: Precision | None = None,
         guard: TrialGuard | None = None,
+        service_cpu_s: Callable[[], float] | None = None,
     ) -> None:
         self._client = client
         self._latency = latency
+        self._service_cpu_s = service_cpu_s
         if window_s is None:
             window_s = max(WINDOW_S, latency.least_window_s if isinstance(latency, Sampling) else 0.0)
         self.window_s = window_s
@@ -86,6 +89,8 @@ class Senses:
         self._pushes = isinstance(latency, Watched)
         """Whether the source says anything while a window runs, as far as was seen."""
         self._last: _Last | None = None
+        self._start: Sequence[Reading] = ()
+        """What the sensors showed when the window began that runs, or was the last."""
 
     @property
     def description(self) -> str:
@@ -116,10 +121,10 @@ class Senses:
         """
         duration_s = self.window_s if duration_s is None else duration_s
         start_s = time.monotonic()
-        before = self._before(setting, start_s, duration_s)
+        self._start = before = self._before(setting, start_s, duration_s)
         latency = self._measured(Window(setting, duration_s, is_watched=is_watched), sleep, expect)
         sleep(max(start_s + duration_s - time.monotonic(), 0.0))
-        after = self._client.sensors()
+        after = self._sensors()
         self._last = _Last(time.monotonic(), setting, after)
         self._pushes = isinstance(self._latency, Watched) and self._latency.recent() is not None
         self.vantage, self.latest = latency.vantage, latency
@@ -130,7 +135,30 @@ class Senses:
         last, self._last = self._last, None
         if last is not None and last.setting == setting and start_s - last.end_s <= _SEAM * duration_s:
             return last.readings
-        return self._client.sensors()
+        return self._sensors()
+
+    def _sensors(self) -> Sequence[Reading]:
+        readings = self._client.sensors()
+        if self._service_cpu_s is None:
+            return readings
+        time_s = meter_of(readings).time_s
+        own = Reading(
+            SERVICE_CPU,
+            "service",
+            self._service_cpu_s(),
+            "counter",
+            "/proc",
+            estimated=False,
+            time_s=time_s,
+            error=None,
+        )
+        return [*readings, own]
+
+    def stolen(self, duration_s: float, *, sleep: Sleep) -> float | None:
+        """What of the CPUs' time the hypervisor gives to others while this waits (0-1); None where nobody knows."""
+        before = self._client.sensors()
+        sleep(duration_s)
+        return stolen(before, self._client.sensors())
 
     def _measured(self, window: Window, sleep: Sleep, expect: Expect) -> Latency:
         """What the source says of a window, if it does so in time."""
@@ -152,7 +180,7 @@ class Senses:
     def trial(self, setting: Setting, *, qps: float, sleep: Sleep, expect: Expect = lambda _: None) -> Measurement:
         """One window, and more while they are worth their time; one that the guard cut short ends the trial.
 
-        What was cut short shows what clients saw in its last moments, and nothing else.
+        What was cut short shows what clients saw in its last moments, what was stolen until then, and nothing else.
 
         Args:
             setting: What is in effect.
@@ -187,14 +215,20 @@ class Senses:
                 if time.monotonic() >= ends:
                     return
 
+        self._start = ()
         try:
             if not self._pushes and self.window_s > _FIRST_S:
                 with suppress(InputError):  # too little is seen in so short a time, or the window says what is wrong
                     check(self._measured(Window(setting, _FIRST_S, is_look=True), sleep, expect))
             window = self.window(setting, sleep=watch, expect=expect)
         except _CutShortError as cut_short:
-            return Measurement(cut_short.latency.quantities, cut_short=cut_short.reason)
+            return self._cut_short(cut_short)
         return replace(window, cut_short=guard.load_objection(window.quantities, qps))
+
+    def _cut_short(self, error: _CutShortError) -> Measurement:
+        quantities = dict(error.latency.quantities)
+        share = stolen(self._start, self._client.sensors()) if self._start else None
+        return Measurement(quantities if share is None else quantities | {"stolen": share}, cut_short=error.reason)
 
 
 class _CutShortError(Exception):

@@ -15,6 +15,7 @@ from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import STEP_S, TTL_S, Lease
 from bayop.live.doubts import foreign_work
 from bayop.live.effects import Effects
+from bayop.live.patience import LOOK_S, Patience
 from bayop.live.precision import Precision
 from bayop.live.senses import Senses
 from bayop.live.space import doubts as without_effect
@@ -42,12 +43,15 @@ class AgentTarget:
         settle_s: How long a setting works before it is measured.
         precision: When a trial's window is repeated; None for never.
         busy_before: How busy the machine was before its load began; None where nobody knows.
+        patience: When a trial is measured again because a hypervisor took the processors away; None for never.
         guard: When a trial ends early, from the window of the default; None for never. While a window runs it needs a
             source that is `Watched`; of other sources it sees the load of every window that has ended.
         ttl_s: How long the machine may keep a setting after this process has died.
+        service_cpu_s: Processor time that the service has taken until now; None where nobody counts it.
 
     Attributes:
         undo: The command that takes back what stays applied without a lease; None while nothing does.
+        patience: What is left of it, and what it was for.
 
     Raises:
         UnsupportedError: the agent can't be reached, does not apply settings, or has no power meter.
@@ -71,6 +75,8 @@ class AgentTarget:
         guard: Callable[[Measurement], TrialGuard] | None = None,
         busy_before: float | None = None,
         ttl_s: float = TTL_S,
+        patience: Patience | None = None,
+        service_cpu_s: Callable[[], float] | None = None,
     ) -> None:
         self._client = client
         self._space = space
@@ -81,8 +87,9 @@ class AgentTarget:
         self._setting = default_setting(space)
         self._effects = Effects()
         check_applies(client)
-        self._senses = Senses(client, latency, window_s=window_s, precision=precision)
-        self._baseline = self._senses.window({}, sleep=time.sleep)
+        self._senses = Senses(client, latency, window_s=window_s, precision=precision, service_cpu_s=service_cpu_s)
+        self.patience = patience or Patience(0.5, 0.0)
+        self._baseline = self.measure()
         self._senses.guard = None if guard is None else guard(self._baseline)
         self._qps = self._offered_qps(qps)
         self.busy_before = busy_before
@@ -107,7 +114,7 @@ class AgentTarget:
     @property
     def doubts(self) -> list[str]:
         """What makes its numbers doubtful whatever is measured, for people."""
-        return foreign_work(self.busy_before) + self._without_effect
+        return foreign_work(self.busy_before) + self.patience.doubts + self._without_effect
 
     @property
     def vantage(self) -> str:
@@ -135,10 +142,30 @@ class AgentTarget:
     def measure(self) -> Measurement:
         """The windows of one trial with the setting in effect, after it has settled.
 
+        Where the hypervisor took the processors away meanwhile, the trial begins anew once they are back, as long as
+        there is patience; until then the default is in effect.
+
         Raises:
             DriftError: the lease was lost, or somebody else changed a knob meanwhile.
             InputError: the source of latency failed.
         """
+        while True:
+            start_s = time.monotonic()
+            measurement = self._trial()
+            if not self.patience.begins_anew(measurement, time.monotonic() - start_s):
+                return measurement
+            self._wait_for_processors()
+
+    def _wait_for_processors(self) -> None:
+        setting, lease = self._setting, self._lease
+        if lease is not None:
+            self.apply(default_setting(self._space))
+        while self.patience.goes_on(self._senses.stolen(LOOK_S, sleep=time.sleep if lease is None else lease.sleep)):
+            pass
+        if lease is not None:
+            self.apply(setting)
+
+    def _trial(self) -> Measurement:
         if self._lease is None:
             return self._senses.window({}, sleep=time.sleep)
         lease = self._lease

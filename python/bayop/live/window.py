@@ -12,6 +12,9 @@ from bayop.live.agent.messages import Reading
 MACHINE: Final = "machine"
 """Where the meter is read that every power here comes from; the agent chooses it (`[power]` in its configuration)."""
 
+SERVICE_CPU: Final = "service_cpu_s"
+"""Processor time that the service has taken, where whoever started it counts that beside the agent's sensors."""
+
 
 def meter_of(readings: Sequence[Reading]) -> Reading:
     """The energy of the whole machine.
@@ -34,8 +37,9 @@ def meter_of(readings: Sequence[Reading]) -> Reading:
 def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> dict[str, float]:
     """What the sensors showed between two samples.
 
-    `power_w`, `energy_j` and `duration_s` always; `utilization` (0-1, of all CPUs), `interrupts_per_s` (of all NIC
-    queues), `net_rx_per_s` (softirqs that poll NAPI instances, on all CPUs) and the residency of each idle state
+    `power_w`, `energy_j` and `duration_s` always; `utilization` (0-1, of all CPUs), `stolen` (what of their time the
+    hypervisor gave to others, 0-1), `service_cpu` (processors that the service kept busy), `interrupts_per_s` (of all
+    NIC queues), `net_rx_per_s` (softirqs that poll NAPI instances, on all CPUs) and the residency of each idle state
     (`residency_c1`, share of all CPUs' time, 0-1) where every counter that they need was read twice and did not start
     anew in between: the kernel keeps some in 32 bits.
 
@@ -57,12 +61,26 @@ def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> di
     busy_s, idle_s = (sum(growth.get(name, {}).values()) for name in ("cpu_busy_s", "cpu_idle_s"))
     if busy_s + idle_s > 0:
         quantities["utilization"] = busy_s / (busy_s + idle_s)
+    if (stolen := _stolen(growth)) is not None:
+        quantities["stolen"] = stolen
+    if SERVICE_CPU in growth:
+        quantities["service_cpu"] = sum(growth[SERVICE_CPU].values()) / duration_s
     if "interrupts" in growth:
         quantities["interrupts_per_s"] = sum(growth["interrupts"].values()) / duration_s
     net_rx = [n for at, n in growth.get("softirqs", {}).items() if at.startswith("NET_RX/")]
     if net_rx:
         quantities["net_rx_per_s"] = sum(net_rx) / duration_s
     return quantities | _residencies(growth.get("idle_time_s", {}), duration_s)
+
+
+def stolen(before: Sequence[Reading], after: Sequence[Reading]) -> float | None:
+    """What of the CPUs' time the hypervisor gave to others between two samples (0-1); None where nobody knows."""
+    return _stolen(_growth(before, after))
+
+
+def _stolen(growth: Mapping[str, Mapping[str, float]]) -> float | None:
+    whole_s = sum(sum(growth.get(name, {}).values()) for name in ("cpu_busy_s", "cpu_idle_s"))
+    return sum(growth["cpu_stolen_s"].values()) / whole_s if whole_s > 0 and "cpu_stolen_s" in growth else None
 
 
 def _growth(before: Sequence[Reading], after: Sequence[Reading]) -> dict[str, dict[str, float]]:

@@ -41,6 +41,9 @@ most_windows = 4
 latency_factor = 2
 load_band = 0.1
 headroom = 0.05
+
+[host]
+patience_s = 5
 """
 LEAST = 'agent = "unix:/run/bayop/agent.sock"\nlatency = "./p99.sh"\n'
 
@@ -66,14 +69,14 @@ def test_a_file_says_everything_about_a_live_search(tmp_path: Path) -> None:
     assert live.load.through == ("ssh", "client 1")
     assert not live.load.store
     assert (live.qps, live.window_s, live.settle_s, live.interval, live.most_windows) == (200_000, 5, 1.5, 0.05, 4)
-    assert (live.latency_factor, live.load_band, live.headroom) == (2, 0.1, 0.05)
+    assert (live.latency_factor, live.load_band, live.headroom, live.patience_s) == (2, 0.1, 0.05, 5)
 
 
 def test_what_is_left_out_has_the_defaults_of_a_search(tmp_path: Path) -> None:
     live = read(tmp_path, LEAST)
     assert (live.knobs, live.load, live.credentials, live.qps) == ((), None, None, None)
     assert (live.window_s, live.most_windows, live.latency_factor, live.load_band) == (None, 3, 3.0, 0.2)
-    assert live.headroom == 0.0
+    assert (live.headroom, live.patience_s) == (0.0, 60.0)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,19 @@ class Sensors:
 
     def sensors(self) -> tuple[Reading, ...]:
         self.looks += 1
-        return (Reading("energy_j", "machine", self.looks, "counter", "a model", True, self.looks, None),)  # noqa: FBT003
+        return (self._counter("energy_j", "machine", self.looks),)
+
+    def _counter(self, name: str, at: str, value: float) -> Reading:
+        return Reading(name, at, value, "counter", "a model", True, self.looks, None)  # noqa: FBT003
+
+
+class StolenFrom(Sensors):
+    """The same of a machine whose one processor is busy for half of the time, and taken away for a tenth."""
+
+    def sensors(self) -> tuple[Reading, ...]:
+        energy = super().sensors()
+        shares = {"cpu_busy_s": 0.5, "cpu_idle_s": 0.5, "cpu_stolen_s": 0.1}
+        return (*energy, *(self._counter(name, "cpu0", share * self.looks) for name, share in shares.items()))
 
 
 class Clients:
@@ -79,6 +91,25 @@ def test_harm_that_is_seen_ends_the_window_and_is_a_lower_bound() -> None:
     assert trial.cut_short == "p99 301 us, over 300 us"
     assert trial.quantities == {"p99_us": 301.0, "qps": 1000.0}
     assert len(clients.windows) == 2, "the window was not waited for"
+
+
+@pytest.mark.parametrize(("p99_us", "cut_short"), [(80.0, None), (301.0, "p99 301 us, over 300 us")])
+def test_a_window_and_what_was_cut_short_say_what_was_stolen(p99_us: float, cut_short: str | None) -> None:
+    clients = WatchedClients([latency_of(p99_us)])
+    measured = Senses(cast("AgentClient", StolenFrom()), clients, window_s=0.01, guard=GUARD)
+    trial = measured.trial({}, qps=1000.0, sleep=nap)
+    assert trial.cut_short == cut_short
+    assert trial["stolen"] == pytest.approx(0.1)
+    assert measured.stolen(1.0, sleep=nap) == pytest.approx(0.1)
+    assert senses(clients).stolen(1.0, sleep=nap) is None, "it has no such counter"
+
+
+def test_the_processor_time_of_a_service_is_counted_beside_the_sensors() -> None:
+    took_s = iter([3.0, 3.25])
+    counted = Senses(
+        cast("AgentClient", Sensors()), Clients([latency_of(80.0)]), window_s=0.01, service_cpu_s=lambda: next(took_s)
+    )
+    assert counted.window({}, sleep=nap)["service_cpu"] == 0.25
 
 
 def test_a_load_that_leaves_its_band_ends_the_trial() -> None:

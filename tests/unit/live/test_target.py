@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from tests.support.agents import CAP, NIC, AgentProcess, Machine
@@ -13,6 +14,7 @@ from tests.support.patience import eventually
 from bayop.errors import DriftError, InputError, UnsupportedError
 from bayop.latency.base import Latency, Vantage, Window
 from bayop.live.agent.transport import ConflictError
+from bayop.live.patience import Patience
 from bayop.live.space import agent_space
 from bayop.live.target import AgentTarget
 from bayop.space import AUTO, RX_USECS, Range, Setting
@@ -35,10 +37,18 @@ class Clients:
 
 
 def target_of(
-    agent: AgentProcess, clients: Clients | None = None, *, knob: str = CAP_W, qps: float | None = None
+    agent: AgentProcess,
+    clients: Clients | None = None,
+    *,
+    knob: str = CAP_W,
+    qps: float | None = None,
+    patience: Patience | None = None,
 ) -> AgentTarget:
     space = agent_space(agent.client.knobs(), only=[knob], ranges={knob: RANGES[knob]})
-    return AgentTarget(agent.client, space, clients or Clients(), holder="a test", qps=qps, window_s=0.1, settle_s=0.02)
+    return AgentTarget(
+        agent.client, space, clients or Clients(), holder="a test", qps=qps, window_s=0.1, settle_s=0.02,
+                patience=patience,
+    )  # fmt: skip
 
 
 def delay_us(machine: Machine) -> object:
@@ -102,6 +112,41 @@ def test_what_is_kept_stays_applied_without_a_lease(agent: AgentProcess, machine
     assert machine.cap_w == 80, "there is nothing that this target still holds"
     agent.client.restore()
     assert machine.cap_w == 120
+
+
+def test_a_trial_that_a_hypervisor_spoils_begins_anew_once_the_processors_are_back(
+    agent: AgentProcess, machine: Machine
+) -> None:
+    clients, caps_w = Clients(), list[float]()
+
+    def give_back() -> None:
+        caps_w.append(machine.cap_w)
+        machine.stolen = 0.0
+
+    def meanwhile() -> None:
+        if not caps_w:
+            Timer(1.0, give_back).start()
+        caps_w.append(machine.cap_w)
+
+    with target_of(agent, clients, patience=Patience(0.98, 20.0)) as target:
+        target.apply({CAP_W: 80})
+        machine.stolen, clients.meanwhile = 0.5, meanwhile
+        measured = target.measure()
+    assert measured["stolen"] <= 0.01
+    assert caps_w == [80, 120, 80], "the default is in effect while it waits"
+    assert target.doubts == ["the hypervisor took more than 1 % of the processors' time in a trial, measured again"]
+
+
+def test_a_trial_counts_as_it_is_once_patience_is_over(agent: AgentProcess, machine: Machine) -> None:
+    machine.stolen = 0.5
+    with target_of(agent, patience=Patience(0.98, 1.0)) as target:
+        assert target.baseline()["stolen"] == pytest.approx(0.5, abs=0.2)
+        target.apply({CAP_W: 80})
+        assert target.measure()["stolen"] == pytest.approx(0.5, abs=0.2)
+        assert machine.cap_w == 80
+    again, kept = target.doubts
+    assert again.endswith("in a trial, measured again")
+    assert "in 2 trials, whose latency is also its doing" in kept
 
 
 def test_what_is_in_effect_can_be_applied_again(agent: AgentProcess, machine: Machine) -> None:

@@ -32,17 +32,21 @@ def test_counters_of_many_places_become_one_quantity() -> None:
         0.0, 0.0, ("cpu_busy_s", "cpu0", 5.0), ("cpu_busy_s", "cpu1", 6.0), ("cpu_idle_s", "cpu0", 1.0),
         ("cpu_idle_s", "cpu1", 2.0), ("interrupts", "eth0/rx-0", 100.0), ("interrupts", "eth0/rx-1", 50.0),
         ("idle_time_s", "cpu0/C1", 0.0), ("idle_time_s", "cpu1/C1", 1.0), ("idle_time_s", "cpu0/C6", 3.0),
+        ("cpu_stolen_s", "cpu0", 0.5), ("cpu_stolen_s", "cpu1", 0.0), ("service_cpu_s", "service", 7.0),
     )  # fmt: skip
     after = sample(
         2.0, 60.0, ("cpu_busy_s", "cpu0", 6.0), ("cpu_busy_s", "cpu1", 6.5), ("cpu_idle_s", "cpu0", 2.0),
         ("cpu_idle_s", "cpu1", 3.5), ("interrupts", "eth0/rx-0", 900.0), ("interrupts", "eth0/rx-1", 50.0),
         ("idle_time_s", "cpu0/C1", 0.5), ("idle_time_s", "cpu1/C1", 2.5), ("idle_time_s", "cpu0/C6", 3.5),
+        ("cpu_stolen_s", "cpu0", 0.9), ("cpu_stolen_s", "cpu1", 0.0), ("service_cpu_s", "service", 7.5),
     )  # fmt: skip
     assert window_quantities(before, after) == {
         "power_w": 30.0,
         "energy_j": 60.0,
         "duration_s": 2.0,
         "utilization": 1.5 / 4.0,
+        "stolen": pytest.approx(0.4 / 4.0),
+        "service_cpu": 0.25,
         "interrupts_per_s": 400.0,
         "residency_c1": 0.5,
         "residency_c6": 0.25,

@@ -9,6 +9,7 @@ use bayop_core::{Error, Result};
 pub(super) const FILE: &str = "proc/stat";
 const BUSY: Quantity = Quantity::counter("cpu_busy_s", "s");
 const IDLE: Quantity = Quantity::counter("cpu_idle_s", "s");
+const STOLEN: Quantity = Quantity::counter("cpu_stolen_s", "s");
 
 /// The unit of `/proc/stat`: USER_HZ, which the kernel's interface fixes at 100 on every architecture in use.
 const TICK_S: f64 = 0.01;
@@ -23,6 +24,8 @@ pub(super) struct Times {
     pub busy: u64,
     /// Idle and waiting for I/O: the CPU could have taken work.
     pub idle: u64,
+    /// What of the busy time the hypervisor gave to others (steal): 0 on bare metal, None where the kernel does not say.
+    pub stolen: Option<u64>,
 }
 
 pub(super) fn sample(host: &Host, sample: &mut Sample) {
@@ -32,6 +35,9 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
             for (cpu, times) in cpus {
                 sample.add(BUSY, format!("cpu{cpu}"), &source, Ok(times.busy as f64 * TICK_S));
                 sample.add(IDLE, format!("cpu{cpu}"), &source, Ok(times.idle as f64 * TICK_S));
+                if let Some(stolen) = times.stolen {
+                    sample.add(STOLEN, format!("cpu{cpu}"), &source, Ok(stolen as f64 * TICK_S));
+                }
             }
         }
         Err(error) => {
@@ -89,7 +95,8 @@ fn row(line: &str) -> Option<(&str, Times)> {
     }
     let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks;
     let sum = |times: &[u64]| times.iter().try_fold(0_u64, |sum, &time| sum.checked_add(time));
-    let times = Times { busy: sum(&[user, nice, system, irq, softirq, steal])?, idle: sum(&[idle, iowait])? };
+    let busy = sum(&[user, nice, system, irq, softirq, steal])?;
+    let times = Times { busy, idle: sum(&[idle, iowait])?, stolen: (count >= 8).then_some(steal) };
     (count >= 4).then_some((name, times))
 }
 
@@ -113,15 +120,18 @@ ctxt 399479
         let busy = [3518 + 1 + 1071 + 1 + 6 + 2, 6615 + 2 + 2049 + 1 + 55 + 9];
         assert_eq!(
             parse(STAT).unwrap(),
-            [(0, Times { busy: busy[0], idle: 101_759 + 39 }), (3, Times { busy: busy[1], idle: 97_269 + 416 })]
+            [
+                (0, Times { busy: busy[0], idle: 101_759 + 39, stolen: Some(2) }),
+                (3, Times { busy: busy[1], idle: 97_269 + 416, stolen: Some(9) }),
+            ]
         );
-        let all = Times { busy: 10_133 + 1 + 3121 + 2 + 62 + 12, idle: 199_028 + 455 };
+        let all = Times { busy: 10_133 + 1 + 3121 + 2 + 62 + 12, idle: 199_028 + 455, stolen: Some(12) };
         assert_eq!(sum(STAT.as_bytes()), Ok(all));
     }
 
     #[test]
     fn kernels_that_count_less_are_understood() {
-        assert_eq!(parse("cpu 1 2 3 4\ncpu0 1 2 3 4\n"), Ok(vec![(0, Times { busy: 6, idle: 4 })]));
+        assert_eq!(parse("cpu 1 2 3 4\ncpu0 1 2 3 4\n"), Ok(vec![(0, Times { busy: 6, idle: 4, stolen: None })]));
     }
 
     #[test]

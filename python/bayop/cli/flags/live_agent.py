@@ -13,6 +13,7 @@ from bayop.errors import BayopError, InputError
 from bayop.latency.sources import source_of
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Change
+from bayop.live.patience import Patience
 from bayop.live.senses import WINDOW_S
 from bayop.live.space import agent_space
 from bayop.live.target import SETTLE_S, AgentTarget
@@ -80,6 +81,7 @@ def open_target(args: argparse.Namespace, slo: Slo | RelativeSlo) -> AgentTarget
         window_s=args.window,
         settle_s=SETTLE_S if args.settle is None else args.settle,
         guard=lambda default: TrialGuard(slo_against(slo, default), load_band=None),
+        patience=Patience(draft_of(slo).quantile),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from bayop.cli.flags.applications import add_applications, application_of
 from bayop.cli.terminal.output import print_json, round_significant
 from bayop.cli.tune import events
 from bayop.errors import BayopError, InputError
+from bayop.live.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from bayop.experiments.rig.experiment import Stage
@@ -38,6 +38,7 @@ PAIRS: Final = 16
 """The most rounds in which default and winners are measured again."""
 
 _TIMEOUTS_US: Final = (0, 20, 50, 100, 150, 200, 300, 400)
+_MOST_US: Final = 1000
 _POLLS: Final = (1, 2, 4)
 
 
@@ -63,11 +64,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how long one window is (default: 1s)",
     )
     parser.add_argument(
+        "--patience",
+        type=arguments.reader(arguments.duration_s, "--patience"),
+        default=PATIENCE_S,
+        metavar="TIME",
+        help="how long to wait, all in all, while a hypervisor takes the processors away (default: 1min)",
+    )
+    parser.add_argument(
         "--timeouts",
         type=arguments.reader(_timeouts, "--timeouts"),
         default=_TIMEOUTS_US,
         metavar="US,...",
-        help=f"values of gro_flush_timeout that are swept (default: {','.join(map(str, _TIMEOUTS_US))})",
+        help=f"values of gro_flush_timeout to sweep, up to {_MOST_US} (default: {','.join(map(str, _TIMEOUTS_US))})",
     )
     arguments.add_max_trials(parser)
     confirm_flags.add_pairs(parser, default=PAIRS)
@@ -79,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sweeps, searches and reports; 1 when no setting is trusted to meet the SLO."""
-    from bayop.experiments.rig.namespaces import Rig
+    from bayop.experiments.rig.namespaces import LONGEST_US, Rig
     from bayop.live.file import LiveFile
     from bayop.live.search import open_target
     from bayop.report.files import make_folder
@@ -88,8 +96,16 @@ def run(args: argparse.Namespace) -> int:
     application = application_of(args, "--app")
     make_folder(args.out)
     program = rig.program(args.agent_program)
-    with Rig(program, qps=args.load, window_s=args.window, application=application) as machine:
-        opening = open_target(LiveFile.read(machine.file), args.slo, holder=agent_flags.holder("live"))
+    with Rig(
+        program,
+        qps=args.load,
+        window_s=args.window,
+        patience_s=args.patience,
+        longest_us=max(*args.timeouts, LONGEST_US),
+        application=application,
+    ) as machine:
+        holder = agent_flags.holder("live")
+        opening = open_target(LiveFile.read(machine.file), args.slo, holder=holder, service_cpu_s=machine.service_cpu_s)
         with agent_flags.reporting(opening) as target:
             from bayop.optimize.base import Problem
             from bayop.search import check_problem
@@ -103,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
                 small_steps=True,
             )
             check_problem(target, problem, args.max_trials)
-            record = _experiment(args, target, problem, machine.service_cpu_s)
+            record = _experiment(args, target, problem)
     return 0 if record.held is not None else 1
 
 
@@ -111,7 +127,6 @@ def _experiment(
     args: argparse.Namespace,
     target: AgentTarget,
     problem: Problem,
-    service_cpu_s: Callable[[], float],
 ) -> LiveRecord:
     """Runs the experiment; whatever ends it, what was measured is written."""
     from bayop.experiments.rig.experiment import run_experiment
@@ -138,7 +153,6 @@ def _experiment(
             grid,
             record,
             max_trials=args.max_trials,
-            service_cpu_s=service_cpu_s,
             on_point=display.on_point,
         )
     except BaseException as error:
@@ -165,8 +179,7 @@ class _Events:
 
     def on_point(self, stage: Stage, point: Point) -> None:
         quantities = {name: round_significant(value) for name, value in point.quantities.items()}
-        cpu = None if point.service_cpu is None else round_significant(point.service_cpu)
-        more = {"service_cpu": cpu, "cut_short": point.cut_short}
+        more = {"cut_short": point.cut_short}
         print_json({"event": stage, "setting": dict(point.setting), "measured": quantities, **more})
 
     def on_data(self, path: Path) -> None:
@@ -197,9 +210,7 @@ def _grid(timeouts_us: tuple[int, ...]) -> list[dict[str, float | str]]:
 
 
 def _timeouts(text: str) -> tuple[int, ...]:
-    from bayop.experiments.rig.namespaces import LONGEST_US
-
-    read = arguments.whole_number(0, LONGEST_US)
+    read = arguments.whole_number(0, _MOST_US)
     values = tuple(sorted({read(part) for part in text.split(",")}))
     if any(value % 10 for value in values):
         raise InputError("a timeout must be a multiple of 10 us", value=text)

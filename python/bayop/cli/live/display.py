@@ -47,6 +47,8 @@ class Display:
     def on_end(self, _shortfall: float | None, report: Path) -> None:
         """Everything is done."""
         self._console.print(f"\n{headline(self._record, self._problem)}")
+        for doubt in self._record.doubts:
+            self._console.print(f"[yellow]warning:[/yellow] {doubt}")
         self._console.print(f"[bold]Report:[/bold] {report}")
         self._console.print(f"[dim]{self._record.duration_s:.0f} s[/dim]")
 

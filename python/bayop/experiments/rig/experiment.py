@@ -31,7 +31,6 @@ def run_experiment(
     record: LiveRecord,
     *,
     max_trials: int,
-    service_cpu_s: Callable[[], float],
     on_point: OnPoint = lambda _stage, _point: None,
 ) -> None:
     """Sweeps, searches, and measures default and winners again; what was measured is in the record at any time.
@@ -42,7 +41,6 @@ def run_experiment(
         grid: The settings of the sweep.
         record: Takes in everything.
         max_trials: The trial budget of the search.
-        service_cpu_s: Processor time that the service has taken until now.
         on_point: Told of every point.
 
     Raises:
@@ -50,13 +48,10 @@ def run_experiment(
         KeyboardInterrupt: somebody has ended it.
     """
     start_s = monotonic()
-    last_s, last_cpu_s = start_s, service_cpu_s()
 
     def note(stage: Stage, points: list[Point], setting: Setting, measurement: Measurement) -> None:
-        nonlocal last_s, last_cpu_s
-        now_s, cpu_s = monotonic(), service_cpu_s()
-        points.append(Point.of(setting, measurement, (cpu_s - last_cpu_s) / (now_s - last_s)))
-        last_s, last_cpu_s, record.duration_s = now_s, cpu_s, now_s - start_s
+        points.append(Point.of(setting, measurement))
+        record.duration_s, record.doubts = monotonic() - start_s, target.patience.doubts
         on_point(stage, points[-1])
 
     def on_trial(trial: Trial) -> None:

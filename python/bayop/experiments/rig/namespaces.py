@@ -26,10 +26,11 @@ from bayop.errors import UnsupportedError
 from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing, process_cpu_s, start
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.transport import UnreachableError
+from bayop.live.patience import PATIENCE_S
 from bayop.live.space import DEFERRAL, TIMEOUT
 
 LONGEST_US: Final = 400
-"""The longest wait that is searched."""
+"""The longest wait that is searched unless somebody asks for more."""
 
 MOST_POLLS: Final = 4
 """The most empty polls that are searched."""
@@ -74,6 +75,12 @@ window_s = {window_s:g}
 settle_s = 0.25
 interval = 0.1
 most_windows = 2
+
+[guard]
+latency_factor = 10.0       # nobody is served here whom a pause of this machine's own could harm
+
+[host]
+patience_s = {patience_s:g}
 """
 _START_S: Final = 10.0
 
@@ -85,13 +92,24 @@ class Rig:
         agent: The program `bayop-agent`.
         qps: The load that its file asks for.
         window_s: The length of the windows that its file asks for.
+        patience_s: How long a search waits for a hypervisor that takes the processors away.
+        longest_us: The longest wait that is searched.
         application: What it serves; memcached when left out.
 
     Raises:
         UnsupportedError: this user may not make namespaces, or a program is missing.
     """
 
-    def __init__(self, agent: Path, *, qps: float, window_s: float, application: Application | None = None) -> None:
+    def __init__(
+        self,
+        agent: Path,
+        *,
+        qps: float,
+        window_s: float,
+        patience_s: float = PATIENCE_S,
+        longest_us: int = LONGEST_US,
+        application: Application | None = None,
+    ) -> None:
         self._application = application or find_application(DEFAULT)
         reason = missing()
         if reason is not None:
@@ -100,6 +118,7 @@ class Rig:
         if shutil.which(agent) is None:
             raise UnsupportedError("the agent must be a program", value=str(agent), hint="cargo build -p bayop-agent")
         self._agent, self._qps, self._window_s = agent, qps, window_s
+        self._patience_s, self._longest_us = patience_s, longest_us
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -112,8 +131,9 @@ class Rig:
             through = shlex.join([*AHEAD, *self._pair.client.command([])])
             served = self._application
             load = {"port": served.port, "protocol": served.protocol, "qps": self._qps}
+            times = {"window_s": self._window_s, "patience_s": self._patience_s}
             more = "".join(f"{key} = {json.dumps(value)}\n" for key, value in served.load.items())
-            self.file = self._write("live.toml", _LIVE, through=through, window_s=self._window_s, more=more, **load)
+            self.file = self._write("live.toml", _LIVE, through=through, more=more, **load, **times)
         except BaseException:
             self._stack.close()
             raise
@@ -217,8 +237,8 @@ class Rig:
 
     def _write(self, name: str, template: str, **values: object) -> Path:
         path = self.folder / name
-        words = {"folder": self.folder, "device": SERVER_DEVICE, "server": SERVER_ADDRESS, "longest": LONGEST_US}
-        words |= {"timeout": TIMEOUT, "deferral": DEFERRAL, "most_polls": MOST_POLLS}
+        words = {"folder": self.folder, "device": SERVER_DEVICE, "server": SERVER_ADDRESS}
+        words |= {"timeout": TIMEOUT, "deferral": DEFERRAL, "longest": self._longest_us, "most_polls": MOST_POLLS}
         path.write_text(template.format(**words, **values), encoding="utf-8")
         return path
 

@@ -21,27 +21,28 @@ class Point:
         quantities: What the windows showed.
         relative_sd: How exact some of that is.
         cut_short: Why the windows ended early; None when they did not.
-        service_cpu: Processors that the service itself kept busy meanwhile, as the kernel accounts for it.
     """
 
     setting: Mapping[str, float | str]
     quantities: Mapping[str, float]
     relative_sd: Mapping[str, float]
     cut_short: str | None
-    service_cpu: float | None = None
 
     @classmethod
-    def of(cls, setting: Setting, window: Measurement, service_cpu: float | None = None) -> Self:
+    def of(cls, setting: Setting, window: Measurement) -> Self:
         """The point of a measurement."""
-        return cls(dict(setting), dict(window.quantities), dict(window.relative_sd), window.cut_short, service_cpu)
+        return cls(dict(setting), dict(window.quantities), dict(window.relative_sd), window.cut_short)
 
     def per_request(self, name: str) -> float | None:
-        """A rate (`net_rx_per_s`), or what the service took (`service_cpu`, in us), for each request."""
-        qps = self.quantities.get("qps")
-        amount = self.service_cpu if name == "service_cpu" else self.quantities.get(name)
-        if qps is None or amount is None or self.cut_short is not None:
-            return None
-        return amount / qps * (1e6 if name == "service_cpu" else 1.0)
+        """What a rate (`net_rx_per_s`, or `service_cpu`, in s) makes of each request."""
+        qps, amount = self.quantities.get("qps"), self.quantities.get(name)
+        return None if qps is None or amount is None or self.cut_short is not None else amount / qps
+
+    @property
+    def cpu_us(self) -> float | None:
+        """Processor time that the service took for a request; None where nobody counts it."""
+        cpu_s = self.per_request("service_cpu")
+        return None if cpu_s is None else cpu_s * 1e6
 
     def meets(self, slo: Slo) -> bool:
         """Whether the SLO was met."""
@@ -71,6 +72,7 @@ class LiveRecord:
         duration_s: How long everything took.
         failure: What ended the experiment before its end; None when nothing did.
         application: The service, by the name of its definition.
+        doubts: What else to know of the numbers, for people.
     """
 
     machine: str
@@ -91,6 +93,7 @@ class LiveRecord:
     duration_s: float = 0.0
     failure: str | None = None
     application: str = "memcached"
+    doubts: list[str] = field(default_factory=list)
 
     @property
     def knobs(self) -> Sequence[str]:

@@ -28,7 +28,7 @@ def cpu_saving(record: LiveRecord) -> PairedSaving | None:
     """What the search's setting saves of the service's processor time for a request, in us; None where nobody knows."""
     pairs = []
     for points in _rounds(record, (DEFAULT, SEARCH)):
-        default_us, found_us = (points[name].per_request("service_cpu") for name in (DEFAULT, SEARCH))
+        default_us, found_us = (points[name].cpu_us for name in (DEFAULT, SEARCH))
         if default_us is not None and found_us is not None:
             pairs.append((default_us, found_us))
     return Looks(record.most_pairs).saving(pairs) if pairs else None

@@ -24,7 +24,7 @@ def draw_response(record: LiveRecord) -> Figure:
     quantile = slo.quantity.removesuffix("_us")
     for axes, label, value in (
         (latency, f"{quantile} (us)", lambda p: None if p.cut_short else p.quantities.get(slo.quantity)),
-        (cpu, f"{record.application}'s CPU time\nper request (us)", lambda p: p.per_request("service_cpu")),
+        (cpu, f"{record.application}'s CPU time\nper request (us)", lambda p: p.cpu_us),
         (polls, "NET_RX softirqs\nper request", lambda p: p.per_request("net_rx_per_s")),
         (power, f"power (W{', estimated' if record.estimated else ''})", lambda p: p.quantities.get("power_w")),
     ):

@@ -119,7 +119,7 @@ def caveats(record: LiveRecord) -> list[str]:
             f"This machine was {record.busy_before:.0%} busy with other work before the load began. Its utilization, "
             "and with it the estimated power, then says little about the settings: run this on an idle machine."
         )
-    return said
+    return [*said, *(f"{doubt[0].upper()}{doubt[1:]}." for doubt in record.doubts)]
 
 
 def about_response() -> str:
@@ -202,7 +202,7 @@ def _cells(point: Point, slo: Slo, knobs: Sequence[str]) -> list[str]:
     return [
         *(format_value(knob_id, point.setting.get(knob_id, "auto")) for knob_id in knobs),
         _number(seen.get(slo.quantity), ".0f"),
-        _number(point.per_request("service_cpu"), ".1f"),
+        _number(point.cpu_us, ".1f"),
         _number(seen.get("power_w"), ".1f"),
     ]
 

@@ -15,8 +15,8 @@ SETTING = {"napi.gro_flush_timeout_us": 100, "napi.defer_hard_irqs": 2}
 
 
 def point(power_w: float, p99_us: float, cut_short: str | None = None) -> Point:
-    quantities = {"power_w": power_w, "p99_us": p99_us, "qps": 1000.0, "net_rx_per_s": 2000.0}
-    return Point.of(SETTING, Measurement(quantities, {"p99_us": 0.01}, cut_short), service_cpu=0.03)
+    quantities = {"power_w": power_w, "p99_us": p99_us, "qps": 1000.0, "net_rx_per_s": 2000.0, "service_cpu": 0.03}
+    return Point.of(SETTING, Measurement(quantities, {"p99_us": 0.01}, cut_short))
 
 
 def record() -> LiveRecord:
@@ -48,7 +48,7 @@ def test_a_record_survives_json() -> None:
 def test_points_say_what_a_request_costs() -> None:
     window = point(50.0, 200.0)
     assert window.per_request("net_rx_per_s") == 2.0
-    assert window.per_request("service_cpu") == pytest.approx(30.0)
+    assert window.cpu_us == pytest.approx(30.0)
     assert window.per_request("interrupts_per_s") is None
-    assert replace(window, cut_short="harm").per_request("service_cpu") is None
+    assert replace(window, cut_short="harm").cpu_us is None
     assert [p.meets(SLO) for p in record().sweep] == [True, False, False]

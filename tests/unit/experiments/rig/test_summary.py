@@ -31,7 +31,7 @@ def test_the_shortfall_compares_both_winners_as_measured_again() -> None:
 
 def test_the_saving_of_processor_time_is_per_request() -> None:
     def seen(cpus: float) -> Point:
-        return Point({}, {"power_w": 50.0, "p99_us": 100.0, "qps": 5000.0}, {}, None, cpus)
+        return Point({}, {"power_w": 50.0, "p99_us": 100.0, "qps": 5000.0, "service_cpu": cpus}, {}, None)
 
     again = {"default": [seen(0.5)] * 6, "search": [seen(0.4)] * 6}
     saving = cpu_saving(record(again))

@@ -18,12 +18,13 @@ SWEEP = ((0, 1, 90.0, 40.0), (100, 1, 190.0, 38.0), (400, 1, 490.0, 33.0), (0, 2
 
 def point(timeout_us: float, polls: float, p90_us: float, power_w: float, *, cut_short: str | None = None) -> Point:
     seen = {"power_w": power_w, "p90_us": p90_us, "qps": 8000.0, "net_rx_per_s": 16000.0 - 10 * timeout_us}
-    return Point.of({TIMEOUT: timeout_us, DEFERRAL: polls}, Measurement(seen, {}, cut_short), 0.2)
+    quantities = seen | {"service_cpu": 0.2}
+    return Point.of({TIMEOUT: timeout_us, DEFERRAL: polls}, Measurement(quantities, {}, cut_short))
 
 
 @pytest.fixture
 def record() -> LiveRecord:
-    seen = {"power_w": 41.0, "p90_us": 80.0, "qps": 8000.0, "net_rx_per_s": 24000.0}
+    seen = {"power_w": 41.0, "p90_us": 80.0, "qps": 8000.0, "net_rx_per_s": 24000.0, "service_cpu": 0.4}
     return LiveRecord(
         machine="a machine",
         slo="p90<250us",
@@ -32,7 +33,7 @@ def record() -> LiveRecord:
         seed=0,
         estimated=False,
         busy_before=0.02,
-        default=Point.of({}, Measurement(seen), 0.4),
+        default=Point.of({}, Measurement(seen)),
         sweep=[point(*cell) for cell in SWEEP],
         search=[point(0, 1, 90.0, 40.0), point(120, 2, 220.0, 35.5), point(0, 1, 90.0, 40.0)],
         held={TIMEOUT: 120, DEFERRAL: 2},

@@ -15,7 +15,8 @@ PROBLEM: Problem = make_problem(papers_space(), slo="p90<250us")
 
 def point(timeout_us: float, polls: float, power_w: float, *, cut_short: str | None = None) -> Point:
     seen = {"power_w": power_w, "p90_us": 100 + timeout_us, "qps": 8000.0, "net_rx_per_s": 16000.0}
-    return Point.of({TIMEOUT: timeout_us, DEFERRAL: polls}, Measurement(seen, {}, cut_short), 0.2)
+    quantities = seen | {"service_cpu": 0.2}
+    return Point.of({TIMEOUT: timeout_us, DEFERRAL: polls}, Measurement(quantities, {}, cut_short))
 
 
 def record() -> LiveRecord:
