@@ -7,6 +7,7 @@ from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
 __all__ = [
     "Error",
+    "LoadConnections",
     "LoadReport",
     "Profile",
     "__version__",
@@ -363,13 +364,20 @@ class LoadReport:
 def load_preload(plan: str) -> Stored:
     """Store every record of a plan (JSON) in every server, and read it back. Raises Error."""
 
+@final
+class LoadConnections:
+    """Connections that outlive a run, for a further one with the same of them."""
+
+    def __init__(self) -> None: ...
+
 def load_run(
     plan: str,
     *,
+    connections: LoadConnections | None = None,
     stop: Callable[[], bool] | None = None,
     watch: Callable[[int, float | None, float | None], None] | None = None,
 ) -> LoadReport:
-    """Run a plan (JSON).
+    """Run a plan (JSON), over the connections that an earlier run has left where some are given.
 
     Releases the interpreter meanwhile. Ctrl-C ends the load, as does `stop`, which is asked twenty times a second, when
     it returns true; the report says so. `watch` is told as often what was seen until then: how many requests, and their

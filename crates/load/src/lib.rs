@@ -15,6 +15,7 @@ pub mod arrivals;
 pub mod body;
 pub mod clock;
 pub mod connection;
+pub mod connections;
 pub mod distribution;
 pub mod header;
 pub mod histogram;

@@ -165,6 +165,13 @@ impl Plan {
         self.seed ^ hash ^ (thread as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
+    /// Whether another plan has the same connections, to the same servers.
+    pub fn connects_like(&self, other: &Self) -> bool {
+        let connections = |plan: &Self| (plan.threads, plan.connections, plan.most_under_way());
+        (&self.servers, self.dialect, &self.tls, &self.workload.sql, connections(self))
+            == (&other.servers, other.dialect, &other.tls, &other.workload.sql, connections(other))
+    }
+
     /// Most requests under way on a connection.
     pub fn most_under_way(&self) -> usize {
         let default = match self.schedule {

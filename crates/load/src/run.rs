@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::clock::{SECOND_NS, now_ns, to_ns};
+use crate::connections::Connections;
 use crate::interval::{BATCHES, quantile};
 use crate::plan::{Dialect, Plan};
 use crate::protocol::Protocol;
@@ -18,7 +19,6 @@ use crate::protocol::redis::Redis;
 use crate::recorder::Window;
 use crate::records::Records;
 use crate::report::{Batch, Report};
-use crate::server::{Server, resolve};
 use crate::worker::Worker;
 use bayop_core::Error;
 
@@ -40,42 +40,53 @@ const LEAST_BATCHES: usize = 10;
 /// A server can't be reached at the start, or the machine is out of memory or sockets. Whatever happens later is in
 /// the report.
 pub fn run(plan: &Plan, interrupted: impl FnMut(&Report) -> bool) -> Result<Report, Error> {
-    let servers = resolve(plan)?;
+    run_over(&mut Connections::default(), plan, interrupted)
+}
+
+/// The same over connections that an earlier run may have left, and which this one leaves to the next.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_over(
+    connections: &mut Connections,
+    plan: &Plan,
+    interrupted: impl FnMut(&Report) -> bool,
+) -> Result<Report, Error> {
     let records = Records::new(plan)?;
     match plan.dialect {
-        Dialect::Memcached => run_with(plan, &records, &servers, &MemcachedText, interrupted),
-        Dialect::MemcachedBinary => run_with(plan, &records, &servers, &MemcachedBinary, interrupted),
-        Dialect::Redis => run_with(plan, &records, &servers, &Redis, interrupted),
+        Dialect::Memcached => run_with(connections, plan, &records, &MemcachedText, interrupted),
+        Dialect::MemcachedBinary => run_with(connections, plan, &records, &MemcachedBinary, interrupted),
+        Dialect::Redis => run_with(connections, plan, &records, &Redis, interrupted),
         Dialect::Http => {
             let http = Http::new(&plan.servers[0], &plan.workload.http);
-            run_with(plan, &records, &servers, &http, interrupted)
+            run_with(connections, plan, &records, &http, interrupted)
         }
         Dialect::Postgresql => {
-            run_with(plan, &records, &servers, &PostgreSql::new(&plan.workload.sql.text), interrupted)
+            run_with(connections, plan, &records, &PostgreSql::new(&plan.workload.sql.text), interrupted)
         }
-        Dialect::Echo => run_with(plan, &records, &servers, &Echo::new(records.value(0).to_vec()), interrupted),
+        Dialect::Echo => run_with(connections, plan, &records, &Echo::new(records.value(0).to_vec()), interrupted),
     }
 }
 
 fn run_with<P: Protocol>(
+    connections: &mut Connections,
     plan: &Plan,
     records: &Records,
-    servers: &[Server],
     protocol: &P,
     mut interrupted: impl FnMut(&Report) -> bool,
 ) -> Result<Report, Error> {
-    let workers = (0..plan.threads)
-        .map(|thread| Worker::connect(plan, records, protocol.clone(), servers, thread))
-        .collect::<Result<Vec<_>, _>>()?;
+    let links = connections.take(plan)?;
     let origin_ns = now_ns() + HEAD_START_NS;
     let start_ns = origin_ns + to_ns(plan.warmup_s);
     let window = Window { origin_ns, start_ns, end_ns: start_ns + to_ns(plan.duration_s) };
     let end_ns = AtomicU64::new(window.end_ns);
     let (sender, pieces) = channel();
     thread::scope(|scope| {
-        let threads: Vec<_> = workers
+        let threads: Vec<_> = links
             .into_iter()
-            .map(|worker| {
+            .enumerate()
+            .map(|(thread, links)| {
+                let worker = Worker::new(plan, records, protocol.clone(), links, thread);
                 let sender = sender.clone();
                 let end_ns = &end_ns;
                 scope.spawn(move || worker.run(window, end_ns, sender))
@@ -102,7 +113,9 @@ fn run_with<P: Protocol>(
             }
         }
         for thread in threads {
-            report.merge(&thread.join().expect("the timing loop does not panic"));
+            let (seen, links) = thread.join().expect("the timing loop does not panic");
+            report.merge(&seen);
+            connections.keep(links);
         }
         report.duration_s = end_ns.load(Ordering::Relaxed).saturating_sub(start_ns) as f64 / SECOND_NS as f64;
         Ok(report)

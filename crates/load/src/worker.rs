@@ -22,8 +22,6 @@ use crate::protocol::{Kind, Protocol};
 use crate::recorder::{Piece, Recorder, Window};
 use crate::records::Records;
 use crate::report::{Loss, Report};
-use crate::server::Server;
-use bayop_core::Error;
 
 /// How often timeouts, reconnects and the end of the run are looked at.
 const TICK_NS: u64 = SECOND_NS / 1000;
@@ -59,19 +57,9 @@ pub struct Worker<'a, P> {
 }
 
 impl<'a, P: Protocol> Worker<'a, P> {
-    /// Connects.
-    ///
-    /// # Errors
-    /// A server can't be reached, or the machine has no socket left.
-    pub fn connect(
-        plan: &'a Plan,
-        records: &'a Records,
-        protocol: P,
-        servers: &[Server],
-        thread: usize,
-    ) -> Result<Self, Error> {
-        let each = servers.iter().flat_map(|server| std::iter::repeat_n(server.clone(), plan.connections));
-        Ok(Self {
+    /// One with the connections of its thread.
+    pub fn new(plan: &'a Plan, records: &'a Records, protocol: P, links: Links, thread: usize) -> Self {
+        Self {
             plan,
             records,
             protocol,
@@ -79,16 +67,17 @@ impl<'a, P: Protocol> Worker<'a, P> {
             rng: SmallRng::seed_from_u64(plan.stream("requests", thread)),
             arrivals: Arrivals::new(plan, thread),
             origin_ns: 0,
-            links: Links::connect(each, plan.most_under_way())?,
+            links,
             ready: Vec::new(),
             dirty: Vec::new(),
             queue: VecDeque::new(),
             poll_ns: 0,
-        })
+        }
     }
 
-    /// Runs to the end of the window, or to `end_ns` when that becomes earlier, and drains.
-    pub fn run(mut self, window: Window, end_ns: &AtomicU64, pieces: Sender<Piece>) -> Report {
+    /// Runs to the end of the window, or to `end_ns` when that becomes earlier, and drains; what it saw, and its
+    /// connections, on which nothing is under way.
+    pub fn run(mut self, window: Window, end_ns: &AtomicU64, pieces: Sender<Piece>) -> (Report, Links) {
         if self.plan.blocking {
             // A sleep may last 50 us longer than asked unless a thread wants it otherwise (prctl(2), PR_SET_TIMERSLACK).
             // Where that is forbidden, the lateness shows it.
@@ -122,7 +111,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 self.tick(now, timeout_ns, &mut recorder);
                 tick_ns = now + TICK_NS;
                 if now >= recorder.end_ns() && self.is_drained() {
-                    return recorder.finish();
+                    return (recorder.finish(), self.links);
                 }
             }
             let due = self.due();

@@ -10,7 +10,9 @@ fn arrivals(clients: usize, gaps: &str) -> Arrivals {
     let plan = format!(
         r#"{{"servers": ["h:1"], "dialect": "echo", "threads": 1, "connections": 1, "depth": {clients},
         "workload": {{"records": 1, "key_size": "30", "value_size": "1", "update": 0.0, "popularity": "uniform",
-        "http": {{"method": "GET", "path": "/", "headers": [], "bodies": []}}, "sql": {{"text": "SELECT 1", "user": "postgres", "password": null, "database": null}}}}, "schedule": {{"kind": "thinking", "think_time_s": 0.01, "gaps": "{gaps}"}},
+        "http": {{"method": "GET", "path": "/", "headers": [], "bodies": []}},
+        "sql": {{"text": "SELECT 1", "user": "postgres", "password": null, "database": null}}}},
+        "schedule": {{"kind": "thinking", "think_time_s": 0.01, "gaps": "{gaps}"}},
         "warmup_s": 0.0, "duration_s": 1.0, "timeout_s": 1.0, "blocking": false, "save_samples": false,
         "until_interval": null, "seed": 7}}"#
     );

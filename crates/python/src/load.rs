@@ -1,8 +1,10 @@
 //! The load generator in Python: plans go in and reports come out.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use bayop_load::arrivals::Arrivals;
+use bayop_load::connections::Connections;
 use bayop_load::distribution::Distribution;
 use bayop_load::header::Header;
 use bayop_load::histogram::{hgrm, quantile_ns};
@@ -23,6 +25,7 @@ use crate::error::raise;
 /// Adds everything of this module to `bayop._core`.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<LoadReport>()?;
+    module.add_class::<LoadConnections>()?;
     module.add_function(wrap_pyfunction!(load_preload, module)?)?;
     module.add_function(wrap_pyfunction!(load_run, module)?)?;
     module.add_function(wrap_pyfunction!(load_draw, module)?)?;
@@ -53,11 +56,29 @@ pub fn load_preload<'py>(py: Python<'py>, plan: &str) -> PyResult<Bound<'py, PyD
     Ok(dict)
 }
 
-/// Runs a plan; Ctrl-C, or `stop` when it says so, ends the load, and the report says so. `watch` is told what was seen
+/// Connections that outlive a run.
+#[pyclass(module = "bayop._core", frozen)]
+pub struct LoadConnections(Mutex<Connections>);
+
+#[pymethods]
+impl LoadConnections {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+/// Runs a plan, over the connections that an earlier run has left where some are given; Ctrl-C, or `stop` when it says so, ends the load, and the report says so. `watch` is told what was seen
 /// until then.
 #[pyfunction]
-#[pyo3(signature = (plan, *, stop = None, watch = None))]
-pub fn load_run(py: Python<'_>, plan: &str, stop: Option<Py<PyAny>>, watch: Option<Py<PyAny>>) -> PyResult<LoadReport> {
+#[pyo3(signature = (plan, *, connections = None, stop = None, watch = None))]
+pub fn load_run(
+    py: Python<'_>,
+    plan: &str,
+    connections: Option<Py<LoadConnections>>,
+    stop: Option<Py<PyAny>>,
+    watch: Option<Py<PyAny>>,
+) -> PyResult<LoadReport> {
     let plan = Plan::from_json(plan).map_err(|error| raise(py, &error))?;
     let mut seen = (0, None, None);
     let mut broken = None;
@@ -79,7 +100,12 @@ pub fn load_run(py: Python<'_>, plan: &str, stop: Option<Py<PyAny>>, watch: Opti
                 true
             })
     };
-    let report = py.detach(|| bayop_load::run::run(&plan, |report| Python::attach(|py| interrupted(py, report))));
+    let own = Mutex::default();
+    let connections = connections.as_ref().map_or(&own, |connections| &connections.get().0);
+    let report = py.detach(|| {
+        let mut connections = connections.lock().unwrap_or_else(PoisonError::into_inner);
+        bayop_load::run::run_over(&mut connections, &plan, |report| Python::attach(|py| interrupted(py, report)))
+    });
     if let Some(error) = broken {
         return Err(error);
     }

@@ -17,6 +17,7 @@ from bayop.load.http_request import HttpRequest
 from bayop.load.plan import (
     PORTS,
     PRESETS,
+    TLS_PORTS,
     Dialect,
     OpenLoop,
     Plan,
@@ -26,6 +27,7 @@ from bayop.load.plan import (
     with_ports,
 )
 from bayop.load.sql_query import SqlQuery, read_password
+from bayop.load.tls import tls_of
 from bayop.space import Range, parse_range
 from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
 
@@ -198,6 +200,9 @@ _LOAD: Final[Mapping[str, Reader]] = {
     "blocking": flag,
     "seed": whole(0, 2**32 - 1),
     "through": text,
+    "tls": flag,
+    "cacert": text,
+    "insecure": flag,
     "path": text,
     "query": text,
     "user": text,
@@ -263,11 +268,14 @@ def _load(file: TomlFile) -> Load | None:
     gaps = values.pop("gaps", preset.gaps if preset else "exponential")
     dialect: Dialect = values.pop("protocol", "memcached")
     through, store = values.pop("through", ""), values.pop("store", True)
+    speaks_tls, cacert = values.pop("tls", False), values.pop("cacert", None)
+    trust = {"cacert": cacert and Path(cacert), "insecure": values.pop("insecure", False)}
     changes: dict[str, Any] = {key: values.pop(key) for key in _WORKLOAD if key in values}
     query = {name: values.pop(key) for key, name in _QUERY.items() if key in values}
     plan = Plan(
-        servers=with_ports([values.pop("server")], PORTS[dialect]),
+        servers=with_ports([values.pop("server")], (TLS_PORTS if speaks_tls else PORTS)[dialect]),
         dialect=dialect,
+        tls=file.at("load", None, lambda: tls_of(tls=speaks_tls, call=str, **trust)),
         workload=replace(workload, http=HttpRequest(path=values.pop("path", "/")), sql=SqlQuery(**query), **changes),
         schedule=OpenLoop.constant(values.pop("qps"), gaps),
         **values,

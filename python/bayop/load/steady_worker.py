@@ -1,9 +1,9 @@
 """The process behind `SteadyLoad`: loads a server in slices until nobody listens any more.
 
-Reads a plan (JSON, one line) from stdin. Stores its records, but for `--noload`, then runs it again and again, each
-time with another seed, and prints a line for every slice: the word `report` and what it saw, as JSON; for an error
-`error` and the error, and ends. A further plan, of the same records, takes the place of the first from the next slice
-on. It also ends with its stdin, so that no load outlives whoever asked for it.
+Reads a plan (JSON, one line) from stdin. Stores its records, but for `--noload`, then runs it again and again over
+the same connections, each time with another seed, and prints a line for every slice: the word `report` and what it
+saw, as JSON; for an error `error` and the error, and ends. A further plan, of the same records, takes the place of
+the first from the next slice on. It also ends with its stdin, so that no load outlives whoever asked for it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ def main() -> None:
     try:
         if plans[0]["dialect"] in STORES and "--noload" not in sys.argv:
             _core.load_preload(json.dumps(plans[0]))
+        connections = _core.LoadConnections()
         for run in itertools.count():
-            plan = plans[-1]
-            lines.put(f"report {_core.load_run(json.dumps(plan | {'seed': plan['seed'] + run})).to_json()}")
+            plan = plans[-1] | {"seed": plans[-1]["seed"] + run}
+            lines.put(f"report {_core.load_run(json.dumps(plan), connections=connections).to_json()}")
     except _core.Error as error:
         lines.put(f"error {json.dumps(_fields(translate(error)))}")
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,40 @@ class Tls:
     """
 
     authorities: str | None
+
+
+def tls_of(*, tls: bool, cacert: Path | None, insecure: bool, call: Callable[[str], str]) -> Tls | None:
+    """What three flags, or keys of a file, say together; None where TLS is not spoken.
+
+    Args:
+        tls: Whether it is spoken.
+        cacert: Who may have signed; None for those whom this machine believes.
+        insecure: Nobody need have signed.
+        call: How the user calls what has this name here.
+
+    Raises:
+        InputError: they contradict each other, or the file can't be read.
+        UnsupportedError: this machine believes nobody.
+    """
+    given = [name for name, value in (("cacert", cacert is not None), ("insecure", insecure)) if value]
+    if given and not tls:
+        raise InputError(
+            "certificates must be those of servers that speak TLS",
+            wrong=f"{call(given[0])} was given without {call('tls')}",
+            place=call(given[0]),
+            hint=call("tls"),
+        )
+    if len(given) > 1:
+        raise InputError(
+            "a certificate must be looked at, or not",
+            wrong=f"both {call('cacert')} and {call('insecure')} were given",
+            place=call("insecure"),
+        )
+    if not tls:
+        return None
+    if insecure:
+        return Tls(None)
+    return Tls(system_authorities() if cacert is None else read_authorities(cacert))
 
 
 def read_authorities(path: Path) -> str:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from tests.support.needs import require
@@ -20,29 +21,31 @@ WAYS = {"ann": "trust", "plain": "password", "hash": "md5", "scram": "scram-sha-
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """A cluster whose user ann has a table `item` with rows 0 to 49; all others have the password `it's me`."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     require(bool(programs), "postgresql is not installed", "sudo make test")
-    folder, port = tmp_path_factory.mktemp("postgresql"), free_port()
+    with TemporaryDirectory() as folder:
+        yield from serve(Path(folder), programs[-1], free_port())
+
+
+def serve(folder: Path, programs: Path, port: int) -> Iterator[str]:
     data, words = folder / "data", list[str]()
     if os.geteuid() == 0:  # PostgreSQL does not run as root
         words = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
         shutil.chown(folder, "nobody", "nogroup")
-    for above in (folder, *folder.parents[:2]):
-        above.chmod(0o755)
-    initdb = [str(programs[-1] / "initdb"), "--username=postgres", "--no-locale", "--encoding=UTF8", "--no-sync"]
+    initdb = [str(programs / "initdb"), "--username=postgres", "--no-locale", "--encoding=UTF8", "--no-sync"]
     subprocess.run([*words, *initdb, "--pgdata", str(data)], check=True, capture_output=True)
     commands = ["CREATE TABLE item (id integer PRIMARY KEY)", "INSERT INTO item SELECT generate_series(0, 49)"]
     for user, way in WAYS.items():
         kind = "md5" if way == "md5" else "scram-sha-256"
         commands += [f"SET password_encryption = '{kind}'", f"CREATE ROLE {user} LOGIN PASSWORD 'it''s me'"]
     commands += ["GRANT ALL ON item TO PUBLIC"]
-    single = [*words, str(programs[-1] / "postgres"), "--single", "-F", "-D", str(data), "postgres"]
+    single = [*words, str(programs / "postgres"), "--single", "-F", "-D", str(data), "postgres"]
     subprocess.run(single, input="\n".join(commands) + "\n", text=True, check=True, capture_output=True)
     rules = "".join(f"host all {user} all {way}\n" for user, way in WAYS.items())
     (data / "pg_hba.conf").write_text(rules, encoding="utf-8")
-    postgres = [str(programs[-1] / "postgres"), "-F", "-D", str(data), "-h", "127.0.0.1", "-p", str(port), "-k", ""]
+    postgres = [str(programs / "postgres"), "-F", "-D", str(data), "-h", "127.0.0.1", "-p", str(port), "-k", ""]
     with serving([*words, *postgres], port) as process:
         yield f"127.0.0.1:{port}"
         process.terminate()

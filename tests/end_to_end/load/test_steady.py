@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -41,6 +42,18 @@ def test_windows_see_the_load_one_after_the_other(plan: Plan) -> None:
             assert latency.quantities["qps"] == pytest.approx(QPS, rel=0.2)
             assert 0 < latency.quantities["p50_us"] <= latency.quantities["p99_us"]
             assert 0 < latency.relative_sd["p50_us"] < 1
+
+
+def test_it_goes_on_over_the_same_connections(plan: Plan) -> None:
+    with SteadyLoad(plan) as load:
+        load.measure(Window({}, 4 * SLICE_S), sleep=time.sleep)
+        host, port = plan.servers[0].split(":")
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(b"stats\r\n")
+            lines = connection.makefile().readlines(2000)
+    (taken,) = (int(line.split()[2]) for line in lines if "total_connections" in line)
+    # Its records were stored over another one, and the server was asked whether it is there.
+    assert plan.connections <= taken <= plan.connections + 5
 
 
 def test_while_a_window_runs_it_says_what_clients_see_in_it(plan: Plan) -> None:

@@ -7,6 +7,7 @@ import pytest
 from bayop.errors import InputError
 from bayop.live.file import LiveFile
 from bayop.load.plan import OpenLoop
+from bayop.load.tls import Tls
 from bayop.space import Range
 
 WHOLE = """\
@@ -79,6 +80,17 @@ def test_what_is_left_out_has_the_defaults_of_a_search(tmp_path: Path) -> None:
     assert (live.headroom, live.patience_s) == (0.0, 60.0)
 
 
+def test_a_load_in_tls_believes_what_the_file_says(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("a certificate", encoding="ascii")
+    load = '[load]\nserver = "web1"\nqps = 1\nprotocol = "http"\ntls = true\n'
+    signed = read(tmp_path, f'{LEAST}{load}cacert = "{tmp_path}/ca.pem"\n').load
+    assert signed is not None
+    assert (signed.plan.servers, signed.plan.tls) == (("web1:443",), Tls("a certificate"))
+    unsigned = read(tmp_path, f"{LEAST}{load}insecure = true\n").load
+    assert unsigned is not None
+    assert unsigned.plan.tls == Tls(None)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -100,6 +112,8 @@ def test_what_is_left_out_has_the_defaults_of_a_search(tmp_path: Path) -> None:
         (LEAST + '[load]\nserver = "web1"\nqps = 1\nworkload = "mine"\n', 6, "'mine' is no workload"),
         (LEAST + '[load]\nserver = "web1"\nqps = 1\nkey_size = "huge"\n', 6, "distribution"),
         (LEAST + '[load]\nserver = "web1"\nqps = 1\nblocking = 1\n', 6, "true or false"),
+        (LEAST + '[load]\nserver = "web1"\nqps = 1\ninsecure = true\n', 3, "insecure was given without tls"),
+        (LEAST + '[load]\nserver = "web1"\nqps = 1\ntls = true\ncacert = "no.pem"\n', 3, "cannot read no.pem"),
         (
             LEAST + '[load]\nserver = "web1"\nqps = 1\nthrough = "ssh \'client"\n',
             6,

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from bayop.load.http_request import HttpRequest
     from bayop.load.plan import Plan, Schedule, UntilInterval, Workload
     from bayop.load.sql_query import SqlQuery
-    from bayop.load.tls import Tls
 
 SHAPES: Final = ("twitter", "twitter-cluster1", "twitter-cluster2")
 _FIRST_QPS: Final = 1000.0
@@ -27,6 +26,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         InputError: flags contradict each other, or one is missing.
     """
     from bayop.load.plan import PORTS, TLS_PORTS, Plan, with_ports
+    from bayop.load.tls import tls_of
 
     schedule, duration_s = _schedule(args)
     if not args.server:
@@ -34,7 +34,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
     return Plan(
         servers=with_ports(args.server, (TLS_PORTS if args.tls else PORTS)[args.protocol]),
         dialect=args.protocol,
-        tls=_tls(args),
+        tls=tls_of(tls=args.tls, cacert=args.cacert, insecure=args.insecure, call=lambda name: f"--{name}"),
         workload=_workload(args),
         schedule=schedule,
         threads=args.threads,
@@ -48,33 +48,6 @@ def plan_of(args: argparse.Namespace) -> Plan:
         until_interval=_until(args),
         seed=args.seed,
     )
-
-
-def _tls(args: argparse.Namespace) -> Tls | None:
-    from bayop.load.tls import Tls, read_authorities, system_authorities
-
-    given = {"--cacert": args.cacert is not None, "--insecure": args.insecure}
-    flag = next((flag for flag, value in given.items() if value), None)
-    if flag and not args.tls:
-        raise InputError(
-            "certificates must be those of servers that speak TLS",
-            wrong=f"{flag} was given without --tls",
-            place=flag,
-            hint="--tls",
-        )
-    if all(given.values()):
-        raise InputError(
-            "a certificate must be looked at, or not",
-            wrong="both --cacert and --insecure were given",
-            place="--insecure",
-        )
-    if not args.tls:
-        return None
-    if args.insecure:
-        return Tls(None)
-    if args.cacert is None:
-        return Tls(system_authorities())
-    return Tls(arguments.reader(read_authorities, "--cacert")(args.cacert))
 
 
 def _workload(args: argparse.Namespace) -> Workload:
