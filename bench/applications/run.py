@@ -116,10 +116,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         flags.error(f"--apps must be of {', '.join(LOADS_QPS)}, not {unknown[0]!r}")
     console = Console(stderr=True, highlight=False)
     rows = []
-    for app in args.apps.split(","):
-        console.print(f"{app} at {LOADS_QPS[app]} requests/s")
-        rows.append(measure(app, args.agent_program, args.pairs, args.patience))
-    write_results("bench.applications.run", arguments, {"raw": rows}, table(rows), out=args.out, console=console)
+    try:
+        for app in args.apps.split(","):
+            console.print(f"{app} at {LOADS_QPS[app]} requests/s")
+            rows.append(measure(app, args.agent_program, args.pairs, args.patience))
+    finally:
+        if rows:
+            write_results(
+                "bench.applications.run", arguments, {"raw": rows}, table(rows), out=args.out, console=console
+            )
     return 0
 
 
