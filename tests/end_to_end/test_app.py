@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from tests.support.applications import need_program
+from tests.support.applications import SLOW, need_program
 from tests.support.needs import need
 from tests.support.patience import eventually
 from tests.support.processes import descendants
@@ -51,7 +51,8 @@ def test_what_one_starts_the_other_loads(name: str) -> None:
     with started(name) as (process, said):
         Draft202012Validator(closed(LISTENING.schema())).validate(said)
         assert (said["name"], said["protocol"]) == (name, find_application(name).protocol)
-        flags = [*find_application(name).load_flags, "-q", "300", "-c", "2", "-t", "300ms", "-w", "0s", "-r", "50"]
+        flags = [*find_application(name).load_flags, "-c", "2", "-w", "0s", "-r", "50"]
+        flags += ["-q", "1", "-t", "5s"] if name in SLOW else ["-q", "300", "-t", "300ms"]
         result = result_of(load("-s", said["server"], *flags, "--json"))
         assert result["counts"]["answered"] > 0
         assert result["miss_ratio"] in {None, 0.0}

@@ -10,10 +10,14 @@ from tests.support.needs import require
 from bayop.applications.definition import Application, application_names, find_application
 from bayop.applications.packages import program_path
 
+SLOW: Final = frozenset({"sphinx"})
+"""A request takes them a second."""
+
 EACH: Final = [
-    pytest.param(name, marks=[pytest.mark.slow] * bool(find_application(name).prepare)) for name in application_names()
+    pytest.param(name, marks=[pytest.mark.slow] * bool(name in SLOW or find_application(name).prepare))
+    for name in application_names()
 ]
-"""Their names; what is prepared first takes its time."""
+"""Their names; what is slow, or prepared first, takes its time."""
 
 
 def need_program(application: Application) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 
 from bayop.errors import InputError, guess, unreadable
 from bayop.load.plan import Dialect
-from bayop.toml_file import Reader, TomlFile, flag, text, whole
+from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
 
 FILE: Final = "app.toml"
 """What a definition is called, in a folder with the name of its application."""
@@ -53,7 +53,7 @@ class Application:
     prepare: tuple[str, ...] = ()
     brings: str | None = None
     build: str | None = None
-    load: Mapping[str, str | bool] = field(default_factory=dict)
+    load: Mapping[str, str | bool | float] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> Application:
@@ -98,6 +98,8 @@ class Application:
         for key in ("path", "query", "user"):
             if key in self.load:
                 flags += [f"--{key}", str(self.load[key])]
+        if "timeout_s" in self.load:
+            flags += ["--timeout", f"{self.load['timeout_s']:g}s"]
         if self.load.get("store") is False:
             flags.append("--noload")
         return flags
@@ -175,4 +177,10 @@ _KEYS: Final[Mapping[str, Reader]] = {
     "protocol": _protocol,
 }
 _OPTIONAL: Final[Mapping[str, Reader]] = {"prepare": _start, "brings": text, "build": text}
-_LOAD: Final[Mapping[str, Reader]] = {"path": text, "query": text, "user": text, "store": flag}
+_LOAD: Final[Mapping[str, Reader]] = {
+    "path": text,
+    "query": text,
+    "user": text,
+    "store": flag,
+    "timeout_s": number(0.001, 3600.0),
+}

@@ -72,10 +72,10 @@ def test_what_a_load_is_told_of_it(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     file = tmp_path / "mine" / "app.toml"
     right = 'licence = "MIT"\npackages = []\nstart = ["x"]\nport = 80\nprotocol = "http"\n[load]\n'
-    file.write_text(right + 'path = "/item/{n}"\nstore = false\n', encoding="utf-8")
+    file.write_text(right + 'path = "/item/{n}"\nstore = false\ntimeout_s = 3\n', encoding="utf-8")
     application = find_application("mine", tmp_path)
-    assert application.load == {"path": "/item/{n}", "store": False}
-    assert application.load_flags == ["--protocol", "http", "--path", "/item/{n}", "--noload"]
+    assert application.load == {"path": "/item/{n}", "store": False, "timeout_s": 3}
+    assert application.load_flags == ["--protocol", "http", "--path", "/item/{n}", "--timeout", "3s", "--noload"]
     file.write_text(right + 'query = "SELECT {n}"\nuser = "ann"\n', encoding="utf-8")
     assert find_application("mine", tmp_path).load_flags[2:] == ["--query", "SELECT {n}", "--user", "ann"]
     for line, said in (('pth = "/"', "there is no key 'pth'"), ("store = 1", "must be true or false")):

@@ -15,8 +15,8 @@ ROW = Row(
 )  # fmt: skip
 
 
-def test_every_application_has_its_load() -> None:
-    assert tuple(sorted(LOADS_QPS)) == application_names()
+def test_every_application_has_its_load_but_one_that_takes_hours() -> None:
+    assert sorted({*LOADS_QPS, "sphinx"}) == list(application_names())
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,6 @@ server = "{server}:{port}"
 protocol = "{protocol}"
 qps = {qps:g}
 connections = 8
-timeout_s = 1.0
 blocking = true             # a generator that polls would take a core from the server
 through = "{through}"
 {more}
@@ -83,6 +82,8 @@ latency_factor = 10.0       # nobody is served here whom a pause of this machine
 patience_s = {patience_s:g}
 """
 _START_S: Final = 10.0
+_TIMEOUT_S: Final = 1.0
+"""How long an answer may take of an application that does not say so itself."""
 
 
 class Rig:
@@ -132,7 +133,8 @@ class Rig:
             served = self._application
             load = {"port": served.port, "protocol": served.protocol, "qps": self._qps}
             times = {"window_s": self._window_s, "patience_s": self._patience_s}
-            more = "".join(f"{key} = {json.dumps(value)}\n" for key, value in served.load.items())
+            own = {"timeout_s": _TIMEOUT_S, **served.load}
+            more = "".join(f"{key} = {json.dumps(value)}\n" for key, value in own.items())
             self.file = self._write("live.toml", _LIVE, through=through, more=more, **load, **times)
         except BaseException:
             self._stack.close()
