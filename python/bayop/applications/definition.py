@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 
 from bayop.errors import InputError, guess, unreadable
 from bayop.load.plan import Dialect
+from bayop.slo import Slo
 from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
 
 FILE: Final = "app.toml"
@@ -23,6 +24,21 @@ _WORDS: Final = ("address", "port", "folder", "cache")
 """What is filled in, `{port}`, when an application starts."""
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """How an application is searched.
+
+    Attributes:
+        share: The load, as a share of what it answers at most.
+        window_requests: How many requests a window has, so that its quantile is not that of one of them.
+        slo: The latency objective.
+    """
+
+    share: float
+    window_requests: int
+    slo: Slo
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +57,7 @@ class Application:
         brings: What its packages bring, where its program alone does not tell that they are there.
         build: What builds the program in a clone of BayOp, for one of BayOp's own.
         load: What a load is told of it, beside its protocol: keys of live.toml's `[load]`.
+        live: How it is searched where nobody says otherwise; None for as memcached is.
     """
 
     name: str
@@ -54,6 +71,7 @@ class Application:
     brings: str | None = None
     build: str | None = None
     load: Mapping[str, str | bool | float] = field(default_factory=dict)
+    live: Live | None = None
 
     @classmethod
     def read(cls, path: Path) -> Application:
@@ -63,7 +81,7 @@ class Application:
             InputError: it can't be read, a key is unknown or missing, or a value is not what it has to be.
         """
         file, keys = TomlFile(path), {**_KEYS, **_OPTIONAL}
-        file.check_tables({"files": None, "load": None}, keys)
+        file.check_tables({"files": None, "load": None, "live": None}, keys)
         values = file.read("", keys)
         if missing := [key for key in _KEYS if key not in values]:
             raise InputError(
@@ -75,7 +93,8 @@ class Application:
         files = file.read("files", dict.fromkeys(file.table("files"), text))
         for name in files:
             file.at("files", name, lambda name=name: _file_name(name))  # type: ignore[misc]
-        return cls(name=path.parent.name, files=files, load=file.read("load", _LOAD), **values)
+        live = _live(file)
+        return cls(name=path.parent.name, files=files, load=file.read("load", _LOAD), live=live, **values)
 
     def filled(self, words: Sequence[str], *, address: str, folder: Path, cache: Path) -> list[str]:
         """Words of `start`, of `prepare` or of a file, filled in.
@@ -162,6 +181,18 @@ def _protocol(value: object) -> Any:  # noqa: ANN401 -- a Dialect
     return value
 
 
+def _live(file: TomlFile) -> Live | None:
+    values = file.read("live", _LIVE)
+    if values and (missing := [key for key in _LIVE if key not in values]):
+        raise InputError(
+            f"a search must have {', '.join(_LIVE)}",
+            wrong=f"{', '.join(missing)} is missing",
+            place=file.place("live"),
+            hint=f"add {', '.join(missing)}",
+        )
+    return Live(**values) if values else None
+
+
 def _file_name(name: str) -> str:
     if Path(name).name != name:
         raise InputError("the name of a file must have no folder", value=name)
@@ -183,4 +214,9 @@ _LOAD: Final[Mapping[str, Reader]] = {
     "user": text,
     "store": flag,
     "timeout_s": number(0.001, 3600.0),
+}
+_LIVE: Final[Mapping[str, Reader]] = {
+    "share": number(0.01, 0.9),
+    "window_requests": whole(1, 10**6),
+    "slo": lambda value: Slo.single(text(value)),
 }

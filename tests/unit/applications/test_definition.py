@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bayop.applications.definition import application_names, find_application
+from bayop.applications.definition import Live, application_names, find_application
 from bayop.errors import InputError
+from bayop.slo import Slo
 
 
 @pytest.mark.parametrize("name", application_names())
@@ -66,6 +67,26 @@ def test_an_unknown_key_is_refused_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no key 'pakages'") as caught:
         find_application("mine", tmp_path)
     assert str(caught.value.place).endswith("app.toml:2")
+
+
+def test_how_it_is_searched(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    file = tmp_path / "mine" / "app.toml"
+    right = 'licence = "MIT"\npackages = []\nstart = ["x"]\nport = 80\nprotocol = "http"\n'
+    file.write_text(right, encoding="utf-8")
+    assert find_application("mine", tmp_path).live is None
+    whole = right + '[live]\nshare = 0.3\nwindow_requests = 500\nslo = "p90<1ms"\n'
+    file.write_text(whole, encoding="utf-8")
+    assert find_application("mine", tmp_path).live == Live(0.3, 500, Slo.parse("p90<1ms"))
+    for old, new, said in (
+        ("share = 0.3\n", "", "share is missing; a search must have share, window_requests, slo"),
+        ("0.3", "30", "a number from 0.01 to 0.9"),
+        ("p90<1ms", "1ms", "hint: write a quantile"),
+    ):
+        file.write_text(whole.replace(old, new), encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            find_application("mine", tmp_path)
+        assert said in f"{caught.value} hint: {caught.value.hint}"
 
 
 def test_what_a_load_is_told_of_it(tmp_path: Path) -> None:

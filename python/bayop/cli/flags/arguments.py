@@ -120,14 +120,14 @@ positive: Final = whole_number(1, 10**9)
 """Reads a count of anything."""
 
 
-def add_slo(parser: argparse.ArgumentParser, default: str = DEFAULT_SLO) -> None:
-    """`--slo`, of one limit."""
+def add_slo(parser: argparse.ArgumentParser, default: str = DEFAULT_SLO, *, or_else: str | None = None) -> None:
+    """`--slo`, of one limit; None without it where something else than `default` may be meant: `or_else`."""
     parser.add_argument(
         "--slo",
         type=reader(Slo.single, "--slo"),
-        default=Slo.parse(default),
+        default=None if or_else else Slo.parse(default),
         metavar="SLO",
-        help=f"latency objective with its unit, such as p99<500us or p90<0.5ms (default: {default})",
+        help=f"latency objective with its unit, such as p99<500us or p90<0.5ms (default: {or_else or default})",
     )
 
 

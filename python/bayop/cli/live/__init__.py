@@ -38,6 +38,7 @@ PAIRS: Final = 16
 """The most rounds in which default and winners are measured again."""
 
 _TIMEOUTS_US: Final = (0, 20, 50, 100, 150, 200, 300, 400)
+_SLO: Final = "p90<500us"
 _MOST_US: Final = 1000
 _POLLS: Final = (1, 2, 4)
 
@@ -46,22 +47,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("--app", default="memcached", metavar="NAME", help="the service (default: memcached)")
     add_applications(parser)
-    arguments.add_slo(parser, default="p90<500us")
+    arguments.add_slo(parser, or_else=f"the application's, else {_SLO}")
     arguments.add_headroom(parser)
     arguments.add_objective(parser)
     parser.add_argument(
         "--load",
         type=arguments.reader(arguments.qps, "--load"),
-        default=8000.0,
         metavar="QPS",
-        help="requests/s on the service (default: 8000)",
+        help="requests/s on the service (default: the application's share of what it answers at most, else 8000)",
     )
     parser.add_argument(
         "--window",
         type=arguments.reader(arguments.duration_s, "--window"),
-        default=1.0,
         metavar="TIME",
-        help="how long one window is (default: 1s)",
+        help="how long one window is (default: 1s, or for as many requests as the application wants)",
     )
     parser.add_argument(
         "--patience",
@@ -91,9 +90,11 @@ def run(args: argparse.Namespace) -> int:
     from bayop.live.file import LiveFile
     from bayop.live.search import open_target
     from bayop.report.files import make_folder
+    from bayop.slo import Slo
 
-    objective = arguments.objective_of(args, args.slo)
     application = application_of(args, "--app")
+    slo = args.slo or (application.live.slo if application.live else Slo.parse(_SLO))
+    objective = arguments.objective_of(args, slo)
     make_folder(args.out)
     program = rig.program(args.agent_program)
     with Rig(
@@ -105,14 +106,14 @@ def run(args: argparse.Namespace) -> int:
         application=application,
     ) as machine:
         holder = agent_flags.holder("live")
-        opening = open_target(LiveFile.read(machine.file), args.slo, holder=holder, service_cpu_s=machine.service_cpu_s)
+        opening = open_target(LiveFile.read(machine.file), slo, holder=holder, service_cpu_s=machine.service_cpu_s)
         with agent_flags.reporting(opening) as target:
             from bayop.optimize.base import Problem
             from bayop.search import check_problem
 
             problem = Problem(
                 target.space.without_auto(),
-                args.slo,
+                slo,
                 objective,
                 target.qps,
                 headroom=args.headroom or 0.0,

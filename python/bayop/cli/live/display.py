@@ -26,7 +26,10 @@ class Display:
         self._record, self._problem = record, problem
         self._console = make_console()
         self._stage: Stage | None = None
-        self._console.print(f"[bold]Tuning[/bold] {record.machine}: {problem.objective.describe()}, {problem.slo}")
+        self._console.print(
+            f"[bold]Tuning[/bold] {record.machine}: {problem.objective.describe()}, {problem.slo}, "
+            f"{problem.qps:,.0f} requests/s"
+        )
         for sentence in caveats(record):
             self._console.print(sentence)
         self._console.print(f"\n[bold]Default[/bold]\n{self._line(record.default)}")

@@ -12,6 +12,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -81,6 +82,13 @@ latency_factor = 10.0       # nobody is served here whom a pause of this machine
 [host]
 patience_s = {patience_s:g}
 """
+QPS: Final = 8000.0
+"""The load on an application that does not say what it wants."""
+
+WINDOW_S: Final = 1.0
+"""The least length of a window."""
+
+_PEAK_S: Final = 3.0
 _START_S: Final = 10.0
 _TIMEOUT_S: Final = 1.0
 """How long an answer may take of an application that does not say so itself."""
@@ -91,11 +99,14 @@ class Rig:
 
     Args:
         agent: The program `bayop-agent`.
-        qps: The load that its file asks for.
-        window_s: The length of the windows that its file asks for.
+        qps: The load that its file asks for; None for the application's share of what it answers at most.
+        window_s: The length of the windows that its file asks for; None for as many requests as the application wants.
         patience_s: How long a search waits for a hypervisor that takes the processors away.
         longest_us: The longest wait that is searched.
         application: What it serves; memcached when left out.
+
+    Attributes:
+        qps: The load, in requests/s, once it is open.
 
     Raises:
         UnsupportedError: this user may not make namespaces, or a program is missing.
@@ -105,8 +116,8 @@ class Rig:
         self,
         agent: Path,
         *,
-        qps: float,
-        window_s: float,
+        qps: float | None,
+        window_s: float | None,
         patience_s: float = PATIENCE_S,
         longest_us: int = LONGEST_US,
         application: Application | None = None,
@@ -118,7 +129,8 @@ class Rig:
         require_program(self._application)
         if shutil.which(agent) is None:
             raise UnsupportedError("the agent must be a program", value=str(agent), hint="cargo build -p bayop-agent")
-        self._agent, self._qps, self._window_s = agent, qps, window_s
+        self._agent, self._window_s = agent, window_s
+        self._asked_qps = qps if qps is not None or self._application.live else QPS
         self._patience_s, self._longest_us = patience_s, longest_us
         self._stack = ExitStack()
 
@@ -130,9 +142,11 @@ class Rig:
             (self.folder / "state").mkdir(mode=0o700)
             self.start_agent()
             through = shlex.join([*AHEAD, *self._pair.client.command([])])
-            served = self._application
-            load = {"port": served.port, "protocol": served.protocol, "qps": self._qps}
-            times = {"window_s": self._window_s, "patience_s": self._patience_s}
+            served, live = self._application, self._application.live
+            self.qps = self._asked_qps or self._share_of_peak()
+            load = {"port": served.port, "protocol": served.protocol, "qps": self.qps}
+            window_s = self._window_s or max(WINDOW_S, live.window_requests / self.qps if live else 0.0)
+            times = {"window_s": window_s, "patience_s": self._patience_s}
             own = {"timeout_s": _TIMEOUT_S, **served.load}
             more = "".join(f"{key} = {json.dumps(value)}\n" for key, value in own.items())
             self.file = self._write("live.toml", _LIVE, through=through, more=more, **load, **times)
@@ -145,6 +159,22 @@ class Rig:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+
+    def _share_of_peak(self) -> float:
+        """The load that the application wants, after a closed loop has shown what it answers at most."""
+        if self._application.live is None:
+            raise TypeError("an application that says nothing of its load has one: that was seen to before")
+        served = self._application
+        words = [*AHEAD, sys.executable, "-m", "bayop", "load", "-s", f"{SERVER_ADDRESS}:{served.port}"]
+        words += [*served.load_flags, "--closed-loop", "-c", "8", "-w", "0.5s", "-t", f"{_PEAK_S:g}s"]
+        run = subprocess.run(  # noqa: S603 -- our words
+            self._pair.client.command([*words, "--blocking", "--json"]), capture_output=True, text=True, check=False
+        )
+        events = [json.loads(line) for line in run.stdout.splitlines()]
+        if not events or events[-1]["event"] != "result" or not events[-1]["counts"]["answered"]:
+            raise UnsupportedError(wrong=f"{served.name} answers nothing", hint=run.stderr.strip() or None)
+        peak_qps = events[-1]["counts"]["answered"] / events[-1]["duration_s"]
+        return float(f"{served.live.share * peak_qps:.2g}")
 
     @property
     def address(self) -> str:

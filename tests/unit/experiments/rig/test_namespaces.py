@@ -15,7 +15,7 @@ from tests.support.processes import descendants
 
 from bayop.applications.definition import find_application
 from bayop.errors import UnsupportedError
-from bayop.experiments.rig.namespaces import LONGEST_US, MOST_POLLS, Rig
+from bayop.experiments.rig.namespaces import LONGEST_US, MOST_POLLS, QPS, WINDOW_S, Rig
 from bayop.experiments.rig.veth import SERVER_ADDRESS, process_cpu_s
 from bayop.live.file import LiveFile
 from bayop.live.space import DEFERRAL, TIMEOUT
@@ -54,6 +54,18 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
     assert not folder.exists()
     with pytest.raises(UnsupportedError, match="memcached ended before the experiment"):
         rig.service_cpu_s()
+
+
+def test_a_load_that_nobody_gives_is_the_applications_share_of_its_peak(agent_binary: Path) -> None:
+    nginx = find_application("nginx")
+    need_program(nginx)
+    assert nginx.live is not None
+    with Rig(agent_binary, qps=None, window_s=None, application=nginx) as rig:
+        live = LiveFile.read(rig.file)
+        assert live.qps == rig.qps > 100.0
+        assert live.window_s == pytest.approx(max(WINDOW_S, nginx.live.window_requests / rig.qps), rel=1e-4)
+    with Rig(agent_binary, qps=None, window_s=None) as rig:
+        assert (rig.qps, LiveFile.read(rig.file).window_s) == (QPS, WINDOW_S)
 
 
 @pytest.mark.parametrize("name", EACH)
