@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 
 use crate::input::Input;
-use crate::login::Login;
+use crate::login::{Login, TlsRequest};
 use crate::protocol::Kind;
 use crate::server::Server;
 use crate::tls::Session;
@@ -29,6 +29,8 @@ pub struct Request {
 /// A non-blocking connection.
 pub struct Connection {
     stream: TcpStream,
+    /// Before TLS, where the protocol begins it on request.
+    tls_request: Option<TlsRequest>,
     /// Between the socket and the buffers, where TLS is spoken.
     session: Option<Box<Session>>,
     /// Before the first request, where the protocol begins with one.
@@ -60,9 +62,11 @@ impl Connection {
         let stream = TcpStream::from(socket);
         stream.set_nodelay(true)?;
         let mut out = Vec::new();
+        let session = server.client()?.map(|client| Box::new(Session::new(client)));
         Ok(Self {
             stream,
-            session: server.client()?.map(|client| Box::new(Session::new(client))),
+            tls_request: (session.is_some() && server.who.is_some()).then(TlsRequest::default),
+            session,
             login: server.who.clone().map(|who| Login::begin(who, &mut out)).transpose()?,
             out,
             written: 0,
@@ -79,6 +83,12 @@ impl Connection {
     /// It failed.
     pub fn connected(&mut self) -> io::Result<bool> {
         self.stream.take_error()?.map_or(Ok(()), Err)?;
+        if let Some(request) = &mut self.tls_request {
+            if !request.go_on(&mut self.stream)? {
+                return Ok(false);
+            }
+            self.tls_request = None;
+        }
         if let Some(session) = &mut self.session {
             if !session.shake_hands(&mut self.stream, &mut self.input)? {
                 return Ok(false);
@@ -137,8 +147,11 @@ impl Connection {
         }
     }
 
-    /// Whether bytes wait to be written.
+    /// Whether bytes wait to be written, and not for the server's word.
     pub fn has_output(&self) -> bool {
+        if self.tls_request.is_some() {
+            return false;
+        }
         !self.out.is_empty() || self.session.as_ref().is_some_and(|session| session.has_output())
     }
 

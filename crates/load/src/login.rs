@@ -1,7 +1,8 @@
 //! How a client of PostgreSQL begins: who it is, and that it is so (PostgreSQL's documentation, "Message Flow", start-up).
 
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -28,6 +29,42 @@ impl fmt::Display for NeedsPassword {
 }
 
 impl std::error::Error for NeedsPassword {}
+
+/// What is asked in clear before TLS begins ("SSL Session Encryption").
+#[derive(Default)]
+pub(crate) struct TlsRequest {
+    written: usize,
+}
+
+impl TlsRequest {
+    /// A length, and a number that is no version of the protocol.
+    const BYTES: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+
+    /// Goes on with asking; true once the server is ready for TLS, and false while its word is awaited.
+    ///
+    /// # Errors
+    /// It speaks none, or not the protocol.
+    pub(crate) fn go_on(&mut self, stream: &mut TcpStream) -> io::Result<bool> {
+        let later = |error: io::Error| match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(0),
+            _ => Err(error),
+        };
+        if self.written < Self::BYTES.len() {
+            self.written += stream.write(&Self::BYTES[self.written..]).or_else(later)?;
+        }
+        // No more than the answer: what a liar sends beside it in clear is not taken for what TLS protects.
+        let mut answer = [0];
+        match stream.read(&mut answer) {
+            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
+            Ok(_) => match answer {
+                [b'S'] => Ok(true),
+                [b'N'] => Err(io::Error::other("it speaks no TLS")),
+                _ => Err(not_spoken()),
+            },
+            Err(error) => later(error).map(|_| false),
+        }
+    }
+}
 
 /// A login under way.
 pub(crate) struct Login {
@@ -123,6 +160,8 @@ fn not_spoken() -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     fn who(password: Option<&str>) -> Arc<SqlQuery> {
@@ -156,6 +195,35 @@ mod tests {
             }
         }
         unreachable!("a server says something")
+    }
+
+    /// How a request for TLS ends with a server that answers this.
+    fn tls_answered(answer: &'static [u8]) -> io::Result<bool> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let mut request = TlsRequest::default();
+        assert!(!request.go_on(&mut stream).unwrap(), "nothing is answered yet");
+        let (mut server, _) = listener.accept().unwrap();
+        let mut asked = [0; 8];
+        server.read_exact(&mut asked).unwrap();
+        assert_eq!(asked, TlsRequest::BYTES);
+        server.write_all(answer).unwrap();
+        drop(server);
+        stream.set_nonblocking(false).unwrap();
+        request.go_on(&mut stream)
+    }
+
+    #[test]
+    fn tls_begins_when_the_server_is_ready_for_it() {
+        assert!(tls_answered(b"S").unwrap());
+        for (answer, why) in [
+            (&b"N"[..], "it speaks no TLS"),
+            (b"E", "it does not speak PostgreSQL's protocol"),
+            (b"", "the server closed the connection"),
+        ] {
+            assert_eq!(tls_answered(answer).unwrap_err().to_string(), why);
+        }
     }
 
     #[test]

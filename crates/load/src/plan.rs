@@ -216,10 +216,6 @@ impl Plan {
             &self.timeout_s,
             "timeout_s",
         )?;
-        if self.dialect == Dialect::Postgresql && self.tls.is_some() {
-            let rule = "PostgreSQL's protocol must be spoken without TLS, which its servers begin on request only";
-            return Err(Error::input("cannot speak PostgreSQL's protocol in TLS").rule(rule).at("tls"));
-        }
         if let Some(until) = &self.until_interval {
             rule(
                 until.quantile > 0.0 && until.quantile < 1.0,

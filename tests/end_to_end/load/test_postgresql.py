@@ -10,26 +10,37 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from tests.support.needs import require
+from tests.support.needs import need, require
 from tests.support.servers import free_port, load, result_of, serving
+
+from lab.certificates import Authority, Identity
 
 pytestmark = pytest.mark.slow
 
 BRIEF = ["-q", "1kqps", "-t", "0.3s", "-w", "0.1s", "-c", "4", "-r", "100", "--json"]
-WAYS = {"ann": "trust", "plain": "password", "hash": "md5", "scram": "scram-sha-256", "cert": "ident"}
-"""Users, and how the server wants to know that it is they."""
+WAYS = {
+    "ann": "trust", "plain": "password", "hash": "md5", "scram": "scram-sha-256", "cert": "ident",
+    "sealed": "scram-sha-256",
+}  # fmt: skip
+"""Users, and how the server wants to know that it is they; it speaks to the last in TLS only."""
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    need("openssl")
+    return Authority(tmp_path_factory.mktemp("tls") / "authority")
+
+
+@pytest.fixture(scope="module")
+def server(authority: Authority) -> Iterator[str]:
     """A cluster whose user ann has a table `item` with rows 0 to 49; all others have the password `it's me`."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     require(bool(programs), "postgresql is not installed", "sudo make test")
     with TemporaryDirectory() as folder:
-        yield from serve(Path(folder), programs[-1], free_port())
+        yield from serve(Path(folder), programs[-1], free_port(), authority.server())
 
 
-def serve(folder: Path, programs: Path, port: int) -> Iterator[str]:
+def serve(folder: Path, programs: Path, port: int, identity: Identity) -> Iterator[str]:
     data, words = folder / "data", list[str]()
     if os.geteuid() == 0:  # PostgreSQL does not run as root
         words = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
@@ -43,10 +54,15 @@ def serve(folder: Path, programs: Path, port: int) -> Iterator[str]:
     commands += ["GRANT ALL ON item TO PUBLIC"]
     single = [*words, str(programs / "postgres"), "--single", "-F", "-D", str(data), "postgres"]
     subprocess.run(single, input="\n".join(commands) + "\n", text=True, check=True, capture_output=True)
-    rules = "".join(f"host all {user} all {way}\n" for user, way in WAYS.items())
+    rules = "".join(f"host{'ssl' * (user == 'sealed')} all {user} all {way}\n" for user, way in WAYS.items())
     (data / "pg_hba.conf").write_text(rules, encoding="utf-8")
     postgres = [str(programs / "postgres"), "-F", "-D", str(data), "-h", "127.0.0.1", "-p", str(port), "-k", ""]
-    with serving([*words, *postgres], port) as process:
+    for name, path in (("server.crt", identity.certificate), ("server.key", identity.key)):
+        shutil.copy(path, data / name)
+        (data / name).chmod(0o600)
+        if os.geteuid() == 0:
+            shutil.chown(data / name, "nobody", "nogroup")
+    with serving([*words, *postgres, "-c", "ssl=on"], port) as process:
         yield f"127.0.0.1:{port}"
         process.terminate()
         process.wait(10)
@@ -92,6 +108,18 @@ def test_a_password_is_told_as_the_server_wants_it(server: str, user: str, tmp_p
     assert missing.returncode == 1
     assert result_of(missing)["message"] == f"cannot connect to {server}: it asks for a password, and none is given"
     assert result_of(missing)["hint"] == "--password-file FILE has it"
+
+
+def test_in_tls_the_server_is_the_one_that_was_meant(server: str, authority: Authority, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("it's me\n", encoding="utf-8")
+    query = ask(server, "SELECT 1", *BRIEF, "--password-file", str(tmp_path / "password"), user="sealed")
+    counts = result_of(load(*query, "--tls", "--cacert", str(authority.certificate)))["counts"]
+    assert counts["answered"] == counts["intended"] > 200
+    assert counts["reconnects"] == 0
+    stranger = Authority(tmp_path / "stranger", name="stranger").certificate
+    refused = result_of(load(*query, "--tls", "--cacert", str(stranger)))
+    assert refused["message"] == f"cannot connect to {server}: invalid peer certificate: UnknownIssuer"
+    assert "no pg_hba.conf entry" in result_of(load(*query))["message"]
 
 
 def test_who_may_not_enter_is_told_why(server: str) -> None:
@@ -146,13 +174,6 @@ def test_another_server_does_not_speak_it(redis: str) -> None:
         (
             ["--protocol", "postgresql", "--user", ""],
             "cannot use '': a user must have characters, and no zero byte (--user)",
-        ),
-        (
-            ["--protocol", "postgresql", "--tls", "--insecure"],
-            (
-                "cannot speak PostgreSQL's protocol in TLS; PostgreSQL's protocol must be spoken without TLS, which "
-                "its servers begin on request only (--tls)"
-            ),
         ),
         (["--protocol", "postgresql", "--password-file", "nope"], "cannot read nope: no such file"),
     ],
