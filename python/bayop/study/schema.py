@@ -92,6 +92,7 @@ _MEASURED: Final = (
     _measured("mean_us", "us", 0.01, 3.6e9, "mean latency"),
     _measured("qps", "requests/s", 0.0, 1e9, "requests served"),
     _measured("utilization", "share", 0.0, 1.000001, "time that the cores were not halted"),
+    _measured("stolen", "share", 0.0, 1.000001, "time of the cores that the hypervisor gave to others"),
     _measured("interrupts_per_s", "1/s", 0.0, 1e9, "interrupts of the NIC"),
     _measured("net_rx_per_s", "1/s", 0.0, 1e9, "softirqs that poll the NIC"),
     *_counted("instructions: retired instructions", "cycles: unhalted core cycles"),

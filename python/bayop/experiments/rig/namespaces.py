@@ -129,8 +129,7 @@ class Rig:
         require_program(self._application)
         if shutil.which(agent) is None:
             raise UnsupportedError("the agent must be a program", value=str(agent), hint="cargo build -p bayop-agent")
-        self._agent, self._window_s = agent, window_s
-        self._asked_qps = qps if qps is not None or self._application.live else QPS
+        self._agent, self._asked_qps, self._window_s = agent, qps, window_s
         self._patience_s, self._longest_us = patience_s, longest_us
         self._stack = ExitStack()
 
@@ -143,7 +142,7 @@ class Rig:
             self.start_agent()
             through = shlex.join([*AHEAD, *self._pair.client.command([])])
             served, live = self._application, self._application.live
-            self.qps = self._asked_qps or self._share_of_peak()
+            self.qps = self._asked_qps or (self._share_of_peak(live.share) if live else QPS)
             load = {"port": served.port, "protocol": served.protocol, "qps": self.qps}
             window_s = self._window_s or max(WINDOW_S, live.window_requests / self.qps if live else 0.0)
             times = {"window_s": window_s, "patience_s": self._patience_s}
@@ -160,10 +159,8 @@ class Rig:
     ) -> None:
         self._stack.close()
 
-    def _share_of_peak(self) -> float:
-        """The load that the application wants, after a closed loop has shown what it answers at most."""
-        if self._application.live is None:
-            raise TypeError("an application that says nothing of its load has one: that was seen to before")
+    def _share_of_peak(self, share: float) -> float:
+        """Of what a closed loop shows that the application answers at most, in requests/s."""
         served = self._application
         words = [*AHEAD, sys.executable, "-m", "bayop", "load", "-s", f"{SERVER_ADDRESS}:{served.port}"]
         words += [*served.load_flags, "--closed-loop", "-c", "8", "-w", "0.5s", "-t", f"{_PEAK_S:g}s"]
@@ -174,7 +171,7 @@ class Rig:
         if not events or events[-1]["event"] != "result" or not events[-1]["counts"]["answered"]:
             raise UnsupportedError(wrong=f"{served.name} answers nothing", hint=run.stderr.strip() or None)
         peak_qps = events[-1]["counts"]["answered"] / events[-1]["duration_s"]
-        return float(f"{served.live.share * peak_qps:.2g}")
+        return float(f"{share * peak_qps:.2g}")
 
     @property
     def address(self) -> str:
