@@ -90,7 +90,7 @@ def main() -> None:
 def kills(agent: Path, number: int, seed: int) -> Iterator[Kill]:
     """One kill after the other, on one rig and under one load."""
     random = Random(seed)
-    with Rig(agent, qps=QPS, window_s=WINDOW_S) as rig, ThreadPoolExecutor(1) as thread:
+    with Rig(agent, qps=QPS, window_s=WINDOW_S, patience_s=0.0) as rig, ThreadPoolExecutor(1) as thread:
         live = LiveFile.read(rig.file)
         assert live.load is not None, "the rig's file has a load"
         with SteadyLoad(live.load.plan, through=live.load.through) as load:

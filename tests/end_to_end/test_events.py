@@ -177,4 +177,4 @@ def test_a_server(server: str, check: Check) -> None:
 @pytest.mark.weekly
 def test_live(agent_binary: Path, check: Check) -> None:
     flags = ["--agent-program", str(agent_binary), "--load", "2k", "--window", "200ms", "--timeouts", "0,100"]
-    assert check("live", *flags, "--max-trials", "2", "--out", "live") >= {"start", "sweep"}
+    assert check("live", *flags, "--patience", "1ms", "--max-trials", "2", "--out", "live") >= {"start", "sweep"}

@@ -29,7 +29,7 @@ DEFAULT = (0, 0)
 @pytest.fixture
 def rig(agent_binary: Path) -> Iterator[Rig]:
     need("namespaces", "memcached")
-    with Rig(agent_binary, qps=3000.0, window_s=0.5) as rig:
+    with Rig(agent_binary, qps=3000.0, window_s=0.5, patience_s=0.0) as rig:
         yield rig
 
 
@@ -72,7 +72,7 @@ def generator_of(process: subprocess.Popen[str]) -> int:
 def live(agent_binary: Path, folder: Path, *more: str) -> list[str]:
     return [
         sys.executable, "-m", "bayop", "live", "--agent-program", str(agent_binary), "--out", str(folder), "--load",
-        "3kqps", "--window", "250ms", "--slo", "p90<1s", "--json", *more,
+        "3kqps", "--window", "250ms", "--slo", "p90<1s", "--patience", "1ms", "--json", *more,
     ]  # fmt: skip
 
 
