@@ -103,7 +103,7 @@ class FixedLatency:
 def loaded(agent_binary: Path) -> Iterator[tuple[Rig, SteadyLoad]]:
     """A rig and the load on it; one for all tests, because only the target has a state that they could change."""
     need("namespaces", "memcached")
-    with Rig(agent_binary, qps=2000.0, window_s=0.25, patience_s=0.0) as rig:
+    with Rig(agent_binary, qps=2000.0, window_s=0.25) as rig:
         load = LiveFile.read(rig.file).load
         assert load is not None
         with SteadyLoad(load.plan, through=load.through) as steady:
