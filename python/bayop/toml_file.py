@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any, Final, Self
@@ -90,6 +90,21 @@ class TomlFile:
                 raise _unknown(key, list(keys), self.place(table, key))
             values[key] = self.at(table, key, lambda key=key, value=value: keys[key](value))  # type: ignore[misc]
         return values
+
+    def require(self, table: str, values: Mapping[str, object], keys: Iterable[str], rule: str) -> None:
+        """Refuses values that lack one of some keys.
+
+        Args:
+            table: Where they stand.
+            values: What was read there.
+            keys: What must be among them.
+            rule: That rule in words.
+
+        Raises:
+            InputError: one is missing.
+        """
+        if missing := ", ".join(key for key in keys if key not in values):
+            raise InputError(rule, wrong=f"{missing} is missing", place=self.place(table), hint=f"add {missing}")
 
     def values(self, table: str) -> dict[str, Any]:
         """The values of a table as they are; those of the table "" stand outside of tables."""

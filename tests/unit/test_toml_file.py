@@ -84,6 +84,15 @@ def test_a_table_is_no_value_and_a_value_no_table(tmp_path: Path, content: str, 
     assert caught.value.place == f"{tmp_path}/live.toml:{line}"
 
 
+def test_every_key_that_is_missing_is_named_with_the_line_of_its_table(file: TomlFile) -> None:
+    values = file.read("window", KEYS)
+    file.require("window", values, ("name", "window_s"), "a window must be whole")
+    with pytest.raises(InputError, match="a window must be whole") as caught:
+        file.require("window", values, ("name", "settle_s", "interval"), "a window must be whole")
+    assert (caught.value.wrong, caught.value.hint) == ("settle_s, interval is missing", "add settle_s, interval")
+    assert str(caught.value.place).endswith("live.toml:5")
+
+
 def test_known_tables_pass(file: TomlFile) -> None:
     file.check_tables({"window": None, "empty": None}, KEYS)
     with pytest.raises(InputError, match=r"there is no key 'empty' \(.*live\.toml:8\)"):

@@ -83,13 +83,7 @@ class Application:
         file, keys = TomlFile(path), {**_KEYS, **_OPTIONAL}
         file.check_tables({"files": None, "load": None, "live": None}, keys)
         values = file.read("", keys)
-        if missing := [key for key in _KEYS if key not in values]:
-            raise InputError(
-                f"an application must have {', '.join(_KEYS)}",
-                wrong=f"{', '.join(missing)} is missing",
-                place=str(path),
-                hint=f"add {', '.join(missing)}",
-            )
+        file.require("", values, _KEYS, f"an application must have {', '.join(_KEYS)}")
         files = file.read("files", dict.fromkeys(file.table("files"), text))
         for name in files:
             file.at("files", name, lambda name=name: _file_name(name))  # type: ignore[misc]
@@ -182,15 +176,10 @@ def _protocol(value: object) -> Any:  # noqa: ANN401 -- a Dialect
 
 
 def _live(file: TomlFile) -> Live | None:
-    values = file.read("live", _LIVE)
-    if values and (missing := [key for key in _LIVE if key not in values]):
-        raise InputError(
-            f"a search must have {', '.join(_LIVE)}",
-            wrong=f"{', '.join(missing)} is missing",
-            place=file.place("live"),
-            hint=f"add {', '.join(missing)}",
-        )
-    return Live(**values) if values else None
+    if not (values := file.read("live", _LIVE)):
+        return None
+    file.require("live", values, _LIVE, f"a search must have {', '.join(_LIVE)}")
+    return Live(**values)
 
 
 def _file_name(name: str) -> str:

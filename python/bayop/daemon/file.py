@@ -367,13 +367,7 @@ def _hold(file: TomlFile) -> HoldTerms:
     given = {key: values.pop(key) for key in _BAND if key in values}
     if not given:
         return HoldTerms(**values)
-    if missing := [key for key in _BAND if key not in given]:
-        raise InputError(
-            "a band of load must have device, low_packets_per_s and high_packets_per_s",
-            wrong=f"{', '.join(missing)} is missing",
-            place=file.place("hold"),
-            hint=f"add {', '.join(missing)}",
-        )
+    file.require("hold", given, _BAND, "a band of load must have device, low_packets_per_s and high_packets_per_s")
     if given["low_packets_per_s"] >= given["high_packets_per_s"]:
         raise InputError(
             "a band of load must reach upwards",

@@ -231,14 +231,7 @@ _GUARD: Final[Mapping[str, Reader]] = {
 def _credentials(file: TomlFile) -> Credentials | None:
     if not (files := file.read("tls", _TLS)):
         return None
-    if missing := [key for key in _TLS if key not in files]:
-        place = file.place("tls")
-        raise InputError(
-            "mutual TLS must have certificate, key and ca",
-            wrong=f"{', '.join(missing)} is missing",
-            place=place,
-            hint=f"add {', '.join(missing)}",
-        )
+    file.require("tls", files, _TLS, "mutual TLS must have certificate, key and ca")
     return Credentials(**{key: Path(name) for key, name in files.items()})
 
 
@@ -256,13 +249,7 @@ def _load(file: TomlFile) -> Load | None:
     values = file.read("load", _LOAD)
     if not values:
         return None
-    if missing := [key for key in ("server", "qps") if key not in values]:
-        raise InputError(
-            "a load must have a server and qps",
-            wrong=f"{', '.join(missing)} is missing",
-            place=file.place("load"),
-            hint=f"add {', '.join(missing)}",
-        )
+    file.require("load", values, ("server", "qps"), "a load must have a server and qps")
     preset = PRESETS.get(values.pop("workload", ""))
     workload = preset.workload if preset else Workload()
     gaps = values.pop("gaps", preset.gaps if preset else "exponential")
