@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -64,15 +65,9 @@ def _http(args: argparse.Namespace) -> HttpRequest:
     from bayop.load.bodies import read_bodies
     from bayop.load.http_request import HttpRequest
 
-    given = {"--header": args.header, "--method": args.method != "GET", "--body": args.body}
-    flag = next((flag for flag, value in given.items() if value), None)
-    if flag and args.protocol != "http":
-        raise InputError(
-            "headers, methods and bodies must be those of HTTP requests",
-            wrong=f"{flag} was given with --protocol {args.protocol}",
-            place=flag,
-            hint="--protocol http",
-        )
+    values = {"--header": args.header, "--method": args.method != "GET", "--body": args.body}
+    given = [flag for flag, value in values.items() if value]
+    _check_protocol(args, "http", given, "headers, methods and bodies must be those of HTTP requests")
     bodies = () if args.body is None else arguments.reader(read_bodies, "--body")(args.body)
     return HttpRequest(method=args.method, path=args.path, headers=tuple(args.header), bodies=bodies)
 
@@ -80,19 +75,25 @@ def _http(args: argparse.Namespace) -> HttpRequest:
 def _sql(args: argparse.Namespace) -> SqlQuery:
     from bayop.load.sql_query import SqlQuery, read_password
 
-    given = {"text": args.query, "user": args.user, "database": args.database, "password": args.password_file}
-    changes = {name: value for name, value in given.items() if value is not None}
-    if changes and args.protocol != "postgresql":
-        flag = next(iter(changes)).replace("text", "query").replace("password", "password-file")
-        raise InputError(
-            "queries and who asks them must be PostgreSQL's",
-            wrong=f"--{flag} was given with --protocol {args.protocol}",
-            place=f"--{flag}",
-            hint="--protocol postgresql",
-        )
+    flags = {"text": "--query", "user": "--user", "database": "--database", "password": "--password-file"}
+    values = {"text": args.query, "user": args.user, "database": args.database, "password": args.password_file}
+    changes = {name: value for name, value in values.items() if value is not None}
+    given = [flags[name] for name in changes]
+    _check_protocol(args, "postgresql", given, "queries and who asks them must be PostgreSQL's")
     if args.password_file is not None:
         changes["password"] = arguments.reader(read_password, "--password-file")(args.password_file)
     return SqlQuery(**changes)
+
+
+def _check_protocol(args: argparse.Namespace, protocol: str, given: Sequence[str], rule: str) -> None:
+    """Refuses flags that were given, and that only one protocol has.
+
+    Raises:
+        InputError: the protocol is another.
+    """
+    if given and args.protocol != protocol:
+        wrong = f"{given[0]} was given with --protocol {args.protocol}"
+        raise InputError(rule, wrong=wrong, place=given[0], hint=f"--protocol {protocol}")
 
 
 def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
