@@ -58,11 +58,8 @@ def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> di
             hint="the agent was started anew, or its meter chosen anew: search again",
         )
     quantities = {"power_w": energy_j / duration_s, "energy_j": energy_j, "duration_s": duration_s}
-    busy_s, idle_s = (sum(growth.get(name, {}).values()) for name in ("cpu_busy_s", "cpu_idle_s"))
-    if busy_s + idle_s > 0:
-        quantities["utilization"] = busy_s / (busy_s + idle_s)
-    if (stolen := _stolen(growth)) is not None:
-        quantities["stolen"] = stolen
+    shares = {"utilization": _share_of_time(growth, "cpu_busy_s"), "stolen": _share_of_time(growth, "cpu_stolen_s")}
+    quantities |= {name: share for name, share in shares.items() if share is not None}
     if SERVICE_CPU in growth:
         quantities["service_cpu"] = sum(growth[SERVICE_CPU].values()) / duration_s
     if "interrupts" in growth:
@@ -75,12 +72,15 @@ def window_quantities(before: Sequence[Reading], after: Sequence[Reading]) -> di
 
 def stolen(before: Sequence[Reading], after: Sequence[Reading]) -> float | None:
     """What of the CPUs' time the hypervisor gave to others between two samples (0-1); None where nobody knows."""
-    return _stolen(_growth(before, after))
+    return _share_of_time(_growth(before, after), "cpu_stolen_s")
 
 
-def _stolen(growth: Mapping[str, Mapping[str, float]]) -> float | None:
-    whole_s = sum(sum(growth.get(name, {}).values()) for name in ("cpu_busy_s", "cpu_idle_s"))
-    return sum(growth["cpu_stolen_s"].values()) / whole_s if whole_s > 0 and "cpu_stolen_s" in growth else None
+def _share_of_time(growth: Mapping[str, Mapping[str, float]], name: str) -> float | None:
+    """What of the CPUs' time a counter of theirs has grown by; None where it or that time was not counted."""
+    if not {name, "cpu_busy_s", "cpu_idle_s"} <= growth.keys():
+        return None
+    whole_s = sum(growth["cpu_busy_s"].values()) + sum(growth["cpu_idle_s"].values())
+    return sum(growth[name].values()) / whole_s if whole_s > 0 else None
 
 
 def _growth(before: Sequence[Reading], after: Sequence[Reading]) -> dict[str, dict[str, float]]:

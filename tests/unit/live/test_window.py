@@ -67,6 +67,14 @@ def test_a_sum_with_a_broken_part_is_left_out(then: float | None, now: float | N
     assert "interrupts_per_s" not in window_quantities(before, after)
 
 
+@pytest.mark.parametrize("broken", ["cpu_busy_s", "cpu_idle_s"])
+def test_a_share_of_time_that_was_not_counted_whole_is_left_out(broken: str) -> None:
+    names = ("cpu_busy_s", "cpu_idle_s", "cpu_stolen_s")
+    before = sample(0.0, 0.0, *((name, "cpu0", 1.0) for name in names))
+    after = sample(1.0, 9.0, *((name, "cpu0", None if name == broken else 1.5) for name in names))
+    assert window_quantities(before, after).keys().isdisjoint(("utilization", "stolen"))
+
+
 def test_gauges_and_the_energy_of_parts_say_nothing_about_the_window() -> None:
     before = sample(0.0, 0.0, ("energy_j", "package-0", 7.0))
     after = sample(1.0, 9.0, ("energy_j", "package-0", 3.0))
