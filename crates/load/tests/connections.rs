@@ -1,5 +1,7 @@
 //! Connections that outlive a run.
 
+mod common;
+
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -9,6 +11,7 @@ use std::thread;
 use bayop_load::connections::Connections;
 use bayop_load::plan::Plan;
 use bayop_load::run::run_over;
+use serde_json::json;
 
 /// A server that says what it hears, and how many connections it has taken; it closes each after `most` bytes.
 fn server(most: usize) -> (String, Arc<AtomicUsize>) {
@@ -39,16 +42,11 @@ fn echo(mut stream: TcpStream, most: usize) {
 }
 
 fn plan(server: &str, connections: usize) -> Plan {
-    let text = format!(
-        r#"{{"servers": ["{server}"], "dialect": "echo", "threads": 2, "connections": {connections}, "depth": null,
-        "workload": {{"records": 1, "key_size": "30", "value_size": "8", "update": 0.0, "popularity": "uniform",
-        "http": {{"method": "GET", "path": "/", "headers": [], "bodies": []}},
-        "sql": {{"text": "SELECT 1", "user": "postgres", "password": null, "database": null}}}},
-        "schedule": {{"kind": "open", "pieces": [{{"duration_s": 1000.0, "qps": 2000.0}}], "gaps": "exponential"}},
-        "warmup_s": 0.0, "duration_s": 0.05, "timeout_s": 1.0, "blocking": true, "save_samples": false,
-        "until_interval": null, "seed": 7}}"#
-    );
-    Plan::from_json(&text).unwrap()
+    let schedule = json!({"kind": "open", "pieces": [{"duration_s": 1000.0, "qps": 2000.0}], "gaps": "exponential"});
+    common::plan(json!({
+        "servers": [server], "threads": 2, "connections": connections, "schedule": schedule, "duration_s": 0.05,
+        "blocking": true,
+    }))
 }
 
 #[test]

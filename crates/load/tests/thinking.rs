@@ -1,22 +1,17 @@
 //! Clients that think: when their requests are due.
 
+mod common;
+
 use bayop_load::arrivals::Arrivals;
-use bayop_load::plan::Plan;
+use common::plan;
+use serde_json::json;
 
 const THINK_NS: u64 = 10_000_000;
 
 /// Arrivals of `clients` clients that think for 10 ms.
 fn arrivals(clients: usize, gaps: &str) -> Arrivals {
-    let plan = format!(
-        r#"{{"servers": ["h:1"], "dialect": "echo", "threads": 1, "connections": 1, "depth": {clients},
-        "workload": {{"records": 1, "key_size": "30", "value_size": "1", "update": 0.0, "popularity": "uniform",
-        "http": {{"method": "GET", "path": "/", "headers": [], "bodies": []}},
-        "sql": {{"text": "SELECT 1", "user": "postgres", "password": null, "database": null}}}},
-        "schedule": {{"kind": "thinking", "think_time_s": 0.01, "gaps": "{gaps}"}},
-        "warmup_s": 0.0, "duration_s": 1.0, "timeout_s": 1.0, "blocking": false, "save_samples": false,
-        "until_interval": null, "seed": 7}}"#
-    );
-    Arrivals::new(&Plan::from_json(&plan).unwrap(), 0)
+    let schedule = json!({"kind": "thinking", "think_time_s": 0.01, "gaps": gaps});
+    Arrivals::new(&plan(json!({"depth": clients, "schedule": schedule})), 0)
 }
 
 #[test]
