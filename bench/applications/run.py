@@ -49,7 +49,6 @@ _LEAST_REQUESTS: Final = 500
 _OBJECTIVE: Final = "service_cpu / qps"
 _TIMEOUTS_US: Final = (0, 100, 200, 400, 800)
 
-
 _COLUMNS: Final = (
     "application", "requests/s", "p99 of the default", "SLO", "held", "p99 there", "processor time a request",
     "saved of that (95 % interval)", "pairs", "stolen", "time",

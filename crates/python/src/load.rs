@@ -68,8 +68,9 @@ impl LoadConnections {
     }
 }
 
-/// Runs a plan, over the connections that an earlier run has left where some are given; Ctrl-C, or `stop` when it says so, ends the load, and the report says so. `watch` is told what was seen
-/// until then.
+/// Runs a plan, over the connections that an earlier run has left where some are given.
+///
+/// Ctrl-C, or `stop` when it says so, ends the load, and the report says so. `watch` is told what was seen until then.
 #[pyfunction]
 #[pyo3(signature = (plan, *, connections = None, stop = None, watch = None))]
 pub fn load_run(

@@ -201,7 +201,7 @@ _LOAD: Final[Mapping[str, Reader]] = {
     "seed": whole(0, 2**32 - 1),
     "through": text,
     "tls": flag,
-    "cacert": text,
+    "cacert": lambda value: Path(text(value)),
     "insecure": flag,
     "path": text,
     "query": text,
@@ -255,8 +255,8 @@ def _load(file: TomlFile) -> Load | None:
     gaps = values.pop("gaps", preset.gaps if preset else "exponential")
     dialect: Dialect = values.pop("protocol", "memcached")
     through, store = values.pop("through", ""), values.pop("store", True)
-    speaks_tls, cacert = values.pop("tls", False), values.pop("cacert", None)
-    trust = {"cacert": cacert and Path(cacert), "insecure": values.pop("insecure", False)}
+    speaks_tls = values.pop("tls", False)
+    trust = {"cacert": values.pop("cacert", None), "insecure": values.pop("insecure", False)}
     changes: dict[str, Any] = {key: values.pop(key) for key in _WORKLOAD if key in values}
     query = {name: values.pop(key) for key, name in _QUERY.items() if key in values}
     plan = Plan(

@@ -47,7 +47,7 @@ def target_of(
     space = agent_space(agent.client.knobs(), only=[knob], ranges={knob: RANGES[knob]})
     return AgentTarget(
         agent.client, space, clients or Clients(), holder="a test", qps=qps, window_s=0.1, settle_s=0.02,
-                patience=patience,
+        patience=patience,
     )  # fmt: skip
 
 

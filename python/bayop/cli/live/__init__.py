@@ -180,8 +180,8 @@ class _Events:
 
     def on_point(self, stage: Stage, point: Point) -> None:
         quantities = {name: round_significant(value) for name, value in point.quantities.items()}
-        more = {"cut_short": point.cut_short}
-        print_json({"event": stage, "setting": dict(point.setting), "measured": quantities, **more})
+        event = {"event": stage, "setting": dict(point.setting), "measured": quantities}
+        print_json({**event, "cut_short": point.cut_short})
 
     def on_data(self, path: Path) -> None:
         print_json({"event": "data", "file": str(path), "failure": self._record.failure})
