@@ -26,6 +26,7 @@ from typing import Any, Final
 from bench.results import write_results
 from rich.console import Console
 
+from bayop.cli import report_error
 from bayop.errors import BayopError
 
 LOADS_QPS: Final = {
@@ -118,6 +119,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         for app in args.apps.split(","):
             console.print(f"{app} at {LOADS_QPS[app]} requests/s")
             rows.append(measure(app, args.agent_program, args.pairs, args.patience))
+    except BayopError as error:
+        report_error(error)
+        return error.exit_code
     finally:
         if rows:
             write_results(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any, Final, Self
@@ -91,7 +91,7 @@ class TomlFile:
             values[key] = self.at(table, key, lambda key=key, value=value: keys[key](value))  # type: ignore[misc]
         return values
 
-    def require(self, table: str, values: Mapping[str, object], keys: Iterable[str], rule: str) -> None:
+    def require(self, table: str, values: Container[str], keys: Iterable[str], rule: str) -> None:
         """Refuses values that lack one of some keys.
 
         Args:

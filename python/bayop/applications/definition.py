@@ -52,7 +52,7 @@ class Application:
         start: Program and arguments: one process that stays in the foreground.
         port: Where it listens.
         protocol: What it speaks, as the load generator calls it.
-        files: Texts that are written to its folder before it starts, by their names.
+        files: Texts that are written to its folder before it starts, by their names; what it shares with others too.
         prepare: Program and arguments that fill its cache, once; none where there is nothing to prepare.
         brings: What its packages bring, where its program alone does not tell that they are there.
         build: What builds the program in a clone of BayOp, for one of BayOp's own.
@@ -87,6 +87,8 @@ class Application:
         files = file.read("files", dict.fromkeys(file.table("files"), text))
         for name in files:
             file.at("files", name, lambda name=name: _file_name(name))  # type: ignore[misc]
+        for name in values.pop("beside", ()):
+            files[name] = file.at("", "beside", lambda name=name: _read(path.parent.parent / name))  # type: ignore[misc]
         live = _live(file)
         return cls(name=path.parent.name, files=files, load=file.read("load", _LOAD), live=live, **values)
 
@@ -182,6 +184,19 @@ def _live(file: TomlFile) -> Live | None:
     return Live(**values)
 
 
+def _file_names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise InputError("it must be a list of files", value=value)
+    return tuple(_file_name(name) for name in value)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error).but(place=None) from error
+
+
 def _file_name(name: str) -> str:
     if Path(name).name != name:
         raise InputError("the name of a file must have no folder", value=name)
@@ -196,7 +211,12 @@ _KEYS: Final[Mapping[str, Reader]] = {
     "port": whole(1, 65535),
     "protocol": _protocol,
 }
-_OPTIONAL: Final[Mapping[str, Reader]] = {"prepare": _start, "brings": text, "build": text}
+_OPTIONAL: Final[Mapping[str, Reader]] = {
+    "prepare": _start,
+    "brings": text,
+    "build": text,
+    "beside": _file_names,
+}
 _LOAD: Final[Mapping[str, Reader]] = {
     "path": text,
     "query": text,

@@ -42,6 +42,9 @@ def test_a_folder_that_is_none_and_a_name_that_is_none_are_told_apart(tmp_path: 
         ("port", "0", "must be"),
         ("protocol", '"smtp"', "'smtp' is no protocol"),
         ("files", '{ "../passwd" = "x" }', "the name of a file must have no folder"),
+        ("beside", '"common.py"', "it must be a list of files"),
+        ("beside", '["../passwd"]', "the name of a file must have no folder"),
+        ("beside", '["common.py"]', "common.py: no such file"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_line(key: str, value: str, said: str, tmp_path: Path) -> None:
@@ -59,6 +62,14 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
     (tmp_path / "mine" / "app.toml").write_text('licence = "MIT"\n', encoding="utf-8")
     with pytest.raises(InputError, match="packages, start, port, protocol is missing"):
         find_application("mine", tmp_path)
+
+
+def test_what_several_share_is_a_file_of_each(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "common.py").write_text("x = 1\n", encoding="utf-8")
+    lines = 'licence = "MIT"\npackages = []\nstart = ["x"]\nport = 80\nprotocol = "http"\nbeside = ["common.py"]\n'
+    (tmp_path / "mine" / "app.toml").write_text(f'{lines}[files]\n"own.py" = "y"\n', encoding="utf-8")
+    assert find_application("mine", tmp_path).files == {"own.py": "y", "common.py": "x = 1\n"}
 
 
 def test_an_unknown_key_is_refused_with_its_line(tmp_path: Path) -> None:
