@@ -15,6 +15,9 @@ LATENCY_FACTOR: Final = 3.0
 LOAD_BAND: Final = 0.2
 """So far from the offered load, as a share of it, and a window is about something else."""
 
+_CHANCE: Final = 4.0
+"""Standard deviations that chance may add: where n requests of a Poisson process are due, n - sqrt(n) may well come."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrialGuard:
@@ -45,7 +48,7 @@ class TrialGuard:
         Where a quantile below that of a limit is over it, that of the limit is too: few requests show it sooner.
 
         Args:
-            quantities: Latency quantiles, and `qps` where the load is known.
+            quantities: Latency quantiles, and where they are known `qps` and `duration_s`, over which it was counted.
             qps: The load that the search is for.
         """
         for limit in self.slo.limits:
@@ -62,7 +65,10 @@ class TrialGuard:
 
     def load_objection(self, quantities: Mapping[str, float], qps: float) -> str | None:
         """Why a window is not about the load of the search; None when it is, or nobody knows."""
-        load = quantities.get("qps")
-        if load is None or self.load_band is None or abs(load - qps) <= self.load_band * qps:
+        load, duration_s = quantities.get("qps"), quantities.get("duration_s")
+        if load is None or self.load_band is None:
+            return None
+        chance = _CHANCE * (qps / duration_s) ** 0.5 if duration_s else 0.0
+        if abs(load - qps) <= self.load_band * qps + chance:
             return None
         return f"load {load:.0f} requests/s, not {qps:.0f}"

@@ -20,6 +20,10 @@ GUARD = TrialGuard(Slo.parse("p99<500us"), latency_factor=3.0, load_band=0.2)
         ({"p99_us": 100.0, "qps": 1200.0}, None),
         ({"p99_us": 100.0, "qps": 1201.0}, "load 1201 requests/s, not 1000"),
         ({"qps": 0.0}, "load 0 requests/s, not 1000"),
+        ({"qps": 800.0, "duration_s": 0.5}, None),
+        ({"qps": 622.0, "duration_s": 0.5}, None),  # 200 and four times sqrt(1000 / 0.5)
+        ({"qps": 621.0, "duration_s": 0.5}, "load 621 requests/s, not 1000"),
+        ({"qps": 779.0, "duration_s": 100.0}, "load 779 requests/s, not 1000"),
         ({"p99_us": 100.0}, None),
         ({}, None),
     ],

@@ -120,6 +120,17 @@ def test_the_last_moments_are_those_of_two_slices(tmp_path: Path) -> None:
     assert recent.quantities["p99_us"] - recent.quantities["p95_us"] == pytest.approx(1000.0, rel=0.05)
 
 
+@pytest.mark.parametrize(("batch", "told"), [(15, set()), (25, {"qps"})])
+def test_a_moment_of_few_requests_does_not_tell_the_load(batch: int, told: set[str], tmp_path: Path) -> None:
+    """Two slices, of ten such batches each."""
+    with played(tmp_path, [f"report {load_report([1000.0] * batch).to_json()}"] * 40) as load:
+        whole = load.measure(Window({}, 4 * SLICE_S), sleep=time.sleep)
+        recent = load.recent()
+    assert recent is not None
+    assert {"qps", "p50_us"} & set(recent.quantities) == {"p50_us"} | told
+    assert "qps" in whole.quantities
+
+
 def test_a_server_that_answers_nothing_ends_the_window(tmp_path: Path) -> None:
     silent = f"report {load_report([], failed=5).to_json()}"
     with (
