@@ -88,6 +88,9 @@ _SATURATED_WEIGHT: Final = 0.1  # of latencies where chance decides them
 _SMALL: Final = 1e-3  # stands for zero, which has no logarithm
 _BOUND: Final = 4.0  # of the logarithm: nothing moves by more than a factor of 50
 
+_MOST: Final[Mapping[str, float]] = {"_share": 1.0, "_log_sd": 2.0}
+"""What a profile allows at most, by how the parameter's name ends (crates/twin/src/profile/limits.rs)."""
+
 Vector = NDArray[np.float64]
 
 
@@ -173,7 +176,8 @@ class Calibration:
         """Fits within a budget of `sweeps` over the cells, each with one set of values."""
         from scipy.optimize import least_squares
 
-        upper = np.where([key.endswith("_share") for key in self._parameters], 0.0, self._start + _BOUND)
+        greatest = self._greatest()
+        upper = np.where(np.isfinite(greatest), greatest, self._start + _BOUND)
         start = np.minimum(self._start, upper - 1e-6)
         rounds = max(sweeps // (len(self._parameters) + 1), 1)
         solution = least_squares(
@@ -223,7 +227,7 @@ class Calibration:
 
     def _jacobian(self, x: Vector) -> Vector:
         here = self.residuals(x)
-        upper = np.where([key.endswith("_share") for key in self._parameters], 0.0, np.inf)
+        upper = self._greatest()
         columns = []
         for index in range(len(x)):
             step = _STEP if x[index] + _STEP <= upper[index] else -_STEP
@@ -231,6 +235,11 @@ class Calibration:
             neighbour[index] += step
             columns.append((self._residuals(neighbour) - here) / step)
         return np.stack(columns, axis=1)
+
+    def _greatest(self) -> Vector:
+        """The logarithms that a profile allows at most."""
+        most = [next((most for end, most in _MOST.items() if key.endswith(end)), np.inf) for key in self._parameters]
+        return np.log(most)
 
     def _cost(self, x: Vector) -> float:
         errors = self.residuals(x)[: -len(x)]

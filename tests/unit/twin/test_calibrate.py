@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,14 @@ def test_every_sweep_is_told(cells: list[Cell]) -> None:
     )
     problem.run(sweeps=8)
     assert 4 <= len(sweeps) <= 12
+
+
+def test_a_spread_stays_one_that_a_profile_allows(cells: list[Cell]) -> None:
+    """No spread makes tails as long as these."""
+    profile = TRUTH.with_values({"app.service_log_sd": 1.0, "app.service_exponential_share": 0.0})
+    tails = [replace(cell, measured={**cell.measured, "p99_us": 1e6}) for cell in cells]
+    fit = Calibration(profile, tails, ["app.service_log_sd"], requests=5_000, seed=1, threads=2).run(sweeps=20)
+    assert 1.0 < fit.after["app.service_log_sd"] <= 2.0
 
 
 def test_shares_stay_shares(cells: list[Cell]) -> None:
