@@ -41,7 +41,7 @@ LOADS_QPS: Final = {
     "tpcc": 8000,
     "xapian": 300,
 }
-"""About a third of what each answers behind this pair of virtual devices; not sphinx, whose p99 takes hours."""
+"""Up to a third of what each answers behind this pair of virtual devices; not sphinx, whose p99 takes hours."""
 
 _WINDOW_S: Final = 2.0
 _LEAST_REQUESTS: Final = 500
