@@ -88,7 +88,7 @@ _SATURATED_WEIGHT: Final = 0.1  # of latencies where chance decides them
 _SMALL: Final = 1e-3  # stands for zero, which has no logarithm
 _BOUND: Final = 4.0  # of the logarithm: nothing moves by more than a factor of 50
 
-_MOST: Final[Mapping[str, float]] = {"_share": 1.0, "_log_sd": 2.0, "_request_factor": 100.0}
+_MOST: Final[Mapping[str, float]] = {"_share": 1.0, "_log_sd": 2.0}
 """What a profile allows at most, by how the parameter's name ends (crates/twin/src/profile/limits.rs)."""
 
 Vector = NDArray[np.float64]
