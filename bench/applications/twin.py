@@ -13,14 +13,12 @@ earlier run has measured.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from bench import environment
@@ -31,8 +29,8 @@ from rich.console import Console
 from bayop import _core
 from bayop.applications.definition import Application, find_application
 from bayop.cli import report_error
-from bayop.errors import BayopError, UnsupportedError
-from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, VethPair, process_cpu_s
+from bayop.errors import BayopError
+from bayop.experiments.rig.veth import VethPair, process_cpu_s
 from bayop.live.patience import MOST_STOLEN
 from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.twin.calibrate import Calibration
@@ -177,7 +175,7 @@ def measure(application: Application, *, rounds: int) -> list[Window]:
     """
     with VethPair() as pair:
         pid = pair.serve(application)
-        peak = _load(pair, application, "--closed-loop", "-t", "5s")
+        peak = pair.load(application, "--closed-loop", "-w", "0s", "-t", "5s")
         peak_qps = peak["counts"]["answered"] / peak["duration_s"]
         return [_window(pair, application, pid, share, share * peak_qps) for _ in range(rounds) for share in SHARES]
 
@@ -188,7 +186,7 @@ def _window(pair: VethPair, application: Application, pid: int, share: float, qp
     windows: list[Window] = []
     while not windows or (len(windows) < _TRIES and windows[-1].stolen > MOST_STOLEN * 0.01):
         cpu_s, times_s = process_cpu_s(pid, name=application.name), _processor_times_s()
-        result = _load(pair, application, "-q", f"{qps:g}", "-t", f"{duration_s:g}s")
+        result = pair.load(application, "-q", f"{qps:g}", "-w", "0s", "-t", f"{duration_s:g}s")
         cpu_s = process_cpu_s(pid, name=application.name) - cpu_s
         stolen_s, all_s = (now - then for now, then in zip(_processor_times_s(), times_s, strict=True))
         seen = {each["quantile"]: each["value_us"] for each in result["latency"]}
@@ -205,18 +203,6 @@ def _window(pair: VethPair, application: Application, pid: int, share: float, qp
             )
         )
     return min(windows, key=lambda window: window.stolen)
-
-
-def _load(pair: VethPair, application: Application, *flags: str) -> dict[str, Any]:
-    """The result of one run of `bayop load` without a warm-up, with eight connections."""
-    words = [*AHEAD, sys.executable, "-m", "bayop", "load", "-s", f"{SERVER_ADDRESS}:{application.port}"]
-    words += [*application.load_flags, "-c", "8", "-w", "0s", "--blocking", "--json", *flags]
-    run = subprocess.run(pair.client.command(words), capture_output=True, text=True, check=False)
-    events = [json.loads(line) for line in run.stdout.splitlines()]
-    if not events or events[-1]["event"] != "result" or not events[-1]["counts"]["answered"]:
-        raise UnsupportedError(wrong=f"{application.name} answers nothing", hint=run.stderr.strip() or None)
-    result: dict[str, Any] = events[-1]
-    return result
 
 
 def _processor_times_s() -> tuple[float, float]:

@@ -12,7 +12,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -161,16 +160,8 @@ class Rig:
 
     def _share_of_peak(self, share: float) -> float:
         """Of what a closed loop shows that the application answers at most, in requests/s."""
-        served = self._application
-        words = [*AHEAD, sys.executable, "-m", "bayop", "load", "-s", f"{SERVER_ADDRESS}:{served.port}"]
-        words += [*served.load_flags, "--closed-loop", "-c", "8", "-w", "0.5s", "-t", f"{_PEAK_S:g}s"]
-        run = subprocess.run(  # noqa: S603 -- our words
-            self._pair.client.command([*words, "--blocking", "--json"]), capture_output=True, text=True, check=False
-        )
-        events = [json.loads(line) for line in run.stdout.splitlines()]
-        if not events or events[-1]["event"] != "result" or not events[-1]["counts"]["answered"]:
-            raise UnsupportedError(wrong=f"{served.name} answers nothing", hint=run.stderr.strip() or None)
-        peak_qps = events[-1]["counts"]["answered"] / events[-1]["duration_s"]
+        result = self._pair.load(self._application, "--closed-loop", "-w", "0.5s", "-t", f"{_PEAK_S:g}s")
+        peak_qps = result["counts"]["answered"] / result["duration_s"]
         return float(f"{share * peak_qps:.2g}")
 
     @property

@@ -9,10 +9,12 @@ them with it. Needs root.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -21,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final, Self
 
 from bayop.applications.definition import Application, find_application
 from bayop.applications.serve import await_listening, prepare
@@ -175,6 +177,25 @@ class VethPair:
 
             await_listening(process, is_listening, refusal)
         return next(iter(_children(process.pid)), process.pid)
+
+    def load(self, application: Application, *flags: str) -> dict[str, Any]:
+        """Runs `bayop load` on eight connections from the client's namespace, and returns its result.
+
+        Args:
+            application: What is served.
+            flags: What else it is told.
+
+        Raises:
+            UnsupportedError: nothing is answered.
+        """
+        words = [*AHEAD, sys.executable, "-m", "bayop", "load", "-s", f"{SERVER_ADDRESS}:{application.port}"]
+        words += [*application.load_flags, "-c", "8", "--blocking", "--json", *flags]
+        run = subprocess.run(self.client.command(words), capture_output=True, text=True, check=False)  # noqa: S603 -- our words
+        events = [json.loads(line) for line in run.stdout.splitlines()]
+        if not events or events[-1]["event"] != "result" or not events[-1]["counts"]["answered"]:
+            raise UnsupportedError(wrong=f"{application.name} answers nothing", hint=run.stderr.strip() or None)
+        result: dict[str, Any] = events[-1]
+        return result
 
     def memcached_requests(self, *, port: int = 11211) -> int:
         """How many reads and writes a memcached has answered until now (its own statistics).
