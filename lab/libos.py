@@ -53,11 +53,17 @@ SERVICES: Final = {
 """What it can serve, memcached unless another is named."""
 
 TAP_ADDRESS: Final = "10.208.0.2"
-"""Of a machine with a tap device."""
+"""Of a machine that clients reach by a tap device."""
+
+HOST_ADDRESS: Final = "10.208.0.1"
+"""Theirs."""
+
+MACHINE_SOCKET: Final = "machine"
+LINK_SOCKET: Final = "link"
+"""Where the machine's frames come from, and where they go, in the folder `frames`."""
 
 _USER_ADDRESS: Final = "10.0.2.15"
 _TAP: Final = "libos0"
-_HOST_ADDRESS: Final = "10.208.0.1"
 _REFUSED: Final = re.compile(r'^error: (?P<rule>.*), but got "(?P<word>.*)"', re.MULTILINE)
 """What it says of a word that it does not know."""
 
@@ -82,6 +88,7 @@ def command_line(
     folder: Path,
     *,
     inside: Sequence[str] = (),
+    frames: Path | None = None,
     arguments: Sequence[str] = (),
     kernel: Sequence[str] = (),
 ) -> Sequence[str]:
@@ -92,19 +99,23 @@ def command_line(
         folder: QEMU creates `console.log` and `qmp` in it.
         inside: What starts a program in the network namespace with its tap device; nothing: QEMU's own network,
             which needs no privileges.
+        frames: Where frames come and go instead, each a datagram: a folder of Unix sockets.
         arguments: More for QEMU.
         kernel: What it boots in place of the library OS: `-kernel` and what goes with it.
     """
-    ports = [service.port for service in SERVICES.values()]
     ports = [service.port for service in SERVICES.values()]
     forwards = ",".join(f"hostfwd=tcp:127.0.0.1:0-{_USER_ADDRESS}:{port}" for port in ports)
     network = f"user,id=net,{forwards}"
     if inside:
         network = f"tap,id=net,ifname={_TAP},script=no,downscript=no,vhost=off"
+    if frames is not None:
+        ends = ("local", MACHINE_SOCKET), ("remote", LINK_SOCKET)
+        network = ",".join(["dgram,id=net", *(f"{end}.type=unix,{end}.path={frames / name}" for end, name in ends)])
+    address = _USER_ADDRESS if network.startswith("user") else TAP_ADDRESS
     qemu = [
         *(tool("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
         *("-machine", "q35", "-accel", "tcg", "-cpu", "max", "-m", "256"),
-        *(kernel or ("-kernel", str(image()), "-append", f"ip={TAP_ADDRESS if inside else _USER_ADDRESS} {words}")),
+        *(kernel or ("-kernel", str(image()), "-append", f"ip={address} {words}")),
         *("-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile="),
         *("-serial", f"file:{folder / 'console.log'}"),
         *("-qmp", f"unix:{folder / 'qmp'},server=on,wait=off"),
@@ -121,6 +132,8 @@ class LibraryOs:
         words: What it is told (docs/libos.md), without its address.
         inside: What starts a program in the network namespace where clients are, such as `nsenter --net=FILE`; they
             reach it by a tap device. Nothing: clients are here, and reach it through QEMU.
+        frames: A folder of Unix sockets, `LINK_SOCKET` among them, by which somebody brings clients' frames and takes
+            those for them, each as a datagram.
         arguments: More for QEMU.
         kernel: What the machine boots in place of the library OS; its console must say `ready: ` once it serves.
 
@@ -134,6 +147,7 @@ class LibraryOs:
         words: str = "",
         *,
         inside: Sequence[str] = (),
+        frames: Path | None = None,
         arguments: Sequence[str] = (),
         kernel: Sequence[str] = (),
     ) -> None:
@@ -141,6 +155,7 @@ class LibraryOs:
         """From the start of QEMU to the first word that it serves."""
         self._words = words
         self._inside = inside
+        self._frames = frames
         self._ports: Mapping[int, int] = {}
         self._arguments = arguments
         self._kernel = kernel
@@ -163,7 +178,7 @@ class LibraryOs:
 
     def address(self, port: int) -> str:
         """HOST:PORT of one of its ports, for clients."""
-        return f"{TAP_ADDRESS}:{port}" if self._inside else f"127.0.0.1:{self._ports[port]}"
+        return f"127.0.0.1:{self._ports[port]}" if self._ports else f"{TAP_ADDRESS}:{port}"
 
     @property
     def service(self) -> Service:
@@ -198,12 +213,17 @@ class LibraryOs:
         if self._inside:
             for words in (
                 f"ip tuntap add {_TAP} mode tap",
-                f"ip address add {_HOST_ADDRESS}/24 dev {_TAP}",
+                f"ip address add {HOST_ADDRESS}/24 dev {_TAP}",
                 f"ip link set {_TAP} up",
             ):
                 subprocess.run([*self._inside, *words.split()], check=True, capture_output=True)
         command = command_line(
-            self._words, self._folder, inside=self._inside, arguments=self._arguments, kernel=self._kernel
+            self._words,
+            self._folder,
+            inside=self._inside,
+            frames=self._frames,
+            arguments=self._arguments,
+            kernel=self._kernel,
         )
         start_s = time.monotonic()
         with (self._folder / "qemu.log").open("wb") as log:

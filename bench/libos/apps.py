@@ -46,14 +46,20 @@ class App:
 
     def served(self, namespace: Namespace, address: str) -> int:
         """How many requests it has served."""
-        said = _statistics(namespace, address)
+        said = self.statistics(namespace, address)
         return sum(int(said[name]) for name in self.requests)
 
     def is_loaded(self, namespace: Namespace, address: str, connections: int) -> bool:
         """Whether the load has opened its connections, which it does before its first request."""
         if self.has_connections:
-            return int(_statistics(namespace, address)["curr_connections"]) > connections
+            return int(self.statistics(namespace, address)["curr_connections"]) > connections
         return self.served(namespace, address) > 0
+
+    def statistics(self, namespace: Namespace, address: str) -> dict[str, str]:
+        """What it says of itself, by name."""
+        ask = namespace.command([sys.executable, "-c", _ASK, *address.split(":")])
+        run = subprocess.run(ask, capture_output=True, text=True, check=True)
+        return dict(re.findall(r"STAT (\S+) (\S+)", run.stdout))
 
 
 MEMCACHED: Final = App(
@@ -67,9 +73,3 @@ TPCC: Final = App(
     has_connections=False,
 )
 APPS: Final = {app.name: app for app in (MEMCACHED, TPCC)}
-
-
-def _statistics(namespace: Namespace, address: str) -> dict[str, str]:
-    ask = namespace.command([sys.executable, "-c", _ASK, *address.split(":")])
-    run = subprocess.run(ask, capture_output=True, text=True, check=True)
-    return dict(re.findall(r"STAT (\S+) (\S+)", run.stdout))

@@ -10,7 +10,7 @@
 //! or touches a device: time and frames are arguments, so that they run and are tested on Linux too. What a segment
 //! costs does not depend on how many connections there are.
 //!
-//! Not supported: IPv6, fragments, IP and TCP options but MSS and window scale, SACK, connections that we open.
+//! Not supported: IPv6, fragments, options of IP, those of TCP but MSS, window scale and SACK, connections that we open.
 
 #![no_std]
 #![forbid(unsafe_code)]

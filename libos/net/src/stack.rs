@@ -321,6 +321,8 @@ impl<S: Service> Stack<S> {
             window: 0,
             max_segment_size: None,
             window_scale: None,
+            is_selective: false,
+            blocks: &[],
             payload: &[],
         };
         // Who is not told asks again.

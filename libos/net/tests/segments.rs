@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 
 use libos_net::stack::Stack;
@@ -20,6 +22,9 @@ const SECOND_US: u64 = 1_000_000;
 struct Client {
     address: [u8; 4],
     port: u16,
+    is_selective: bool,
+    /// The number of what it says with `has`.
+    next: Sequence,
     now_us: u64,
     stack: Stack<Echo>,
     sent: Sent,
@@ -33,12 +38,21 @@ struct Answer {
     acknowledgment: Sequence,
     flags: Flags,
     window: u16,
+    selected: Vec<Range<Sequence>>,
     payload: Vec<u8>,
 }
 
 impl Client {
     fn new() -> Client {
-        Client { address: [10, 0, 0, 9], port: 1000, now_us: 0, stack: stack(), sent: Sent::default() }
+        Client {
+            address: [10, 0, 0, 9],
+            port: 1000,
+            is_selective: false,
+            next: FIRST + 1,
+            now_us: 0,
+            stack: stack(),
+            sent: Sent::default(),
+        }
     }
 
     fn says(&mut self, flags: Flags, sequence: Sequence, acknowledgment: Sequence, payload: &[u8]) -> Vec<Answer> {
@@ -53,18 +67,43 @@ impl Client {
         payload: &[u8],
         window: u16,
     ) -> Vec<Answer> {
-        let segment = Segment {
+        self.sends(Segment { window, ..self.segment(flags, sequence, acknowledgment, payload) })
+    }
+
+    /// Has all before `acknowledgment`, and these ranges.
+    fn has(&mut self, acknowledgment: Sequence, ranges: &[Range<Sequence>]) -> Vec<Answer> {
+        let mut blocks = vec![[0; tcp::BLOCK_LEN]; ranges.len()];
+        for (block, range) in blocks.iter_mut().zip(ranges) {
+            tcp::write_block(range, block);
+        }
+        let segment = self.segment(Flags::ACK, self.next, acknowledgment, &[]);
+        self.sends(Segment { blocks: blocks.as_flattened(), ..segment })
+    }
+
+    fn segment<'a>(
+        &self,
+        flags: Flags,
+        sequence: Sequence,
+        acknowledgment: Sequence,
+        payload: &'a [u8],
+    ) -> Segment<'a> {
+        Segment {
             source_port: self.port,
             destination_port: PORT,
             sequence,
             acknowledgment,
             flags,
-            window,
+            window: 60_000,
             max_segment_size: flags.has(Flags::SYN).then_some(1000),
             window_scale: None,
+            is_selective: flags.has(Flags::SYN) && self.is_selective,
+            blocks: &[],
             payload,
-        };
-        let len = segment.header_len() + payload.len();
+        }
+    }
+
+    fn sends(&mut self, segment: Segment) -> Vec<Answer> {
+        let len = segment.header_len() + segment.payload.len();
         let mut frame = vec![0; START + len];
         let header = ethernet::Header { destination: MAC, source: THEIR_MAC, kind: EtherType::Ipv4 };
         ethernet::write(&header, &mut frame);
@@ -100,6 +139,7 @@ impl Client {
                 acknowledgment: segment.acknowledgment,
                 flags: segment.flags,
                 window: segment.window,
+                selected: segment.selected().collect(),
                 payload: segment.payload.to_vec(),
             }
         };
@@ -286,6 +326,93 @@ fn a_device_without_room_is_tried_again() {
     assert_eq!(client.waits(5_000).len(), 1);
 }
 
+/// Of segments of a thousand bytes, which ones were sent.
+fn segments(answers: &[Answer], first: Sequence) -> Vec<i32> {
+    let data = answers.iter().filter(|answer| !answer.payload.is_empty());
+    data.map(|answer| answer.sequence.since(first) / 1000).collect()
+}
+
+/// Segments `from` to `to` of the stream that begins with `first`.
+fn range(first: Sequence, from: u32, to: u32) -> Range<Sequence> {
+    first + 1000 * from..first + 1000 * to
+}
+
+/// A client with selective acknowledgments whose echo of 40,000 bytes fills the first window. Returns where it begins.
+fn selective() -> (Client, Sequence) {
+    let mut client = Client { is_selective: true, ..Client::new() };
+    let first = client.opens();
+    let echo = client.says(Flags::ACK, FIRST + 1, first, &[b'x'; 40_000]);
+    assert_eq!(segments(&echo, first), Vec::from_iter(0..10));
+    client.next = FIRST + 40_001;
+    (client, first)
+}
+
+#[test]
+fn what_came_out_of_order_is_told_and_the_latest_first() {
+    let mut client = Client { is_selective: true, ..Client::new() };
+    let first = client.opens();
+    let next = FIRST + 1;
+    let [told] = &client.says(Flags::ACK, next + 10, first, b"hello")[..] else { panic!("one answer") };
+    assert_eq!((told.acknowledgment, &told.selected[..]), (next, &[next + 10..next + 15][..]));
+    let [told] = &client.says(Flags::ACK, next + 30, first, b"there")[..] else { panic!("one answer") };
+    assert_eq!(told.selected, [next + 30..next + 35, next + 10..next + 15]);
+    let [echo, told] = &client.says(Flags::ACK, next, first, b"0123456789")[..] else { panic!("two answers") };
+    assert_eq!((&echo.payload[..], &echo.selected[..]), (&b"0123456789hello"[..], &[][..]));
+    assert_eq!((told.acknowledgment, &told.selected[..]), (next + 15, &[next + 30..next + 35][..]));
+}
+
+#[test]
+fn a_client_that_does_not_ask_is_not_told() {
+    let mut client = Client::new();
+    let first = client.opens();
+    let [told] = &client.says(Flags::ACK, FIRST + 11, first, b"hello")[..] else { panic!("one answer") };
+    assert_eq!(told.selected, []);
+}
+
+#[test]
+fn only_what_is_missing_is_sent_again() {
+    let (mut client, first) = selective();
+    let mut answers = Vec::new();
+    for came in [1..2, 1..3, 4..5, 4..6, 4..7, 4..8, 4..9, 4..10] {
+        let selected = [range(first, came.start, came.end), range(first, 1, 3)];
+        answers.extend(client.has(first, &selected));
+    }
+    let sent = segments(&answers, first);
+    assert_eq!(sent.iter().filter(|at| **at < 10).collect::<Vec<_>>(), [&0, &3]);
+    let newer = client.has(first + 10_000, &[]);
+    assert!(segments(&newer, first).iter().all(|at| *at >= 10), "the rest follows");
+    assert!(!newer.is_empty());
+}
+
+#[test]
+fn after_a_timeout_what_has_come_is_left_out() {
+    let (mut client, first) = selective();
+    assert_eq!(segments(&client.has(first, &[range(first, 4, 6)]), first), [10, 11], "two have left the network");
+    assert_eq!(segments(&client.waits(300_000), first), [0]);
+    assert_eq!(segments(&client.has(first + 1000, &[]), first), [1, 2]);
+    assert_eq!(segments(&client.has(first + 3000, &[]), first), [3, 6, 7]);
+}
+
+#[test]
+fn a_client_that_drops_what_it_had_gets_it_again() {
+    let (mut client, first) = selective();
+    client.has(first, &[range(first, 1, 10)]);
+    client.has(first + 1000, &[]);
+    let again = client.waits(300_000);
+    assert_eq!(segments(&again, first), [1]);
+}
+
+#[test]
+fn who_has_what_was_never_sent_is_not_believed() {
+    for (start, end) in [(20_000, 30_000), (5000, 4000), (-3000, 5000), (0, 5000)] {
+        let (mut client, first) = selective();
+        let lie = first + start as u32..first + end as u32;
+        assert_eq!(segments(&client.has(first, &[lie]), first), []);
+        assert_eq!(segments(&client.waits(300_000), first), [0]);
+        assert_eq!(segments(&client.has(first + 1000, &[]), first), [1, 2]);
+    }
+}
+
 #[test]
 fn who_has_our_address_is_told_and_who_pings_hears_an_echo() {
     let (mut stack, mut sent) = (stack(), Sent::default());
@@ -330,16 +457,29 @@ proptest! {
     #[test]
     fn any_conversation_ends(
         steps in prop::collection::vec(
-            (flags(), -3i32..40, -3i32..40, prop::collection::vec(33u8..40, 0..30), 0u16..50, 0u64..400_000), 1..60,
+            (
+                (flags(), prop::collection::vec((-9i32..40, -9i32..40), 0..=4)),
+                (-3i32..40, -3i32..40),
+                prop::collection::vec(33u8..40, 0..30),
+                0u16..50,
+                0u64..400_000,
+            ),
+            1..60,
         ),
+        is_selective: bool,
     ) {
-        let mut client = Client::new();
+        let mut client = Client { is_selective, ..Client::new() };
         let first = client.opens();
         let (mut next, mut acknowledged) = (FIRST + 1, first);
-        for (flags, ahead, acked, payload, window, pause_us) in steps {
+        for ((flags, selected), (ahead, acked), payload, window, pause_us) in steps {
             let near = |from: Sequence, by: i32| from + by as u32;
             let (sequence, acknowledgment) = (near(next, ahead / 4), near(acknowledged, acked / 4));
-            let answers = client.says_with_window(flags, sequence, acknowledgment, &payload, window);
+            let mut answers = client.says_with_window(flags, sequence, acknowledgment, &payload, window);
+            if !selected.is_empty() {
+                client.next = next;
+                let range = |(start, end): &(i32, i32)| near(acknowledged, *start)..near(acknowledged, *end);
+                answers.extend(client.has(acknowledgment, &selected.iter().map(range).collect::<Vec<_>>()));
+            }
             for answer in answers.iter().chain(&client.waits(pause_us)) {
                 if answer.flags.has(Flags::ACK) && !answer.flags.has(Flags::RST) {
                     next = answer.acknowledgment;

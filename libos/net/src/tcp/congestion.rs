@@ -1,4 +1,5 @@
-//! How much may be under way: slow start, congestion avoidance, fast recovery (RFC 5681, RFC 6582).
+//! How much may be under way: slow start, congestion avoidance, fast recovery (RFC 5681; RFC 6582, and RFC 6675 where
+//! acknowledgments are selective).
 
 use super::Sequence;
 
@@ -12,6 +13,9 @@ pub struct Congestion {
     window: u32,
     slow_start_threshold: u32,
     max_segment_size: u32,
+    /// The other side says what has come, so that what is under way can be told: the window is never stretched for
+    /// what has left the network.
+    is_selective: bool,
     duplicates: u8,
     /// What had been sent when the loss was seen; until it is acknowledged, the loss is being repaired.
     recovery: Option<Sequence>,
@@ -28,15 +32,22 @@ pub enum Advice {
 
 impl Congestion {
     /// At the beginning: ten segments (RFC 6928).
-    pub fn new(max_segment_size: u16) -> Congestion {
+    pub fn new(max_segment_size: u16, is_selective: bool) -> Congestion {
         let max_segment_size = u32::from(max_segment_size);
         Congestion {
             window: 10 * max_segment_size,
             slow_start_threshold: u32::MAX,
             max_segment_size,
+            is_selective,
             duplicates: 0,
             recovery: None,
         }
+    }
+
+    /// Whether a loss is being repaired.
+    #[inline]
+    pub fn is_recovering(&self) -> bool {
+        self.recovery.is_some()
     }
 
     /// How many bytes may be under way.
@@ -56,7 +67,9 @@ impl Congestion {
                 return Advice::GoOn;
             }
             // A partial acknowledgment: the next hole begins here (RFC 6582, section 3.2, step 5).
-            self.window = (self.window.saturating_sub(acked) + self.max_segment_size).max(self.max_segment_size);
+            if !self.is_selective {
+                self.window = (self.window.saturating_sub(acked) + self.max_segment_size).max(self.max_segment_size);
+            }
             return Advice::Repeat;
         }
         if in_flight < self.window / 2 {
@@ -74,17 +87,28 @@ impl Congestion {
     /// An acknowledgment repeated the last one, while `in_flight` bytes up to `max` were under way.
     pub fn repeated(&mut self, in_flight: u32, max: Sequence) -> Advice {
         if self.recovery.is_some() {
-            self.window = self.window.saturating_add(self.max_segment_size).min(1 << 30);
+            if !self.is_selective {
+                self.window = self.window.saturating_add(self.max_segment_size).min(1 << 30);
+            }
             return Advice::GoOn;
         }
         self.duplicates += 1;
         if self.duplicates < DUPLICATES {
             return Advice::GoOn;
         }
+        self.lost(in_flight, max)
+    }
+
+    /// The first segment is lost, while `in_flight` bytes up to `max` were under way.
+    pub fn lost(&mut self, in_flight: u32, max: Sequence) -> Advice {
+        if self.recovery.is_some() {
+            return Advice::GoOn;
+        }
         self.duplicates = 0;
         self.recovery = Some(max);
         self.slow_start_threshold = (in_flight / 2).max(2 * self.max_segment_size);
-        self.window = self.slow_start_threshold + u32::from(DUPLICATES) * self.max_segment_size;
+        let arrived = if self.is_selective { 0 } else { u32::from(DUPLICATES) * self.max_segment_size };
+        self.window = self.slow_start_threshold + arrived;
         Advice::Repeat
     }
 
@@ -105,7 +129,7 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_and_avoidance_adds_one_segment_a_round() {
-        let mut congestion = Congestion::new(MSS as u16);
+        let mut congestion = Congestion::new(MSS as u16, false);
         for _ in 0..10 {
             congestion.acknowledged(MSS, congestion.window(), Sequence(0));
         }
@@ -124,12 +148,27 @@ mod tests {
 
     #[test]
     fn a_lost_segment_is_repeated_once_and_halves_the_window() {
-        let mut congestion = Congestion::new(MSS as u16);
+        let mut congestion = Congestion::new(MSS as u16, false);
         let max = Sequence(10 * MSS);
         let advices: alloc::vec::Vec<_> = (0..6).map(|_| congestion.repeated(10 * MSS, max)).collect();
         assert_eq!(advices, [Advice::GoOn, Advice::GoOn, Advice::Repeat, Advice::GoOn, Advice::GoOn, Advice::GoOn]);
         assert_eq!(congestion.acknowledged(2 * MSS, 10 * MSS, Sequence(2 * MSS)), Advice::Repeat);
         assert_eq!(congestion.acknowledged(8 * MSS, 8 * MSS, max), Advice::GoOn);
+        assert_eq!(congestion.window(), 5 * MSS);
+    }
+
+    #[test]
+    fn a_window_is_not_stretched_where_it_is_known_what_came() {
+        let mut congestion = Congestion::new(MSS as u16, true);
+        let max = Sequence(10 * MSS);
+        assert_eq!(congestion.lost(10 * MSS, max), Advice::Repeat);
+        assert_eq!(congestion.lost(10 * MSS, max), Advice::GoOn);
+        assert_eq!(congestion.repeated(10 * MSS, max), Advice::GoOn);
+        assert_eq!(congestion.acknowledged(2 * MSS, 10 * MSS, Sequence(2 * MSS)), Advice::Repeat);
+        assert!(congestion.is_recovering());
+        assert_eq!(congestion.window(), 5 * MSS);
+        assert_eq!(congestion.acknowledged(8 * MSS, 8 * MSS, max), Advice::GoOn);
+        assert!(!congestion.is_recovering());
         assert_eq!(congestion.window(), 5 * MSS);
     }
 }

@@ -3,7 +3,7 @@
 mod transmit;
 
 use super::congestion::Advice;
-use super::{Congestion, NEVER, Queue, Reassembly, RoundTrip, Sequence};
+use super::{Congestion, NEVER, Queue, Reassembly, RoundTrip, Scoreboard, Sequence};
 use crate::wire::ethernet::MacAddress;
 use crate::wire::ipv4::Address;
 use crate::wire::tcp::{Flags, Segment};
@@ -89,6 +89,12 @@ pub struct Connection {
     window_from: (Sequence, Sequence),
     window_scale: Option<u8>,
     max_segment_size: u16,
+    /// Both sides read selective acknowledgments.
+    is_selective: bool,
+    /// What the other side has beyond `una`.
+    scoreboard: Scoreboard,
+    /// While a loss is repaired: what comes before this was sent again.
+    repaired: Sequence,
 
     /// RCV.NXT.
     next: Sequence,
@@ -152,9 +158,12 @@ impl Connection {
             window_from: (syn.sequence, first),
             window_scale: syn.window_scale,
             max_segment_size,
+            is_selective: syn.is_selective,
+            scoreboard: Scoreboard::default(),
+            repaired: first,
             next,
             edge: next,
-            congestion: Congestion::new(max_segment_size),
+            congestion: Congestion::new(max_segment_size, syn.is_selective),
             round_trip: RoundTrip::new(),
             retries: 0,
             keep_alives: 0,
@@ -295,7 +304,11 @@ impl Connection {
             self.una = segment.acknowledgment;
             self.nxt = self.nxt.max(self.una);
             self.round_trip.acknowledged(self.una, now_us);
-            self.repeats |= self.congestion.acknowledged(acked as u32, in_flight, self.una) == Advice::Repeat;
+            self.scoreboard.acknowledged(self.una);
+            let advice = self.congestion.acknowledged(acked as u32, in_flight, self.una);
+            // What selective acknowledgments had us send again a moment ago is on its way.
+            self.repeats |= advice == Advice::Repeat && self.una.since(self.repaired) >= 0;
+            self.repaired = self.repaired.max(self.una);
             let is_all = self.una == self.max;
             self.due_us[Timer::Retransmit as usize] =
                 if is_all { NEVER } else { now_us + self.round_trip.timeout_us() };
@@ -304,6 +317,9 @@ impl Connection {
             }
         } else if acked == 0 && in_flight > 0 && segment.is_empty() && window == self.window && window > 0 {
             self.repeats |= self.congestion.repeated(in_flight, self.max) == Advice::Repeat;
+        }
+        if self.is_selective && !segment.blocks.is_empty() {
+            self.selected(segment);
         }
         if acked >= 0 {
             self.retries = 0;
@@ -318,6 +334,22 @@ impl Connection {
                 self.window = window;
                 self.window_from = (segment.sequence, segment.acknowledgment);
             }
+        }
+    }
+
+    /// The other side has more than it acknowledges.
+    fn selected(&mut self, segment: &Segment) {
+        for range in segment.selected() {
+            let is_ours =
+                range.start.since(self.una) > 0 && range.end.since(range.start) > 0 && range.end.since(self.max) <= 0;
+            if is_ours {
+                self.scoreboard.insert(range);
+            }
+        }
+        let is_lost = self.scoreboard.lost_end(self.max_segment_size).is_some();
+        if is_lost && self.nxt == self.max {
+            let in_flight = self.max.since(self.una) as u32;
+            self.repeats |= self.congestion.lost(in_flight, self.max) == Advice::Repeat;
         }
     }
 
@@ -408,6 +440,10 @@ impl Connection {
             self.probes = self.window == 0;
             self.round_trip.back_off();
             self.nxt = self.una;
+            self.repaired = self.una;
+            if self.scoreboard.has(self.una) {
+                self.scoreboard.clear();
+            }
         }
     }
 

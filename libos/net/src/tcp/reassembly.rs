@@ -1,6 +1,7 @@
 //! Bytes that came before those in front of them.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::{Queue, Sequence};
 
@@ -11,6 +12,8 @@ const MAX_PIECES: usize = 64;
 #[derive(Debug, Default)]
 pub struct Reassembly {
     pieces: Vec<(Sequence, Vec<u8>)>,
+    /// Where the bytes began that came last.
+    latest: Sequence,
 }
 
 impl Reassembly {
@@ -22,7 +25,8 @@ impl Reassembly {
 
     /// Keeps what is new of some bytes. They must be within half of the numbers of what is kept, as a window is.
     pub fn insert(&mut self, mut start: Sequence, mut bytes: &[u8]) {
-        let mut at = self.pieces.partition_point(|(piece, kept)| (*piece + kept.len() as u32).since(start) <= 0);
+        self.latest = start;
+        let mut at = self.pieces.partition_point(|piece| end(piece).since(start) <= 0);
         while !bytes.is_empty() && self.pieces.len() < MAX_PIECES {
             let Some((piece, kept)) = self.pieces.get(at) else {
                 self.pieces.push((start, bytes.to_vec()));
@@ -39,6 +43,18 @@ impl Reassembly {
             bytes = &bytes[known..];
             at += 1;
         }
+    }
+
+    /// The ranges that are kept: first the one with what came last (RFC 2018, section 4), then the others in order.
+    pub fn ranges(&self) -> impl Iterator<Item = Range<Sequence>> {
+        let touches = |piece: &(Sequence, Vec<u8>), next: &(Sequence, Vec<u8>)| end(piece) == next.0;
+        let all = move || {
+            let joined = |pieces: &[(Sequence, Vec<u8>)]| pieces[0].0..end(&pieces[pieces.len() - 1]);
+            self.pieces.chunk_by(touches).map(joined)
+        };
+        let is_latest =
+            |range: &Range<Sequence>| self.latest.since(range.start) >= 0 && self.latest.since(range.end) < 0;
+        all().filter(is_latest).chain(all().filter(move |range| !is_latest(range)))
     }
 
     /// Moves what is next in order to a queue. Returns what is then the next number.
@@ -61,6 +77,11 @@ impl Reassembly {
         }
         next
     }
+}
+
+/// The number behind a piece.
+fn end((start, bytes): &(Sequence, Vec<u8>)) -> Sequence {
+    *start + bytes.len() as u32
 }
 
 #[cfg(test)]
@@ -91,6 +112,18 @@ mod tests {
                 prop_assert_eq!(queue.bytes(), &stream[..expected]);
             }
         }
+    }
+
+    #[test]
+    fn ranges_are_joined_and_begin_with_the_latest() {
+        let mut reassembly = Reassembly::default();
+        let range = |start, end| Sequence(start)..Sequence(end);
+        for (start, bytes) in [(10, "abc"), (30, "d"), (20, "ef"), (22, "gh")] {
+            reassembly.insert(Sequence(start), bytes.as_bytes());
+        }
+        assert!(reassembly.ranges().eq([range(20, 24), range(10, 13), range(30, 31)]));
+        reassembly.insert(Sequence(10), b"a");
+        assert!(reassembly.ranges().eq([range(10, 13), range(20, 24), range(30, 31)]));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use core::ops::{Add, Sub};
 
 /// A sequence number.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Sequence(pub u32);
 
 impl Sequence {
@@ -17,6 +17,12 @@ impl Sequence {
     #[inline]
     pub fn max(self, other: Sequence) -> Sequence {
         if self.since(other) >= 0 { self } else { other }
+    }
+
+    /// The earlier one of two.
+    #[inline]
+    pub fn min(self, other: Sequence) -> Sequence {
+        if self.since(other) <= 0 { self } else { other }
     }
 }
 

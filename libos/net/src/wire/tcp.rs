@@ -1,7 +1,7 @@
-//! Segments of TCP (RFC 9293, section 3.1), with the options that set up a connection.
+//! Segments of TCP (RFC 9293, section 3.1), with the options that set up a connection, and selective acknowledgments.
 
 use core::fmt;
-use core::ops::{BitAnd, BitOr};
+use core::ops::{BitAnd, BitOr, Range};
 
 use super::ipv4::{self, Address};
 use super::{Checksum, u16_at, u32_at};
@@ -9,9 +9,10 @@ use crate::tcp::Sequence;
 
 /// The length of a header without options.
 pub const HEADER_LEN: usize = 20;
-/// The length of the options that a SYN of ours has at most: maximum segment size, and window scale after a
-/// no-operation.
-pub const SYN_OPTIONS_LEN: usize = 8;
+/// The length of one block of a selective acknowledgment: the first number of a range, and the one after it.
+pub const BLOCK_LEN: usize = 8;
+/// How many blocks a header has room for beside no other option (RFC 2018, section 3).
+pub const MAX_BLOCKS: usize = 4;
 /// Where the checksum stands in a header.
 pub const CHECKSUM_OFFSET: usize = 16;
 
@@ -63,7 +64,7 @@ impl fmt::Debug for Flags {
     }
 }
 
-/// A segment; of its options, those that a SYN has.
+/// A segment, with the options that we know.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Segment<'a> {
     /// The sender's port.
@@ -82,6 +83,10 @@ pub struct Segment<'a> {
     pub max_segment_size: Option<u16>,
     /// By how many bits the sender's windows are shifted from now on.
     pub window_scale: Option<u8>,
+    /// The sender reads selective acknowledgments.
+    pub is_selective: bool,
+    /// A selective acknowledgment: blocks of [`BLOCK_LEN`] bytes.
+    pub blocks: &'a [u8],
     /// Data.
     pub payload: &'a [u8],
 }
@@ -102,10 +107,23 @@ impl Segment<'_> {
     /// How long its header is when we write it.
     #[inline]
     pub fn header_len(&self) -> usize {
-        let options =
-            if self.max_segment_size.is_some() { 4 } else { 0 } + if self.window_scale.is_some() { 4 } else { 0 };
-        HEADER_LEN + options
+        let option = |is_there| if is_there { 4 } else { 0 };
+        let setup =
+            option(self.max_segment_size.is_some()) + option(self.window_scale.is_some()) + option(self.is_selective);
+        HEADER_LEN + setup + option(!self.blocks.is_empty()) + self.blocks.len()
     }
+
+    /// The ranges of numbers that have come out of order, each with the number after its last.
+    pub fn selected(&self) -> impl Iterator<Item = Range<Sequence>> {
+        let number = |bytes: &[u8], at| Sequence(u32_at(bytes, at));
+        self.blocks.chunks_exact(BLOCK_LEN).map(move |block| number(block, 0)..number(block, 4))
+    }
+}
+
+/// Writes a block of a selective acknowledgment.
+pub fn write_block(selected: &Range<Sequence>, block: &mut [u8; BLOCK_LEN]) {
+    block[..4].copy_from_slice(&selected.start.0.to_be_bytes());
+    block[4..].copy_from_slice(&selected.end.0.to_be_bytes());
 }
 
 /// A packet's segment; none when it is wrong.
@@ -129,28 +147,40 @@ pub fn parse(bytes: &[u8], source: Address, destination: Address, checksum_is_ri
         window: u16_at(fixed, 14),
         max_segment_size: None,
         window_scale: None,
+        is_selective: false,
+        blocks: &[],
         payload: &bytes[header_len..],
     };
-    if segment.flags.has(Flags::SYN) {
+    if header_len > HEADER_LEN {
         read_options(&bytes[HEADER_LEN..header_len], &mut segment);
     }
     Some(segment)
 }
 
-/// Reads the options that we know; what follows one that is wrong is not read.
-fn read_options(mut options: &[u8], segment: &mut Segment) {
+/// Reads the options that we know where they belong, on a SYN or not; what follows one that is wrong is not read.
+fn read_options<'a>(mut options: &'a [u8], segment: &mut Segment<'a>) {
+    let is_syn = segment.flags.has(Flags::SYN);
     loop {
         options = match *options {
             [1, ref rest @ ..] => rest,
-            [2, 4, high, low, ref rest @ ..] => {
+            [2, 4, high, low, ref rest @ ..] if is_syn => {
                 segment.max_segment_size = Some(u16::from_be_bytes([high, low]));
                 rest
             }
-            [3, 3, shift, ref rest @ ..] => {
+            [3, 3, shift, ref rest @ ..] if is_syn => {
                 segment.window_scale = Some(shift.min(14)); // RFC 7323, section 2.3
                 rest
             }
-            [2 | 3 | 0, ..] | [] | [_] => return,
+            [4, 2, ref rest @ ..] if is_syn => {
+                segment.is_selective = true;
+                rest
+            }
+            [5, len @ (10 | 18 | 26 | 34), ref rest @ ..] if !is_syn => {
+                let Some((blocks, rest)) = rest.split_at_checked(usize::from(len) - 2) else { return };
+                segment.blocks = blocks;
+                rest
+            }
+            [0 | 2..=5, ..] | [] | [_] => return,
             [_, len, ..] if len < 2 || usize::from(len) > options.len() => return,
             [_, len, ..] => &options[usize::from(len)..],
         };
@@ -176,6 +206,15 @@ pub fn write(segment: &Segment, bytes: &mut [u8]) {
     }
     if let Some(shift) = segment.window_scale {
         bytes[at..at + 4].copy_from_slice(&[1, 3, 3, shift]);
+        at += 4;
+    }
+    if segment.is_selective {
+        bytes[at..at + 4].copy_from_slice(&[1, 1, 4, 2]);
+        at += 4;
+    }
+    if !segment.blocks.is_empty() {
+        bytes[at..at + 4].copy_from_slice(&[1, 1, 5, 2 + segment.blocks.len() as u8]);
+        bytes[at + 4..header_len].copy_from_slice(segment.blocks);
     }
     bytes[header_len..header_len + segment.payload.len()].copy_from_slice(segment.payload);
 }
@@ -193,6 +232,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::vec;
+    use std::vec::Vec;
 
     extern crate std;
 
@@ -203,11 +243,13 @@ mod tests {
         #[test]
         fn what_is_written_is_read(
             source_port: u16, destination_port: u16, sequence: u32, acknowledgment: u32, window: u16, bits in 0u8..32,
-            size in prop::option::of(any::<u16>()), scale in prop::option::of(0u8..=14),
+            size in prop::option::of(any::<u16>()), scale in prop::option::of(0u8..=14), is_selective: bool,
+            blocks in prop::collection::vec(any::<[u8; BLOCK_LEN]>(), 0..=MAX_BLOCKS),
             payload in prop::collection::vec(any::<u8>(), 0..300),
         ) {
             let flags = Flags(bits);
             let is_syn = flags.has(Flags::SYN);
+            let blocks = if is_syn { Vec::new() } else { blocks.concat() };
             let segment = Segment {
                 source_port,
                 destination_port,
@@ -217,6 +259,8 @@ mod tests {
                 window,
                 max_segment_size: size.filter(|_| is_syn),
                 window_scale: scale.filter(|_| is_syn),
+                is_selective: is_selective && is_syn,
+                blocks: &blocks,
                 payload: &payload,
             };
             let mut bytes = vec![0xEE; segment.header_len() + payload.len()];
@@ -235,12 +279,24 @@ mod tests {
         }
 
         #[test]
+        fn a_block_that_is_written_is_read(start: u32, end: u32) {
+            let mut block = [0; BLOCK_LEN];
+            write_block(&(Sequence(start)..Sequence(end)), &mut block);
+            let mut bytes = vec![0; HEADER_LEN];
+            bytes[12] = 0x50;
+            let segment = Segment { blocks: &block, ..parse(&bytes, SOURCE, DESTINATION, true).unwrap() };
+            prop_assert_eq!(segment.selected().collect::<Vec<_>>(), [Sequence(start)..Sequence(end)]);
+        }
+
+        #[test]
         fn options_end(options in prop::collection::vec(prop_oneof![1u8..5, any::<u8>()], 0..=40)) {
             let mut bytes = vec![0; 60];
             bytes[12] = 0xF0;
-            bytes[13] = Flags::SYN.0;
             bytes[20..20 + options.len()].copy_from_slice(&options);
-            prop_assert!(parse(&bytes, SOURCE, DESTINATION, true).is_some());
+            for flags in [Flags::SYN, Flags::ACK] {
+                bytes[13] = flags.0;
+                prop_assert!(parse(&bytes, SOURCE, DESTINATION, true).is_some());
+            }
         }
     }
 }

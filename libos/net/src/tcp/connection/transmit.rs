@@ -1,8 +1,10 @@
-//! What a connection sends: its SYN, its output as windows allow, its FIN, and acknowledgments.
+//! What a connection sends: its SYN, what was lost, its output as windows allow, its FIN, and acknowledgments.
+
+use core::ops::Range;
 
 use super::{Connection, KEEP_ALIVE_AGAIN_US, MAX_SEGMENT_SIZE, State, Timer, WINDOW_SCALE};
 use crate::tcp::{NEVER, Sequence};
-use crate::wire::tcp::{Flags, Segment};
+use crate::wire::tcp::{BLOCK_LEN, Flags, MAX_BLOCKS, Segment, write_block};
 
 impl Connection {
     /// Sends what may be sent now. `send` says whether there was room for a segment.
@@ -11,7 +13,11 @@ impl Connection {
         let is_sent = match self.state {
             State::Closed => return,
             State::SynReceived => self.transmit_syn(now_us, &mut send),
-            _ => self.transmit_output(now_us, &mut send) && self.transmit_acknowledgment(now_us, &mut send),
+            _ => {
+                self.transmit_lost(now_us, &mut send)
+                    && self.transmit_output(now_us, &mut send)
+                    && self.transmit_acknowledgment(now_us, &mut send)
+            }
         };
         let retransmit = &mut self.due_us[Timer::Retransmit as usize];
         if !is_sent {
@@ -31,6 +37,7 @@ impl Connection {
             window: self.room().min(usize::from(u16::MAX)) as u16,
             max_segment_size: Some(MAX_SEGMENT_SIZE),
             window_scale: self.window_scale.map(|_| WINDOW_SCALE),
+            is_selective: self.is_selective,
             ..self.segment(self.una, &[], Flags::NONE)
         };
         if !send(&syn) {
@@ -40,30 +47,90 @@ impl Connection {
         true
     }
 
+    /// Sends the first segment again when that was advised, and what selective acknowledgments say is lost.
     #[inline]
-    fn transmit_output(&mut self, now_us: u64, send: &mut impl FnMut(&Segment) -> bool) -> bool {
+    fn transmit_lost(&mut self, now_us: u64, send: &mut impl FnMut(&Segment) -> bool) -> bool {
         if core::mem::take(&mut self.repeats) {
-            self.round_trip.forget();
-            let len = self.output.len().min(usize::from(self.max_segment_size));
-            let is_last = self.closing && len == self.output.len();
-            let flags = if is_last { Flags::FIN } else { Flags::NONE };
-            if !send(&self.segment(self.una, &self.output.bytes()[..len], flags)) {
+            if let Some(hole) = self.scoreboard.hole(self.una..self.max) {
+                if !self.transmit_again(now_us, hole, send) {
+                    return false;
+                }
+            }
+        }
+        while let Some(hole) = self.next_hole() {
+            if !self.transmit_again(now_us, hole, send) {
                 return false;
             }
-            self.due_us[Timer::Retransmit as usize] = now_us + self.round_trip.timeout_us();
         }
+        true
+    }
+
+    /// Sends a segment again from the beginning of what is missing.
+    fn transmit_again(&mut self, now_us: u64, hole: Range<Sequence>, send: &mut impl FnMut(&Segment) -> bool) -> bool {
+        self.round_trip.forget();
+        let missing = hole.end.since(hole.start) as usize;
+        let bytes = &self.output.bytes()[hole.start.since(self.una) as usize..];
+        let len = bytes.len().min(missing).min(usize::from(self.max_segment_size));
+        // Of a closing connection the last number is the FIN's.
+        let is_last = self.closing && len == bytes.len() && missing > len;
+        let flags = if is_last { Flags::FIN } else { Flags::NONE };
+        if !send(&self.segment(hole.start, &bytes[..len], flags)) {
+            return false;
+        }
+        self.repaired = hole.start + len as u32 + u32::from(is_last);
+        self.due_us[Timer::Retransmit as usize] = now_us + self.round_trip.timeout_us();
+        true
+    }
+
+    /// What to send again next, if selective acknowledgments say so and the network has room for it (RFC 6675,
+    /// section 4, NextSeg): what is lost, or when everything was sent once, whatever is missing.
+    #[inline]
+    fn next_hole(&self) -> Option<Range<Sequence>> {
+        if self.scoreboard.is_empty() || !self.congestion.is_recovering() || self.nxt != self.max {
+            return None;
+        }
+        let is_all_sent = self.nxt.since(self.una) as usize >= self.output.len();
+        let end = if is_all_sent { self.scoreboard.end() } else { self.scoreboard.lost_end(self.max_segment_size) };
+        let has_room = self.on_the_way() + u32::from(self.max_segment_size) <= self.congestion.window();
+        self.scoreboard.hole(self.repaired..end?).filter(|_| has_room)
+    }
+
+    /// How many bytes the network holds (RFC 6675, section 4, SetPipe).
+    #[inline]
+    fn on_the_way(&self) -> u32 {
+        if self.scoreboard.is_empty() {
+            return self.nxt.since(self.una) as u32;
+        }
+        let lost_end = self.scoreboard.lost_end(self.max_segment_size).filter(|_| self.nxt == self.max);
+        let lost = lost_end.map_or(0, |end| self.scoreboard.missing(self.repaired..end));
+        self.scoreboard.missing(self.una..self.nxt) - lost
+    }
+
+    #[inline]
+    fn transmit_output(&mut self, now_us: u64, send: &mut impl FnMut(&Segment) -> bool) -> bool {
         loop {
+            let mut piece = usize::from(self.max_segment_size);
+            if self.nxt != self.max && !self.scoreboard.is_empty() {
+                // After a timeout: what has come is left out.
+                let hole = self.scoreboard.hole(self.nxt..self.max).unwrap_or(self.max..self.max);
+                if hole.end != self.max {
+                    piece = piece.min(hole.end.since(hole.start) as usize);
+                }
+                self.nxt = hole.start;
+            }
             let in_flight = self.nxt.since(self.una) as usize;
             if in_flight > self.output.len() {
                 return true; // the FIN, too
             }
             let unsent = self.output.len() - in_flight;
+            let piece = piece.min(unsent);
             let probe = usize::from(core::mem::take(&mut self.probes));
-            let allowed = (self.window.min(self.congestion.window()) as usize).max(probe).saturating_sub(in_flight);
-            let len = unsent.min(allowed).min(usize::from(self.max_segment_size));
+            let window = (self.window as usize).max(probe).saturating_sub(in_flight);
+            let room = self.congestion.window().saturating_sub(self.on_the_way()) as usize;
+            let len = piece.min(window).min(room);
             let fin = self.closing && len == unsent;
             // A small piece waits for a larger window, unless nothing else would ask for that (RFC 9293, 3.8.6.2.1).
-            let is_silly = len < unsent && len < usize::from(self.max_segment_size) && in_flight > 0;
+            let is_silly = len < piece && in_flight > 0;
             if len == 0 && !fin || is_silly {
                 return true;
             }
@@ -72,7 +139,11 @@ impl Connection {
             if !send(&self.segment(self.nxt, &self.output.bytes()[in_flight..in_flight + len], flags)) {
                 return false;
             }
-            self.acknowledgment_sent();
+            // What came out of order is said by itself: of what comes with data, TCPs don't count repetitions
+            // (RFC 5681, section 2), and it has no room for blocks.
+            if self.reassembly.is_empty() {
+                self.acknowledgment_sent();
+            }
             self.sent(now_us, len as u32 + u32::from(fin));
         }
     }
@@ -85,7 +156,16 @@ impl Connection {
         }
         // What was acknowledged before is answered with an acknowledgment (RFC 9293, section 3.8.4).
         let number = if asks { self.una - 1 } else { self.max };
-        if !send(&self.segment(number, &[], Flags::NONE)) {
+        let mut blocks = [[0; BLOCK_LEN]; MAX_BLOCKS];
+        let mut len = 0;
+        if self.is_selective {
+            for (block, range) in blocks.iter_mut().zip(self.reassembly.ranges()) {
+                write_block(&range, block);
+                len += 1;
+            }
+        }
+        let blocks = blocks[..len].as_flattened();
+        if !send(&Segment { blocks, ..self.segment(number, &[], Flags::NONE) }) {
             return false;
         }
         self.acknowledgment_sent();
@@ -121,6 +201,8 @@ impl Connection {
             window: (self.room() >> scale).min(usize::from(u16::MAX)) as u16,
             max_segment_size: None,
             window_scale: None,
+            is_selective: false,
+            blocks: &[],
             payload,
         }
     }

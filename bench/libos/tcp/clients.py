@@ -1,0 +1,104 @@
+"""Linux's side, in the network namespace of the link: streams that come back, and connections by the thousand.
+
+    python -m bench.libos.tcp.clients echo HOST:PORT --streams 4 --megabytes 1000
+    python -m bench.libos.tcp.clients open HOST:PORT --connections 100000
+
+It fails when a byte is wrong or does not come.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import socket
+import struct
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Thread
+from typing import Final
+
+from bench.libos.tcp.link import SOURCES
+
+_TIMEOUT_S: Final = 120.0
+_READ_BYTES: Final = 256 << 10
+_PATTERN_BYTES: Final = 1_000_003
+"""Of a stream, which then repeats: a prime, so that no piece looks like one that comes a buffer's length later."""
+_AT_ONCE: Final = 4
+# linux/in.h
+_IP_BIND_ADDRESS_NO_PORT: Final = 24
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Does one of the two."""
+    flags = argparse.ArgumentParser(
+        prog="python -m bench.libos.tcp.clients",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    flags.add_argument("what", choices=["echo", "open"])
+    flags.add_argument("address", metavar="HOST:PORT")
+    flags.add_argument("--streams", type=int, default=1, metavar="N", help="connections of `echo` (default: 1)")
+    flags.add_argument("--megabytes", type=int, default=1, metavar="N", help="that come back on them (default: 1)")
+    flags.add_argument("--connections", type=int, default=1, metavar="N", help="of `open`, one by one (default: 1)")
+    args = flags.parse_args(argv)
+    host, port = args.address.split(":")
+    address = (host, int(port))
+    if args.what == "echo":
+        each = args.megabytes * 1_000_000 // args.streams
+        with ThreadPoolExecutor(args.streams) as streams:
+            list(streams.map(lambda seed: echo(address, each, seed), range(args.streams)))
+    else:
+        with ThreadPoolExecutor(_AT_ONCE) as some:
+            list(some.map(lambda number: open_and_close(address, number), range(args.connections)))
+    return 0
+
+
+def echo(address: tuple[str, int], length: int, seed: int) -> None:
+    """Sends a stream to who gives it back, and compares.
+
+    Raises:
+        OSError: It ends early, or is another.
+    """
+    pattern = random.Random(seed).randbytes(_PATTERN_BYTES)
+    again = pattern + pattern[:_READ_BYTES]
+    with socket.create_connection(address, timeout=_TIMEOUT_S) as client:
+
+        def send() -> None:
+            with suppress(OSError):  # whoever reads what comes back sees it too
+                for start in range(0, length, len(pattern)):
+                    client.sendall(pattern[: length - start])
+
+        sender = Thread(target=send)
+        sender.start()
+        came = 0
+        while came < length:
+            piece = client.recv(_READ_BYTES)
+            at = came % len(pattern)
+            if not piece or piece != again[at : at + len(piece)]:
+                raise OSError(f"stream {seed} {'is not what was sent' if piece else 'ends'} after {came} bytes")
+            came += len(piece)
+        sender.join()
+
+
+def open_and_close(address: tuple[str, int], number: int) -> None:
+    """Opens a connection to a memcached, asks it one thing, and closes it: every other one by a reset.
+
+    Raises:
+        OSError: It is not answered.
+    """
+    with socket.socket() as client:
+        client.settimeout(_TIMEOUT_S)
+        client.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
+        client.bind((SOURCES[number % len(SOURCES)], 0))
+        client.connect(address)
+        client.sendall(b"version\r\n")
+        if not client.recv(100).startswith(b"VERSION"):
+            raise OSError(f"connection {number} has no answer")
+        if number % 2:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
