@@ -338,6 +338,7 @@ impl Connection {
     }
 
     /// The other side has more than it acknowledges.
+    #[cold]
     fn selected(&mut self, segment: &Segment) {
         for range in segment.selected() {
             let is_ours =

@@ -38,7 +38,11 @@ impl Scoreboard {
     }
 
     /// The other side has acknowledged what comes before `una`.
+    #[inline]
     pub fn acknowledged(&mut self, una: Sequence) {
+        if self.is_empty() {
+            return;
+        }
         let done = self.ranges.partition_point(|range| range.end.since(una) <= 0);
         self.ranges.drain(..done);
         if let Some(range) = self.ranges.first_mut() {

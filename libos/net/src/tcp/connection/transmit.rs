@@ -14,7 +14,7 @@ impl Connection {
             State::Closed => return,
             State::SynReceived => self.transmit_syn(now_us, &mut send),
             _ => {
-                self.transmit_lost(now_us, &mut send)
+                (!self.repeats && self.scoreboard.is_empty() || self.transmit_lost(now_us, &mut send))
                     && self.transmit_output(now_us, &mut send)
                     && self.transmit_acknowledgment(now_us, &mut send)
             }
@@ -48,7 +48,7 @@ impl Connection {
     }
 
     /// Sends the first segment again when that was advised, and what selective acknowledgments say is lost.
-    #[inline]
+    #[cold]
     fn transmit_lost(&mut self, now_us: u64, send: &mut impl FnMut(&Segment) -> bool) -> bool {
         if core::mem::take(&mut self.repeats) {
             if let Some(hole) = self.scoreboard.hole(self.una..self.max) {
@@ -84,7 +84,6 @@ impl Connection {
 
     /// What to send again next, if selective acknowledgments say so and the network has room for it (RFC 6675,
     /// section 4, NextSeg): what is lost, or when everything was sent once, whatever is missing.
-    #[inline]
     fn next_hole(&self) -> Option<Range<Sequence>> {
         if self.scoreboard.is_empty() || !self.congestion.is_recovering() || self.nxt != self.max {
             return None;
@@ -98,9 +97,11 @@ impl Connection {
     /// How many bytes the network holds (RFC 6675, section 4, SetPipe).
     #[inline]
     fn on_the_way(&self) -> u32 {
-        if self.scoreboard.is_empty() {
-            return self.nxt.since(self.una) as u32;
-        }
+        if self.scoreboard.is_empty() { self.nxt.since(self.una) as u32 } else { self.selected_on_the_way() }
+    }
+
+    #[cold]
+    fn selected_on_the_way(&self) -> u32 {
         let lost_end = self.scoreboard.lost_end(self.max_segment_size).filter(|_| self.nxt == self.max);
         let lost = lost_end.map_or(0, |end| self.scoreboard.missing(self.repaired..end));
         self.scoreboard.missing(self.una..self.nxt) - lost
@@ -111,12 +112,7 @@ impl Connection {
         loop {
             let mut piece = usize::from(self.max_segment_size);
             if self.nxt != self.max && !self.scoreboard.is_empty() {
-                // After a timeout: what has come is left out.
-                let hole = self.scoreboard.hole(self.nxt..self.max).unwrap_or(self.max..self.max);
-                if hole.end != self.max {
-                    piece = piece.min(hole.end.since(hole.start) as usize);
-                }
-                self.nxt = hole.start;
+                piece = piece.min(self.skip_selected());
             }
             let in_flight = self.nxt.since(self.una) as usize;
             if in_flight > self.output.len() {
@@ -148,6 +144,14 @@ impl Connection {
         }
     }
 
+    /// After a timeout: leaves out what has come. Returns how much is missing then.
+    #[cold]
+    fn skip_selected(&mut self) -> usize {
+        let hole = self.scoreboard.hole(self.nxt..self.max).unwrap_or(self.max..self.max);
+        self.nxt = hole.start;
+        if hole.end == self.max { usize::MAX } else { hole.end.since(hole.start) as usize }
+    }
+
     #[inline]
     fn transmit_acknowledgment(&mut self, now_us: u64, send: &mut impl FnMut(&Segment) -> bool) -> bool {
         let asks = self.keep_alives > 0 && self.due_us(Timer::Idle) == now_us + KEEP_ALIVE_AGAIN_US;
@@ -156,20 +160,28 @@ impl Connection {
         }
         // What was acknowledged before is answered with an acknowledgment (RFC 9293, section 3.8.4).
         let number = if asks { self.una - 1 } else { self.max };
+        let segment = self.segment(number, &[], Flags::NONE);
+        let is_sent = if self.is_selective && !self.reassembly.is_empty() {
+            self.send_selective(segment, send)
+        } else {
+            send(&segment)
+        };
+        if is_sent {
+            self.acknowledgment_sent();
+        }
+        is_sent
+    }
+
+    /// Sends an acknowledgment that says what came out of order.
+    #[cold]
+    fn send_selective(&self, segment: Segment, send: &mut impl FnMut(&Segment) -> bool) -> bool {
         let mut blocks = [[0; BLOCK_LEN]; MAX_BLOCKS];
         let mut len = 0;
-        if self.is_selective {
-            for (block, range) in blocks.iter_mut().zip(self.reassembly.ranges()) {
-                write_block(&range, block);
-                len += 1;
-            }
+        for (block, range) in blocks.iter_mut().zip(self.reassembly.ranges()) {
+            write_block(&range, block);
+            len += 1;
         }
-        let blocks = blocks[..len].as_flattened();
-        if !send(&Segment { blocks, ..self.segment(number, &[], Flags::NONE) }) {
-            return false;
-        }
-        self.acknowledgment_sent();
-        true
+        send(&Segment { blocks: blocks[..len].as_flattened(), ..segment })
     }
 
     #[inline]
