@@ -120,6 +120,14 @@ def idle_recorder(probe_binary: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def idle_counter(probe_binary: Path) -> Path:
+    """The real eBPF counter of stays in idle states, which is built with the probe."""
+    binary = probe_binary.with_name("bayop-idle-count")
+    require(binary.exists(), "the eBPF counter of stays in idle states is not built", "make probe")
+    return binary
+
+
+@pytest.fixture(scope="session")
 def interrupts_recorder(probe_binary: Path) -> Path:
     """The real eBPF recorder of interrupts, which is built with the probe."""
     binary = probe_binary.with_name("bayop-interrupts-record")

@@ -134,12 +134,18 @@ def lab() -> None:
 
 
 @pytest.fixture(scope="session")
-def recorder(root: None, idle_recorder: Path, interrupts_recorder: Path, clone: Path) -> None:  # noqa: ARG001 -- a fixture that needs another
+def recorder(
+    root: None,  # noqa: ARG001 -- a fixture that needs another
+    idle_recorder: Path,
+    idle_counter: Path,
+    interrupts_recorder: Path,
+    clone: Path,
+) -> None:
     """The recorders on the path, and where they are built."""
     built = clone / "target" / "release"
     built.mkdir(parents=True, exist_ok=True)
     for folder in (clone.parent / "bin", built):
-        for program in (idle_recorder, interrupts_recorder):
+        for program in (idle_recorder, idle_counter, interrupts_recorder):
             if not (folder / program.name).exists():  # the repository that was copied may have built it
                 (folder / program.name).symlink_to(program)
 

@@ -4,6 +4,7 @@
 //!   eBPF programs ──► [counters] ──► [histogram] ──► [window] ──► one line of JSON      bayop-probe
 //!   (probe.bpf.c)                    + [wait]
 //!   (idle.bpf.c)  ──► [stay] ──► a line of a trace                                      bayop-idle-record
+//!   (count.bpf.c) ──► [count] ──► one line of JSON                                      bayop-idle-count
 //!   (interrupts.bpf.c) ──► records, whose numbers [interrupt] places                    bayop-interrupts-record
 //! ```
 //!
@@ -14,6 +15,7 @@
 //! What is seen on the server alone is less than what clients see, by the time a packet waits for its interrupt:
 //! exactly what interrupt moderation lengthens. Every window says from where it was seen, `server` or `server+wait`.
 
+pub mod count;
 pub mod counters;
 #[cfg(feature = "ebpf")]
 pub mod ebpf;

@@ -140,6 +140,14 @@ CAPTURED: Final = Event(
         "core_share_at_200k_per_s": NUMBER,
     },
 )
+GOVERNED: Final = Event(
+    "limit",
+    "How deeply a CPU may sleep from now on, by `state` and its latency, and what is expected of that: its energy as a "
+    "share of what it takes unlimited, and latencies of a wake-up.",
+    {"cpu": COUNT, "state": TEXT, "max_latency_us": COUNT, "is_limited": FLAG, "energy_share": NUMBER,
+     "latency_us": NUMBER, "unlimited_latency_us": NUMBER},
+)  # fmt: skip
+
 WATCHED: Final = Event(
     "moment",
     "What a NIC's interrupts were like in an interval; null is what nothing tells.",

@@ -13,6 +13,7 @@ Intel's names whatever the processor is, and a name that is not among them count
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -114,14 +115,19 @@ def machine(name: str, *, root: Path | None = None) -> Machine:
     return MACHINES[name]
 
 
-def _own(root: Path | None) -> Machine:
+def with_shares(found: Iterable[tuple[str, int, int]]) -> tuple[IdleState, ...]:
+    """What a kernel tells of its idle states (name, exit latency, target residency), with the Intel shares of power."""
     states = []
     share = _POLL
+    for name, exit_latency_us, target_residency_us in found:
+        share = min(share, _SHARES.get(name.replace("-", "_").split("_")[0], _DEEPEST))
+        states.append(IdleState(name, exit_latency_us, target_residency_us, share))
+    return tuple(states)
+
+
+def _own(root: Path | None) -> Machine:
     try:
         found = _core.find_idle_states(root=root)
     except _core.Error as error:
         raise UnsupportedError.of(error) from error
-    for name, exit_latency_us, target_residency_us in found:
-        share = min(share, _SHARES.get(name.replace("-", "_").split("_")[0], _DEEPEST))
-        states.append(IdleState(name, exit_latency_us, target_residency_us, share))
-    return Machine(OWN, "this machine", tuple(states))
+    return Machine(OWN, "this machine", with_shares(found))

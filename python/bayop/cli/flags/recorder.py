@@ -22,6 +22,11 @@ def add_recorder(parser: argparse.ArgumentParser, program: str, *, duration: str
         metavar="TIME",
         help=f"how long to record, 10ms to 720h (default: {duration})",
     )
+    add_command(parser, program)
+
+
+def add_command(parser: argparse.ArgumentParser, program: str) -> None:
+    """`--recorder`."""
     parser.add_argument(
         "--recorder",
         type=arguments.reader(_words, "--recorder"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
+from bayop.cli.idle.flags import limit_us, price
 from bayop.cli.terminal.output import console, literal, new_table, print_json, progress, round_significant
 from bayop.errors import InputError, guess
 
@@ -20,8 +21,6 @@ EXAMPLE: Final = """\
 """
 
 _GOVERNORS: Final = ("menu", "teo", "yawn", "bayop")
-_MOST_PRICE: Final = 16.0
-_LIMIT_US: Final = (1.0, 1e6)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,14 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--price",
-        type=arguments.reader(_price, "--price"),
+        type=arguments.reader(price, "--price"),
         default=0.1,
         metavar="P",
         help="what bayop pays for 1 us of latency, in us of a polling core (default: %(default)s)",
     )
     parser.add_argument(
         "--limit",
-        type=arguments.reader(_limit_us, "--limit"),
+        type=arguments.reader(limit_us, "--limit"),
         default=50,
         metavar="TIME",
         help="the latest that bayop-slo may wake up, but for 1%% of wake-ups (default: 50us)",
@@ -154,22 +153,3 @@ def _governors(text: str) -> tuple[str, ...]:
             hint = guess(name, known) or f"known: {', '.join(known)}, or all"
             raise InputError(wrong=f"there is no governor {name!r}", value=name, hint=hint)
     return names
-
-
-def _price(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise InputError("it must be a number", value=text) from None
-    if not 0 <= value <= _MOST_PRICE:
-        raise InputError(f"it must lie between 0 and {_MOST_PRICE:g}", value=text)
-    return value
-
-
-def _limit_us(text: str) -> int:
-    from bayop.units import parse_quantity
-
-    value = parse_quantity(text, "us")
-    if not _LIMIT_US[0] <= value <= _LIMIT_US[1]:
-        raise InputError("it must lie between 1us and 1s", value=text)
-    return round(value)

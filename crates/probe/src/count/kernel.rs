@@ -1,0 +1,61 @@
+//! The eBPF programs in the kernel: loaded and attached, their numbers read, their cost.
+
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+
+use bayop_core::Result;
+use bayop_probe::count::Counts;
+use bayop_probe::ebpf::{Scope, attach_traces, check, enable_statistics, of_each_cpu, refused, run_time_ns};
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{Link, OpenObject};
+
+#[allow(missing_docs, clippy::undocumented_unsafe_blocks)] // Generated.
+mod skeleton {
+    include!(concat!(env!("OUT_DIR"), "/count.skel.rs"));
+}
+use skeleton::{CountSkel, CountSkelBuilder};
+
+/// The attached programs. They are detached when this is dropped, and by the kernel if the process dies before.
+pub struct Counter<'a> {
+    skeleton: CountSkel<'a>,
+    _links: Vec<Link>,
+    statistics: Option<OwnedFd>,
+}
+
+impl<'a> Counter<'a> {
+    /// Loads and attaches the programs.
+    ///
+    /// # Errors
+    /// This kernel or its policy refuses.
+    pub fn attach(cost: bool, storage: &'a mut MaybeUninit<OpenObject>) -> Result<Self> {
+        check(Scope::Tracing, "bayop-idle-count")?;
+        libbpf_rs::set_print(None);
+        let mut open =
+            CountSkelBuilder::default().open(storage).map_err(|error| refused("open the programs", &error))?;
+        open.progs.on_idle_nothing.set_autoload(cost);
+        let skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
+        let statistics = cost.then(enable_statistics).transpose()?;
+        let links = attach_traces(skeleton.object())?;
+        Ok(Self { skeleton, _links: links, statistics })
+    }
+
+    /// What was counted so far; the next window begins.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn counts(&mut self) -> Result<Counts> {
+        let shared = self.skeleton.maps.bss_data.as_deref_mut().expect("the programs have a variable");
+        shared.window = shared.window.wrapping_add(1);
+        Ok(Counts::of(&of_each_cpu(&self.skeleton.maps.cpus)?))
+    }
+
+    /// The time that counting has taken, and that a program takes which does nothing, in ns, where it is measured.
+    ///
+    /// # Errors
+    /// The kernel does not tell it.
+    pub fn run_times_ns(&self) -> Result<Option<(u64, u64)>> {
+        let programs = &self.skeleton.progs;
+        let both = || Ok((run_time_ns(&programs.on_idle)?, run_time_ns(&programs.on_idle_nothing)?));
+        self.statistics.as_ref().map(|_| both()).transpose()
+    }
+}

@@ -1,0 +1,177 @@
+"""`bayop idle govern` on Debian's 6.1: real idle states, a real governor, the real counter, and memcached's load."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.end_to_end.lab.conftest import new_machine
+from tests.end_to_end.lab.lab_agent import LabAgent
+from tests.end_to_end.lab.memcached_load import send_load
+
+from bayop.live.agent.lease import TTL_S
+from lab import Files, Machine
+from lab.agent import Access, add_agent
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = "/usr/bin/bayop-idle-count"
+CPU = "/sys/devices/system/cpu"
+WINDOW_S = 0.5
+_RECEIVE = """\
+import shutil, socket, sys
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as listener, listener.accept()[0].makefile("rb") as lines:
+    for line in lines:
+        sys.stdout.buffer.write(line)
+        sys.stdout.flush()
+"""
+"""What brings the counter's lines from the machine, in place of ssh."""
+
+
+@pytest.fixture(scope="module")
+def server(
+    agent_binary: Path, idle_counter: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Machine, LabAgent]]:
+    """A machine with the agent and the counter."""
+    files = Files().add_program(PROGRAM, idle_counter)
+    access: Access = add_agent(files, agent_binary, tmp_path_factory.mktemp("certificates"))
+    with new_machine(files) as machine:
+        agent = LabAgent(machine, access)
+        agent.ensure_running()
+        yield machine, agent
+
+
+@contextmanager
+def governing(server: tuple[Machine, LabAgent], tmp_path: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """The verb, with a counter that runs in the machine."""
+    machine, agent = server
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    script = tmp_path / "receive.py"
+    script.write_text(_RECEIVE, encoding="utf-8")
+    count = f"{PROGRAM} --window-s {WINDOW_S} | nc.openbsd -N 10.0.2.2 {port}"
+    machine.run(f"(for try in $(seq 100); do {count} && break; usleep 100000; done) >/dev/null 2>&1 &")
+    flags = ["--agent", agent.address, *agent.flags, "--recorder", f"{sys.executable} {script} {port}", "--json"]
+    command = [sys.executable, "-m", "bayop", "idle", "govern", *flags, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def loaded(machine: Machine, duration_s: float) -> Iterator[None]:
+    """A hundred requests/s meanwhile."""
+    load = threading.Thread(
+        target=send_load, args=(machine.ports.memcached,), kwargs={"rate_per_s": 100.0, "duration_s": duration_s}
+    )
+    load.start()
+    yield
+    load.join()
+
+
+def entries(machine: Machine) -> dict[str, int]:
+    """How often each state was entered, on both CPUs."""
+    lines = machine.run(f"cd {CPU}; grep -H . cpu*/cpuidle/state*/name cpu*/cpuidle/state*/usage").stdout.splitlines()
+    told = dict(line.split(":", 1) for line in lines)
+    counts: dict[str, int] = {}
+    for path, name in told.items():
+        if path.endswith("/name"):
+            counts[name] = counts.get(name, 0) + int(told[path.replace("/name", "/usage")])
+    return counts
+
+
+def limits(machine: Machine) -> list[str]:
+    return machine.run(f"cat {CPU}/cpu*/power/pm_qos_resume_latency_us").stdout.split()
+
+
+def entered_in(machine: Machine, duration_s: float) -> dict[str, int]:
+    """How often each state is entered in a while."""
+    before = entries(machine)
+    time.sleep(duration_s)
+    return {name: count - before[name] for name, count in entries(machine).items()}
+
+
+def await_limits(machine: Machine, *expected: str, timeout_s: float) -> None:
+    ends = time.monotonic() + timeout_s
+    while (found := limits(machine)) != list(expected):
+        assert time.monotonic() < ends, found
+        time.sleep(0.2)
+
+
+def test_what_is_counted_is_what_the_kernel_counts(server: tuple[Machine, LabAgent]) -> None:
+    """Also where only every second stay is timed."""
+    machine, _ = server
+    with loaded(machine, 8.0):
+        before = entries(machine)
+        lines = machine.run(f"{PROGRAM} --window-s 5 --windows 1", timeout_s=60).stdout.splitlines()
+        kernel = {name: count - before[name] for name, count in entries(machine).items()}
+    names = [name for name, *_ in json.loads(lines[0])["states"]]
+    counted = dict.fromkeys(names, 0)
+    for _, state, _, stays in json.loads(lines[1])["stays"]:
+        counted[names[state]] += stays
+    assert sum(counted.values()) > 2 * 256
+    # The kernel counts before and after the window too.
+    assert 0.75 < sum(counted.values()) / sum(kernel.values()) < 1.02
+    assert counted["C3"] / sum(counted.values()) == pytest.approx(kernel["C3"] / sum(kernel.values()), abs=0.1)
+
+
+def test_no_cpu_sleeps_deeper_than_its_limit_and_all_do_again_afterwards(
+    server: tuple[Machine, LabAgent], tmp_path: Path
+) -> None:
+    machine, _ = server
+    with loaded(machine, 25.0):
+        free = entered_in(machine, 5.0)
+        with governing(server, tmp_path, "--limit", "60us") as process:
+            await_limits(machine, "50", "50", timeout_s=30.0)
+            limited = entered_in(machine, 5.0)
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=30)
+        await_limits(machine, "0", "0", timeout_s=1.0)
+        again = entered_in(machine, 5.0)
+    assert [(event["cpu"], event["state"]) for event in sorted(map(json.loads, out.splitlines()), key=_cpu)] == [
+        (0, "C2"),
+        (1, "C2"),
+    ]
+    assert min(free["C3"], again["C3"]) > 200
+    assert limited["C3"] == 0
+    assert limited["C2"] > 2 * free["C2"]
+
+
+def test_a_verb_that_is_killed_leaves_its_limits_no_longer_than_its_lease(
+    server: tuple[Machine, LabAgent], tmp_path: Path
+) -> None:
+    machine, agent = server
+    with loaded(machine, 15.0), governing(server, tmp_path, "--limit", "60us") as process:
+        await_limits(machine, "50", "50", timeout_s=30.0)
+        process.kill()
+        process.wait()
+        await_limits(machine, "0", "0", timeout_s=TTL_S + 5.0)
+    assert agent.status()["lease"] is None
+
+
+def test_a_counter_that_is_killed_ends_the_verb_and_the_limits(
+    server: tuple[Machine, LabAgent], tmp_path: Path
+) -> None:
+    machine, _ = server
+    with loaded(machine, 10.0), governing(server, tmp_path, "--limit", "60us") as process:
+        await_limits(machine, "50", "50", timeout_s=30.0)
+        machine.run("killall -KILL bayop-idle-count")
+        _, said = process.communicate(timeout=30)
+        await_limits(machine, "0", "0", timeout_s=1.0)
+    assert process.returncode == 2
+    assert "the recorder ended early" in said
+
+
+def _cpu(event: dict[str, int]) -> int:
+    return event["cpu"]
