@@ -41,9 +41,11 @@ impl Method {
 }
 
 /// A request. `{n}` in its path, or in the value of a header, is the number of a record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRequest {
+    /// How often it is sent, relative to the plan's others.
+    pub weight: f64,
     /// The method.
     pub method: Method,
     /// The path, with its query.
@@ -57,7 +59,7 @@ pub struct HttpRequest {
 impl HttpRequest {
     /// Asks for a path.
     pub fn get(path: &str) -> Self {
-        Self { method: Method::Get, path: path.to_owned(), headers: Vec::new(), bodies: Vec::new() }
+        Self { weight: 1.0, method: Method::Get, path: path.to_owned(), headers: Vec::new(), bodies: Vec::new() }
     }
 
     /// The host that the headers name, if they do.

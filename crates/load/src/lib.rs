@@ -25,6 +25,7 @@ pub mod interval;
 mod link;
 mod links;
 mod login;
+pub mod mix;
 pub mod plan;
 mod poller;
 pub mod popularity;

@@ -167,7 +167,7 @@ mod tests {
     fn who(password: Option<&str>) -> Arc<SqlQuery> {
         let text = |text: &str| text.to_owned();
         let database = Some(text("shop"));
-        Arc::new(SqlQuery { text: text("SELECT 1"), user: text("ann"), password: password.map(text), database })
+        Arc::new(SqlQuery { texts: Vec::new(), user: text("ann"), password: password.map(text), database })
     }
 
     fn message(kind: u8, content: &[u8]) -> Vec<u8> {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
 use crate::http_request::HttpRequest;
+use crate::mix;
 use crate::popularity::Popularity;
 use crate::sql_query::SqlQuery;
 use crate::tls::Tls;
@@ -92,8 +93,8 @@ pub struct Workload {
     pub update: f64,
     /// Which records are asked for.
     pub popularity: Popularity,
-    /// What an HTTP server is asked.
-    pub http: HttpRequest,
+    /// What an HTTP server is asked, by weight.
+    pub http: Vec<HttpRequest>,
     /// What PostgreSQL is asked.
     pub sql: SqlQuery,
 }
@@ -242,12 +243,13 @@ impl Plan {
         if !(0.0..=1.0).contains(&workload.update) {
             return Err(Error::cannot_use(workload.update, "a share must lie between 0 and 1").at("update"));
         }
-        let bodies = workload.http.bodies.len();
+        let bodies = workload.http.iter().map(|request| request.bodies.len()).max().unwrap_or(0);
         if workload.records < bodies as u64 {
             let rule = format!("records must be at least as many as bodies ({bodies}), so that each of them is sent");
             return Err(Error::cannot_use(workload.records, rule).at("records"));
         }
-        workload.http.check()?;
+        mix::check(workload.http.iter().map(|request| request.weight))?;
+        workload.http.iter().try_for_each(HttpRequest::check)?;
         workload.sql.check()
     }
 

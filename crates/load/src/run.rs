@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::clock::{SECOND_NS, now_ns, to_ns};
 use crate::connections::Connections;
 use crate::interval::{BATCHES, quantile};
+use crate::mix::Mix;
 use crate::plan::{Dialect, Plan};
 use crate::protocol::Protocol;
 use crate::protocol::echo::Echo;
@@ -54,17 +55,23 @@ pub fn run_over(
 ) -> Result<Report, Error> {
     let records = Records::new(plan)?;
     match plan.dialect {
-        Dialect::Memcached => run_with(connections, plan, &records, &MemcachedText, interrupted),
-        Dialect::MemcachedBinary => run_with(connections, plan, &records, &MemcachedBinary, interrupted),
-        Dialect::Redis => run_with(connections, plan, &records, &Redis, interrupted),
+        Dialect::Memcached => run_with(connections, plan, &records, &Mix::one(MemcachedText), interrupted),
+        Dialect::MemcachedBinary => run_with(connections, plan, &records, &Mix::one(MemcachedBinary), interrupted),
+        Dialect::Redis => run_with(connections, plan, &records, &Mix::one(Redis), interrupted),
         Dialect::Http => {
-            let http = Http::new(&plan.servers[0], &plan.workload.http);
+            let requests = plan.workload.http.iter();
+            let http = Mix::new(requests.map(|request| (request.weight, Http::new(&plan.servers[0], request))));
             run_with(connections, plan, &records, &http, interrupted)
         }
         Dialect::Postgresql => {
-            run_with(connections, plan, &records, &PostgreSql::new(&plan.workload.sql.text), interrupted)
+            let queries = plan.workload.sql.texts.iter();
+            let sql = Mix::new(queries.map(|query| (query.weight, PostgreSql::new(&query.text))));
+            run_with(connections, plan, &records, &sql, interrupted)
         }
-        Dialect::Echo => run_with(connections, plan, &records, &Echo::new(records.value(0).to_vec()), interrupted),
+        Dialect::Echo => {
+            let echo = Mix::one(Echo::new(records.value(0).to_vec()));
+            run_with(connections, plan, &records, &echo, interrupted)
+        }
     }
 }
 
@@ -72,7 +79,7 @@ fn run_with<P: Protocol>(
     connections: &mut Connections,
     plan: &Plan,
     records: &Records,
-    protocol: &P,
+    mix: &Mix<P>,
     mut interrupted: impl FnMut(&Report) -> bool,
 ) -> Result<Report, Error> {
     let links = connections.take(plan)?;
@@ -86,7 +93,7 @@ fn run_with<P: Protocol>(
             .into_iter()
             .enumerate()
             .map(|(thread, links)| {
-                let worker = Worker::new(plan, records, protocol.clone(), links, thread);
+                let worker = Worker::new(plan, records, mix.clone(), links, thread);
                 let sender = sender.clone();
                 let end_ns = &end_ns;
                 scope.spawn(move || worker.run(window, end_ns, sender))

@@ -16,6 +16,7 @@ use crate::clock::{SECOND_NS, now_ns, to_ns};
 use crate::connection::{Connection, Request};
 use crate::link::State;
 use crate::links::{HANDSHAKE_NS, Links};
+use crate::mix::Mix;
 use crate::plan::{Plan, Schedule};
 use crate::popularity::Chooser;
 use crate::protocol::{Kind, Protocol};
@@ -36,7 +37,7 @@ const LONGEST_POLL_NS: u64 = 200_000;
 pub struct Worker<'a, P> {
     plan: &'a Plan,
     records: &'a Records,
-    protocol: P,
+    mix: Mix<P>,
     chooser: Chooser,
     rng: SmallRng,
     arrivals: Arrivals,
@@ -58,11 +59,11 @@ pub struct Worker<'a, P> {
 
 impl<'a, P: Protocol> Worker<'a, P> {
     /// One with the connections of its thread.
-    pub fn new(plan: &'a Plan, records: &'a Records, protocol: P, links: Links, thread: usize) -> Self {
+    pub fn new(plan: &'a Plan, records: &'a Records, mix: Mix<P>, links: Links, thread: usize) -> Self {
         Self {
             plan,
             records,
-            protocol,
+            mix,
             chooser: plan.workload.popularity.chooser(records.len()),
             rng: SmallRng::seed_from_u64(plan.stream("requests", thread)),
             arrivals: Arrivals::new(plan, thread),
@@ -184,7 +185,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let mut buffer = Records::key_buffer();
         let key = self.records.key(record, &mut buffer);
         let value = if kind == Kind::Set { self.records.value(record) } else { b"" };
-        self.protocol.encode(kind, key, value, connection.out());
+        self.mix.choose(&mut self.rng).encode(kind, key, value, connection.out());
         connection.under_way.push_back(Request { intended_ns, sent_ns: 0, kind, queued });
         if connection.unsent == 0 {
             self.dirty.push(index);
@@ -245,7 +246,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             self.poll_ns = now + (waited_ns / POLL_SHARE).min(LONGEST_POLL_NS);
         }
         let before = connection.under_way.len();
-        let taken = take_replies(connection, &self.protocol, now, recorder);
+        let taken = take_replies(connection, self.mix.reader(), now, recorder);
         let answered = before - connection.under_way.len();
         self.arrivals.resolved(answered, now - self.origin_ns);
         match taken {

@@ -126,7 +126,7 @@ def _plan(args: argparse.Namespace) -> Plan:
         servers=with_ports([match["server"]], PORTS[dialect]),
         dialect=dialect,
         # Nothing is stored in somebody's production: keys that are not there are asked for.
-        workload=Workload(records=_RECORDS, http=HttpRequest(path=match["path"] or "/")),
+        workload=Workload(records=_RECORDS, http=(HttpRequest(path=match["path"] or "/"),)),
         schedule=OpenLoop.constant(args.qps),
         connections=args.connections,
         warmup_s=_WARMUP_S,

@@ -26,7 +26,7 @@ from bayop.load.plan import (
     check_popularity,
     with_ports,
 )
-from bayop.load.sql_query import SqlQuery, read_password
+from bayop.load.sql_query import SqlQuery, SqlText, read_password
 from bayop.load.tls import tls_of
 from bayop.space import Range, parse_range
 from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
@@ -204,14 +204,14 @@ _LOAD: Final[Mapping[str, Reader]] = {
     "cacert": lambda value: Path(text(value)),
     "insecure": flag,
     "path": text,
-    "query": text,
+    "query": lambda value: (SqlText(text=text(value)),),
     "user": text,
     "database": text,
     "password_file": lambda value: read_password(Path(text(value))),
     "store": flag,
     **_WORKLOAD,
 }
-_QUERY: Final = {"query": "text", "user": "user", "database": "database", "password_file": "password"}
+_QUERY: Final = {"query": "texts", "user": "user", "database": "database", "password_file": "password"}
 """Keys of `[load]` that say what PostgreSQL is asked, and what a `SqlQuery` calls them."""
 
 _WINDOW: Final[Mapping[str, Reader]] = {
@@ -263,7 +263,7 @@ def _load(file: TomlFile) -> Load | None:
         servers=with_ports([values.pop("server")], (TLS_PORTS if speaks_tls else PORTS)[dialect]),
         dialect=dialect,
         tls=file.at("load", None, lambda: tls_of(tls=speaks_tls, call=str, **trust)),
-        workload=replace(workload, http=HttpRequest(path=values.pop("path", "/")), sql=SqlQuery(**query), **changes),
+        workload=replace(workload, http=(HttpRequest(path=values.pop("path", "/")),), sql=SqlQuery(**query), **changes),
         schedule=OpenLoop.constant(values.pop("qps"), gaps),
         **values,
     )

@@ -17,12 +17,14 @@ class HttpRequest:
     """One request. `{n}` in its path, or in the value of a header, is the number of a record.
 
     Attributes:
+        weight: How often it is sent, relative to the others of a workload.
         method: The method.
         path: The path, with its query.
         headers: `Name: value` each; one with the name Host stands instead of the server's address.
         bodies: For the methods POST, PUT and PATCH: record n is sent with number n modulo how many there are.
     """
 
+    weight: float = 1.0
     method: Method = "GET"
     path: str = "/"
     headers: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ class Workload:
         value_size: Distribution of value sizes, in bytes, at most 1,000,000.
         update: Share of requests that store.
         popularity: `uniform`, or `zipf:EXPONENT`.
-        http: What an HTTP server is asked.
+        http: What an HTTP server is asked, by weight.
         sql: What PostgreSQL is asked.
     """
 
@@ -47,7 +47,7 @@ class Workload:
     value_size: str = "200"
     update: float = 0.0
     popularity: str = "uniform"
-    http: HttpRequest = field(default_factory=HttpRequest)
+    http: tuple[HttpRequest, ...] = (HttpRequest(),)
     sql: SqlQuery = field(default_factory=SqlQuery)
 
 
@@ -211,6 +211,7 @@ _FLAGS: Final = {
     "tls": "--tls",
     "authorities": "--cacert",
     "headers": "--header",
+    "mix": "--mix",
     "popularity": "--popularity",
     "threads": "--threads",
     "connections": "--connections",

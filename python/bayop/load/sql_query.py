@@ -9,17 +9,30 @@ from bayop.errors import InputError, unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SqlQuery:
-    """One query, sent as a simple one (PostgreSQL's documentation, "Frontend/Backend Protocol").
+class SqlText:
+    """One of the things that are asked.
 
     Attributes:
-        text: What is asked; `{n}` in it is the number of a record.
+        text: The query; `{n}` in it is the number of a record.
+        weight: How often it is asked, relative to the others of a workload.
+    """
+
+    text: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlQuery:
+    """Queries, sent as simple ones (PostgreSQL's documentation, "Frontend/Backend Protocol"), and who asks them.
+
+    Attributes:
+        texts: What is asked, by weight.
         user: Who asks.
         password: What the server is told where it asks for one.
         database: The database; None for the one with the user's name.
     """
 
-    text: str = "SELECT 1"
+    texts: tuple[SqlText, ...] = (SqlText(text="SELECT 1"),)
     user: str = "postgres"
     password: str | None = None
     database: str | None = None

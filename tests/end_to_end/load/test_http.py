@@ -72,6 +72,34 @@ def test_the_bodies_of_a_folder_arrive_in_turn(nginx: str, site: Path, tmp_path:
     assert stored == {str(record): bodies[record % 3] for record in range(6)}
 
 
+def test_requests_of_a_mix_are_sent_by_their_weights(nginx: str, site: Path, tmp_path: Path) -> None:
+    (tmp_path / "body").write_text("{}")
+    mix = tmp_path / "mix.toml"
+    mix.write_text(
+        '[read]\nweight = 3\npath = "/method"\n[write]\nmethod = "POST"\npath = "/method"\nbody = "body"\n',
+        encoding="utf-8",
+    )
+    result = result_of(load("-s", nginx, *BRIEF, "--mix", str(mix), "-t", "1s"))
+    log = log_of(site)
+    assert set(log) == {"GET -", "POST 2"}
+    assert log.total() == result["counts"]["answered"] == result["counts"]["status_2xx"] > 500
+    assert log["POST 2"] / log.total() == pytest.approx(0.25, abs=0.08)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--mix", "m", "--path", "/x"], "--path was given with --mix; what is asked must stand in the file of --mix"),
+        (["--mix", "m", "--protocol", "redis"], "a mix must be of HTTP requests or of PostgreSQL's queries"),
+        (["--mix", "nowhere.toml"], "cannot read nowhere.toml: no such file"),
+    ],
+)
+def test_a_mix_that_cannot_be_sent_is_bad_usage(flags: list[str], message: str) -> None:
+    refused = load("-s", "127.0.0.1:9", *BRIEF, *flags)
+    assert refused.returncode == 2
+    assert message in result_of(refused)["message"]
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

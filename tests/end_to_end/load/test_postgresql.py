@@ -72,6 +72,18 @@ def ask(server: str, query: str, *more: str, user: str = "ann") -> list[str]:
     return ["-s", server, "--protocol", "postgresql", "--user", user, "--database", "postgres", "--query", query, *more]
 
 
+def test_queries_of_a_mix_are_asked_by_their_weights(server: str, tmp_path: Path) -> None:
+    mix = tmp_path / "mix.toml"
+    mix.write_text(
+        '[there]\nweight = 4\nquery = "SELECT 1"\n[absent]\nquery = "SELECT id FROM item WHERE id = -1 - {n}"\n',
+        encoding="utf-8",
+    )
+    words = ["-s", server, "--protocol", "postgresql", "--user", "ann", "--database", "postgres", "--mix", str(mix)]
+    result = result_of(load(*words, *BRIEF, "-t", "1s"))
+    assert result["counts"]["answered"] == result["counts"]["intended"] > 700
+    assert result["miss_ratio"] == pytest.approx(0.2, abs=0.06)
+
+
 def test_a_query_has_the_number_of_a_record(server: str) -> None:
     """Of the records 0 to 99 the first fifty are there."""
     result = result_of(load(*ask(server, "SELECT id FROM item WHERE id = {n}", *BRIEF)))

@@ -55,6 +55,6 @@ def test_a_file_without_an_end_is_not_read_for_ever() -> None:
 
 def test_a_plan_has_a_character_for_every_byte_of_a_body() -> None:
     request = HttpRequest(method="POST", bodies=(bytes(range(256)), b""))
-    plan = Plan(servers=("h:1",), dialect="http", workload=Workload(http=request), schedule=OpenLoop.constant(1.0))
-    first, second = json.loads(plan.to_json())["workload"]["http"]["bodies"]
+    plan = Plan(servers=("h:1",), dialect="http", workload=Workload(http=(request,)), schedule=OpenLoop.constant(1.0))
+    first, second = json.loads(plan.to_json())["workload"]["http"][0]["bodies"]
     assert ([ord(character) for character in first], second) == (list(range(256)), "")

@@ -107,6 +107,10 @@ WORKLOAD: Final = (
     _value(
         "-i --iadist", values.distribution, "DIST", "gaps between arrivals, scaled to the load (default: exponential)"
     ),
+    _value(
+        "--mix", arguments.path, "FILE",
+        "several HTTP requests, or queries of PostgreSQL, by weight: TOML with a table for each of them",
+    ),
     _value("--popularity", values.popularity, "NAME", "uniform, or zipf:EXPONENT (default: uniform)", "uniform"),
     _switch("--noload", "don't store the records first: they are there"),
     _switch("--loadonly", "store the records, check them, and end"),

@@ -57,29 +57,59 @@ def _workload(args: argparse.Namespace) -> Workload:
     flags = {"key_size": args.keysize, "value_size": args.valuesize, "update": args.update}
     base = PRESETS[args.workload].workload if args.workload else Workload()
     changes = {name: value for name, value in flags.items() if value is not None}
+    _check_mix(args)
     asked = replace(base, http=_http(args), sql=_sql(args))
     return replace(asked, records=args.records, popularity=args.popularity, **changes)
 
 
-def _http(args: argparse.Namespace) -> HttpRequest:
+def _check_mix(args: argparse.Namespace) -> None:
+    """Refuses what a file of requests says beside it.
+
+    Raises:
+        InputError: both say what is asked.
+    """
+    if args.mix is None:
+        return
+    if args.protocol not in ("http", "postgresql"):
+        raise InputError(
+            "a mix must be of HTTP requests or of PostgreSQL's queries",
+            wrong=f"--mix was given with --protocol {args.protocol}",
+            place="--mix",
+            hint="--protocol http",
+        )
+    values = {"--path": args.path != "/", "--method": args.method != "GET", "--body": args.body, "--query": args.query}
+    if given := [flag for flag, value in values.items() if value]:
+        rule = "what is asked must stand in the file of --mix alone"
+        raise InputError(rule, wrong=f"{given[0]} was given with --mix", place=given[0], hint="leave it out")
+
+
+def _http(args: argparse.Namespace) -> tuple[HttpRequest, ...]:
     from bayop.load.bodies import read_bodies
     from bayop.load.http_request import HttpRequest
+    from bayop.load.mix import read_requests
 
     values = {"--header": args.header, "--method": args.method != "GET", "--body": args.body}
     given = [flag for flag, value in values.items() if value]
     _check_protocol(args, "http", given, "headers, methods and bodies must be those of HTTP requests")
+    if args.mix is not None and args.protocol == "http":
+        return read_requests(args.mix, args.header)
     bodies = () if args.body is None else arguments.reader(read_bodies, "--body")(args.body)
-    return HttpRequest(method=args.method, path=args.path, headers=tuple(args.header), bodies=bodies)
+    return (HttpRequest(method=args.method, path=args.path, headers=tuple(args.header), bodies=bodies),)
 
 
 def _sql(args: argparse.Namespace) -> SqlQuery:
-    from bayop.load.sql_query import SqlQuery, read_password
+    from bayop.load.mix import read_queries
+    from bayop.load.sql_query import SqlQuery, SqlText, read_password
 
-    flags = {"text": "--query", "user": "--user", "database": "--database", "password": "--password-file"}
-    values = {"text": args.query, "user": args.user, "database": args.database, "password": args.password_file}
+    flags = {"texts": "--query", "user": "--user", "database": "--database", "password": "--password-file"}
+    values = {"texts": args.query, "user": args.user, "database": args.database, "password": args.password_file}
     changes = {name: value for name, value in values.items() if value is not None}
     given = [flags[name] for name in changes]
     _check_protocol(args, "postgresql", given, "queries and who asks them must be PostgreSQL's")
+    if args.query is not None:
+        changes["texts"] = (SqlText(text=args.query),)
+    if args.mix is not None and args.protocol == "postgresql":
+        changes["texts"] = read_queries(args.mix)
     if args.password_file is not None:
         changes["password"] = arguments.reader(read_password, "--password-file")(args.password_file)
     return SqlQuery(**changes)

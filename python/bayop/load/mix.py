@@ -1,0 +1,84 @@
+"""Several requests, by weight, from a file: each is a table, with a name of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar, get_args
+
+from bayop.errors import InputError
+from bayop.load.bodies import read_bodies
+from bayop.load.http_request import HttpRequest, Method, check_header
+from bayop.load.sql_query import SqlText
+from bayop.toml_file import Reader, TomlFile, number, text
+
+_LEAST_WEIGHT: Final = 1e-9
+_MOST_WEIGHT: Final = 1e9
+_WEIGHT: Final[Mapping[str, Reader]] = {"weight": number(_LEAST_WEIGHT, _MOST_WEIGHT)}
+
+_Request = TypeVar("_Request")
+
+
+def read_requests(path: Path, headers: Sequence[str]) -> tuple[HttpRequest, ...]:
+    """HTTP requests. Bodies are found beside the file.
+
+    Args:
+        path: The file.
+        headers: Those that every request has, beside its own.
+
+    Raises:
+        InputError: it can't be read, or is something else.
+    """
+    keys = {
+        **_WEIGHT,
+        "method": _method,
+        "path": text,
+        "headers": _headers,
+        "body": lambda value: read_bodies(path.parent / text(value)),
+    }
+
+    def request(values: Mapping[str, Any]) -> HttpRequest:
+        renamed = {"bodies" if key == "body" else key: value for key, value in values.items()}
+        return HttpRequest(**{**renamed, "headers": (*headers, *values.get("headers", ()))})
+
+    return _read(path, keys, "path", request)
+
+
+def read_queries(path: Path) -> tuple[SqlText, ...]:
+    """Queries of PostgreSQL.
+
+    Raises:
+        InputError: the file can't be read, or is something else.
+    """
+    return _read(
+        path, {**_WEIGHT, "query": text}, "query", lambda v: SqlText(text=v["query"], weight=v.get("weight", 1.0))
+    )
+
+
+def _read(
+    path: Path, keys: Mapping[str, Reader], required: str, build: Callable[[Mapping[str, Any]], _Request]
+) -> tuple[_Request, ...]:
+    file = TomlFile(path)
+    names = file.table_names()
+    file.check_tables(dict.fromkeys(names), {})
+    if not names:
+        raise InputError("a mix must have a table for each request", wrong=f"{path} has none", hint="[read]")
+    requests = []
+    for name in names:
+        values = file.read(name, keys)
+        file.require(name, values, [required], f"a request must have a {required}")
+        requests.append(build(values))
+    return tuple(requests)
+
+
+def _method(value: object) -> Method:
+    for method in get_args(Method):
+        if method == value:
+            return method  # type: ignore[no-any-return]
+    raise InputError(f"it must be {', '.join(get_args(Method))}", value=value)
+
+
+def _headers(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise InputError("it must be a list of headers", value=value)
+    return tuple(check_header(text(header)) for header in value)
