@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--recorder", default="target/release/bayop-idle-count", metavar="FILE", help="the counter")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default: results/count-<date>-<kind of machine>")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: results/<date>-<kind of machine>")
     args = parser.parse_args(arguments)
     with ping_pong():
         command = [args.recorder, "--cost", "--windows", str(_WINDOWS)]
