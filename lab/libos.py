@@ -52,6 +52,9 @@ SERVICES: Final = {
 }
 """What it can serve, memcached unless another is named."""
 
+NICS: Final = {"virtio-net": "virtio-net-pci", "e1000e": "e1000e"}
+"""What its NIC may be, as QEMU calls it. Interrupts of an e1000e can be delayed (`delay=`)."""
+
 TAP_ADDRESS: Final = "10.208.0.2"
 """Of a machine that clients reach by a tap device."""
 
@@ -87,16 +90,18 @@ def command_line(
     words: str,
     folder: Path,
     *,
+    nic: str = "virtio-net",
     inside: Sequence[str] = (),
     frames: Path | None = None,
     arguments: Sequence[str] = (),
     kernel: Sequence[str] = (),
 ) -> Sequence[str]:
-    """How to start the machine: one CPU, a NIC that speaks virtio-net, no hardware virtualization.
+    """How to start the machine: one CPU, no hardware virtualization.
 
     Args:
         words: What the library OS is told, without its address.
         folder: QEMU creates `console.log` and `qmp` in it.
+        nic: One of `NICS`.
         inside: What starts a program in the network namespace with its tap device; nothing: QEMU's own network,
             which needs no privileges.
         frames: Where frames come and go instead, each a datagram: a folder of Unix sockets.
@@ -116,7 +121,7 @@ def command_line(
         *(tool("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
         *("-machine", "q35", "-accel", "tcg", "-cpu", "max", "-m", "256"),
         *(kernel or ("-kernel", str(image()), "-append", f"ip={address} {words}")),
-        *("-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile="),
+        *("-netdev", network, "-device", f"{NICS[nic]},netdev=net,romfile="),
         *("-serial", f"file:{folder / 'console.log'}"),
         *("-qmp", f"unix:{folder / 'qmp'},server=on,wait=off"),
         *arguments,
@@ -130,6 +135,7 @@ class LibraryOs:
 
     Args:
         words: What it is told (docs/libos.md), without its address.
+        nic: One of `NICS`.
         inside: What starts a program in the network namespace where clients are, such as `nsenter --net=FILE`; they
             reach it by a tap device. Nothing: clients are here, and reach it through QEMU.
         frames: A folder of Unix sockets, `LINK_SOCKET` among them, by which somebody brings clients' frames and takes
@@ -146,6 +152,7 @@ class LibraryOs:
         self,
         words: str = "",
         *,
+        nic: str = "virtio-net",
         inside: Sequence[str] = (),
         frames: Path | None = None,
         arguments: Sequence[str] = (),
@@ -154,6 +161,7 @@ class LibraryOs:
         self.boot_s = 0.0
         """From the start of QEMU to the first word that it serves."""
         self._words = words
+        self._nic = nic
         self._inside = inside
         self._frames = frames
         self._ports: Mapping[int, int] = {}
@@ -220,6 +228,7 @@ class LibraryOs:
         command = command_line(
             self._words,
             self._folder,
+            nic=self._nic,
             inside=self._inside,
             frames=self._frames,
             arguments=self._arguments,

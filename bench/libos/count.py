@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -92,36 +93,65 @@ def count(
         LabError: A machine does not start.
         UnsupportedError: This machine can't count, or something is not built.
     """
+    with counting() as counter:
+        linux = Linux(counter.folder) if set(systems) - {LIBRARY_OS} else None
+        for app, number, _, system in product(map(APPS.__getitem__, apps), connections, range(repeats), systems):
+            yield one(
+                counter,
+                app=app,
+                system=system,
+                kernel=() if system == LIBRARY_OS or linux is None else linux.boot(system, app),
+                connections=number,
+                qps=qps,
+                window_s=window_s,
+            )
+
+
+@dataclass(frozen=True)
+class Counter:
+    """What counts, and where machines and their clients meet.
+
+    Args:
+        folder: For files, as long as it counts.
+        namespace: Where clients are.
+    """
+
+    folder: Path
+    namespace: Namespace
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """What QEMU is told."""
+        return "-plugin", f"{self.folder / 'count.so'},out={self.folder / 'counters'}"
+
+    def look(self) -> tuple[int, int, int]:
+        """Instructions executed, halts, and returns from interrupts and exceptions, until now."""
+        instructions, halts, returns = struct.unpack("QQQ", (self.folder / "counters").read_bytes())
+        return instructions, halts, returns
+
+
+@contextmanager
+def counting() -> Iterator[Counter]:
+    """Builds what counts.
+
+    Raises:
+        UnsupportedError: This machine can't count.
+    """
     reason = missing(["cc", "qemu-system-x86_64"])
     if reason is not None:
         raise UnsupportedError(wrong=f"this machine can't count: {reason}", hint=reason)
     with tempfile.TemporaryDirectory(prefix="bayop-libos-bench-") as folder:
-        plugin, counters = Path(folder, "count.so"), Path(folder, "counters")
-        compiler = ["cc", "-O2", "-Wall", "-Werror", "-fPIC", "-shared", "-o", str(plugin), str(_PLUGIN)]
+        compiler = ["cc", "-O2", "-Wall", "-Werror", "-fPIC", "-shared", "-o", f"{folder}/count.so", str(_PLUGIN)]
         subprocess.run(compiler, check=True)
-        linux = Linux(Path(folder)) if set(systems) - {LIBRARY_OS} else None
         namespace = Namespace()
         try:
-            for app, number, _, system in product(map(APPS.__getitem__, apps), connections, range(repeats), systems):
-                yield one(
-                    namespace,
-                    plugin,
-                    counters,
-                    app=app,
-                    system=system,
-                    kernel=() if system == LIBRARY_OS or linux is None else linux.boot(system, app),
-                    connections=number,
-                    qps=qps,
-                    window_s=window_s,
-                )
+            yield Counter(Path(folder), namespace)
         finally:
             namespace.close()
 
 
 def one(
-    namespace: Namespace,
-    plugin: Path,
-    counters: Path,
+    counter: Counter,
     *,
     app: App,
     system: str,
@@ -131,11 +161,9 @@ def one(
     window_s: float,
 ) -> Window:
     """One window."""
+    namespace = counter.namespace
     with LibraryOs(
-        f"app={app.name}",
-        inside=namespace.command([]),
-        arguments=("-plugin", f"{plugin},out={counters}"),
-        kernel=kernel,
+        f"app={app.name}", inside=namespace.command([]), arguments=counter.arguments, kernel=kernel
     ) as machine:
         address = machine.address(app.port)
         words = f"load -s {address} {app.load} -q {qps:g} -c {connections} -w {SETTLE_S + 1:g}s".split()
@@ -145,9 +173,9 @@ def one(
                 must_run(load)
                 time.sleep(0.2)
             time.sleep(SETTLE_S)
-            first = app.served(namespace, address), *look(counters)
+            first = app.served(namespace, address), *counter.look()
             time.sleep(window_s)
-            last = app.served(namespace, address), *look(counters)
+            last = app.served(namespace, address), *counter.look()
             must_run(load)
             load.kill()
         namespace.run("ip", "link", "delete", "libos0")
@@ -165,12 +193,6 @@ def must_run(load: subprocess.Popen[bytes]) -> None:
     if load.poll() is not None:
         said = load.communicate()[0].decode().strip()
         raise BayopError(wrong=f"the load generator ended early: {said}", hint="on a quieter machine, again")
-
-
-def look(counters: Path) -> tuple[int, int, int]:
-    """Instructions executed, halts, and returns from interrupts and exceptions, until now."""
-    instructions, halts, returns = struct.unpack("QQQ", counters.read_bytes())
-    return instructions, halts, returns
 
 
 def costs(windows: Sequence[Window]) -> Sequence[Cost]:

@@ -12,9 +12,11 @@ use libos_apps::hello::Hello;
 use libos_apps::memcached::Memcached;
 use libos_apps::tpcc::Tpcc;
 use libos_hal::{clock, cpu, say};
-use libos_net::driver::open_virtio;
+use libos_net::device::{Receive, Transmit};
+use libos_net::driver::{OpenError, open_e1000e, open_virtio};
 use libos_net::service::Service;
 use libos_net::stack::{Config, Stack};
+use libos_net::wire::ethernet::MacAddress;
 use libos_runtime::policy::{Adaptive, Interrupts, Policy, Polling};
 use libos_runtime::{Core as _, Runtime};
 
@@ -57,14 +59,33 @@ fn serve<S: Service>(words: &Words, port: u16, service: S) -> ! {
 }
 
 fn serve_by<S: Service, P: Policy>(words: &Words, port: u16, service: S, policy: P) -> ! {
-    let core = MachineCore::new();
-    let (mac, receive, transmit) = match open_virtio() {
-        Ok(nic) => nic,
-        Err(error) => {
-            say!("error: there must be a NIC that speaks virtio-net 1 with MSI-X: {error:?}");
+    match (open_virtio(), words.delay_us) {
+        (Ok(nic), None) => serve_on(words, port, service, policy, nic),
+        (Ok(_), Some(delay_us)) => {
+            say!("error: delay must go with an e1000e and not with virtio-net, but got \"delay={delay_us}\"");
             cpu::reset()
         }
-    };
+        (Err(OpenError::Absent), delay_us) => match open_e1000e(delay_us.unwrap_or(0)) {
+            Ok(nic) => serve_on(words, port, service, policy, nic),
+            Err(error) => refuse(error),
+        },
+        (Err(error), _) => refuse(error),
+    }
+}
+
+fn refuse(error: OpenError) -> ! {
+    say!("error: there must be a NIC that speaks virtio-net 1, or an e1000e, with MSI-X: {error:?}");
+    cpu::reset()
+}
+
+fn serve_on<S: Service, P: Policy>(
+    words: &Words,
+    port: u16,
+    service: S,
+    policy: P,
+    (mac, receive, transmit): (MacAddress, impl Receive, impl Transmit),
+) -> ! {
+    let core = MachineCore::new();
     let config = Config {
         mac,
         address: words.address,

@@ -1,4 +1,5 @@
-//! The words on the kernel's command line: `ip=10.0.2.15 app=memcached memory=64 wait=interrupt connections=65536`.
+//! The words on the kernel's command line: `ip=10.0.2.15 app=memcached memory=64 wait=interrupt connections=65536`,
+//! and of an e1000e `delay=0`.
 
 use core::fmt;
 
@@ -15,6 +16,8 @@ pub struct Words {
     pub wait: Wait,
     /// How many connections there are at most.
     pub connections: usize,
+    /// The least time between two interrupts, in us, of a NIC that can be told.
+    pub delay_us: Option<u32>,
 }
 
 /// A service.
@@ -58,8 +61,14 @@ impl Words {
     /// Reads the command line.
     pub fn parse(line: &'static str) -> Result<Words, WordError> {
         let mut address = None;
-        let mut words =
-            Words { address: [0; 4], app: App::Memcached, memory_mib: 64, wait: Wait::Interrupt, connections: 65_536 };
+        let mut words = Words {
+            address: [0; 4],
+            app: App::Memcached,
+            memory_mib: 64,
+            wait: Wait::Interrupt,
+            connections: 65_536,
+            delay_us: None,
+        };
         for word in line.split_whitespace() {
             let wrong = |rule| WordError { word, rule };
             match word.split_once('=') {
@@ -83,7 +92,11 @@ impl Words {
                     words.connections =
                         parse_number(text, 1..=1 << 24).ok_or(wrong("connections must be 1 to 16777216"))?;
                 }
-                _ => return Err(wrong("a word must be ip=, app=, memory=, wait= or connections=")),
+                Some(("delay", text)) => {
+                    let delay_us = parse_number(text, 0..=16_000).ok_or(wrong("delay must be us, 0 to 16000"))?;
+                    words.delay_us = Some(delay_us as u32);
+                }
+                _ => return Err(wrong("a word must be ip=, app=, memory=, wait=, connections= or delay=")),
             }
         }
         words.address = address.ok_or(WordError { word: line, rule: "ip=ADDRESS must be given" })?;

@@ -14,7 +14,7 @@ from tests.support.servers import load, result_of
 
 from bayop.errors import InputError
 from bayop.experiments.rig.veth import Namespace
-from lab.libos import LibraryOs, image
+from lab.libos import NICS, LibraryOs, image
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("libos_image")]
 
@@ -52,7 +52,9 @@ def test_the_same_sources_give_the_same_image_elsewhere(tmp_path: Path) -> None:
     [
         ("app=nginx", "cannot use 'app=nginx': app must be memcached, hello, echo or tpcc"),
         ("memory=1", "memory must be MiB, 2 to 65536"),
-        ("wait", "a word must be ip=, app=, memory=, wait= or connections="),
+        ("wait", "a word must be ip=, app=, memory=, wait=, connections= or delay="),
+        ("delay=16001", "delay must be us, 0 to 16000"),
+        ("delay=5", "delay must go with an e1000e and not with virtio-net"),
     ],
 )
 def test_a_word_that_it_does_not_know_is_refused(words: str, rule: str) -> None:
@@ -61,9 +63,10 @@ def test_a_word_that_it_does_not_know_is_refused(words: str, rule: str) -> None:
     assert rule in caught.value.message
 
 
+@pytest.mark.parametrize("nic", NICS)
 @pytest.mark.parametrize("wait", ["interrupt", "poll", "adaptive"])
-def test_it_serves_however_it_waits(wait: str) -> None:
-    with LibraryOs(f"app=hello wait={wait}") as machine:
+def test_it_serves_however_it_waits(wait: str, nic: str) -> None:
+    with LibraryOs(f"app=hello wait={wait}", nic=nic) as machine:
         url = f"http://{machine.address(80)}/any"
         for _ in range(20):
             with urllib.request.urlopen(url, timeout=10) as answer:
@@ -73,13 +76,26 @@ def test_it_serves_however_it_waits(wait: str) -> None:
         assert counts["answered"] == counts["intended"] > 300
 
 
+def test_interrupts_of_an_e1000e_are_so_far_apart_as_it_is_told() -> None:
+    """A request waits for its interrupt, and half of them longer than a quarter of the delay."""
+
+    def p50_us(delay_us: int) -> float:
+        with LibraryOs(f"delay={delay_us}", nic="e1000e") as machine:
+            words = ["-s", machine.address(11211), "-q", "500", "-t", "1s", "-w", "0.2s", "-r", "100", "--json"]
+            latency = result_of(load(*words))["latency"]
+        return next(float(row["value_us"]) for row in latency if row["quantile"] == 0.5)
+
+    assert p50_us(0) < 4000 < p50_us(16_000) < 16_000
+
+
 @pytest.mark.needs("namespaces")
-def test_a_thousand_connections_through_a_tap_device_which_completes_checksums() -> None:
+@pytest.mark.parametrize("nic", NICS)
+def test_a_thousand_connections_through_a_tap_device_which_completes_checksums(nic: str) -> None:
     """QEMU's own network accepts only one connection at a time, and completes no checksums."""
     need("ip")
     namespace = Namespace()
     try:
-        with LibraryOs(inside=namespace.command([])) as machine:
+        with LibraryOs(nic=nic, inside=namespace.command([])) as machine:
             words = [
                 "-s",
                 machine.address(11211),

@@ -9,15 +9,16 @@ import threading
 import pytest
 from tests.support.servers import load, result_of
 
-from lab.libos import LibraryOs
+from lab.libos import NICS, LibraryOs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("libos_image")]
 
 
-def test_whatever_is_sent_comes_back() -> None:
+@pytest.mark.parametrize("nic", NICS)
+def test_whatever_is_sent_comes_back(nic: str) -> None:
     """32 MiB, which is more than all buffers hold, of which nothing is read at first."""
     sent = random.Random(7).randbytes(32 << 20)
-    with LibraryOs("app=echo") as machine:
+    with LibraryOs("app=echo", nic=nic) as machine:
         host, port = machine.address(7).split(":")
         with socket.create_connection((host, int(port)), timeout=30) as client, client.makefile("rb") as back:
             sender = threading.Thread(target=client.sendall, args=(sent,))

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from tests.support.schemas import closed
 
 from bayop.cli import main
-from bayop.cli.libos import sources
+from bayop.cli.libos import run_, sources
 from bayop.events.applications import LISTENING
 from bayop.events.library_os import COUNTED
 from lab import libos
@@ -28,8 +28,8 @@ class Faulty:
     console = "ready: Hello on 10.0.2.15:80\nerror: exception, frame [0, 0, 0]\n"
     service = libos.SERVICES["hello"]
 
-    def __init__(self, words: str) -> None:
-        assert words == "app=hello wait=poll"
+    def __init__(self, words: str, *, nic: str) -> None:
+        assert (words, nic) == ("app=hello wait=poll", "virtio-net")
 
     def __enter__(self) -> Self:
         return self
@@ -58,6 +58,10 @@ def test_a_machine_says_where_it_serves_and_its_fault_is_an_error(
     listening = json.loads(capsys.readouterr().out.splitlines()[0])
     Draft202012Validator(closed(LISTENING.schema())).validate(listening)
     assert (listening["name"], listening["server"], listening["protocol"]) == ("hello", "127.0.0.1:480", "http")
+
+
+def test_every_nic_that_a_machine_may_have_can_be_asked_for() -> None:
+    assert tuple(libos.NICS) == run_.NICS
 
 
 def counted(apps: Sequence[str], systems: Sequence[str], connections: Sequence[int], **_: Any) -> Iterator[Window]:

@@ -13,10 +13,12 @@ from bayop.errors import InputError
 if TYPE_CHECKING:
     from lab.libos import LibraryOs
 
+NICS: Final = ("virtio-net", "e1000e")
 EXAMPLE: Final = """\
   bayop libos run
   bayop libos run app=hello wait=poll
   bayop libos run app=tpcc --json
+  bayop libos run --nic e1000e delay=1000     # interrupts at least 1 ms apart
 """
 
 
@@ -27,6 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="WORD",
         help="what it is told, such as app=memcached (or hello, echo, tpcc), wait=interrupt, memory=64 (docs/libos.md)",
+    )
+    parser.add_argument(
+        "--nic",
+        choices=NICS,
+        default=NICS[0],
+        help="its NIC; interrupts of an e1000e can be delayed, by delay= in us (default: %(default)s)",
     )
     arguments.add_json(parser)
 
@@ -46,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from lab.errors import LabError
     from lab.libos import LibraryOs
 
-    with LibraryOs(" ".join(args.words)) as machine:
+    with LibraryOs(" ".join(args.words), nic=args.nic) as machine:
         if args.json:
             service = machine.service
             print_json(

@@ -7,6 +7,7 @@ use libos_hal::dma::Dma;
 use libos_hal::interrupts::DEVICE_VECTOR;
 use libos_hal::pci;
 
+use super::OpenError;
 use crate::device::{Frame, PartialChecksum, Receive, Transmit};
 use crate::wire::ethernet::MacAddress;
 use queue::Queue;
@@ -30,15 +31,6 @@ const HEADER_NEEDS_CHECKSUM: u8 = 1;
 const HEADER_CHECKSUM_IS_RIGHT: u8 = 2;
 
 const BUFFER_LEN: usize = 2048;
-
-/// Why there is no NIC.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum OpenError {
-    /// No virtio-net on the first bus.
-    Absent,
-    /// It does not speak version 1, or lacks MSI-X, its address, or room.
-    Unfit,
-}
 
 /// Finds the first virtio-net and starts it. Its interrupts come as `DEVICE_VECTOR`.
 ///

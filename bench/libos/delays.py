@@ -1,0 +1,177 @@
+"""What the NIC's interrupt delay does on the library OS, and polling against interrupts.
+
+    make libos
+    python -m bench.libos.delays                             as root: QEMU gets a tap device in a namespace
+
+memcached under Facebook's ETC on 16 connections. First on an e1000e, whose interrupts come at least so far apart
+(QEMU's are never less than 128 us apart); then on virtio-net, with a core that sleeps, polls, or does the one or the
+other by load, up to a closed loop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from bench.libos.apps import MEMCACHED
+from bench.libos.count import SETTLE_S, Counter, counting, must_run
+from bench.results import write_results
+from rich.console import Console
+
+from bayop.cli import report_error
+from bayop.errors import BayopError
+from lab.libos import LibraryOs
+
+DELAYS_US: Final[Sequence[int]] = (128, 256, 512, 1000, 2000, 4000, 10_000)
+DELAYED_QPS: Final[Sequence[float]] = (2000.0, 8000.0)
+WAITS: Final = ("interrupt", "poll", "adaptive")
+WAITED_QPS: Final[Sequence[float]] = (1000.0, 4000.0, 16_000.0, 0.0)
+"""Zero: a closed loop, one request on each connection."""
+
+_CONNECTIONS: Final = 16
+_WINDOW_S: Final = 3.0
+_SPARE_S: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One machine.
+
+    Attributes:
+        nic: Its NIC.
+        wait: What its core does when there is nothing to do.
+        delay_us: The least time between interrupts; 0 where the NIC can't be told.
+        qps: The load that was offered; 0 for a closed loop.
+        served_qps: What was answered.
+        instructions_per_request: All that the processor executed.
+        interrupts_per_request: How often it returned from one.
+        p50_us: Of the latency that clients saw.
+        p99_us: Likewise.
+    """
+
+    nic: str
+    wait: str
+    delay_us: int
+    qps: float
+    served_qps: float
+    instructions_per_request: float
+    interrupts_per_request: float
+    p50_us: float
+    p99_us: float
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Counts all of it and writes the results."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    flags = argparse.ArgumentParser(
+        prog="python -m bench.libos.delays",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    flags.add_argument("--repeats", type=int, default=3, metavar="N", help="machines for each row (default: 3)")
+    flags.add_argument("--few", action="store_true", help="two delays and two loads only")
+    flags.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
+    args = flags.parse_args(arguments)
+    if args.repeats < 1:
+        flags.error("--repeats must be at least 1")
+    console = Console(stderr=True, highlight=False)
+    rows = []
+    try:
+        for row in measure(repeats=args.repeats, few=args.few):
+            rows.append(row)
+            console.print(f"{row.nic} {row.wait} {row.delay_us} us, {row.qps:g}/s: {row.instructions_per_request:,.0f}")
+    except BayopError as error:
+        report_error(error)
+        return error.exit_code
+    write_results("bench.libos.delays", arguments, {"raw": rows}, table(rows), out=args.out, console=console)
+    return 0
+
+
+def measure(*, repeats: int, few: bool) -> Iterator[Row]:
+    """Every machine; repetitions take turns.
+
+    Raises:
+        BayopError: A machine or its load ends early.
+        UnsupportedError: This machine can't count, or the image is not built.
+    """
+    delays_us, delayed_qps, waited_qps = DELAYS_US, DELAYED_QPS, WAITED_QPS
+    if few:
+        delays_us, delayed_qps, waited_qps = DELAYS_US[::6], DELAYED_QPS[:1], WAITED_QPS[:1]
+    with counting() as counter:
+        for _ in range(repeats):
+            for qps in delayed_qps:
+                for delay_us in delays_us:
+                    yield one(counter, nic="e1000e", wait="interrupt", delay_us=delay_us, qps=qps)
+            for qps in waited_qps:
+                for wait in WAITS:
+                    yield one(counter, nic="virtio-net", wait=wait, delay_us=0, qps=qps)
+
+
+def one(counter: Counter, *, nic: str, wait: str, delay_us: int, qps: float) -> Row:
+    """One machine."""
+    delay = f" delay={delay_us}" if nic == "e1000e" else ""
+    namespace = counter.namespace
+    with LibraryOs(
+        f"app=memcached wait={wait}{delay}", nic=nic, inside=namespace.command([]), arguments=counter.arguments
+    ) as machine:
+        address = machine.address(MEMCACHED.port)
+        load = f"-q {qps:g}" if qps else "--closed-loop"
+        words = f"load -s {address} {MEMCACHED.load} {load} -c {_CONNECTIONS} -w {SETTLE_S:g}s --json"
+        command = [shutil.which("bayop") or "bayop", *words.split(), "-t", f"{_WINDOW_S + _SPARE_S:g}s"]
+        with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE) as process:
+            while not MEMCACHED.is_loaded(namespace, address, _CONNECTIONS):
+                must_run(process)
+                time.sleep(0.2)
+            time.sleep(SETTLE_S + 1.0)
+            first = MEMCACHED.served(namespace, address), *counter.look()
+            time.sleep(_WINDOW_S)
+            last = MEMCACHED.served(namespace, address), *counter.look()
+            said = [json.loads(line) for line in process.communicate()[0].splitlines()]
+        namespace.run("ip", "link", "delete", "libos0")
+    result = said[-1]
+    latency = {row["quantile"]: row["value_us"] for row in result.get("latency", ())}
+    requests, instructions, _, returns = (after - before for before, after in zip(first, last, strict=True))
+    if requests == 0 or not {0.5, 0.99} <= latency.keys():
+        raise BayopError(wrong=f"the load generator ended early: {result}", hint="on a quieter machine, again")
+    return Row(
+        nic=nic,
+        wait=wait,
+        delay_us=delay_us,
+        qps=qps,
+        served_qps=result["achieved_qps"],
+        instructions_per_request=instructions / requests,
+        interrupts_per_request=returns / requests,
+        p50_us=latency[0.5],
+        p99_us=latency[0.99],
+    )
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Medians in Markdown."""
+    lines = [
+        "| NIC | wait | delay | requests/s | instructions a request | interrupts a request | p50 | p99 |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for key in dict.fromkeys((row.nic, row.wait, row.delay_us, row.qps) for row in rows):
+        own = [row for row in rows if (row.nic, row.wait, row.delay_us, row.qps) == key]
+        nic, wait, delay_us, qps = key
+        load = f"{qps:,.0f}" if qps else f"closed loop, {median(row.served_qps for row in own):,.0f}"
+        cells = [nic, wait, f"{delay_us:,} us" if delay_us else "", load]
+        cells.append(f"{median(row.instructions_per_request for row in own):,.0f}")
+        cells.append(f"{median(row.interrupts_per_request for row in own):.2f}")
+        cells += [f"{median(getattr(row, name) for row in own):,.0f} us" for name in ("p50_us", "p99_us")]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
