@@ -195,20 +195,22 @@ def spacing_us(server: Machine, guest: Guest, *, delay_us: int, quantile: float)
 
 
 def test_the_spacing_follows_the_delay(server: Machine, guest: Guest) -> None:
+    """In QEMU an interrupt that was delayed starts no delay itself, so that the next packet interrupts at once: half of
+    the spacings are the delay, and the others are those of packets."""
     delay_us = 8000
     seen = []
     try:
         for _ in range(5):  # a busy host makes interrupts late, and so the next one early
             without_us = spacing_us(server, guest, delay_us=0, quantile=0.1)
-            seen.append((without_us, spacing_us(server, guest, delay_us=delay_us, quantile=0.5)))
+            seen.append((without_us, spacing_us(server, guest, delay_us=delay_us, quantile=0.75)))
             if seen[-1][0] < 0.5 * delay_us and 0.95 * delay_us < seen[-1][1] < 1.6 * delay_us:
                 break
         else:
-            pytest.fail(f"spacing in us, p10 without a delay and p50 with {delay_us} us: {seen}")
+            pytest.fail(f"spacing in us, p10 without a delay and p75 with {delay_us} us: {seen}")
         watched = guest.watched()
         # The driver rounds what it is asked for, and says so.
         assert {moment.delay_us for moment in watched} == {rx_usecs(server)}
         print("watched:", max(watched, key=lambda moment: len(moment.queues)))
     finally:
         set_rx_usecs(server, 3)
-    print("spacing in us, p10 without a delay and p50 with it:", seen)
+    print("spacing in us, p10 without a delay and p75 with it:", seen)
