@@ -4,8 +4,8 @@
     python -m bench.libos.delays                             as root: QEMU gets a tap device in a namespace
 
 memcached under Facebook's ETC on 16 connections. First on an e1000e that delays its interrupts: QEMU's by 128 us or
-more, and only those that come after one that was not delayed. Then on virtio-net, with a core that sleeps, polls, or does
-the one or the other by load, up to a closed loop.
+more, and only those that come after one that was not delayed. Then on virtio-net, with a core that sleeps, polls, or
+does the one or the other by load, up to a closed loop.
 """
 
 from __future__ import annotations
