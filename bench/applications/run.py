@@ -48,7 +48,7 @@ _LEAST_REQUESTS: Final = 500
 """Of a window, so that its p99 is not that of one request."""
 
 _OBJECTIVE: Final = "service_cpu / qps"
-_TIMEOUTS_US: Final = (0, 100, 200, 400, 800)
+_TIMEOUTS_US: Final = (0, 100, 200, 300, 400, 800)
 
 _COLUMNS: Final = (
     "application", "requests/s", "p99 of the default", "SLO", "held", "p99 there", "processor time a request",
