@@ -25,7 +25,7 @@ from bench.idle.run import ON, is_synthetic, traces
 from bench.results import write_results
 from rich.console import Console
 
-from bayop.idle.depth import Depth, transitions_us
+from bayop.idle.depth import Depth, StayEnergy
 from bayop.idle.machines import MACHINES, Machine
 from bayop.idle.replay import choices
 from bayop.idle.trace import Trace
@@ -97,7 +97,7 @@ def limited(
 ) -> Row:
     """What limits make of a governor's stays: when each began (s), its state and its length (us)."""
     states = machine.states
-    entering_us = transitions_us(states)
+    energy = StayEnergy(states)
     depth = Depth(states, BOUNDS_US, price=goal["price"], limit_us=goal.get("limit_us"))
     energy_us, latency_us = [0.0, 0.0], [0.0, 0.0]
     late = changes = windows = 0
@@ -107,7 +107,7 @@ def limited(
             state = min(wish, depth.deepest)
             seen[state, bisect_right(BOUNDS_US, length_us) - 1] += 1
             for with_limits, index in enumerate((wish, state)):
-                energy_us[with_limits] += entering_us[index] + states[index].power_share * length_us
+                energy_us[with_limits] += energy.us(index, length_us)
                 latency_us[with_limits] += states[index].exit_latency_us
             late += states[state].exit_latency_us > goal.get("limit_us", float("inf"))
         changes += depth.see(seen)

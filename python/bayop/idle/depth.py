@@ -68,7 +68,7 @@ class Depth:
         self._limit_us = limit_us
         ends_us = [*bounds_us[1:], 2.0 * bounds_us[-1]]
         self._lengths_us = [math.sqrt(max(low, 0.5) * high) for low, high in zip(bounds_us, ends_us, strict=True)]
-        self._transitions_us = transitions_us(states)
+        self._energy = StayEnergy(states)
         # A limit tells states apart by their latency; a CPU that only polls is nobody's wish.
         latencies_us = [state.exit_latency_us for state in states]
         self._levels = [
@@ -127,7 +127,7 @@ class Depth:
         for (wish, bin_), count in self._wished.items():
             state = min(wish, deepest)
             exit_latency_us = self._states[state].exit_latency_us
-            energy_us += count * self._energy_us(state, self._lengths_us[bin_])
+            energy_us += count * self._energy.us(state, self._lengths_us[bin_])
             latency_us += count * exit_latency_us
             late += count * (self._limit_us is not None and exit_latency_us > self._limit_us)
             total += count
@@ -161,16 +161,25 @@ class Depth:
         price = self._price if self._limit_us is None else 0.0
         return outlook.energy_us + price * outlook.latency_us
 
-    def _energy_us(self, state: int, length_us: float) -> float:
-        return self._transitions_us[state] + self._states[state].power_share * length_us
 
+class StayEnergy:
+    """Energy of a stay in each state.
 
-def transitions_us(states: Sequence[IdleState]) -> list[float]:
-    """What entering and leaving costs: after its target residency, a state has taken as much as the one before it."""
-    transitions_us: list[float] = []
-    transition_us, power_share = 0.0, 1.0
-    for state in states:
-        transition_us += (power_share - state.power_share) * state.target_residency_us
-        power_share = state.power_share
-        transitions_us.append(transition_us)
-    return transitions_us
+    After its target residency, a state has taken as much as the one before it: so much does entering and leaving cost.
+
+    Args:
+        states: The machine's, from the shallowest to the deepest.
+    """
+
+    def __init__(self, states: Sequence[IdleState]) -> None:
+        self._power_shares = [state.power_share for state in states]
+        self._transitions_us: list[float] = []
+        transition_us, power_share = 0.0, 1.0
+        for state in states:
+            transition_us += (power_share - state.power_share) * state.target_residency_us
+            power_share = state.power_share
+            self._transitions_us.append(transition_us)
+
+    def us(self, state: int, length_us: float) -> float:
+        """Of a stay of this length."""
+        return self._transitions_us[state] + self._power_shares[state] * length_us
