@@ -110,13 +110,14 @@ def command_line(
     """
     ports = [service.port for service in SERVICES.values()]
     forwards = ",".join(f"hostfwd=tcp:127.0.0.1:0-{_USER_ADDRESS}:{port}" for port in ports)
-    network = f"user,id=net,{forwards}"
+    network, address = f"user,id=net,{forwards}", _USER_ADDRESS
     if inside:
+        address = TAP_ADDRESS
         network = f"tap,id=net,ifname={_TAP},script=no,downscript=no,vhost=off"
     if frames is not None:
+        address = TAP_ADDRESS
         ends = ("local", MACHINE_SOCKET), ("remote", LINK_SOCKET)
         network = ",".join(["dgram,id=net", *(f"{end}.type=unix,{end}.path={frames / name}" for end, name in ends)])
-    address = _USER_ADDRESS if network.startswith("user") else TAP_ADDRESS
     qemu = [
         *(tool("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
         *("-machine", "q35", "-accel", "tcg", "-cpu", "max", "-m", "256"),

@@ -124,10 +124,33 @@ class Counter:
         """What QEMU is told."""
         return "-plugin", f"{self.folder / 'count.so'},out={self.folder / 'counters'}"
 
-    def look(self) -> tuple[int, int, int]:
-        """Instructions executed, halts, and returns from interrupts and exceptions, until now."""
-        instructions, halts, returns = struct.unpack("QQQ", (self.folder / "counters").read_bytes())
-        return instructions, halts, returns
+    def window(
+        self,
+        app: App,
+        address: str,
+        load: subprocess.Popen[bytes],
+        *,
+        connections: int,
+        settle_s: float,
+        window_s: float,
+    ) -> tuple[int, int, int, int]:
+        """Counts under a load: requests, instructions, halts, and returns from interrupts and exceptions.
+
+        Raises:
+            BayopError: The load ends before all connections are open.
+        """
+        while not app.is_loaded(self.namespace, address, connections):
+            must_run(load)
+            time.sleep(0.2)
+        time.sleep(settle_s)
+        first = self._look(app, address)
+        time.sleep(window_s)
+        last = self._look(app, address)
+        requests, instructions, halts, returns = (after - before for before, after in zip(first, last, strict=True))
+        return requests, instructions, halts, returns
+
+    def _look(self, app: App, address: str) -> tuple[int, ...]:
+        return app.served(self.namespace, address), *struct.unpack("QQQ", (self.folder / "counters").read_bytes())
 
 
 @contextmanager
@@ -169,17 +192,12 @@ def one(
         words = f"load -s {address} {app.load} -q {qps:g} -c {connections} -w {SETTLE_S + 1:g}s".split()
         command = [shutil.which("bayop") or "bayop", *words, "-t", f"{window_s + _SPARE_S:g}s", "--json"]
         with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as load:
-            while not app.is_loaded(namespace, address, connections):
-                must_run(load)
-                time.sleep(0.2)
-            time.sleep(SETTLE_S)
-            first = app.served(namespace, address), *counter.look()
-            time.sleep(window_s)
-            last = app.served(namespace, address), *counter.look()
+            requests, instructions, halts, returns = counter.window(
+                app, address, load, connections=connections, settle_s=SETTLE_S, window_s=window_s
+            )
             must_run(load)
             load.kill()
         namespace.run("ip", "link", "delete", "libos0")
-    requests, instructions, halts, returns = (after - before for before, after in zip(first, last, strict=True))
     each = (number / requests for number in (instructions, returns, halts))
     return Window(app.name, system, connections, qps, requests, *each)
 

@@ -15,7 +15,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from statistics import median
 from typing import Final
 
 from bench.libos.apps import MEMCACHED
-from bench.libos.count import SETTLE_S, Counter, counting, must_run
+from bench.libos.count import SETTLE_S, Counter, counting
 from bench.results import write_results
 from rich.console import Console
 
@@ -128,18 +127,13 @@ def one(counter: Counter, *, nic: str, wait: str, delay_us: int, qps: float) -> 
         words = f"load -s {address} {MEMCACHED.load} {load} -c {_CONNECTIONS} -w {SETTLE_S:g}s --json"
         command = [shutil.which("bayop") or "bayop", *words.split(), "-t", f"{_WINDOW_S + _SPARE_S:g}s"]
         with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE) as process:
-            while not MEMCACHED.is_loaded(namespace, address, _CONNECTIONS):
-                must_run(process)
-                time.sleep(0.2)
-            time.sleep(SETTLE_S + 1.0)
-            first = MEMCACHED.served(namespace, address), *counter.look()
-            time.sleep(_WINDOW_S)
-            last = MEMCACHED.served(namespace, address), *counter.look()
+            requests, instructions, _, returns = counter.window(
+                MEMCACHED, address, process, connections=_CONNECTIONS, settle_s=SETTLE_S + 1.0, window_s=_WINDOW_S
+            )
             said = [json.loads(line) for line in process.communicate()[0].splitlines()]
         namespace.run("ip", "link", "delete", "libos0")
     result = said[-1]
     latency = {row["quantile"]: row["value_us"] for row in result.get("latency", ())}
-    requests, instructions, _, returns = (after - before for before, after in zip(first, last, strict=True))
     if requests == 0 or not {0.5, 0.99} <= latency.keys():
         raise BayopError(wrong=f"the load generator ended early: {result}", hint="on a quieter machine, again")
     return Row(
