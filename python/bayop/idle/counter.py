@@ -80,7 +80,7 @@ def _windows(out: Iterator[bytes], header: _Header, place: str) -> Iterator[Wind
         of_cpu: dict[int, dict[tuple[int, int], int]] = {}
         for cpu, state, bin_, stays in window.stays:
             if state >= len(header.states) or bin_ >= len(header.bounds_us):
-                raise InputError(_RULE, value=line.decode("utf-8", "replace").strip()[:80], place=place, hint=BY_HAND)
+                raise _no_counter(line, place)
             of_cpu.setdefault(cpu, {})[state, bin_] = stays
         yield Window(window.duration_s, of_cpu)
 
@@ -89,5 +89,8 @@ def _decoded(line: bytes, kind: type[_Line], place: str) -> _Line:
     try:
         return msgspec.json.decode(line, type=kind)
     except msgspec.DecodeError as error:
-        shown = line.decode("utf-8", "replace").strip()[:80]
-        raise InputError(_RULE, value=shown, place=place, hint=BY_HAND) from error
+        raise _no_counter(line, place) from error
+
+
+def _no_counter(line: bytes, place: str) -> InputError:
+    return InputError(_RULE, value=line.decode("utf-8", "replace").strip()[:80], place=place, hint=BY_HAND)

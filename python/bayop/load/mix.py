@@ -38,8 +38,8 @@ def read_requests(path: Path, headers: Sequence[str]) -> tuple[HttpRequest, ...]
     }
 
     def request(values: Mapping[str, Any]) -> HttpRequest:
-        renamed = {"bodies" if key == "body" else key: value for key, value in values.items()}
-        return HttpRequest(**{**renamed, "headers": (*headers, *values.get("headers", ()))})
+        own = _renamed(values, "body", "bodies")
+        return HttpRequest(**{**own, "headers": (*headers, *own.get("headers", ()))})
 
     return _read(path, keys, "path", request)
 
@@ -50,9 +50,8 @@ def read_queries(path: Path) -> tuple[SqlText, ...]:
     Raises:
         InputError: the file can't be read, or is something else.
     """
-    return _read(
-        path, {**_WEIGHT, "query": text}, "query", lambda v: SqlText(text=v["query"], weight=v.get("weight", 1.0))
-    )
+    keys = {**_WEIGHT, "query": text}
+    return _read(path, keys, "query", lambda values: SqlText(**_renamed(values, "query", "text")))
 
 
 def _read(
@@ -69,6 +68,10 @@ def _read(
         file.require(name, values, [required], f"a request must have a {required}")
         requests.append(build(values))
     return tuple(requests)
+
+
+def _renamed(values: Mapping[str, Any], key: str, name: str) -> dict[str, Any]:
+    return {name if each == key else each: value for each, value in values.items()}
 
 
 def _method(value: object) -> Method:

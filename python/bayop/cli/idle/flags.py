@@ -33,8 +33,18 @@ def add_figures(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def price(text: str) -> float:
-    """What 1 us of latency is worth, in us of a polling core."""
+def add_price(parser: argparse._ActionsContainer, meaning: str) -> None:
+    """`--price`."""
+    parser.add_argument(
+        "--price",
+        type=arguments.reader(_price, "--price"),
+        default=0.1,
+        metavar="P",
+        help=f"{meaning}, in us of a polling core (default: %(default)s)",
+    )
+
+
+def _price(text: str) -> float:
     try:
         value = float(text)
     except ValueError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
 from bayop.cli.flags.recorder import add_command
-from bayop.cli.idle.flags import limit_us, price
+from bayop.cli.idle.flags import add_price, limit_us
 from bayop.cli.terminal.output import console, literal, print_json, round_significant
 from bayop.errors import InputError
 from bayop.live.agent.address import SOCKET
@@ -33,13 +33,7 @@ _WINDOW_S: Final = (0.1, 10.0)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     goal = parser.add_mutually_exclusive_group()
-    goal.add_argument(
-        "--price",
-        type=arguments.reader(price, "--price"),
-        default=0.1,
-        metavar="P",
-        help="what 1 us of latency is worth, in us of a polling core (default: %(default)s)",
-    )
+    add_price(goal, "what 1 us of latency is worth")
     goal.add_argument(
         "--limit",
         type=arguments.reader(limit_us, "--limit"),
@@ -70,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.idle.counter import counting
     from bayop.idle.depth import Depth
     from bayop.idle.machines import with_shares
+    from bayop.recorder import BY_HAND
 
     began_s = monotonic()
     depths: dict[int, Depth] = {}
@@ -87,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
                 _say(cpu, states[depth.deepest].name, depth, as_json=args.json)
             if args.duration is not None and monotonic() - began_s >= args.duration:
                 return 0
-    raise InputError(wrong="the recorder ended early", place="--recorder", hint="run it by hand")
+    raise InputError(wrong="the recorder ended early", place="--recorder", hint=BY_HAND)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.idle.flags import limit_us, price
+from bayop.cli.idle.flags import add_price, limit_us
 from bayop.cli.terminal.output import console, literal, new_table, print_json, progress, round_significant
 from bayop.errors import InputError, guess
 
@@ -45,13 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="whose idle states: sandy-bridge, haswell, skylake-sp, ice-lake-sp, zen2, or own (default: %(default)s)",
     )
-    parser.add_argument(
-        "--price",
-        type=arguments.reader(price, "--price"),
-        default=0.1,
-        metavar="P",
-        help="what bayop pays for 1 us of latency, in us of a polling core (default: %(default)s)",
-    )
+    add_price(parser, "what bayop pays for 1 us of latency")
     parser.add_argument(
         "--limit",
         type=arguments.reader(limit_us, "--limit"),
