@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 
+use crate::http2::{self, ALPN, NotHttp2};
 use crate::input::Input;
 use crate::login::{Login, TlsRequest};
 use crate::protocol::Kind;
@@ -33,12 +34,14 @@ pub struct Connection {
     tls_request: Option<TlsRequest>,
     /// Between the socket and the buffers, where TLS is spoken.
     session: Option<Box<Session>>,
+    /// Between them and what is asked, where HTTP/2 is spoken.
+    http2: Option<Box<http2::Session>>,
     /// Before the first request, where the protocol begins with one.
     login: Option<Login>,
     out: Vec<u8>,
     written: usize,
     input: Input,
-    /// Requests that have no reply yet, the oldest first.
+    /// Requests that have no reply yet, in the order in which they were encoded.
     pub under_way: VecDeque<Request>,
     /// How many of the newest were encoded since the last write.
     pub unsent: usize,
@@ -67,6 +70,7 @@ impl Connection {
             stream,
             tls_request: (session.is_some() && server.who.is_some()).then(TlsRequest::default),
             session,
+            http2: server.templates.clone().map(http2::Session::begin).transpose()?.map(Box::new),
             login: server.who.clone().map(|who| Login::begin(who, &mut out)).transpose()?,
             out,
             written: 0,
@@ -90,9 +94,17 @@ impl Connection {
             self.tls_request = None;
         }
         if let Some(session) = &mut self.session {
-            if !session.shake_hands(&mut self.stream, &mut self.input)? {
+            // What the server says first may come with the end of its handshake.
+            let is_done = match &self.http2 {
+                Some(http2) => session.shake_hands(&mut self.stream, http2.received().input())?,
+                None => session.shake_hands(&mut self.stream, &mut self.input)?,
+            };
+            if !is_done {
                 return Ok(false);
             }
+        }
+        if self.http2.is_some() {
+            return self.settled();
         }
         let Some(mut login) = self.login.take() else { return Ok(true) };
         while !login.go_on(&mut self.input, &mut self.out)? {
@@ -105,10 +117,36 @@ impl Connection {
         Ok(true)
     }
 
+    /// Goes on until the server's HTTP/2 has said what it allows; false when its next word is awaited.
+    fn settled(&mut self) -> io::Result<bool> {
+        if self.session.as_ref().is_some_and(|session| session.application() != Some(ALPN)) {
+            return Err(io::Error::other(NotHttp2("it has not chosen it for this connection".to_owned())));
+        }
+        loop {
+            self.write()?;
+            if self.http2.as_ref().is_some_and(|http2| http2.is_open()) {
+                return Ok(true);
+            }
+            if self.read()? == 0 {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Most requests that the server has under way on a connection.
+    pub fn most_under_way(&self) -> usize {
+        self.http2.as_ref().map_or(usize::MAX, |http2| http2.most_under_way())
+    }
+
+    /// Whether the server has announced the end of the connection, and what is under way has to be asked elsewhere.
+    pub fn is_spent(&self) -> bool {
+        self.http2.as_ref().is_some_and(|http2| http2.is_spent())
+    }
+
     /// Where a request is encoded.
     #[inline]
     pub fn out(&mut self) -> &mut Vec<u8> {
-        &mut self.out
+        self.http2.as_mut().map_or(&mut self.out, |http2| &mut http2.orders.0)
     }
 
     /// Writes what is left to write; true when everything is written.
@@ -116,6 +154,9 @@ impl Connection {
     /// # Errors
     /// The connection is broken.
     pub fn write(&mut self) -> io::Result<(usize, bool)> {
+        if let Some(http2) = &mut self.http2 {
+            http2.send(&mut self.out)?;
+        }
         if let Some(session) = &mut self.session {
             return session.send(&mut self.stream, &mut self.out);
         }
@@ -160,18 +201,12 @@ impl Connection {
     /// # Errors
     /// The server closed the connection (`UnexpectedEof`), or it is broken.
     pub fn read(&mut self) -> io::Result<usize> {
-        if let Some(session) = &mut self.session {
-            return session.receive(&mut self.stream, &mut self.input);
-        }
-        match self.stream.read(self.input.room(1)) {
-            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
-            Ok(bytes) => {
-                self.input.filled(bytes);
-                Ok(bytes)
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(0),
-            Err(error) => Err(error),
-        }
+        let Some(http2) = &mut self.http2 else {
+            return receive(&mut self.stream, self.session.as_deref_mut(), &mut self.input);
+        };
+        let bytes = receive(&mut self.stream, self.session.as_deref_mut(), http2.received().input())?;
+        http2.receive(&mut self.input, &mut self.out)?;
+        Ok(bytes)
     }
 
     /// What was received and not yet consumed.
@@ -184,6 +219,22 @@ impl Connection {
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
         self.input.consume(bytes);
+    }
+}
+
+/// Reads once into `input`; how many bytes came, 0 when nothing was there.
+fn receive(stream: &mut TcpStream, session: Option<&mut Session>, input: &mut Input) -> io::Result<usize> {
+    if let Some(session) = session {
+        return session.receive(stream, input);
+    }
+    match stream.read(input.room(1)) {
+        Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
+        Ok(bytes) => {
+            input.filled(bytes);
+            Ok(bytes)
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(0),
+        Err(error) => Err(error),
     }
 }
 

@@ -29,6 +29,11 @@ impl Header {
         self.name.eq_ignore_ascii_case(name)
     }
 
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What it says.
     pub fn value(&self) -> &str {
         &self.value

@@ -19,6 +19,7 @@ pub mod connections;
 pub mod distribution;
 pub mod header;
 pub mod histogram;
+mod http2;
 pub mod http_request;
 mod input;
 pub mod interval;

@@ -147,7 +147,9 @@ impl Links {
     #[inline]
     pub fn room(&self, index: usize) -> usize {
         match &self.links[index].state {
-            State::Open(connection) => self.depth.saturating_sub(connection.under_way.len()),
+            State::Open(connection) => {
+                connection.most_under_way().min(self.depth).saturating_sub(connection.under_way.len())
+            }
             State::Opening(..) | State::Down(_) => 0,
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
-use crate::http_request::HttpRequest;
+use crate::http_request::{HttpRequest, Method};
 use crate::mix;
 use crate::popularity::Popularity;
 use crate::sql_query::SqlQuery;
@@ -35,6 +35,10 @@ pub enum Dialect {
     Redis,
     /// HTTP/1.1 (RFC 9112).
     Http,
+    /// HTTP/2 (RFC 9113).
+    Http2,
+    /// gRPC: unary calls.
+    Grpc,
     /// PostgreSQL: simple queries.
     Postgresql,
     /// Whatever is sent comes back (RFC 862): NetPIPE's ping-pong.
@@ -169,8 +173,9 @@ impl Plan {
     /// Whether another plan has the same connections, to the same servers.
     pub fn connects_like(&self, other: &Self) -> bool {
         let connections = |plan: &Self| (plan.threads, plan.connections, plan.most_under_way());
-        (&self.servers, self.dialect, &self.tls, &self.workload.sql, connections(self))
-            == (&other.servers, other.dialect, &other.tls, &other.workload.sql, connections(other))
+        (&self.servers, self.dialect, &self.tls, connections(self))
+            == (&other.servers, other.dialect, &other.tls, connections(other))
+            && (&self.workload.http, &self.workload.sql) == (&other.workload.http, &other.workload.sql)
     }
 
     /// Most requests under way on a connection.
@@ -247,6 +252,10 @@ impl Plan {
         if workload.records < bodies as u64 {
             let rule = format!("records must be at least as many as bodies ({bodies}), so that each of them is sent");
             return Err(Error::cannot_use(workload.records, rule).at("records"));
+        }
+        let other = workload.http.iter().find(|request| request.method != Method::Post);
+        if let (Dialect::Grpc, Some(request)) = (self.dialect, other) {
+            return Err(Error::cannot_use(request.method.name(), "the method of a call must be POST").at("method"));
         }
         mix::check(workload.http.iter().map(|request| request.weight))?;
         workload.http.iter().try_for_each(HttpRequest::check)?;

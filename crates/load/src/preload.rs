@@ -41,7 +41,7 @@ pub fn preload(plan: &Plan, mut interrupted: impl FnMut() -> bool) -> Result<Pre
             Dialect::Memcached => fill(server, &records, &MemcachedText, &mut interrupted),
             Dialect::MemcachedBinary => fill(server, &records, &MemcachedBinary, &mut interrupted),
             Dialect::Redis => fill(server, &records, &Redis, &mut interrupted),
-            Dialect::Http | Dialect::Postgresql | Dialect::Echo => {
+            Dialect::Http | Dialect::Http2 | Dialect::Grpc | Dialect::Postgresql | Dialect::Echo => {
                 return Err(Error::input(format!("cannot store records with {:?}", plan.dialect)).at("dialect"));
             }
         }?;

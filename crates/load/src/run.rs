@@ -13,6 +13,7 @@ use crate::plan::{Dialect, Plan};
 use crate::protocol::Protocol;
 use crate::protocol::echo::Echo;
 use crate::protocol::http::Http;
+use crate::protocol::http2::Http2;
 use crate::protocol::memcached_binary::MemcachedBinary;
 use crate::protocol::memcached_text::MemcachedText;
 use crate::protocol::postgresql::PostgreSql;
@@ -62,6 +63,11 @@ pub fn run_over(
             let requests = plan.workload.http.iter();
             let http = Mix::new(requests.map(|request| (request.weight, Http::new(&plan.servers[0], request))));
             run_with(connections, plan, &records, &http, interrupted)
+        }
+        Dialect::Http2 | Dialect::Grpc => {
+            let requests = plan.workload.http.iter().enumerate();
+            let http2 = Mix::new(requests.map(|(way, request)| (request.weight, Http2::new(way))));
+            run_with(connections, plan, &records, &http2, interrupted)
         }
         Dialect::Postgresql => {
             let queries = plan.workload.sql.texts.iter();

@@ -5,8 +5,9 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection};
+use rustls::{AlertDescription, ClientConfig, ClientConnection};
 
+use crate::http2::{ALPN, NotHttp2, Template, templates};
 use crate::login::NeedsPassword;
 use crate::plan::{Dialect, Plan};
 use crate::sql_query::SqlQuery;
@@ -21,12 +22,14 @@ pub struct Server {
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     /// Who logs in, where the protocol begins with a login.
     pub(crate) who: Option<Arc<SqlQuery>>,
+    /// What it is asked, where it speaks HTTP/2.
+    pub(crate) templates: Option<Arc<[Template]>>,
 }
 
 impl Server {
     /// One that is spoken to without TLS.
     pub fn plain(address: SocketAddr) -> Self {
-        Self { address, tls: None, who: None }
+        Self { address, tls: None, who: None, templates: None }
     }
 
     /// The client's side of a new TLS connection; none where TLS is not spoken.
@@ -44,7 +47,14 @@ impl Server {
         if error.get_ref().is_some_and(|inner| inner.is::<NeedsPassword>()) {
             return failed.hint("--password-file FILE has it");
         }
+        let hangs_up = matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof);
+        if error.get_ref().is_some_and(|inner| inner.is::<NotHttp2>()) || self.templates.is_some() && hangs_up {
+            return failed.hint("--protocol http is HTTP/1.1");
+        }
         match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            Some(rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)) => {
+                failed.hint("--protocol http is HTTP/1.1")
+            }
             Some(rustls::Error::InvalidCertificate(_)) => {
                 failed.hint("--cacert FILE says who may have signed its certificate; --insecure does not look at it")
             }
@@ -59,7 +69,9 @@ impl Server {
 /// # Errors
 /// A name is unknown or has no port, or nobody can be trusted by the plan's authorities.
 pub(crate) fn resolve(plan: &Plan) -> Result<Vec<Server>, Error> {
-    let config = plan.tls.as_ref().map(client_config).transpose()?;
+    let templates = templates(plan)?;
+    let applications = if templates.is_some() { vec![ALPN.to_vec()] } else { Vec::new() };
+    let config = plan.tls.as_ref().map(|tls| client_config(tls, applications)).transpose()?;
     let who = (plan.dialect == Dialect::Postgresql).then(|| Arc::new(plan.workload.sql.clone()));
     let server = |text: &String| {
         let unknown = |why: String| {
@@ -76,7 +88,7 @@ pub(crate) fn resolve(plan: &Plan) -> Result<Vec<Server>, Error> {
             let name = ServerName::try_from(host).map_err(|error| unknown(error.to_string()))?;
             Ok::<_, Error>((config, name))
         });
-        Ok(Server { address, tls: tls.transpose()?, who: who.clone() })
+        Ok(Server { address, tls: tls.transpose()?, who: who.clone(), templates: templates.clone() })
     };
     plan.servers.iter().map(server).collect()
 }

@@ -27,20 +27,23 @@ pub struct Tls {
 
 /// What all connections of a run share, and by which a later handshake resumes an earlier one's session.
 ///
+/// `applications` are the protocols that are spoken inside (RFC 7301); none leaves it open.
+///
 /// # Errors
 /// There is no certificate among the authorities, or one that is none.
-pub(crate) fn client_config(tls: &Tls) -> Result<Arc<ClientConfig>, Error> {
+pub(crate) fn client_config(tls: &Tls, applications: Vec<Vec<u8>>) -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .expect("the provider has both versions");
-    let config = match &tls.authorities {
+    let mut config = match &tls.authorities {
         Some(pem) => builder.with_root_certificates(authorities(pem)?).with_no_client_auth(),
         None => builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
             .with_no_client_auth(),
     };
+    config.alpn_protocols = applications;
     Ok(Arc::new(config))
 }
 
@@ -84,6 +87,11 @@ impl Session {
                 return Ok(false);
             }
         }
+    }
+
+    /// The protocol inside that the server has chosen.
+    pub(crate) fn application(&self) -> Option<&[u8]> {
+        self.0.alpn_protocol()
     }
 
     /// Whether bytes wait to be written.

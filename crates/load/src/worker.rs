@@ -207,8 +207,11 @@ impl<'a, P: Protocol> Worker<'a, P> {
         match connection.write() {
             Ok((bytes, all)) => {
                 recorder.sent_bytes(bytes, now_ns());
+                let is_spent = connection.is_spent();
                 if let Err(error) = self.links.watch_output(index, !all) {
                     self.fail(index, Loss::Closed, &error.to_string(), recorder);
+                } else if is_spent {
+                    self.renew(index);
                 }
             }
             Err(error) => self.fail(index, Loss::Closed, &error.to_string(), recorder),
@@ -248,10 +251,15 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let before = connection.under_way.len();
         let taken = take_replies(connection, self.mix.reader(), now, recorder);
         let answered = before - connection.under_way.len();
-        self.arrivals.resolved(answered, now - self.origin_ns);
+        let (is_spent, has_output) = (connection.is_spent(), connection.has_output());
+        if answered > 0 {
+            self.arrivals.resolved(answered, now - self.origin_ns);
+        }
         match taken {
-            Ok(false) => {}
-            Ok(true) => self.renew(index),
+            Ok(closes) if closes || is_spent => self.renew(index),
+            // What the server has to be told beside requests.
+            Ok(_) if has_output => self.write(index, recorder),
+            Ok(_) => {}
             Err(what) => self.fail(index, Loss::Garbage, &what, recorder),
         }
     }
@@ -344,20 +352,21 @@ fn take_replies(
     recorder: &mut Recorder,
 ) -> Result<bool, String> {
     while !connection.input().is_empty() {
-        let Some(request) = connection.under_way.front().copied() else {
+        let Some(oldest) = connection.under_way.front() else {
             return Err("the server sent more than it was asked for".to_owned());
         };
-        let Some(reply) = protocol.parse(request.kind, connection.input()).map_err(|garbage| garbage.to_string())?
+        let Some(reply) = protocol.parse(oldest.kind, connection.input()).map_err(|garbage| garbage.to_string())?
         else {
             return Ok(false);
         };
+        let request = connection.under_way[reply.position];
         if reply.outcome == crate::protocol::Outcome::Refused {
             recorder.trouble(&String::from_utf8_lossy(reply.body));
         }
         recorder.answered(&request, &reply, now_ns);
-        let (len, closes) = (reply.len, reply.closes);
+        let (len, position, closes) = (reply.len, reply.position, reply.closes);
         connection.consume(len);
-        connection.under_way.pop_front();
+        connection.under_way.remove(position);
         if closes {
             return Ok(true);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use httparse::{EMPTY_HEADER, Response, Status};
 
-use super::numbered::{Numbered, number};
+use super::numbered::{Numbered, number, value};
 use super::{Garbage, Kind, MOST_BODY_BYTES, MOST_HEADER_BYTES, Outcome, Protocol, Reply, body_length};
 use crate::http_request::HttpRequest;
 
@@ -51,11 +51,6 @@ fn ends(request: &HttpRequest) -> Vec<Vec<u8>> {
     }
 }
 
-/// A number in decimal.
-fn value(digits: &[u8]) -> usize {
-    digits.iter().fold(0, |value, digit| value * 10 + usize::from(digit - b'0'))
-}
-
 impl Protocol for Http {
     const STORES: bool = false;
 
@@ -90,12 +85,21 @@ impl Protocol for Http {
         let closes = response.headers.iter().any(|header| {
             header.name.eq_ignore_ascii_case("connection") && header.value.eq_ignore_ascii_case(b"close")
         });
-        let reply = match status {
-            200..=399 => Reply::new(len, Outcome::Hit, body),
-            404 | 410 => Reply::new(len, Outcome::Miss, b""),
-            _ => Reply::new(len, Outcome::Refused, first_line(input)),
+        let reply = match outcome_of(status) {
+            Outcome::Refused => Reply::new(len, Outcome::Refused, first_line(input)),
+            Outcome::Miss => Reply::new(len, Outcome::Miss, b""),
+            outcome => Reply::new(len, outcome, body),
         };
         Ok(Some(Reply { closes, status: Some(status), ..reply }))
+    }
+}
+
+/// What a status code says of a request, in any version of HTTP.
+pub(crate) fn outcome_of(status: u16) -> Outcome {
+    match status {
+        200..=399 => Outcome::Hit,
+        404 | 410 => Outcome::Miss,
+        _ => Outcome::Refused,
     }
 }
 

@@ -1,12 +1,13 @@
 //! What servers speak: how a request is written and a reply recognised.
 //!
-//! All of these protocols answer in the order of the requests, so a reply belongs to the oldest request under way.
+//! All of these protocols but HTTP/2 answer in the order of the requests: a reply belongs to the oldest one under way.
 
 pub mod echo;
 pub mod http;
+pub mod http2;
 pub mod memcached_binary;
 pub mod memcached_text;
-mod numbered;
+pub(crate) mod numbered;
 pub mod postgresql;
 pub mod redis;
 
@@ -52,11 +53,13 @@ pub struct Reply<'a> {
     pub closes: bool,
     /// The status code, where the protocol is HTTP.
     pub status: Option<u16>,
+    /// Which of the requests under way it answers: 0 is the oldest.
+    pub position: usize,
 }
 
 impl<'a> Reply<'a> {
     fn new(len: usize, outcome: Outcome, body: &'a [u8]) -> Self {
-        Self { len, outcome, body, closes: false, status: None }
+        Self { len, outcome, body, closes: false, status: None, position: 0 }
     }
 }
 
