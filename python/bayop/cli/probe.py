@@ -31,7 +31,7 @@ _CONNECTIONS: Final = 8
 _WARMUP_S: Final = 0.2
 _RECORDS: Final = 1000
 _QUANTILES: Final = (0.5, 0.9, 0.95, 0.99, 0.999)
-_URL: Final = re.compile(r"(?P<dialect>[a-z-]+)://(?P<server>[^/?#\s@]+)(?P<path>/\S*)?")
+_URL: Final = re.compile(r"(?P<dialect>[a-z0-9-]+)://(?P<server>[^/?#\s@]+)(?P<path>/\S*)?")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +112,7 @@ def window_of(result: Result) -> dict[str, object]:
 
 def _plan(args: argparse.Namespace) -> Plan:
     from bayop.load.http_request import HttpRequest
-    from bayop.load.plan import PORTS, OpenLoop, Plan, Workload, with_ports
+    from bayop.load.plan import HTTP, PORTS, OpenLoop, Plan, Workload, default_method, with_ports
 
     match = _URL.fullmatch(args.url)
     if match is None or match["dialect"] not in PORTS:
@@ -120,13 +120,14 @@ def _plan(args: argparse.Namespace) -> Plan:
             "a server must be PROTOCOL://HOST:PORT", value=args.url, place="URL", hint=f"one of {', '.join(PORTS)}"
         )
     dialect = next(d for d in PORTS if d == match["dialect"])
-    if match["path"] not in (None, "/") and dialect != "http":
-        raise InputError("a path must go with http", value=match["path"], place="URL")
+    if match["path"] not in (None, "/") and dialect not in HTTP:
+        raise InputError(f"a path must be that of {', '.join(HTTP)}", value=match["path"], place="URL")
+    request = HttpRequest(method=default_method(dialect), path=match["path"] or "/")
     return Plan(
         servers=with_ports([match["server"]], PORTS[dialect]),
         dialect=dialect,
         # Nothing is stored in somebody's production: keys that are not there are asked for.
-        workload=Workload(records=_RECORDS, http=(HttpRequest(path=match["path"] or "/"),)),
+        workload=Workload(records=_RECORDS, http=(request,)),
         schedule=OpenLoop.constant(args.qps),
         connections=args.connections,
         warmup_s=_WARMUP_S,

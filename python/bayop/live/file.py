@@ -24,6 +24,7 @@ from bayop.load.plan import (
     Workload,
     check_distribution,
     check_popularity,
+    default_method,
     with_ports,
 )
 from bayop.load.sql_query import SqlQuery, SqlText, read_password
@@ -259,11 +260,12 @@ def _load(file: TomlFile) -> Load | None:
     trust = {"cacert": values.pop("cacert", None), "insecure": values.pop("insecure", False)}
     changes: dict[str, Any] = {key: values.pop(key) for key in _WORKLOAD if key in values}
     query = {name: values.pop(key) for key, name in _QUERY.items() if key in values}
+    request = HttpRequest(method=default_method(dialect), path=values.pop("path", "/"))
     plan = Plan(
         servers=with_ports([values.pop("server")], (TLS_PORTS if speaks_tls else PORTS)[dialect]),
         dialect=dialect,
         tls=file.at("load", None, lambda: tls_of(tls=speaks_tls, call=str, **trust)),
-        workload=replace(workload, http=(HttpRequest(path=values.pop("path", "/")),), sql=SqlQuery(**query), **changes),
+        workload=replace(workload, http=(request,), sql=SqlQuery(**query), **changes),
         schedule=OpenLoop.constant(values.pop("qps"), gaps),
         **values,
     )

@@ -19,11 +19,12 @@ _WEIGHT: Final[Mapping[str, Reader]] = {"weight": number(_LEAST_WEIGHT, _MOST_WE
 _Request = TypeVar("_Request")
 
 
-def read_requests(path: Path, headers: Sequence[str]) -> tuple[HttpRequest, ...]:
+def read_requests(path: Path, method: Method, headers: Sequence[str]) -> tuple[HttpRequest, ...]:
     """HTTP requests. Bodies are found beside the file.
 
     Args:
         path: The file.
+        method: That of requests that name none.
         headers: Those that every request has, beside its own.
 
     Raises:
@@ -39,7 +40,7 @@ def read_requests(path: Path, headers: Sequence[str]) -> tuple[HttpRequest, ...]
 
     def request(values: Mapping[str, Any]) -> HttpRequest:
         own = _renamed(values, "body", "bodies")
-        return HttpRequest(**{**own, "headers": (*headers, *own.get("headers", ()))})
+        return HttpRequest(**{"method": method, **own, "headers": (*headers, *own.get("headers", ()))})
 
     return _read(path, keys, "path", request)
 

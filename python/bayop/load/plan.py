@@ -9,23 +9,32 @@ from typing import Final, Literal
 
 from bayop import _core
 from bayop.errors import BayopError, InputError, UnsupportedError
-from bayop.load.http_request import HttpRequest
+from bayop.load.http_request import HttpRequest, Method
 from bayop.load.sql_query import SqlQuery
 from bayop.load.tls import Tls
 
-Dialect = Literal["memcached", "memcached-binary", "redis", "http", "postgresql", "echo"]
+Dialect = Literal["memcached", "memcached-binary", "redis", "http", "http2", "grpc", "postgresql", "echo"]
 """What servers speak."""
 
 PORTS: Final[dict[Dialect, int]] = {
-    "memcached": 11211, "memcached-binary": 11211, "redis": 6379, "http": 80, "postgresql": 5432, "echo": 7,
+    "memcached": 11211, "memcached-binary": 11211, "redis": 6379, "http": 80, "http2": 80, "grpc": 80,
+    "postgresql": 5432, "echo": 7,
 }  # fmt: skip
 """Where they are expected to listen."""
 
-TLS_PORTS: Final = PORTS | {"http": 443}
+TLS_PORTS: Final = PORTS | {"http": 443, "http2": 443, "grpc": 443}
 """The same, where they speak it in TLS."""
+
+HTTP: Final[tuple[Dialect, ...]] = ("http", "http2", "grpc")
+"""Protocols whose requests are HTTP's."""
 
 STORES: Final[frozenset[Dialect]] = frozenset({"memcached", "memcached-binary", "redis"})
 """Protocols in which records are stored before the load."""
+
+
+def default_method(dialect: Dialect) -> Method:
+    """What a request does unless it says otherwise: a call of gRPC can be nothing but a POST."""
+    return "POST" if dialect == "grpc" else "GET"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

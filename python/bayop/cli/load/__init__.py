@@ -29,6 +29,8 @@ EXAMPLE: Final = """\
   bayop load -s 127.0.0.1 --protocol http --path /index.html -q 5kqps -c 32
   bayop load -s 127.0.0.1 --protocol http --path '/item/{n}' -r 1000 -q 5kqps -c 32
   bayop load -s 127.0.0.1 --protocol http --header 'Accept-Encoding: gzip' --header 'Cookie: id={n}' -q 5kqps
+  bayop load -s 127.0.0.1 --protocol http2 --path /index.html --closed-loop -d 16 -c 4
+  bayop load -s 127.0.0.1:50051 --protocol grpc --path /helloworld.Greeter/SayHello --body hello.bin -q 5kqps
   bayop load -s 127.0.0.1 --protocol http --method POST --path /orders --body orders/ -q 5kqps   # a folder of bodies
   bayop load -s www.example.org --protocol http --tls -q 100qps   # HTTPS
   bayop load -s 127.0.0.1 --search 99:500us -c 16             # the highest load with p99 below 500 us

@@ -9,7 +9,7 @@ from typing import Any, Final
 from bayop.cli.flags import arguments
 from bayop.cli.load import values
 
-DIALECTS: Final = ("memcached", "memcached-binary", "redis", "http", "postgresql", "echo")
+DIALECTS: Final = ("memcached", "memcached-binary", "redis", "http", "http2", "grpc", "postgresql", "echo")
 WORKLOADS: Final = ("etc", "usr")
 
 Flag = tuple[list[str], dict[str, Any]]
@@ -117,7 +117,11 @@ WORKLOAD: Final = (
 )  # fmt: skip
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 HTTP: Final = (
-    _text("--path", None, "what is asked for; {n} in it is the number of a record (default: /)", default="/"),
+    _text(
+        "--path", None,
+        "what is asked for, of gRPC /package.Service/Method; {n} in it is the number of a record (default: /)",
+        default="/",
+    ),
     (
         ["--header"],
         {
@@ -127,10 +131,11 @@ HTTP: Final = (
             "number of a record (repeatable)",
         },
     ),
-    _text("--method", None, "what every request does (default: GET)", choices=METHODS, default="GET"),
+    _text("--method", None, "what every request does (default: GET; of gRPC POST)", choices=METHODS),
     _value(
         "--body", arguments.path, "FILE|FOLDER",
-        "the body of every request (POST, PUT, PATCH); a folder's files in turn by the number of the record",
+        "the body of every request (POST, PUT, PATCH), or the message of every call; a folder's files in turn by the "
+        "number of the record",
     ),
 )  # fmt: skip
 POSTGRESQL: Final = (
@@ -192,7 +197,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(parser.add_argument_group("instead of one load").add_mutually_exclusive_group(), EXPERIMENT)
     add(parser.add_argument_group("a load curve"), CURVE)
     add(parser.add_argument_group("what to ask", _DISTRIBUTIONS), WORKLOAD)
-    add(parser.add_argument_group("what to ask an HTTP server"), HTTP)
+    add(parser.add_argument_group("what to ask an HTTP server, or one of gRPC"), HTTP)
     add(parser.add_argument_group("what to ask PostgreSQL"), POSTGRESQL)
     add(parser.add_argument_group("whether to encrypt"), TLS)
     arguments.add_seed(parser)

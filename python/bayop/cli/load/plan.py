@@ -70,14 +70,16 @@ def _check_mix(args: argparse.Namespace) -> None:
     """
     if args.mix is None:
         return
-    if args.protocol not in ("http", "postgresql"):
+    from bayop.load.plan import HTTP
+
+    if args.protocol not in {*HTTP, "postgresql"}:
         raise InputError(
             "a mix must be of HTTP requests or of PostgreSQL's queries",
             wrong=f"--mix was given with --protocol {args.protocol}",
             place="--mix",
             hint="--protocol http",
         )
-    values = {"--path": args.path != "/", "--method": args.method != "GET", "--body": args.body, "--query": args.query}
+    values = {"--path": args.path != "/", "--method": args.method, "--body": args.body, "--query": args.query}
     if given := [flag for flag, value in values.items() if value]:
         rule = "what is asked must stand in the file of --mix alone"
         raise InputError(rule, wrong=f"{given[0]} was given with --mix", place=given[0], hint="leave it out")
@@ -87,14 +89,16 @@ def _http(args: argparse.Namespace) -> tuple[HttpRequest, ...]:
     from bayop.load.bodies import read_bodies
     from bayop.load.http_request import HttpRequest
     from bayop.load.mix import read_requests
+    from bayop.load.plan import HTTP, default_method
 
-    values = {"--header": args.header, "--method": args.method != "GET", "--body": args.body}
+    values = {"--header": args.header, "--method": args.method, "--body": args.body}
     given = [flag for flag, value in values.items() if value]
-    _check_protocol(args, "http", given, "headers, methods and bodies must be those of HTTP requests")
-    if args.mix is not None and args.protocol == "http":
-        return read_requests(args.mix, args.header)
+    _check_protocol(args, HTTP, given, "headers, methods and bodies must be those of HTTP requests")
+    method = args.method or default_method(args.protocol)
+    if args.mix is not None and args.protocol in HTTP:
+        return read_requests(args.mix, method, args.header)
     bodies = () if args.body is None else arguments.reader(read_bodies, "--body")(args.body)
-    return (HttpRequest(method=args.method, path=args.path, headers=tuple(args.header), bodies=bodies),)
+    return (HttpRequest(method=method, path=args.path, headers=tuple(args.header), bodies=bodies),)
 
 
 def _sql(args: argparse.Namespace) -> SqlQuery:
@@ -105,7 +109,7 @@ def _sql(args: argparse.Namespace) -> SqlQuery:
     values = {"texts": args.query, "user": args.user, "database": args.database, "password": args.password_file}
     changes = {name: value for name, value in values.items() if value is not None}
     given = [flags[name] for name in changes]
-    _check_protocol(args, "postgresql", given, "queries and who asks them must be PostgreSQL's")
+    _check_protocol(args, ("postgresql",), given, "queries and who asks them must be PostgreSQL's")
     if args.query is not None:
         changes["texts"] = (SqlText(text=args.query),)
     if args.mix is not None and args.protocol == "postgresql":
@@ -115,15 +119,15 @@ def _sql(args: argparse.Namespace) -> SqlQuery:
     return SqlQuery(**changes)
 
 
-def _check_protocol(args: argparse.Namespace, protocol: str, given: Sequence[str], rule: str) -> None:
-    """Refuses flags that were given, and that only one protocol has.
+def _check_protocol(args: argparse.Namespace, protocols: Sequence[str], given: Sequence[str], rule: str) -> None:
+    """Refuses flags that were given, and that only some protocols have.
 
     Raises:
         InputError: the protocol is another.
     """
-    if given and args.protocol != protocol:
+    if given and args.protocol not in protocols:
         wrong = f"{given[0]} was given with --protocol {args.protocol}"
-        raise InputError(rule, wrong=wrong, place=given[0], hint=f"--protocol {protocol}")
+        raise InputError(rule, wrong=wrong, place=given[0], hint=f"--protocol {protocols[0]}")
 
 
 def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
