@@ -42,7 +42,8 @@ def nginx(authority: Authority, folder: Path) -> Iterator[str]:
             uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
             ssl_certificate {identity.certificate}; ssl_certificate_key {identity.key};
             server {{
-                listen 127.0.0.1:{port} ssl; listen 127.0.0.2:{port} ssl; ssl_protocols TLSv1.3; root {folder};
+                listen 127.0.0.1:{port} ssl http2; listen 127.0.0.2:{port} ssl http2;
+                ssl_protocols TLSv1.3; root {folder};
                 location /large {{ default_type text/plain; }}
                 location / {{ return 200 "$ssl_protocol"; }}
             }}
@@ -60,6 +61,13 @@ def test_every_request_is_answered_also_over_connections_that_are_opened_again(
     trust = ["--tls", "--cacert", str(authority.certificate)]
     result = result_of(load("-s", nginx, "--protocol", "http", *trust, "-q", "3kqps", *BRIEF))
     counts = result["counts"]
+    assert counts["answered"] == counts["intended"] == counts["status_2xx"] > 500
+    assert counts["reconnects"] > 4
+
+
+def test_http_2_is_agreed_upon_in_the_handshake(nginx: str, authority: Authority) -> None:
+    flags = ["--tls", "--cacert", str(authority.certificate), "-q", "3kqps", *BRIEF]
+    counts = result_of(load("-s", nginx, "--protocol", "http2", *flags))["counts"]
     assert counts["answered"] == counts["intended"] == counts["status_2xx"] > 500
     assert counts["reconnects"] > 4
 

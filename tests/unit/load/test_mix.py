@@ -24,7 +24,7 @@ def test_requests_have_weights_bodies_and_headers_of_their_own(tmp_path: Path) -
         '[order]\nmethod = "POST"\npath = "/orders"\nbody = "order.json"\n'
         'headers = ["Content-Type: application/json"]\n',
     )
-    assert read_requests(path, ["Cookie: a=1"]) == (
+    assert read_requests(path, "GET", ["Cookie: a=1"]) == (
         HttpRequest(weight=9.0, path="/item/{n}", headers=("Cookie: a=1",)),
         HttpRequest(
             method="POST", path="/orders", headers=("Cookie: a=1", "Content-Type: application/json"), bodies=(b"{}",)
@@ -56,7 +56,7 @@ def test_queries_have_weights(tmp_path: Path) -> None:
 )
 def test_what_is_no_mix_is_refused_with_its_line(tmp_path: Path, text: str, message: str, place: str) -> None:
     with pytest.raises(InputError) as caught:
-        read_requests(mix(tmp_path, text), [])
+        read_requests(mix(tmp_path, text), "GET", [])
     assert message in str(caught.value)
     assert place in str(caught.value)
 
