@@ -9,6 +9,8 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, TypeVar, get_args, get_type_hints
 
+from bayop.errors import InputError, unreadable
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -26,10 +28,21 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
 
 
 def read_rows(path: Path, kind: type[Row]) -> list[Row]:
-    """The rows of a file that `write_rows` made of this kind."""
+    """The rows of a file that `write_rows` made of this kind.
+
+    Raises:
+        InputError: it can't be read, or is another file.
+    """
     hints = get_type_hints(kind)
-    with path.open(newline="", encoding="utf-8") as file:
-        return [kind(**{name: _value(text, hints[name]) for name, text in row.items()}) for row in csv.DictReader(file)]
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = [{name: _value(text, hints[name]) for name, text in row.items()} for row in csv.DictReader(file)]
+            return [kind(**row) for row in rows]
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
+    except (KeyError, TypeError, ValueError) as error:
+        columns = ", ".join(field.name for field in fields(kind))
+        raise InputError(f"its columns must be {columns}", wrong=f"{path} has other rows") from error
 
 
 def _cell(value: object) -> object:

@@ -129,6 +129,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = flags.parse_args(arguments)
     if unknown := sorted(set(args.apps.split(",")) - set(APPS)):
         flags.error(f"--apps must be of {', '.join(APPS)}, not {unknown[0]!r}")
+    if args.rounds < 1:
+        flags.error(f"--rounds must be at least 1, not {args.rounds}")
     console = Console(stderr=True, highlight=False)
     out = args.out or environment.results_folder(Path(__file__).with_name("results") / "twin")
     try:
