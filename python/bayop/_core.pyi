@@ -327,6 +327,12 @@ class LoadReport:
     def punctual_quantiles(self, wanted: Sequence[float]) -> list[float | None]:
         """What the latency quantiles of answered requests would be in us, had every request been sent in time."""
 
+    def mix(self, wanted: Sequence[float]) -> list[tuple[str, int, int, list[float | None]]]:
+        """What was seen of each request of a mix that was sent: name, requests, failed ones, latency quantiles in us.
+
+        A request that failed counts as slower than all others: a quantile that falls on one is None.
+        """
+
     def lateness(self) -> Lateness:
         """How late the generator was."""
 

@@ -23,6 +23,8 @@ pub struct Request {
     pub sent_ns: u64,
     /// What it does.
     pub kind: Kind,
+    /// Which of a mix it is.
+    pub way: usize,
     /// It had to wait for room or for a connection, which is not the generator's lateness.
     pub queued: bool,
 }

@@ -44,6 +44,8 @@ impl Method {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRequest {
+    /// What it is called in the report of a mix.
+    pub name: String,
     /// How often it is sent, relative to the plan's others.
     pub weight: f64,
     /// The method.
@@ -59,7 +61,14 @@ pub struct HttpRequest {
 impl HttpRequest {
     /// Asks for a path.
     pub fn get(path: &str) -> Self {
-        Self { weight: 1.0, method: Method::Get, path: path.to_owned(), headers: Vec::new(), bodies: Vec::new() }
+        Self {
+            name: String::new(),
+            weight: 1.0,
+            method: Method::Get,
+            path: path.to_owned(),
+            headers: Vec::new(),
+            bodies: Vec::new(),
+        }
     }
 
     /// The host that the headers name, if they do.

@@ -35,11 +35,12 @@ impl<P> Mix<P> {
         Self { ways, index }
     }
 
-    /// The way of the next request.
+    /// The way of the next request, with its place among them.
     #[inline]
-    pub fn choose(&self, rng: &mut SmallRng) -> &P {
+    pub fn choose(&self, rng: &mut SmallRng) -> (usize, &P) {
         // Nothing is drawn where there is nothing to choose.
-        &self.ways[self.index.as_ref().map_or(0, |index| index.sample(rng))]
+        let place = self.index.as_ref().map_or(0, |index| index.sample(rng));
+        (place, &self.ways[place])
     }
 
     /// Reads answers, which look the same whatever was asked.
@@ -76,7 +77,9 @@ mod tests {
         let mut rng = SmallRng::seed_from_u64(4);
         let mut counts = [0; 3];
         for _ in 0..100_000 {
-            counts[(*mix.choose(&mut rng) as u8 - b'a') as usize] += 1;
+            let (place, way) = mix.choose(&mut rng);
+            assert_eq!(*way, ['a', 'b', 'c'][place]);
+            counts[place] += 1;
         }
         assert!((89_500..90_500).contains(&counts[0]), "{counts:?}");
         assert!((4_700..5_300).contains(&counts[1]) && (4_700..5_300).contains(&counts[2]), "{counts:?}");
@@ -85,7 +88,7 @@ mod tests {
     #[test]
     fn a_single_way_draws_nothing() {
         let (mut rng, mut other) = (SmallRng::seed_from_u64(4), SmallRng::seed_from_u64(4));
-        assert_eq!((*Mix::one('a').choose(&mut rng), *Mix::new([(3.0, 'b')]).choose(&mut rng)), ('a', 'b'));
+        assert_eq!((Mix::one('a').choose(&mut rng), Mix::new([(3.0, 'b')]).choose(&mut rng)), ((0, &'a'), (0, &'b')));
         assert_eq!(rng.random::<u64>(), other.random::<u64>());
     }
 

@@ -178,6 +178,18 @@ impl Plan {
             && (&self.workload.http, &self.workload.sql) == (&other.workload.http, &other.workload.sql)
     }
 
+    /// What the requests of a mix are called; nothing where only one thing is asked.
+    pub fn names(&self) -> Vec<&str> {
+        let names: Vec<&str> = match self.dialect {
+            Dialect::Http | Dialect::Http2 | Dialect::Grpc => {
+                self.workload.http.iter().map(|request| &*request.name).collect()
+            }
+            Dialect::Postgresql => self.workload.sql.texts.iter().map(|query| &*query.name).collect(),
+            Dialect::Memcached | Dialect::MemcachedBinary | Dialect::Redis | Dialect::Echo => Vec::new(),
+        };
+        if names.len() > 1 { names } else { Vec::new() }
+    }
+
     /// Most requests under way on a connection.
     pub fn most_under_way(&self) -> usize {
         let default = match self.schedule {

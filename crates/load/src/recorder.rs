@@ -36,17 +36,20 @@ pub struct Recorder {
     open: Vec<Option<Batch>>,
     handed_over: usize,
     pieces: Sender<Piece>,
+    /// What was seen of each request of a mix.
+    ways: Vec<Batch>,
     /// What does not belong to a batch.
     pub totals: Report,
     save_samples: bool,
 }
 
 impl Recorder {
-    /// Nothing measured yet.
-    pub fn new(window: Window, pieces: Sender<Piece>, save_samples: bool) -> Self {
+    /// Nothing measured yet, of a mix of so many requests; 0 where they are not told apart.
+    pub fn new(window: Window, pieces: Sender<Piece>, save_samples: bool, ways: usize) -> Self {
         let batches_per_ns = BATCHES as f64 / (window.end_ns - window.start_ns) as f64;
         let open = (0..BATCHES).map(|_| None).collect();
-        Self { window, batches_per_ns, open, handed_over: 0, pieces, totals: Report::default(), save_samples }
+        let ways = vec![Batch::default(); ways];
+        Self { window, batches_per_ns, open, handed_over: 0, pieces, ways, totals: Report::default(), save_samples }
     }
 
     /// Ends the measurement earlier.
@@ -112,11 +115,14 @@ impl Recorder {
         }
         if reply.outcome == Outcome::Refused {
             counts.refused += 1;
-            self.batch(intended_ns).failed += 1;
+            self.failed(intended_ns, Some(request.way));
             return;
         }
         counts.answered += 1;
         self.batch(intended_ns).latency.record(now_ns - intended_ns);
+        if let Some(way) = self.ways.get_mut(request.way) {
+            way.latency.record(now_ns - intended_ns);
+        }
         let from_ns = if request.queued { intended_ns } else { request.sent_ns };
         self.totals.punctual.record(now_ns - from_ns);
         if self.save_samples {
@@ -129,12 +135,19 @@ impl Recorder {
         }
     }
 
-    /// A request will never be answered.
-    pub fn lost(&mut self, intended_ns: u64, loss: Loss) {
+    /// A request will never be answered; it was this one of a mix, or was not yet chosen.
+    pub fn lost(&mut self, intended_ns: u64, loss: Loss, way: Option<usize>) {
         if self.measures(intended_ns) {
             self.counts().intended += 1;
             *self.counts().lost_mut(loss) += 1;
-            self.batch(intended_ns).failed += 1;
+            self.failed(intended_ns, way);
+        }
+    }
+
+    fn failed(&mut self, intended_ns: u64, way: Option<usize>) {
+        self.batch(intended_ns).failed += 1;
+        if let Some(way) = way.and_then(|way| self.ways.get_mut(way)) {
+            way.failed += 1;
         }
     }
 
@@ -171,9 +184,10 @@ impl Recorder {
         }
     }
 
-    /// Hands over everything that is left; what does not belong to a batch is the result.
-    pub fn finish(mut self) -> Report {
+    /// Hands over everything that is left; what does not belong to a batch is the result, with these names in a mix.
+    pub fn finish(mut self, names: &[&str]) -> Report {
         (0..BATCHES).for_each(|index| self.hand_over_batch(index));
+        self.totals.mix = names.iter().map(|&name| name.to_owned()).zip(self.ways).collect();
         self.totals
     }
 

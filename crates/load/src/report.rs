@@ -11,7 +11,7 @@ use bayop_core::Error;
 /// Most kinds of trouble that are told apart.
 const MOST_TROUBLES: usize = 20;
 
-/// One stretch of the measurement: the requests that were meant to be sent in it.
+/// Requests that were meant to be sent in one stretch of the measurement, or that have a name in common.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
     /// Latency of what was answered, from the intended send time.
@@ -30,6 +30,11 @@ impl Batch {
     /// Requests.
     pub fn count(&self) -> u64 {
         self.latency.count() + self.failed
+    }
+
+    /// The latency that a share `quantile` of them does not exceed; `None` when it falls on one that failed.
+    pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
+        self.latency.at_rank(((quantile * self.count() as f64).ceil() as u64).max(1))
     }
 }
 
@@ -171,6 +176,8 @@ pub struct Report {
     pub ended_early: bool,
     /// Somebody ended it.
     pub interrupted: bool,
+    /// What was seen of each request of a mix, by its name: of those that were sent.
+    pub mix: BTreeMap<String, Batch>,
     /// The times of every answered request, where asked for.
     pub samples: Vec<Sample>,
 }
@@ -219,6 +226,9 @@ impl Report {
         }
         self.ended_early |= other.ended_early;
         self.interrupted |= other.interrupted;
+        for (name, seen) in &other.mix {
+            self.mix.entry(name.clone()).or_default().merge(seen);
+        }
         self.samples.extend_from_slice(&other.samples);
     }
 

@@ -9,6 +9,8 @@ use bayop_core::Error;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SqlText {
+    /// What it is called in the report of a mix.
+    pub name: String,
     /// How often it is asked, relative to the plan's others.
     pub weight: f64,
     /// The query; `{n}` in it is the number of a record.

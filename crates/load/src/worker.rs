@@ -84,7 +84,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             // Where that is forbidden, the lateness shows it.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
         }
-        let mut recorder = Recorder::new(window, pieces, self.plan.save_samples);
+        let names = self.plan.names();
+        let mut recorder = Recorder::new(window, pieces, self.plan.save_samples, names.len());
         let timeout_ns = to_ns(self.plan.timeout_s);
         let is_closed = self.plan.schedule == Schedule::Closed;
         self.origin_ns = window.origin_ns;
@@ -112,7 +113,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 self.tick(now, timeout_ns, &mut recorder);
                 tick_ns = now + TICK_NS;
                 if now >= recorder.end_ns() && self.is_drained() {
-                    return (recorder.finish(), self.links);
+                    return (recorder.finish(&names), self.links);
                 }
             }
             let due = self.due();
@@ -151,7 +152,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         }
         recorder.handled(intended_ns, now_ns);
         if self.links.are_down() {
-            self.lose(intended_ns, now_ns, Loss::Unconnected, recorder);
+            self.lose(intended_ns, now_ns, Loss::Unconnected, None, recorder);
         } else {
             recorder.queued(intended_ns);
             self.queue.push_back(intended_ns);
@@ -185,8 +186,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let mut buffer = Records::key_buffer();
         let key = self.records.key(record, &mut buffer);
         let value = if kind == Kind::Set { self.records.value(record) } else { b"" };
-        self.mix.choose(&mut self.rng).encode(kind, key, value, connection.out());
-        connection.under_way.push_back(Request { intended_ns, sent_ns: 0, kind, queued });
+        let (way, protocol) = self.mix.choose(&mut self.rng);
+        protocol.encode(kind, key, value, connection.out());
+        connection.under_way.push_back(Request { intended_ns, sent_ns: 0, kind, way, queued });
         if connection.unsent == 0 {
             self.dirty.push(index);
         }
@@ -279,13 +281,15 @@ impl<'a, P: Protocol> Worker<'a, P> {
         recorder.trouble(&format!("{}: {what}", self.links.address(index)));
         let now = now_ns();
         if let Some(connection) = self.links.close(index, now, false) {
-            connection.under_way.iter().for_each(|request| self.lose(request.intended_ns, now, loss, recorder));
+            for request in &connection.under_way {
+                self.lose(request.intended_ns, now, loss, Some(request.way), recorder);
+            }
         }
     }
 
     /// A request will never be answered; a client that thinks goes on to its next one.
-    fn lose(&mut self, intended_ns: u64, now_ns: u64, loss: Loss, recorder: &mut Recorder) {
-        recorder.lost(intended_ns, loss);
+    fn lose(&mut self, intended_ns: u64, now_ns: u64, loss: Loss, way: Option<usize>, recorder: &mut Recorder) {
+        recorder.lost(intended_ns, loss, way);
         self.arrivals.resolved(1, now_ns - self.origin_ns);
     }
 
@@ -319,7 +323,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             }
             self.queue.pop_front();
             let loss = if too_late { Loss::TimedOut } else { Loss::Unconnected };
-            self.lose(intended_ns, now_ns, loss, recorder);
+            self.lose(intended_ns, now_ns, loss, None, recorder);
         }
     }
 

@@ -54,7 +54,7 @@ impl Server {
         let mut fields = json!({
             "servers": [self.address], "dialect": dialect, "blocking": true, "duration_s": 0.2, "workload": {
                 "records": 10, "key_size": "30", "value_size": "8", "update": 0.0, "popularity": "uniform", "http": http,
-                "sql": {"texts": [{"weight": 1.0, "text": "SELECT 1"}], "user": "u", "password": null, "database": null},
+                "sql": {"texts": [{"name": "", "weight": 1.0, "text": "SELECT 1"}], "user": "u", "password": null, "database": null},
             },
             "schedule": {"kind": "open", "pieces": [{"duration_s": 100.0, "qps": 2000.0}], "gaps": "exponential"},
         });
@@ -126,11 +126,11 @@ async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, 
 }
 
 fn get(path: &str) -> Value {
-    json!([{"weight": 1.0, "method": "GET", "path": path, "headers": ["X-Record: {n}"], "bodies": []}])
+    json!([{"name": "", "weight": 1.0, "method": "GET", "path": path, "headers": ["X-Record: {n}"], "bodies": []}])
 }
 
 fn post(path: &str, bodies: Value) -> Value {
-    json!([{"weight": 1.0, "method": "POST", "path": path, "headers": [], "bodies": bodies}])
+    json!([{"name": "", "weight": 1.0, "method": "POST", "path": path, "headers": [], "bodies": bodies}])
 }
 
 #[test]
@@ -247,7 +247,8 @@ fn what_http_2_has_no_place_for_is_refused() {
         ("TE: gzip", "cannot use 'gzip': the header TE must be trailers in HTTP/2 (headers)"),
         ("Host: a b", "cannot use 'a b': a host must be a name (headers)"),
     ] {
-        let http = json!([{"weight": 1.0, "method": "GET", "path": "/", "headers": [header], "bodies": []}]);
+        let http =
+            json!([{"name": "", "weight": 1.0, "method": "GET", "path": "/", "headers": [header], "bodies": []}]);
         assert_eq!(run(&server.plan("http2", http, json!({})), |_| false).unwrap_err().to_string(), why);
     }
 }

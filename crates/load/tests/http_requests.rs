@@ -113,6 +113,7 @@ proptest! {
     ) {
         let header: Header = format!("X-Any: {value}").parse().unwrap();
         let request = HttpRequest {
+            name: String::new(),
             weight: 1.0,
             method: Method::Post,
             path: path.clone(),

@@ -35,6 +35,23 @@ fn nothing_measured_has_no_quantiles() {
 }
 
 #[test]
+fn what_failed_of_a_mix_is_slower_than_all_that_was_answered() {
+    let seen = Batch { latency: histogram(&[1000, 2000, 3000]), failed: 1 };
+    let mut report = Report { mix: [("read".to_owned(), seen.clone())].into(), ..Report::default() };
+    report.merge(&Report {
+        mix: [("read".to_owned(), seen.clone()), ("write".to_owned(), seen)].into(),
+        ..Report::default()
+    });
+    let [read, write] = ["read", "write"].map(|name| &report.mix[name]);
+    assert_eq!((read.count(), read.failed, write.count()), (8, 2, 4));
+    assert_eq!(
+        [0.25, 0.5, 0.75, 0.76].map(|share| read.quantile_ns(share).map(|ns| ns / 100)),
+        [Some(10), Some(20), Some(30), None]
+    );
+    assert_eq!(Report::from_json(&report.to_json()).unwrap(), report);
+}
+
+#[test]
 fn intervals_cover_the_truth_about_as_often_as_they_say() {
     let mut rng = SmallRng::seed_from_u64(1);
     let truth = 1e6 * 100.0_f64.ln();

@@ -218,6 +218,17 @@ impl LoadReport {
         Ok(dict)
     }
 
+    /// What was seen of each request of a mix: its name, how many there were, how many failed, and quantiles in us.
+    #[allow(clippy::type_complexity, reason = "it is a row of a table")]
+    fn mix(&self, wanted: Vec<f64>) -> Vec<(&str, u64, u64, Vec<Option<f64>>)> {
+        let rows = self.0.mix.iter();
+        rows.map(|(name, seen)| {
+            let value_us = |&which: &f64| seen.quantile_ns(which).map(|value_ns| value_ns as f64 / 1e3);
+            (&**name, seen.count(), seen.failed, wanted.iter().map(value_us).collect())
+        })
+        .collect()
+    }
+
     /// What went wrong, in words, and how often.
     fn troubles(&self) -> std::collections::BTreeMap<String, u64> {
         self.0.troubles.clone()

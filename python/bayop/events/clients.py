@@ -11,6 +11,8 @@ _CLIENTS: Final[Mapping[str, Shape]] = {
     "offered_qps": maybe(NUMBER), "achieved_qps": NUMBER, "duration_s": NUMBER,
     "latency": each(record({"quantile": NUMBER, "value_us": maybe(NUMBER), "low_us": maybe(NUMBER),
                             "high_us": maybe(NUMBER), "punctual_us": maybe(NUMBER)})),
+    "mix": each(record({"name": TEXT, "requests": COUNT, "failed": COUNT,
+                        "latency": each(record({"quantile": NUMBER, "value_us": maybe(NUMBER)}))})),
     "mean_us": maybe(NUMBER), "miss_ratio": maybe(NUMBER), "counts": by_name(COUNT),
     "lateness": by_name({"type": ["number", "boolean", "null"]}), "troubles": by_name(COUNT), "problems": each(TEXT),
     "valid": FLAG, "ended_early": FLAG,

@@ -41,6 +41,23 @@ class Quantile:
         return (self.high_us - self.low_us) / 2.0 / self.value_us
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was seen of one request of a mix, as far as it was sent.
+
+    Attributes:
+        name: Its name.
+        requests: How often it was sent.
+        failed: How many of these were refused or never answered.
+        latency_us: Quantiles of its latency; None where one falls on a request that failed.
+    """
+
+    name: str
+    requests: int
+    failed: int
+    latency_us: dict[float, float | None]
+
+
 class Result:
     """What one run saw, on one machine or on several.
 
@@ -72,6 +89,14 @@ class Result:
     def punctual_us(self, shares: Sequence[float] = QUANTILES) -> dict[float, float | None]:
         """What the quantiles would be, had every request been sent in time: what a kernel sees of these requests."""
         return dict(zip(shares, self.report.punctual_quantiles(list(shares)), strict=True))
+
+    def mix(self, shares: Sequence[float] = QUANTILES) -> list[Part]:
+        """What was seen of each request of a mix; nothing where only one thing was asked."""
+        rows = self.report.mix(list(shares))
+        return [
+            Part(name, requests, failed, dict(zip(shares, latency_us, strict=True)))
+            for name, requests, failed, latency_us in rows
+        ]
 
     @property
     def achieved_qps(self) -> float:

@@ -17,6 +17,7 @@ class HttpRequest:
     """One request. `{n}` in its path, or in the value of a header, is the number of a record.
 
     Attributes:
+        name: What it is called in the result of a mix.
         weight: How often it is sent, relative to the others of a workload.
         method: The method.
         path: The path, with its query.
@@ -24,6 +25,7 @@ class HttpRequest:
         bodies: For the methods POST, PUT and PATCH: record n is sent with number n modulo how many there are.
     """
 
+    name: str = ""
     weight: float = 1.0
     method: Method = "GET"
     path: str = "/"

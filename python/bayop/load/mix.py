@@ -38,9 +38,9 @@ def read_requests(path: Path, method: Method, headers: Sequence[str]) -> tuple[H
         "body": lambda value: read_bodies(path.parent / text(value)),
     }
 
-    def request(values: Mapping[str, Any]) -> HttpRequest:
+    def request(name: str, values: Mapping[str, Any]) -> HttpRequest:
         own = _renamed(values, "body", "bodies")
-        return HttpRequest(**{"method": method, **own, "headers": (*headers, *own.get("headers", ()))})
+        return HttpRequest(name=name, **{"method": method, **own, "headers": (*headers, *own.get("headers", ()))})
 
     return _read(path, keys, "path", request)
 
@@ -52,11 +52,11 @@ def read_queries(path: Path) -> tuple[SqlText, ...]:
         InputError: the file can't be read, or is something else.
     """
     keys = {**_WEIGHT, "query": text}
-    return _read(path, keys, "query", lambda values: SqlText(**_renamed(values, "query", "text")))
+    return _read(path, keys, "query", lambda name, values: SqlText(name=name, **_renamed(values, "query", "text")))
 
 
 def _read(
-    path: Path, keys: Mapping[str, Reader], required: str, build: Callable[[Mapping[str, Any]], _Request]
+    path: Path, keys: Mapping[str, Reader], required: str, build: Callable[[str, Mapping[str, Any]], _Request]
 ) -> tuple[_Request, ...]:
     file = TomlFile(path)
     names = file.table_names()
@@ -67,7 +67,7 @@ def _read(
     for name in names:
         values = file.read(name, keys)
         file.require(name, values, [required], f"a request must have a {required}")
-        requests.append(build(values))
+        requests.append(build(name, values))
     return tuple(requests)
 
 

@@ -13,10 +13,12 @@ class SqlText:
     """One of the things that are asked.
 
     Attributes:
+        name: What it is called in the result of a mix.
         text: The query; `{n}` in it is the number of a record.
         weight: How often it is asked, relative to the others of a workload.
     """
 
+    name: str = ""
     text: str
     weight: float = 1.0
 

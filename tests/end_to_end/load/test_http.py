@@ -84,6 +84,20 @@ def test_requests_of_a_mix_are_sent_by_their_weights(nginx: str, site: Path, tmp
     assert set(log) == {"GET -", "POST 2"}
     assert log.total() == result["counts"]["answered"] == result["counts"]["status_2xx"] > 500
     assert log["POST 2"] / log.total() == pytest.approx(0.25, abs=0.08)
+    sent = {part["name"]: part["requests"] for part in result["mix"]}
+    assert sent == {"read": log["GET -"], "write": log["POST 2"]}
+    assert all(part["failed"] == 0 and part["latency"][0]["value_us"] > 0 for part in result["mix"])
+
+
+def test_each_request_of_a_mix_is_told_by_itself(nginx: str, tmp_path: Path) -> None:
+    mix = tmp_path / "mix.toml"
+    mix.write_text('[index]\npath = "/"\n[refused]\npath = "/busy"\nweight = 0.5\n', encoding="utf-8")
+    flags = [flag for flag in BRIEF if flag != "--json"]
+    table = load("-s", nginx, *flags, "--mix", str(mix), "-t", "1s").stdout
+    index, refused = (line.split() for line in table.splitlines() if line.split()[:1] in (["index"], ["refused"]))
+    assert index[2] == "0"
+    assert float(index[3]) > 0
+    assert refused[1:5] == [refused[1], refused[1], "failed", "failed"]
 
 
 @pytest.mark.parametrize(

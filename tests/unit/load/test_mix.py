@@ -25,9 +25,13 @@ def test_requests_have_weights_bodies_and_headers_of_their_own(tmp_path: Path) -
         'headers = ["Content-Type: application/json"]\n',
     )
     assert read_requests(path, "GET", ["Cookie: a=1"]) == (
-        HttpRequest(weight=9.0, path="/item/{n}", headers=("Cookie: a=1",)),
+        HttpRequest(name="read", weight=9.0, path="/item/{n}", headers=("Cookie: a=1",)),
         HttpRequest(
-            method="POST", path="/orders", headers=("Cookie: a=1", "Content-Type: application/json"), bodies=(b"{}",)
+            name="order",
+            method="POST",
+            path="/orders",
+            headers=("Cookie: a=1", "Content-Type: application/json"),
+            bodies=(b"{}",),
         ),
     )
 
@@ -35,8 +39,8 @@ def test_requests_have_weights_bodies_and_headers_of_their_own(tmp_path: Path) -
 def test_queries_have_weights(tmp_path: Path) -> None:
     path = mix(tmp_path, '[read]\nweight = 3\nquery = "SELECT {n}"\n[write]\nquery = "UPDATE t SET a = {n}"\n')
     assert read_queries(path) == (
-        SqlText(text="SELECT {n}", weight=3.0),
-        SqlText(text="UPDATE t SET a = {n}", weight=1.0),
+        SqlText(name="read", text="SELECT {n}", weight=3.0),
+        SqlText(name="write", text="UPDATE t SET a = {n}", weight=1.0),
     )
 
 

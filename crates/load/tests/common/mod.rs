@@ -9,8 +9,8 @@ pub fn plan(fields: Value) -> Plan {
         "servers": ["h:1"], "dialect": "echo", "threads": 1, "connections": 1, "depth": null,
         "workload": {
             "records": 1, "key_size": "30", "value_size": "8", "update": 0.0, "popularity": "uniform",
-            "http": [{"weight": 1.0, "method": "GET", "path": "/", "headers": [], "bodies": []}],
-            "sql": {"texts": [{"weight": 1.0, "text": "SELECT 1"}], "user": "postgres", "password": null, "database": null},
+            "http": [{"name": "", "weight": 1.0, "method": "GET", "path": "/", "headers": [], "bodies": []}],
+            "sql": {"texts": [{"name": "", "weight": 1.0, "text": "SELECT 1"}], "user": "postgres", "password": null, "database": null},
         },
         "schedule": {"kind": "closed"},
         "warmup_s": 0.0, "duration_s": 1.0, "timeout_s": 1.0, "blocking": false, "save_samples": false,

@@ -10,12 +10,15 @@ from bayop.cli.terminal.output import console, new_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayop.load.generator import Quantile, Result
+    from bayop.load.generator import Part, Quantile, Result
     from bayop.load.plan import Plan
 
 _STATUSES: Final[dict[Literal["status_2xx", "status_3xx", "status_4xx", "status_5xx"], str]] = {
     "status_2xx": "2xx", "status_3xx": "3xx", "status_4xx": "4xx", "status_5xx": "5xx",
 }  # fmt: skip
+_OF_EACH: Final = (0.5, 0.9, 0.99, 0.999)
+"""The quantiles that are shown of each request of a mix."""
+
 _PLOT_ROWS: Final = 12
 _PLOT_WIDTH: Final = 50
 
@@ -27,6 +30,8 @@ def show_result(plan: Plan, result: Result) -> None:
     out = console()
     out.print(f"\n[bold]{plan.dialect}[/bold] at {', '.join(plan.servers)}: {_load(result)}")
     out.print(_latency_table(result))
+    if parts := result.mix(_OF_EACH):
+        out.print(_mix_table(parts))
     for line in _distribution(result.report.histogram()):
         out.print(line)
     out.print()
@@ -70,6 +75,25 @@ def _latency_table(result: Result) -> Table:
         value = "failed" if failed else microseconds(quantile.value_us)
         table.add_row(f"p{quantile.quantile * 100:.10g}", value, interval(quantile))
     return table
+
+
+def _mix_table(parts: list[Part]) -> Table:
+    table = new_table("latency of each request that was sent, in us")
+    table.add_column("request", overflow="fold")
+    for column in ("sent", "failed", *(f"p{share * 100:.10g}" for share in _OF_EACH)):
+        table.add_column(column, justify="right")
+    for part in parts:
+        latency = (_of_part(part, share) for share in _OF_EACH)
+        table.add_row(part.name, f"{part.requests:,}", f"{part.failed:,}", *latency)
+    return table
+
+
+def _of_part(part: Part, share: float) -> str:
+    """A quantile; a dash where there is no request beyond it."""
+    if part.requests * (1.0 - share) < 1.0:
+        return "-"
+    value_us = part.latency_us[share]
+    return "failed" if value_us is None else microseconds(value_us)
 
 
 def _distribution(histogram: list[tuple[float, int]]) -> list[str]:

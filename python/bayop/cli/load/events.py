@@ -35,6 +35,15 @@ def _numbers(outcome: Result) -> dict[str, object]:
             }
             for q in outcome.quantiles()
         ],
+        "mix": [
+            {
+                "name": part.name,
+                "requests": part.requests,
+                "failed": part.failed,
+                "latency": [{"quantile": share, "value_us": us} for share, us in part.latency_us.items()],
+            }
+            for part in outcome.mix()
+        ],
         "mean_us": outcome.report.mean_us,
         "miss_ratio": outcome.miss_ratio,
         "counts": outcome.counts,
