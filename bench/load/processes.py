@@ -36,7 +36,7 @@ class Run:
     stderr: str
 
 
-def _first_on(cpu: int) -> Callable[[], None]:
+def first_on(cpu: int) -> Callable[[], None]:
     """Before a program starts: binds it to a core, and puts it first there as far as this is allowed.
 
     Not in a real-time class: the kernel stops a real-time process that polls for 50 ms of every second. A session is a
@@ -72,7 +72,7 @@ def run(words: Sequence[str], *, cpu: int, timeout_s: float, good: Sequence[int]
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=_first_on(cpu),  # noqa: PLW1509 -- no thread of this process holds a lock that it needs
+        preexec_fn=first_on(cpu),  # noqa: PLW1509 -- no thread of this process holds a lock that it needs
     )
     with process:
         try:
@@ -96,7 +96,7 @@ def memcached(*, cpu: int, requests_per_event: int) -> Iterator[tuple[subprocess
         requests_per_event: Most requests of a connection before it is another's turn, memcached's `-R`.
     """
     port = free_port()
-    with memcached_on(port, "-m", "256", "-R", str(requests_per_event), before=_first_on(cpu)) as server:
+    with memcached_on(port, "-m", "256", "-R", str(requests_per_event), before=first_on(cpu)) as server:
         yield server, port
 
 
