@@ -39,6 +39,7 @@ def load_report(
                 "counts": dict.fromkeys(_COUNTS.split(), 0) | fates | counts,
                 "duration_s": 1.0,
                 "troubles": {},
+                "mix": {},
                 "ended_early": False,
                 "interrupted": False,
                 "samples": [],
