@@ -98,7 +98,7 @@ impl Connection {
         if let Some(session) = &mut self.session {
             // What the server says first may come with the end of its handshake.
             let is_done = match &self.http2 {
-                Some(http2) => session.shake_hands(&mut self.stream, http2.received().input())?,
+                Some(http2) => http2.fill(|input| session.shake_hands(&mut self.stream, input))?,
                 None => session.shake_hands(&mut self.stream, &mut self.input)?,
             };
             if !is_done {
@@ -206,7 +206,7 @@ impl Connection {
         let Some(http2) = &mut self.http2 else {
             return receive(&mut self.stream, self.session.as_deref_mut(), &mut self.input);
         };
-        let bytes = receive(&mut self.stream, self.session.as_deref_mut(), http2.received().input())?;
+        let bytes = http2.fill(|input| receive(&mut self.stream, self.session.as_deref_mut(), input))?;
         http2.receive(&mut self.input, &mut self.out)?;
         Ok(bytes)
     }

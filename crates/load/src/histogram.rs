@@ -9,7 +9,12 @@ pub type Histogram = bayop_core::Histogram<10>;
 
 /// The time that a share `quantile` of all times does not exceed; `None` when nothing was recorded.
 pub fn quantile_ns(histogram: &Histogram, quantile: f64) -> Option<u64> {
-    histogram.at_rank(((quantile * histogram.count() as f64).ceil() as u64).max(1))
+    quantile_of(histogram, quantile, histogram.count())
+}
+
+/// The same of `count` times, of which those that were not recorded are longer than all others; `None` where it is one.
+pub(crate) fn quantile_of(histogram: &Histogram, quantile: f64, count: u64) -> Option<u64> {
+    histogram.at_rank(((quantile * count as f64).ceil() as u64).max(1))
 }
 
 /// The percentile distribution in the text format of HdrHistogram (`.hgrm`), in us.

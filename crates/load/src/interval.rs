@@ -7,7 +7,7 @@
 //! Student's t standard errors away. It is never narrower than that of independent requests. This is the method of
 //! batch means applied to the indicator of a quantile (Asmussen and Glynn, "Stochastic Simulation", chapter IV).
 
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, quantile_of};
 use crate::report::{Batch, Report};
 
 /// Batches of a measurement.
@@ -63,7 +63,7 @@ impl<'a> Pool<'a> {
 
     fn quantile(&self, quantile: f64) -> Quantile {
         let &Self { ref latency, ref batches, count } = self;
-        let at_share = |share: f64| latency.at_rank(((share * count as f64).ceil() as u64).max(1));
+        let at_share = |share: f64| quantile_of(latency, share, count);
         let mut interval = Quantile { quantile, value_ns: None, low_ns: None, high_ns: None };
         if count == 0 {
             return interval;

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, quantile_of};
 use bayop_core::Error;
 
 /// Most kinds of trouble that are told apart.
@@ -34,7 +34,7 @@ impl Batch {
 
     /// The latency that a share `quantile` of them does not exceed; `None` when it falls on one that failed.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
-        self.latency.at_rank(((quantile * self.count() as f64).ceil() as u64).max(1))
+        quantile_of(&self.latency, quantile, self.count())
     }
 }
 

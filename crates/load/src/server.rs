@@ -47,14 +47,11 @@ impl Server {
         if error.get_ref().is_some_and(|inner| inner.is::<NeedsPassword>()) {
             return failed.hint("--password-file FILE has it");
         }
-        let hangs_up = matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof);
-        if error.get_ref().is_some_and(|inner| inner.is::<NotHttp2>()) || self.templates.is_some() && hangs_up {
+        let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        if self.templates.is_some() && is_of_another_protocol(error, tls) {
             return failed.hint("--protocol http is HTTP/1.1");
         }
-        match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-            Some(rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)) => {
-                failed.hint("--protocol http is HTTP/1.1")
-            }
+        match tls {
             Some(rustls::Error::InvalidCertificate(_)) => {
                 failed.hint("--cacert FILE says who may have signed its certificate; --insecure does not look at it")
             }
@@ -62,6 +59,13 @@ impl Server {
             None => failed,
         }
     }
+}
+
+/// Whether a server that was spoken to in HTTP/2 does not understand it, as far as it says so: some just hang up.
+fn is_of_another_protocol(error: &io::Error, tls: Option<&rustls::Error>) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<NotHttp2>())
+        || matches!(tls, Some(rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)))
+        || matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof)
 }
 
 /// The servers of a plan.

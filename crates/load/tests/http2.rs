@@ -52,10 +52,8 @@ impl Server {
 
     fn plan(&self, dialect: &str, http: Value, more: Value) -> Plan {
         let mut fields = json!({
-            "servers": [self.address], "dialect": dialect, "blocking": true, "duration_s": 0.2, "workload": {
-                "records": 10, "key_size": "30", "value_size": "8", "update": 0.0, "popularity": "uniform", "http": http,
-                "sql": {"texts": [{"name": "", "weight": 1.0, "text": "SELECT 1"}], "user": "u", "password": null, "database": null},
-            },
+            "servers": [self.address], "dialect": dialect, "blocking": true, "duration_s": 0.2,
+            "workload": common::workload(10, http),
             "schedule": {"kind": "open", "pieces": [{"duration_s": 100.0, "qps": 2000.0}], "gaps": "exponential"},
         });
         fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

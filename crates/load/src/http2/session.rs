@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use h2::client::{Builder, Connection, SendRequest};
 
 use super::exchange::Exchange;
-use super::pipe::{self, Pipe};
+use super::pipe::Pipe;
 use super::{NotHttp2, Template};
 use crate::input::Input;
 use crate::protocol::http2::Orders;
@@ -117,9 +117,9 @@ impl Session {
         }
     }
 
-    /// Where what is received from the server goes, before [`Session::receive`].
-    pub(crate) fn received(&self) -> Received<'_> {
-        Received(self.pipe.bytes())
+    /// Has the socket read to where it belongs, before [`Session::receive`].
+    pub(crate) fn fill<T>(&self, read: impl FnOnce(&mut Input) -> T) -> T {
+        read(&mut self.pipe.bytes().received)
     }
 
     /// Takes what was received: appends the answers that are complete to `input`, and what there is to say to `out`.
@@ -174,16 +174,6 @@ impl Session {
     }
 }
 
-/// The bytes that were received, for whoever reads the socket.
-pub(crate) struct Received<'a>(MutexGuard<'a, pipe::Bytes>);
-
-impl Received<'_> {
-    /// Where they go.
-    pub(crate) fn input(&mut self) -> &mut Input {
-        &mut self.0.received
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -199,10 +189,10 @@ mod tests {
     }
 
     fn receive(session: &mut Session, bytes: &[u8], input: &mut Input) -> io::Result<()> {
-        let mut received = session.received();
-        received.input().room(bytes.len())[..bytes.len()].copy_from_slice(bytes);
-        received.input().filled(bytes.len());
-        drop(received);
+        session.fill(|received| {
+            received.room(bytes.len())[..bytes.len()].copy_from_slice(bytes);
+            received.filled(bytes.len());
+        });
         session.receive(input, &mut Vec::new())
     }
 

@@ -58,14 +58,16 @@ impl Template {
         head.method = method(request.method);
         let host = request.host().unwrap_or(server);
         let authority = Authority::try_from(host).map_err(|_| refuse(host, "a host must be a name", "headers"))?;
-        head.uri = uri(scheme.clone(), authority, &Numbered::new(&request.path, b"").with(b"0"))
+        let path = Numbered::new(&request.path, b"");
+        head.uri = uri(scheme.clone(), authority, &path.with(b"0"))
             .map_err(|_| refuse(&request.path, "a path must have only what a URI may have", "path"))?;
         let mut headers = Vec::new();
         for header in request.headers.iter().filter(|header| !header.is("host")) {
-            let (name, text) = field(header)?;
-            head.headers.append(&name, text);
-            if Numbered::new(header.value(), b"").differs() {
-                headers.push((name, Numbered::new(header.value(), b"")));
+            let text = Numbered::new(header.value(), b"");
+            let (name, first) = field(header, &text)?;
+            head.headers.append(&name, first);
+            if text.differs() {
+                headers.push((name, text));
             }
         }
         if headers.iter().any(|(name, _)| head.headers.get_all(name).iter().count() > 1) {
@@ -81,8 +83,7 @@ impl Template {
         } else {
             bodies.map(Bytes::copy_from_slice).collect()
         };
-        let path = Some(Numbered::new(&request.path, b"")).filter(Numbered::differs);
-        let mut template = Self { head, path, headers, bodies, is_grpc };
+        let mut template = Self { head, path: Some(path).filter(Numbered::differs), headers, bodies, is_grpc };
         if !is_grpc && request.method.takes_body() && template.bodies.len() < 2 {
             let length = template.bodies.first().map_or(0, Bytes::len);
             template.head.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -133,18 +134,17 @@ fn uri(scheme: Scheme, authority: Authority, path: &[u8]) -> Result<Uri, http::E
 }
 
 /// A header's name and its value for the record 0.
-fn field(header: &Header) -> Result<(HeaderName, HeaderValue), Error> {
+fn field(header: &Header, text: &Numbered) -> Result<(HeaderName, HeaderValue), Error> {
     if let Some(name) = REFUSED.iter().find(|name| header.is(name)) {
         return Err(refuse(name, "a header must not be one of HTTP/1.1's connection", "headers"));
     }
     if header.is("te") && header.value() != "trailers" {
         return Err(refuse(header.value(), "the header TE must be trailers in HTTP/2", "headers"));
     }
-    let text = Numbered::new(header.value(), b"").with(b"0");
     let unsound = |_| refuse(header.value(), "the value of a header must have no control characters", "headers");
     let name = HeaderName::try_from(header.name())
         .map_err(|_| refuse(header.name(), "a header must have a name", "headers"))?;
-    Ok((name, HeaderValue::from_bytes(&text).map_err(unsound)?))
+    Ok((name, HeaderValue::from_bytes(&text.with(b"0")).map_err(unsound)?))
 }
 
 /// A message of gRPC (its HTTP/2 transport, "Length-Prefixed-Message"), which is not compressed.
