@@ -15,7 +15,6 @@ Example:
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -32,8 +31,10 @@ from typing import Final
 from bench.load.processes import first_on
 from bench.results import write_results
 from rich.console import Console
+from tests.support.needs import program
 from tests.support.servers import free_port, serving
 
+from bayop.experiments.rig.veth import process_cpu_s
 from lab.certificates import Authority, Identity
 
 CONNECTIONS: Final = 16
@@ -140,6 +141,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = flags.parse_args(arguments)
     if args.rounds < 1 or args.duration < _LEAST_S:
         flags.error(f"--rounds must be at least 1, and --duration {_LEAST_S:g}")
+    if missing := [name for name in ("nginx", "wrk", "h2load") if program(name) is None]:
+        flags.error(f"{missing[0]} is not installed: apt-get install nginx-light wrk nghttp2-client")
     console = Console(stderr=True, highlight=False)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as name:
@@ -186,13 +189,12 @@ def measure(words: Sequence[str], ports: Ports, duration_s: float) -> tuple[floa
         words,
         stdout=quiet,
         stderr=quiet,
-        start_new_session=True,  # which is what becomes first: without one, the shell would, for good
         preexec_fn=first_on(_CLIENT_CPU),  # noqa: PLW1509 -- no thread of this process holds a lock that it needs
     ) as process:
         seen = []
         for share in (1 / 3, 2 / 3):
             time.sleep(max(0.0, start_s + share * duration_s - time.monotonic()))
-            seen.append((time.monotonic(), _requests(ports["http"]), _cpu_s(process.pid)))
+            seen.append((time.monotonic(), _requests(ports["http"]), process_cpu_s(process.pid, name=words[0])))
         process.wait(duration_s + 30.0)
     (then_s, before, cpu_before_s), (now_s, after, cpu_after_s) = seen
     count = after - before
@@ -205,11 +207,6 @@ def _requests(port: int) -> int:
         match = re.search(r"^ (\d+) (\d+) (\d+) $", answer.read().decode(), re.MULTILINE)
     assert match is not None, "the third number is that of requests"
     return int(match[3])
-
-
-def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def table(rows: Sequence[Row]) -> str:
