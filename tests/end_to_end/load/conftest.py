@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -56,29 +55,23 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def nginx(site: Path) -> Iterator[str]:
-    with _nginx(site, "") as server:
-        yield server
+    port = free_port()
+    configuration = site / "nginx.conf"
+    configuration.write_text(_NGINX.format(folder=site, port=port))
+    with serving(["nginx", "-c", str(configuration), "-e", str(site / "error.log")], port):
+        yield f"127.0.0.1:{port}"
 
 
 @pytest.fixture(scope="module")
-def nginx_http2(site: Path) -> Iterator[str]:
-    with _nginx(site, "http2") as server:
-        yield server
+def nginx_http2(nginx: str) -> str:
+    """The same, which speaks HTTP/2 there."""
+    return nginx.replace("127.0.0.1", "127.0.0.2")
 
 
 @pytest.fixture(scope="module")
 def grpc() -> Iterator[str]:
     port = free_port()
     with serving([sys.executable, "-m", "tests.support.grpc_server", str(port)], port):
-        yield f"127.0.0.1:{port}"
-
-
-@contextmanager
-def _nginx(site: Path, protocol: str) -> Iterator[str]:
-    port = free_port()
-    configuration = site / "nginx.conf"
-    configuration.write_text(_NGINX.format(folder=site, port=port, protocol=protocol))
-    with serving(["nginx", "-c", str(configuration), "-e", str(site / "error.log")], port):
         yield f"127.0.0.1:{port}"
 
 
@@ -92,7 +85,7 @@ http {{
     log_format headers '$request_method $host $http_user_agent $http_x_record';
     log_format method '$request_method $content_length';
     server {{
-        listen 127.0.0.1:{port} {protocol}; root {folder};
+        listen 127.0.0.1:{port}; listen 127.0.0.2:{port} http2; root {folder};
         location /busy {{ return 503; }}
         location /logged {{ access_log {folder}/requests.log headers; return 204; }}
         location /method {{ access_log {folder}/requests.log method; return 204; }}

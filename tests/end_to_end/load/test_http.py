@@ -13,6 +13,13 @@ pytestmark = pytest.mark.alone
 BRIEF = ["--protocol", "http", "-q", "1kqps", "-t", "0.3s", "-w", "0s", "-c", "2", "-r", "3", "--json"]
 
 
+@pytest.fixture(params=["http", "http2"])
+def spoken(request: pytest.FixtureRequest, nginx: str, nginx_http2: str) -> list[str]:
+    """Flags for the server, in each of the protocols that it speaks."""
+    protocol: str = request.param
+    return ["-s", {"http": nginx, "http2": nginx_http2}[protocol], *BRIEF, "--protocol", protocol]
+
+
 def log_of(site: Path) -> Counter[str]:
     """How often which line is in the log, which is emptied."""
     log = site / "requests.log"
@@ -60,26 +67,27 @@ def test_every_request_has_the_method_and_the_length_of_its_body(
     assert log.total() == result["counts"]["answered"] == result["counts"]["status_2xx"] > 100
 
 
-def test_the_bodies_of_a_folder_arrive_in_turn(nginx: str, site: Path, tmp_path: Path) -> None:
-    """Byte for byte: one of them is larger than what a socket takes at once."""
+def test_the_bodies_of_a_folder_arrive_in_turn(spoken: list[str], site: Path, tmp_path: Path) -> None:
+    """Byte for byte: one of them is larger than what a socket takes at once, and than HTTP/2's window."""
     bodies = [bytes(range(256)), b"{n}\r\n", b"large\0\xff\r\n" * 2**17]
     for number, body in enumerate(bodies):
         (tmp_path / f"{number}.bin").write_bytes(body)
-    flags = ["--method", "PUT", "--path", "/stored/{n}", "--body", str(tmp_path), "-r", "6", "--timeout", "10s"]
-    result = result_of(load("-s", nginx, *BRIEF, *flags, "-q", "200qps"))
+    path = f"/stored/{spoken[-1]}"
+    flags = ["--method", "PUT", "--path", f"{path}/{{n}}", "--body", str(tmp_path), "-r", "6", "--timeout", "10s"]
+    result = result_of(load(*spoken, *flags, "-q", "200qps"))
     assert result["counts"]["answered"] == result["counts"]["status_2xx"] > 0
-    stored = {file.name: file.read_bytes() for file in (site / "stored").iterdir()}
+    stored = {file.name: file.read_bytes() for file in (site / path[1:]).iterdir()}
     assert stored == {str(record): bodies[record % 3] for record in range(6)}
 
 
-def test_requests_of_a_mix_are_sent_by_their_weights(nginx: str, site: Path, tmp_path: Path) -> None:
+def test_requests_of_a_mix_are_sent_by_their_weights(spoken: list[str], site: Path, tmp_path: Path) -> None:
     (tmp_path / "body").write_text("{}")
     mix = tmp_path / "mix.toml"
     mix.write_text(
         '[read]\nweight = 3\npath = "/method"\n[write]\nmethod = "POST"\npath = "/method"\nbody = "body"\n',
         encoding="utf-8",
     )
-    result = result_of(load("-s", nginx, *BRIEF, "--mix", str(mix), "-t", "1s"))
+    result = result_of(load(*spoken, "--mix", str(mix), "-t", "1s"))
     log = log_of(site)
     assert set(log) == {"GET -", "POST 2"}
     assert log.total() == result["counts"]["answered"] == result["counts"]["status_2xx"] > 500

@@ -24,32 +24,6 @@ def test_every_request_arrives_also_over_connections_that_the_server_ends(nginx_
     assert counts["reconnects"] > 4
 
 
-def test_bodies_arrive_byte_for_byte(nginx_http2: str, site: Path, tmp_path: Path) -> None:
-    """One of them is larger than the window."""
-    bodies = [bytes(range(256)), b"{n}\r\n", b"large\0\xff\r\n" * 2**17]
-    for number, body in enumerate(bodies):
-        (tmp_path / f"{number}.bin").write_bytes(body)
-    flags = ["--method", "PUT", "--path", "/stored/{n}", "--body", str(tmp_path), "-r", "6", "--timeout", "10s"]
-    counts = result_of(load("-s", nginx_http2, "--protocol", "http2", *BRIEF, *flags, "-q", "200qps"))["counts"]
-    assert counts["answered"] == counts["status_2xx"] > 0
-    stored = {file.name: file.read_bytes() for file in (site / "stored").iterdir()}
-    assert stored == {str(record): bodies[record % 3] for record in range(6)}
-
-
-def test_requests_of_a_mix_are_sent_by_their_weights(nginx_http2: str, site: Path, tmp_path: Path) -> None:
-    (tmp_path / "body").write_text("{}")
-    mix = tmp_path / "mix.toml"
-    mix.write_text(
-        '[read]\nweight = 3\npath = "/method"\n[write]\nmethod = "POST"\npath = "/method"\nbody = "body"\n',
-        encoding="utf-8",
-    )
-    counts = result_of(load("-s", nginx_http2, "--protocol", "http2", *BRIEF, "--mix", str(mix), "-t", "1s"))["counts"]
-    log = log_of(site)
-    assert set(log) == {"GET -", "POST 2"}
-    assert log.total() == counts["answered"] == counts["status_2xx"] > 500
-    assert log["POST 2"] / log.total() == pytest.approx(0.25, abs=0.08)
-
-
 @pytest.mark.parametrize(
     ("method", "outcome", "troubles"),
     [("Echo", "hits", []), ("Missing", "misses", []), ("Broken", "refused", ["grpc-status 13: Broken: m"])],
