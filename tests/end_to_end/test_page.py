@@ -133,7 +133,7 @@ def test_a_user_sees_a_search_as_it_happens(run: Run, browser: Any, tmp_path: Pa
         viewer.sees("Search 1 (start) ended after")
         page.get_by_role("img", name="The path of").wait_for()
         page.get_by_text("The trials as a table").click()
-        assert page.get_by_role("table").get_by_role("row").count() > 2
+        page.get_by_role("table").get_by_role("row").nth(2).wait_for()
         Clients(tmp_path / "clients").send(7000)
         viewer.sees("Search 2 (load +40%) ended after")
         chart = page.get_by_role("group", name="Power; arrow keys read it")
