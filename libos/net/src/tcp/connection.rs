@@ -355,6 +355,7 @@ impl Connection {
     }
 
     fn fin_acknowledged(&mut self) {
+        self.closing = false; // it is sent once, and has come
         match self.state {
             State::FinWait1 => self.become_state(State::FinWait2),
             State::Closing => self.become_state(State::TimeWait),

@@ -30,6 +30,19 @@ fn a_connection_from_syn_to_time_wait() {
 }
 
 #[test]
+fn a_fin_that_has_come_is_not_said_again() {
+    let mut client = Client::new();
+    let first = client.opens();
+    let fin = client.says(Flags::ACK, FIRST + 1, first, b"!");
+    assert_eq!(fin[0].flags, Flags::FIN | Flags::ACK | Flags::PSH);
+    for _ in 0..3 {
+        assert_eq!(client.says(Flags::ACK, FIRST + 2, first + 2, &[]), []);
+    }
+    let last = client.says(Flags::ACK | Flags::FIN, FIRST + 2, first + 2, &[]);
+    assert_eq!(last.iter().map(|each| (each.flags, each.sequence)).collect::<Vec<_>>(), [(Flags::ACK, first + 2)]);
+}
+
+#[test]
 fn what_is_not_acknowledged_is_sent_again_ever_later_and_then_given_up() {
     let mut client = Client::new();
     let first = client.opens();
