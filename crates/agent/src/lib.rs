@@ -7,7 +7,8 @@
 //! - [`journal`]: the originals of everything that was changed, on disk before the first write.
 //! - [`undo`]: putting back what was read before; [`devices`]: each device apart, within a deadline; [`hold`]: what is
 //!   held, applied all or nothing, and restored.
-//! - [`lease`]: who may write, until when. Pure: time is an argument, and [`clock`] has it.
+//! - [`bayop_core::lease`]: who may write, until when. Pure: time is an argument, and [`clock`] has it. [`token`]: what
+//!   proves it.
 //! - [`latency`]: what clients see, as it is pushed; [`guard`]: the conditions that a setting is held under, pure too.
 //! - [`peer`]: who asks, and what they may; [`allow_list`] and [`config`]: what may be written at all.
 //! - [`calibration`]: what a network driver really does with the delay that it is asked for.
@@ -38,7 +39,6 @@ pub mod hold;
 pub mod journal;
 pub mod knobs;
 pub mod latency;
-pub mod lease;
 pub mod lock;
 pub mod log;
 pub mod messages;
@@ -48,4 +48,5 @@ pub mod peer;
 pub mod readings;
 pub mod schema;
 pub mod server;
+pub mod token;
 pub mod undo;

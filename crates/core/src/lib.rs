@@ -1,4 +1,4 @@
-//! What every crate of BayOp shares: the [error](Error), and a [histogram](Histogram).
+//! What every crate of BayOp shares: the [error](Error), a [histogram](Histogram), and the right to write, a [lease].
 
 #![cfg_attr(not(feature = "std"), no_std)]
 
@@ -8,6 +8,7 @@ mod error;
 #[cfg(feature = "std")]
 mod file;
 mod histogram;
+pub mod lease;
 mod quote;
 
 pub use error::{Error, Kind, Result};

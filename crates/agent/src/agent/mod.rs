@@ -20,7 +20,6 @@ use crate::files::DEFAULT_PATH;
 use crate::hold::{self, Held, Hold, Outcome, id};
 use crate::journal::{Journal, State};
 use crate::knobs::{self, Knobs};
-use crate::lease;
 use crate::log;
 use crate::messages::{
     AppliedBy, CalibrateRequest, Calibrations, HeldKnob, Latched, Lease, LeaseInForce, LeaseRequest, ReleaseRequest,
@@ -30,7 +29,8 @@ use crate::metrics::{self, Snapshot, Tally};
 use crate::own::{self, VERSION};
 use crate::peer::{Peer, Role};
 use crate::readings::Readings;
-use bayop_core::{Error, Kind, Result};
+use crate::token;
+use bayop_core::{Error, Kind, Result, lease};
 use guarded::Guarded;
 
 /// The knob that calibrations are about.
@@ -224,7 +224,7 @@ impl Agent {
     /// Somebody holds it, or the request is out of bounds.
     pub fn lease(&mut self, request: &LeaseRequest, by: &Peer) -> Result<Lease> {
         let now = self.now();
-        let lease = self.leases.grant(lease::token()?, &request.holder, request.ttl_s, now)?;
+        let lease = self.leases.grant(token::new()?, &request.holder, request.ttl_s, now)?;
         log::event("lease_granted", &[("holder", &request.holder), ("ttl_s", &request.ttl_s), ("by", by)]);
         Ok(Lease { lease, ttl_s: request.ttl_s })
     }
