@@ -32,8 +32,10 @@ lab: $(VENV)/.built  ## Boot an emulated server with memcached and the agent ins
 	cargo build --package bayop-agent --release --locked --quiet
 	$(BIN)/python -m lab --agent $(RELEASE)/bayop-agent
 
+# A panic says where in a dependency it is, which must not depend on who builds.
 libos:  ## Build the library OS, target/libos/release/libos; `bayop libos run` boots it
-	cargo build $(LIBOS) --release --package libos-image
+	cargo build $(LIBOS) --release --package libos-image \
+		--config 'build.rustflags = ["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo"]'
 
 # For CI, beside what waits for downloads.
 rust-tests:

@@ -55,6 +55,9 @@ SERVICES: Final = {
 NICS: Final = {"virtio-net": "virtio-net-pci", "e1000e": "e1000e"}
 """What its NIC may be, as QEMU calls it. Interrupts of an e1000e can be delayed (`delay=`)."""
 
+AGENT_PORT: Final = 9617
+"""Where its agent answers, if its words ask for one (`agent=on`)."""
+
 TAP_ADDRESS: Final = "10.208.0.2"
 """Of a machine that clients reach by a tap device."""
 
@@ -108,7 +111,7 @@ def command_line(
         arguments: More for QEMU.
         kernel: What it boots in place of the library OS: `-kernel` and what goes with it.
     """
-    ports = [service.port for service in SERVICES.values()]
+    ports = [*(service.port for service in SERVICES.values()), AGENT_PORT]
     forwards = ",".join(f"hostfwd=tcp:127.0.0.1:0-{_USER_ADDRESS}:{port}" for port in ports)
     network, address = f"user,id=net,{forwards}", _USER_ADDRESS
     if inside:
@@ -194,6 +197,11 @@ class LibraryOs:
         """What it serves."""
         named = [word.removeprefix("app=") for word in self._words.split() if word.startswith("app=")]
         return SERVICES[named[-1] if named else "memcached"]
+
+    @property
+    def agent(self) -> str | None:
+        """Where its agent is found, as `--agent` takes it; None where its words ask for none."""
+        return f"http://{self.address(AGENT_PORT)}" if "agent=on" in self._words.split() else None
 
     @property
     def console(self) -> str:

@@ -1,6 +1,10 @@
 //! Whatever comes goes back (RFC 862): the other side of NetPIPE's ping-pong.
 
 use libos_net::service::{OUTPUT_LIMIT, Output, Served, Service};
+use libos_net::wire::ipv4::Address;
+
+/// Where it listens.
+pub const PORT: u16 = 7;
 
 /// Sends back.
 #[derive(Clone, Copy, Debug, Default)]
@@ -8,6 +12,10 @@ pub struct Echo;
 
 impl Service for Echo {
     type Session = ();
+
+    fn accept(&self, _peer: Address, port: u16) -> Option<()> {
+        (port == PORT).then_some(())
+    }
 
     fn serve(&mut self, _now_us: u64, (): &mut (), input: &[u8], output: &mut Output) -> Served {
         let taken = input.len().min(OUTPUT_LIMIT.saturating_sub(output.len()));

@@ -1,6 +1,10 @@
 //! The smallest web server: one answer to every request. It is also how a service is written.
 
 use libos_net::service::{Output, Served, Service};
+use libos_net::wire::ipv4::Address;
+
+/// Where it listens.
+pub const PORT: u16 = 80;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 6\r\n\r\nhello\n";
 const REFUSAL: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
@@ -12,6 +16,10 @@ pub struct Hello;
 
 impl Service for Hello {
     type Session = ();
+
+    fn accept(&self, _peer: Address, port: u16) -> Option<()> {
+        (port == PORT).then_some(())
+    }
 
     fn serve(&mut self, _now_us: u64, (): &mut (), input: &[u8], output: &mut Output) -> Served {
         let mut taken = 0;

@@ -6,6 +6,10 @@ use core::hint::spin_loop;
 use bayop_tpcc::Scale;
 use bayop_tpcc::service::{Answered, Counts, Service as Transactions, answer, populate};
 use libos_net::service::{Output, Served, Service};
+use libos_net::wire::ipv4::Address;
+
+/// Where it listens.
+pub const PORT: u16 = 11311;
 
 /// Runs a transaction for each GET.
 pub struct Tpcc {
@@ -30,6 +34,10 @@ impl Tpcc {
 
 impl Service for Tpcc {
     type Session = ();
+
+    fn accept(&self, _peer: Address, port: u16) -> Option<()> {
+        (port == PORT).then_some(())
+    }
 
     fn serve(&mut self, now_us: u64, (): &mut (), input: &[u8], output: &mut Output) -> Served {
         let mut taken = 0;

@@ -74,7 +74,10 @@ long_mode:
     jmp 4b
 
 // A device or the timer: core::arch::asm! opens interrupts for one halt at a time (cpu.rs), so nothing but the return
-// address is in use. The interrupted code goes on with interrupts closed.
+// address is in use. The interrupted code goes on with interrupts closed. Those of devices are counted.
+.globl device_entry
+device_entry:
+    incq device_interrupts(%rip)
 .globl interrupt_entry
 interrupt_entry:
     pushq %rax
@@ -106,6 +109,9 @@ gdt_pointer:
     .long gdt
 
 .section .bss
+.globl device_interrupts
+.align 8
+device_interrupts: .skip 8
 .align 4096
 page_map: .skip 4096
 page_directory: .skip 4096

@@ -15,25 +15,40 @@ mod table {
     extern crate alloc;
 
     const EXCEPTIONS: usize = 32;
+    const DEVICE: usize = super::DEVICE_VECTOR as usize;
     const CODE: u64 = 8;
     const PRESENT_GATE: u64 = 0x8E00;
 
     // SAFETY: boot.s has them; the entries are the CPU's to call.
     unsafe extern "C" {
         fn interrupt_entry();
+        fn device_entry();
         fn exception_entry();
+        static mut device_interrupts: u64;
     }
 
     /// Gives the CPU its table.
     pub fn init() {
         let gates: Box<[[u64; 2]; 256]> = Box::new(core::array::from_fn(|vector| {
-            let entry = if vector < EXCEPTIONS { exception_entry } else { interrupt_entry } as usize as u64;
+            let entry = if vector < EXCEPTIONS {
+                exception_entry
+            } else if vector == DEVICE {
+                device_entry
+            } else {
+                interrupt_entry
+            } as usize as u64;
             [entry & 0xFFFF | CODE << 16 | PRESENT_GATE << 32 | (entry >> 16 & 0xFFFF) << 48, entry >> 32]
         }));
         let base = Box::leak(gates).as_ptr() as u64;
         let pointer = [4095, base as u16, (base >> 16) as u16, (base >> 32) as u16, (base >> 48) as u16];
         // SAFETY: the table is whole and stays for ever.
         unsafe { asm!("lidt [{}]", in(reg) pointer.as_ptr(), options(nostack, preserves_flags)) }
+    }
+
+    /// How often a device has interrupted this core.
+    pub fn device_count() -> u64 {
+        // SAFETY: one aligned word, which only this core's handler writes; while this runs, interrupts are closed.
+        unsafe { (&raw const device_interrupts).read_volatile() }
     }
 
     /// An exception is a fault of the library OS, and there is nobody to go on.
@@ -49,4 +64,4 @@ mod table {
 }
 
 #[cfg(feature = "boot")]
-pub use table::init;
+pub use table::{device_count, init};

@@ -1,27 +1,34 @@
-//! The image of the library OS: one core, one NIC, one service, as the words say that its loader was given.
+//! The image of the library OS: one core, one NIC, one service, as the words say that its loader was given; and beside
+//! the service the agent's API, where they ask for that.
 
 #![no_std]
 #![no_main]
 #![deny(unsafe_code)]
 
+extern crate alloc;
+
+mod agent;
 mod core_of_machine;
 mod words;
 
-use libos_apps::echo::Echo;
-use libos_apps::hello::Hello;
-use libos_apps::memcached::Memcached;
-use libos_apps::tpcc::Tpcc;
+use alloc::rc::Rc;
+use core::cell::Cell;
+
+use libos_apps::echo::{self, Echo};
+use libos_apps::hello::{self, Hello};
+use libos_apps::memcached::{self, Memcached};
+use libos_apps::tpcc::{self, Tpcc};
 use libos_hal::{clock, cpu, say};
 use libos_net::device::{Receive, Transmit};
-use libos_net::driver::{OpenError, open_e1000e, open_virtio};
-use libos_net::service::Service;
+use libos_net::driver::{OpenError, Throttle, open_e1000e, open_virtio};
+use libos_net::service::{Pair, Service};
 use libos_net::stack::{Config, Stack};
 use libos_net::wire::ethernet::MacAddress;
-use libos_runtime::policy::{Adaptive, Interrupts, Policy, Polling};
-use libos_runtime::{Core as _, Runtime};
+use libos_runtime::policy::{Adaptive, Chosen};
+use libos_runtime::{Core as _, Counters, Runtime};
 
 use core_of_machine::MachineCore;
-use words::{App, Wait, Words};
+use words::{App, Words};
 
 libos_hal::entry!(main);
 
@@ -42,31 +49,26 @@ fn start(words: &Words) -> ! {
     match words.app {
         App::Memcached => {
             let start_s = clock::unix_time_s() as u32;
-            serve(words, 11211, Memcached::new(words.memory_mib << 20, start_s, cpu::seed()))
+            serve(words, memcached::PORT, Memcached::new(words.memory_mib << 20, start_s, cpu::seed()))
         }
-        App::Hello => serve(words, 80, Hello),
-        App::Echo => serve(words, 7, Echo),
-        App::Tpcc => serve(words, 11311, Tpcc::new(cpu::seed(), clock::unix_time_s() * 1_000_000)),
+        App::Hello => serve(words, hello::PORT, Hello),
+        App::Echo => serve(words, echo::PORT, Echo),
+        App::Tpcc => serve(words, tpcc::PORT, Tpcc::new(cpu::seed(), clock::unix_time_s() * 1_000_000)),
     }
 }
 
 fn serve<S: Service>(words: &Words, port: u16, service: S) -> ! {
-    match words.wait {
-        Wait::Interrupt => serve_by(words, port, service, Interrupts),
-        Wait::Poll => serve_by(words, port, service, Polling),
-        Wait::Adaptive => serve_by(words, port, service, Adaptive::new(SLEEP_IS_WORTH_US)),
-    }
-}
-
-fn serve_by<S: Service, P: Policy>(words: &Words, port: u16, service: S, policy: P) -> ! {
     match (open_virtio(), words.delay_us) {
-        (Ok(nic), None) => serve_on(words, port, service, policy, nic),
+        (Ok(nic), None) => serve_on(words, port, service, nic, None),
         (Ok(_), Some(delay_us)) => {
             say!("error: delay must go with an e1000e and not with virtio-net, but got \"delay={delay_us}\"");
             cpu::reset()
         }
         (Err(OpenError::Absent), delay_us) => match open_e1000e(delay_us.unwrap_or(0)) {
-            Ok(nic) => serve_on(words, port, service, policy, nic),
+            Ok(nic) => {
+                let throttle = nic.1.throttle();
+                serve_on(words, port, service, nic, Some(throttle))
+            }
             Err(error) => refuse(error),
         },
         (Err(error), _) => refuse(error),
@@ -78,25 +80,23 @@ fn refuse(error: OpenError) -> ! {
     cpu::reset()
 }
 
-fn serve_on<S: Service, P: Policy>(
+fn serve_on<S: Service>(
     words: &Words,
     port: u16,
     service: S,
-    policy: P,
     (mac, receive, transmit): (MacAddress, impl Receive, impl Transmit),
+    throttle: Option<Throttle>,
 ) -> ! {
     let core = MachineCore::new();
-    let config = Config {
-        mac,
-        address: words.address,
-        port,
-        max_connections: words.connections,
-        secret: [cpu::seed(), cpu::seed()],
-    };
-    let stack = Stack::new(config, service, core.now_us());
+    let (wait, counters) = (Rc::new(Cell::new(words.wait)), Rc::new(Counters::default()));
+    let agent = words.has_agent.then(|| agent::new(words.address, throttle, wait.clone(), counters.clone()));
+    let config =
+        Config { mac, address: words.address, max_connections: words.connections, secret: [cpu::seed(), cpu::seed()] };
+    let stack = Stack::new(config, Pair(service, agent), core.now_us());
     let [a, b, c, d] = words.address;
     say!("ready: {:?} on {a}.{b}.{c}.{d}:{port}, TSC at {} MHz", words.app, core.mhz());
-    Runtime::new(core, receive, transmit, stack, policy).run()
+    let policy = Chosen::new(wait, Adaptive::new(SLEEP_IS_WORTH_US));
+    Runtime::new(core, receive, transmit, stack, policy, counters).run()
 }
 
 #[panic_handler]

@@ -1,7 +1,12 @@
 //! The words on the kernel's command line: `ip=10.0.2.15 app=memcached memory=64 wait=interrupt connections=65536`,
-//! and of an e1000e `delay=0`.
+//! of an e1000e `delay=0`, and `agent=on`.
 
 use core::fmt;
+
+use libos_runtime::policy::Wait;
+
+/// Of an e1000e.
+pub const MAX_DELAY_US: u32 = 16_000;
 
 /// What to be.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +23,8 @@ pub struct Words {
     pub connections: usize,
     /// The least time between two interrupts, in us, of a NIC that can be told.
     pub delay_us: Option<u32>,
+    /// Whether the agent's API is answered.
+    pub has_agent: bool,
 }
 
 /// A service.
@@ -31,17 +38,6 @@ pub enum App {
     Echo,
     /// TPC-C, on port 11311.
     Tpcc,
-}
-
-/// What a core does that has nothing to do.
-#[derive(Clone, Copy, Debug)]
-pub enum Wait {
-    /// Sleeps until the NIC interrupts.
-    Interrupt,
-    /// Looks again.
-    Poll,
-    /// The one or the other, by load.
-    Adaptive,
 }
 
 /// A word that is not understood, and the rule for it.
@@ -68,6 +64,7 @@ impl Words {
             wait: Wait::Interrupt,
             connections: 65_536,
             delay_us: None,
+            has_agent: false,
         };
         for word in line.split_whitespace() {
             let wrong = |rule| WordError { word, rule };
@@ -93,10 +90,13 @@ impl Words {
                         parse_number(text, 1..=1 << 24).ok_or(wrong("connections must be 1 to 16777216"))?;
                 }
                 Some(("delay", text)) => {
-                    let delay_us = parse_number(text, 0..=16_000).ok_or(wrong("delay must be us, 0 to 16000"))?;
+                    let delay_us =
+                        parse_number(text, 0..=MAX_DELAY_US as usize).ok_or(wrong("delay must be us, 0 to 16000"))?;
                     words.delay_us = Some(delay_us as u32);
                 }
-                _ => return Err(wrong("a word must be ip=, app=, memory=, wait=, connections= or delay=")),
+                Some(("agent", "on")) => words.has_agent = true,
+                Some(("agent", _)) => return Err(wrong("agent must be on, or left out")),
+                _ => return Err(wrong("a word must be ip=, app=, memory=, wait=, connections=, delay= or agent=")),
             }
         }
         words.address = address.ok_or(WordError { word: line, rule: "ip=ADDRESS must be given" })?;

@@ -1,11 +1,20 @@
 //! What a service is to the stack: bytes in, bytes out, and never a wait.
 
-use crate::tcp::Queue;
+mod pair;
+
+use crate::tcp::{NEVER, Queue};
+use crate::wire::ipv4::Address;
+
+pub use pair::{Either, Pair};
 
 /// Answers connections. Whatever it does, it does at once.
 pub trait Service {
     /// What it remembers of a connection.
-    type Session: Default + core::fmt::Debug;
+    type Session: core::fmt::Debug;
+
+    /// Begins a connection from an address to one of our ports; nothing where the service does not listen, at least to
+    /// them.
+    fn accept(&self, peer: Address, port: u16) -> Option<Self::Session>;
 
     /// Takes bytes from the front of a connection's input, and answers.
     ///
@@ -15,13 +24,23 @@ pub trait Service {
     fn serve(&mut self, now_us: u64, session: &mut Self::Session, input: &[u8], output: &mut Output) -> Served;
 
     /// A connection began; `connections` are open now.
-    fn opened(&mut self, connections: usize) {
-        let _ = connections;
+    fn opened(&mut self, session: &Self::Session, connections: usize) {
+        let _ = (session, connections);
     }
 
     /// A connection is gone.
     fn closed(&mut self, session: Self::Session, connections: usize) {
         let _ = (session, connections);
+    }
+
+    /// When to call [`expire`](Self::expire) at the latest.
+    fn next_us(&self) -> u64 {
+        NEVER
+    }
+
+    /// Does what is due, whether anybody asks or not.
+    fn expire(&mut self, now_us: u64) {
+        let _ = now_us;
     }
 }
 

@@ -1,4 +1,4 @@
-//! From a frame to its answer: ARP, ICMP's echo, and TCP with one service behind one port.
+//! From a frame to its answer: ARP, ICMP's echo, and TCP with a service behind its ports.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -29,8 +29,6 @@ pub struct Config {
     pub mac: MacAddress,
     /// Our address.
     pub address: Address,
-    /// Where the service listens.
-    pub port: u16,
     /// How many connections there are at most.
     pub max_connections: usize,
     /// What nobody else can know: the first numbers of connections follow from it.
@@ -85,7 +83,7 @@ impl<S: Service> Stack<S> {
     /// When to call [`expire`](Self::expire) at the latest.
     #[inline]
     pub fn next_us(&self) -> u64 {
-        self.wheel.next_us()
+        self.wheel.next_us().min(self.service.next_us())
     }
 
     /// Serves a frame to its end.
@@ -101,8 +99,11 @@ impl<S: Service> Stack<S> {
         }
     }
 
-    /// Serves the timers that are due.
+    /// Serves the timers that are due, the service's too.
     pub fn expire(&mut self, now_us: u64, transmit: &mut impl Transmit) {
+        if self.service.next_us() <= now_us {
+            self.service.expire(now_us);
+        }
         if self.wheel.next_us() > now_us {
             return;
         }
@@ -174,12 +175,13 @@ impl<S: Service> Stack<S> {
     #[inline]
     fn receive_segment(&mut self, now_us: u64, peer: Peer, segment: &Segment, transmit: &mut impl Transmit) {
         let key = Key::new(peer.address, peer.port, segment.destination_port);
+        let connections = self.table.len();
         let found = self.table.find(key).and_then(|id| self.table.get_mut(id).map(|entry| (id, entry)));
         let Some((id, entry)) = found else {
             self.receive_stranger(now_us, key, peer, segment, transmit);
             return;
         };
-        let Entry { connection, is_open, .. } = entry;
+        let Entry { connection, is_open, session } = entry;
         // A new connection from the same port, while the last one is only remembered (RFC 9293, section 3.10.7.4).
         if connection.state() == State::TimeWait && segment.flags & (Flags::SYN | Flags::ACK) == Flags::SYN {
             self.remove(id);
@@ -190,7 +192,7 @@ impl<S: Service> Stack<S> {
         let arrival = connection.arrive(now_us, segment);
         if was_half_open && !matches!(connection.state(), State::SynReceived | State::Closed) {
             *is_open = true;
-            self.service.opened(self.table.len());
+            self.service.opened(session, connections);
         }
         if let Some(number) = arrival.reset {
             self.reset(peer, segment.destination_port, number, None, transmit);
@@ -206,7 +208,8 @@ impl<S: Service> Stack<S> {
             return;
         }
         let is_syn = flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
-        if !is_syn || segment.destination_port != self.config.port {
+        let session = is_syn.then(|| self.service.accept(peer.address, segment.destination_port)).flatten();
+        let Some(session) = session else {
             let (number, acknowledgment) = if flags.has(Flags::ACK) {
                 (segment.acknowledgment, None)
             } else {
@@ -214,7 +217,7 @@ impl<S: Service> Stack<S> {
             };
             self.reset(peer, segment.destination_port, number, acknowledgment, transmit);
             return;
-        }
+        };
         while self.half_open.len() >= MAX_HALF_OPEN {
             let Some(oldest) = self.half_open.pop_front() else { break };
             let entry = self.table.get_mut(oldest);
@@ -228,7 +231,7 @@ impl<S: Service> Stack<S> {
         // RFC 6528: a clock of 4 us, and a number that is this connection's own.
         let first = Sequence(self.numbers.hash([key.number(), 0]) as u32) + (now_us / 4) as u32;
         let connection = Connection::accept(now_us, peer, segment, first);
-        let entry = Entry { connection, session: S::Session::default(), is_open: false };
+        let entry = Entry { connection, session, is_open: false };
         let id = self.table.insert(key, Box::new(entry));
         self.half_open.push_back(id);
         self.finish(now_us, id, transmit);

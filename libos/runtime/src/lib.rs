@@ -9,12 +9,18 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
+mod counters;
 pub mod policy;
+
+use alloc::rc::Rc;
 
 use libos_net::device::{Receive, Transmit};
 use libos_net::service::Service;
 use libos_net::stack::Stack;
 
+pub use counters::Counters;
 use policy::{Next, Policy};
 
 /// So many frames are served before timers are looked at and answers leave at the latest.
@@ -25,8 +31,8 @@ pub trait Core {
     /// Microseconds since a moment that stays the same.
     fn now_us(&self) -> u64;
 
-    /// Waits for an interrupt, or until a moment; may return sooner.
-    fn sleep(&mut self, until_us: u64);
+    /// Waits for an interrupt, or until a moment; may return sooner. Returns for how many microseconds.
+    fn sleep(&mut self, until_us: u64) -> u64;
 
     /// Takes interrupts that are pending, and goes on.
     fn relax(&mut self);
@@ -39,12 +45,13 @@ pub struct Runtime<C, R, T, S: Service, P> {
     transmit: T,
     stack: Stack<S>,
     policy: P,
+    counters: Rc<Counters>,
 }
 
 impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S, P> {
-    /// Nothing has happened yet.
-    pub fn new(core: C, receive: R, transmit: T, stack: Stack<S>, policy: P) -> Self {
-        Runtime { core, receive, transmit, stack, policy }
+    /// Nothing has happened yet; what happens is counted in `counters`.
+    pub fn new(core: C, receive: R, transmit: T, stack: Stack<S>, policy: P, counters: Rc<Counters>) -> Self {
+        Runtime { core, receive, transmit, stack, policy, counters }
     }
 
     /// Serves for ever.
@@ -64,6 +71,7 @@ impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S
             self.stack.receive(now_us, frame, &mut self.transmit);
             frames += 1;
         }
+        self.counters.add_frames(frames);
         self.stack.expire(now_us, &mut self.transmit);
         self.transmit.flush();
         self.receive.flush();
@@ -72,7 +80,7 @@ impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S
         } else if frames == 0 {
             self.receive.set_interrupts(true);
             if !self.receive.has_frame() {
-                self.core.sleep(self.stack.next_us());
+                self.counters.add_sleep(self.core.sleep(self.stack.next_us()));
             }
             self.receive.set_interrupts(false);
         }
@@ -87,6 +95,7 @@ mod tests {
     use libos_net::device::{Frame, PartialChecksum};
     use libos_net::service::{Output, Served};
     use libos_net::stack::Config;
+    use libos_net::wire::ipv4::Address;
 
     use super::policy::{Interrupts, Polling};
     use super::*;
@@ -102,8 +111,9 @@ mod tests {
             self.now_us
         }
 
-        fn sleep(&mut self, until_us: u64) {
+        fn sleep(&mut self, until_us: u64) -> u64 {
             self.sleeps.push(until_us);
+            7
         }
 
         fn relax(&mut self) {
@@ -147,31 +157,37 @@ mod tests {
     impl Service for Nothing {
         type Session = ();
 
+        fn accept(&self, _: Address, _: u16) -> Option<()> {
+            None
+        }
+
         fn serve(&mut self, _: u64, (): &mut (), input: &[u8], _: &mut Output) -> Served {
             Served { taken: input.len(), close: false }
         }
     }
 
     fn stack() -> Stack<Nothing> {
-        let config = Config { mac: [2; 6], address: [10, 0, 0, 1], port: 1, max_connections: 4, secret: [0; 2] };
+        let config = Config { mac: [2; 6], address: [10, 0, 0, 1], max_connections: 4, secret: [0; 2] };
         Stack::new(config, Nothing, 0)
     }
 
     #[test]
     fn a_core_sleeps_when_all_frames_are_served() {
-        let mut core = FakeCore::default();
-        let mut runtime = Runtime::new(&mut core, Frames(BUDGET + 1), Nowhere, stack(), Interrupts);
+        let (mut core, counters) = (FakeCore::default(), Rc::new(Counters::default()));
+        let frames = Frames(BUDGET + 1);
+        let mut runtime = Runtime::new(&mut core, frames, Nowhere, stack(), Interrupts, counters.clone());
         runtime.turn();
         runtime.turn();
         assert_eq!((runtime.receive.0, runtime.core.sleeps.len()), (0, 0));
         runtime.turn();
         assert_eq!(core.sleeps, [u64::MAX]);
+        assert_eq!((counters.frames(), counters.sleeps(), counters.slept_us()), (BUDGET as u64 + 1, 1, 7));
     }
 
     #[test]
     fn a_core_that_polls_never_sleeps() {
         let mut core = FakeCore::default();
-        let mut runtime = Runtime::new(&mut core, Frames(1), Nowhere, stack(), Polling);
+        let mut runtime = Runtime::new(&mut core, Frames(1), Nowhere, stack(), Polling, Rc::default());
         (0..100).for_each(|_| runtime.turn());
         assert_eq!((core.now_us, core.sleeps.len()), (100, 0));
     }

@@ -1,5 +1,8 @@
 //! Whether a core that has nothing to do looks for frames, or sleeps until it is interrupted.
 
+use alloc::rc::Rc;
+use core::cell::Cell;
+
 /// What to do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Next {
@@ -7,6 +10,17 @@ pub enum Next {
     Poll,
     /// Sleep when nothing has come.
     Sleep,
+}
+
+/// What a core does that has nothing to do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Wait {
+    /// Sleeps until the NIC interrupts.
+    Interrupt,
+    /// Looks again.
+    Poll,
+    /// The one or the other, by load.
+    Adaptive,
 }
 
 /// Decides after each turn of the loop.
@@ -68,12 +82,48 @@ impl Policy for Adaptive {
     }
 }
 
+/// As somebody says who may change their mind while the core runs.
+#[derive(Debug)]
+pub struct Chosen {
+    wait: Rc<Cell<Wait>>,
+    adaptive: Adaptive,
+}
+
+impl Chosen {
+    /// What `wait` says; by load, it is `adaptive`.
+    pub fn new(wait: Rc<Cell<Wait>>, adaptive: Adaptive) -> Chosen {
+        Chosen { wait, adaptive }
+    }
+}
+
+impl Policy for Chosen {
+    #[inline]
+    fn next(&mut self, now_us: u64, frames: usize) -> Next {
+        match self.wait.get() {
+            Wait::Interrupt => Interrupts.next(now_us, frames),
+            Wait::Poll => Polling.next(now_us, frames),
+            Wait::Adaptive => self.adaptive.next(now_us, frames),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn last_of(policy: &mut Adaptive, start_us: u64, gap_us: u64, turns: u64) -> Next {
         (1..=turns).map(|turn| policy.next(start_us + turn * gap_us, 1)).last().unwrap()
+    }
+
+    #[test]
+    fn a_choice_may_change() {
+        let wait = Rc::new(Cell::new(Wait::Interrupt));
+        let mut policy = Chosen::new(wait.clone(), Adaptive::new(50));
+        assert_eq!(policy.next(0, 1), Next::Sleep);
+        wait.set(Wait::Poll);
+        assert_eq!(policy.next(1000, 0), Next::Poll);
+        wait.set(Wait::Adaptive);
+        assert_eq!(policy.next(2000, 0), Next::Sleep);
     }
 
     #[test]

@@ -8,7 +8,7 @@ from typing import Final
 from bayop.events.applications import APPLICATION, INSTALLED, LISTENING
 from bayop.events.clients import LOAD, PROBE
 from bayop.events.daemon import HISTORY, RUN
-from bayop.events.library_os import COUNTED
+from bayop.events.library_os import BOOTED, COUNTED
 from bayop.events.machines import DOCTOR, EXPORTED, FILES, KNOBS, RESTORED, STATUS
 from bayop.events.operator import RELOADED, STANDING
 from bayop.events.searches import DAY, EXPLAIN, LIVE, SWEEP, TUNE
@@ -66,7 +66,7 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
     "app list": (APPLICATION,),
     "app install": (INSTALLED,),
     "app start": (LISTENING,),
-    "libos run": (LISTENING,),
+    "libos run": (BOOTED,),
     "libos bench": (COUNTED,),
     "load": LOAD,
     "probe": (PROBE,),

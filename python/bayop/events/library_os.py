@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from bayop.events.shape import COUNT, NUMBER, Event, one_of
+from bayop.events.applications import LISTENING
+from bayop.events.shape import COUNT, NUMBER, TEXT, Event, one_of
 
+BOOTED: Final = replace(
+    LISTENING,
+    says="The library OS listens on this host and port, until it is ended; and so does its agent, if it was asked for one.",
+    optional={"agent": TEXT},
+)
 COUNTED: Final = Event(
     "libos",
     "What a request costs: medians over machines, and the least and greatest of its instructions. Interrupts are those "

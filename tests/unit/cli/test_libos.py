@@ -15,8 +15,7 @@ from tests.support.schemas import closed
 
 from bayop.cli import main
 from bayop.cli.libos import run_, sources
-from bayop.events.applications import LISTENING
-from bayop.events.library_os import COUNTED
+from bayop.events.library_os import BOOTED, COUNTED
 from lab import libos
 
 Capture = pytest.CaptureFixture[str]
@@ -29,7 +28,8 @@ class Faulty:
     service = libos.SERVICES["hello"]
 
     def __init__(self, words: str, *, nic: str) -> None:
-        assert (words, nic) == ("app=hello wait=poll", "virtio-net")
+        assert (words.removesuffix(" agent=on"), nic) == ("app=hello wait=poll", "virtio-net")
+        self.agent = "http://127.0.0.1:49617" if words.endswith(" agent=on") else None
 
     def __enter__(self) -> Self:
         return self
@@ -56,8 +56,15 @@ def test_a_machine_says_where_it_serves_and_its_fault_is_an_error(
     assert output.err == fault
     assert main(["libos", "run", "app=hello", "wait=poll", "--json"]) == 1
     listening = json.loads(capsys.readouterr().out.splitlines()[0])
-    Draft202012Validator(closed(LISTENING.schema())).validate(listening)
-    assert (listening["name"], listening["server"], listening["protocol"]) == ("hello", "127.0.0.1:480", "http")
+    Draft202012Validator(closed(BOOTED.schema())).validate(listening)
+    found = {"name": "hello", "server": "127.0.0.1:480", "protocol": "http"}
+    assert listening == {"event": "listening", **found}
+    assert main(["libos", "run", "app=hello", "wait=poll", "agent=on", "--json"]) == 1
+    listening = json.loads(capsys.readouterr().out.splitlines()[0])
+    Draft202012Validator(closed(BOOTED.schema())).validate(listening)
+    assert listening == {"event": "listening", **found, "agent": "http://127.0.0.1:49617"}
+    assert main(["libos", "run", "app=hello", "wait=poll", "agent=on"]) == 1
+    assert "its agent is http://127.0.0.1:49617" in capsys.readouterr().out
 
 
 def test_every_nic_that_a_machine_may_have_can_be_asked_for() -> None:

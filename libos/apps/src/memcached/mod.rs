@@ -11,8 +11,12 @@ mod store;
 mod text;
 
 use libos_net::service::{Output, Served, Service};
+use libos_net::wire::ipv4::Address;
 
 pub use server::Memcached;
+
+/// Where it listens.
+pub const PORT: u16 = 11211;
 
 /// What it remembers of a connection.
 #[derive(Debug, Default)]
@@ -33,6 +37,10 @@ enum Protocol {
 impl Service for Memcached {
     type Session = Session;
 
+    fn accept(&self, _peer: Address, port: u16) -> Option<Session> {
+        (port == PORT).then(Session::default)
+    }
+
     #[inline]
     fn serve(&mut self, now_us: u64, session: &mut Session, input: &[u8], output: &mut Output) -> Served {
         let now_s = self.now_s(now_us);
@@ -52,7 +60,7 @@ impl Service for Memcached {
         }
     }
 
-    fn opened(&mut self, connections: usize) {
+    fn opened(&mut self, _session: &Session, connections: usize) {
         self.connections = connections;
         self.stats.total_connections += 1;
     }

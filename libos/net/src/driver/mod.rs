@@ -3,7 +3,7 @@
 mod e1000e;
 mod virtio;
 
-pub use e1000e::open as open_e1000e;
+pub use e1000e::{Throttle, open as open_e1000e};
 pub use virtio::open as open_virtio;
 
 /// Why there is no NIC.

@@ -20,6 +20,10 @@ pub struct Echo {
 impl Service for Echo {
     type Session = bool;
 
+    fn accept(&self, _: [u8; 4], port: u16) -> Option<bool> {
+        (port == PORT).then_some(false)
+    }
+
     fn serve(&mut self, _: u64, is_open: &mut bool, input: &[u8], output: &mut Output) -> Served {
         *is_open = true;
         // Not all at once, so that input waits.
@@ -28,7 +32,7 @@ impl Service for Echo {
         Served { taken, close: input[..taken].contains(&b'!') }
     }
 
-    fn opened(&mut self, _: usize) {
+    fn opened(&mut self, _: &bool, _: usize) {
         self.open += 1;
     }
 
@@ -38,7 +42,7 @@ impl Service for Echo {
 }
 
 pub fn stack() -> Stack<Echo> {
-    let config = Config { mac: MAC, address: ADDRESS, port: PORT, max_connections: MAX_CONNECTIONS, secret: [3, 4] };
+    let config = Config { mac: MAC, address: ADDRESS, max_connections: MAX_CONNECTIONS, secret: [3, 4] };
     Stack::new(config, Echo::default(), 0)
 }
 

@@ -19,6 +19,7 @@ EXAMPLE: Final = """\
   bayop libos run app=hello wait=poll
   bayop libos run app=tpcc --json
   bayop libos run --nic e1000e delay=1000     # interrupts at least 1 ms apart
+  bayop libos run --nic e1000e agent=on       # with the agent's API, for bayop tune
 """
 
 
@@ -57,14 +58,9 @@ def run(args: argparse.Namespace) -> int:
     with LibraryOs(" ".join(args.words), nic=args.nic) as machine:
         if args.json:
             service = machine.service
-            print_json(
-                {
-                    "event": "listening",
-                    "name": service.name,
-                    "server": machine.address(service.port),
-                    "protocol": service.protocol,
-                }
-            )
+            found = {"name": service.name, "server": machine.address(service.port), "protocol": service.protocol}
+            agent = {} if machine.agent is None else {"agent": machine.agent}
+            print_json({"event": "listening", **found, **agent})
         else:
             _print(machine)
         machine.wait()
@@ -76,4 +72,6 @@ def _print(machine: LibraryOs) -> None:
     address = machine.address(service.port)
     screen.print(literal(machine.console.strip()))
     screen.print(literal(f"{service.name} listens on {address}; Ctrl-C ends the machine."))
+    if machine.agent is not None:
+        screen.print(literal(f"its agent is {machine.agent}"))
     screen.print(literal(f"bayop load -s {address} {service.load} -q 1kqps -c 8"), style="dim")

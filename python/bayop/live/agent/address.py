@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
@@ -17,6 +18,9 @@ SOCKET: Final = "unix:/run/bayop/agent.sock"
 
 PREFIX: Final = "agent:"
 """What an address begins with where it stands beside the names of other targets."""
+
+_OWN_LINK: Final = IPv4Network("127.0.0.0/8"), IPv4Network("169.254.0.0/16")
+"""What no router passes on: this machine, and link-local addresses (RFC 1122, 3927)."""
 
 _HINT: Final = f"{SOCKET} on this machine, https://HOST:{PORT} on another"
 
@@ -43,7 +47,18 @@ class HttpsAddress:
         return f"https://{host}:{self.port}"
 
 
-Address: TypeAlias = UnixAddress | HttpsAddress
+@dataclass(frozen=True, slots=True)
+class HttpAddress:
+    """A TCP port without any proof of who asks or answers, as the library OS has it: on our own link alone."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+
+Address: TypeAlias = UnixAddress | HttpsAddress | HttpAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +77,34 @@ class Credentials:
 
 
 def parse_address(text: str) -> Address:
-    """Reads `unix:/run/bayop/agent.sock` or `https://web1.example:9617`; both may have `agent:` before them.
+    """Reads `unix:/run/bayop/agent.sock`, `https://web1.example:9617`, or `http://127.0.0.1:9617` of a library OS; each
+    may have `agent:` before it.
 
     Raises:
-        InputError: neither of the two.
+        InputError: none of these, or http to a host that is not on our own link.
     """
     text = text.removeprefix(PREFIX)
     scheme, _, rest = text.partition(":")
     if scheme == "unix" and rest.startswith("/"):
         return UnixAddress(rest)
-    if scheme == "http":
-        raise InputError("an agent must be reached over TCP with mutual TLS, as https", value=text, hint=_HINT)
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise InputError(f"an agent's address must be a URL ({error})", value=text, hint=str(error)) from error
-    if scheme != "https" or not host or parts.path not in ("", "/") or parts.query or parts.fragment or parts.username:
+    if scheme not in ("https", "http") or not host or parts.path not in ("", "/") or parts.query or parts.fragment or parts.username:
         raise InputError("an agent's address must be a Unix socket or an https host", value=text, hint=_HINT)
-    return HttpsAddress(host, PORT if port is None else port)
+    port = PORT if port is None else port
+    if scheme == "https":
+        return HttpsAddress(host, port)
+    if not _is_on_our_link(host):
+        raise InputError("an agent must be reached over TCP with mutual TLS, as https", value=text, hint=_HINT)
+    return HttpAddress(host, port)
+
+
+def _is_on_our_link(host: str) -> bool:
+    try:
+        address = IPv4Address(host)
+    except ValueError:
+        return False
+    return any(address in network for network in _OWN_LINK)

@@ -17,7 +17,7 @@ from bayop.errors import BayopError, DriftError, InputError, UnsupportedError, u
 from bayop.exchange import Exchange, UnixConnection
 from bayop.json_text import decoder
 from bayop.live.agent import messages
-from bayop.live.agent.address import Address, Credentials, HttpsAddress, UnixAddress
+from bayop.live.agent.address import Address, Credentials, HttpAddress, HttpsAddress, UnixAddress
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class Transport:
             self._tls = _mutual_tls(address, credentials)
         elif credentials is not None:
             raise InputError(
-                "certificates must go with https: a Unix socket is protected by its group",
+                "certificates must go with https: a Unix socket is protected by its group, plain http by nothing",
                 value=str(address),
                 hint="leave --agent-cert, --agent-key and --agent-ca out",
             )
@@ -99,6 +99,8 @@ class Transport:
     def _connection(self) -> HTTPConnection:
         if isinstance(self.address, UnixAddress):
             return UnixConnection(self.address.path)
+        if isinstance(self.address, HttpAddress):
+            return HTTPConnection(self.address.host, self.address.port)
         return HTTPSConnection(self.address.host, self.address.port, context=self._tls)
 
 

@@ -33,7 +33,8 @@ const SEND_CHECKSUM: u64 = 1 << 41;
 const CONTEXT_TCP_IPV4: u64 = 1 << 24 | 1 << 25 | SEND_EXTENDED;
 const SENT: u64 = 1 << 32;
 
-/// In units of 256 ns.
+/// Of the register that delays interrupts.
+const DELAY_NS: u32 = 256;
 const MAX_DELAY: u32 = 0xFFFF;
 
 /// Finds the first 82574 and starts it; its interrupts come as `DEVICE_VECTOR`, at least `delay_us` apart.
@@ -58,7 +59,7 @@ pub fn open(delay_us: u32) -> Result<(MacAddress, Receiver, Transmitter), OpenEr
     // The first message is the receive queue's; it clears what caused it.
     registers.write_u32(INTERRUPT_VECTORS, VECTOR_VALID);
     registers.write_u32(INTERRUPT_AUTO_CLEAR, CAUSE_RECEIVE_QUEUE);
-    registers.write_u32(INTERRUPT_THROTTLE, (delay_us.saturating_mul(1000) / 256).min(MAX_DELAY));
+    Throttle(registers).set_delay_us(delay_us);
     let receiver = Receiver::new(registers);
     let transmitter = Transmitter::new(registers);
     registers.write_u32(TRANSMIT_CONTROL, TRANSMIT_ENABLE);
@@ -67,6 +68,22 @@ pub fn open(delay_us: u32) -> Result<(MacAddress, Receiver, Transmitter), OpenEr
     let [a, b, c, d] = low.to_le_bytes();
     let [e, f, ..] = high.to_le_bytes();
     Ok(([a, b, c, d, e, f], receiver, transmitter))
+}
+
+/// The least time between two interrupts.
+#[derive(Clone, Copy, Debug)]
+pub struct Throttle(Mmio);
+
+impl Throttle {
+    /// What the device has, in us.
+    pub fn delay_us(&self) -> u32 {
+        (self.0.read_u32(INTERRUPT_THROTTLE) * DELAY_NS).div_ceil(1000)
+    }
+
+    /// Says how long it is, in steps of 256 ns and up to 16,776 us.
+    pub fn set_delay_us(&self, delay_us: u32) {
+        self.0.write_u32(INTERRUPT_THROTTLE, (delay_us.saturating_mul(1000) / DELAY_NS).min(MAX_DELAY));
+    }
 }
 
 /// Receives.
@@ -90,6 +107,11 @@ impl Receiver {
         // All but one: an empty ring and a full one would look alike.
         ring.tell(LEN - 1);
         Receiver { registers, ring, next: 0, is_held: false, returned: None }
+    }
+
+    /// What delays its interrupts.
+    pub fn throttle(&self) -> Throttle {
+        Throttle(self.registers)
     }
 
     #[inline]

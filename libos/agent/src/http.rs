@@ -1,0 +1,109 @@
+//! HTTP/1.1 as far as an agent's client speaks it: whole requests, bodies of a given length.
+
+use alloc::string::String;
+use core::str::from_utf8;
+
+use bayop_core::{Error, Kind, Result};
+use httparse::{EMPTY_HEADER, Status};
+use libos_net::service::Output;
+
+use crate::messages::Failure;
+
+const MAX_HEADERS: usize = 32;
+const MAX_HEAD_BYTES: usize = 8 << 10;
+/// As the agent on Linux has it.
+const MAX_BODY_BYTES: usize = 64 << 10;
+
+/// A request that has come whole.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub method: &'a str,
+    pub path: &'a str,
+    /// The body is said to be JSON.
+    pub is_json: bool,
+    /// Its sender asks for nothing more.
+    pub closes: bool,
+    pub body: &'a [u8],
+    /// Of all of it, in bytes.
+    pub len: usize,
+}
+
+/// What is answered: JSON, after something new was made (201) or not (200).
+#[derive(Debug)]
+pub struct Answer {
+    pub is_new: bool,
+    pub body: String,
+}
+
+/// The first request of some input; nothing where it has not come whole.
+///
+/// # Errors
+/// It is no request that we understand, or longer than any.
+pub fn parse(input: &[u8]) -> Result<Option<Request<'_>>> {
+    let mut headers = [EMPTY_HEADER; MAX_HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    let parsed = request.parse(input).map_err(|error| Error::input(alloc::format!("this is no request: {error}")))?;
+    let Status::Complete(head_len) = parsed else {
+        return if input.len() > MAX_HEAD_BYTES { Err(too_large("head", MAX_HEAD_BYTES)) } else { Ok(None) };
+    };
+    let header = |name: &str| {
+        let found = request.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+        found.map(|header| from_utf8(header.value).unwrap_or("").trim())
+    };
+    if header("transfer-encoding").is_some() {
+        return Err(Error::input("a body in chunks is not read here").rule("a body must come with its content-length"));
+    }
+    let body_len = match header("content-length") {
+        None => 0,
+        Some(text) => text.parse().map_err(|_| Error::cannot_use(text, "content-length must be a number of bytes"))?,
+    };
+    if body_len > MAX_BODY_BYTES {
+        return Err(too_large("body", MAX_BODY_BYTES));
+    }
+    let Some(body) = input[head_len..].get(..body_len) else { return Ok(None) };
+    let media_type = header("content-type").unwrap_or("").split(';').next().unwrap_or("");
+    let closes = header("connection").is_some_and(|text| text.eq_ignore_ascii_case("close"));
+    Ok(Some(Request {
+        method: request.method.unwrap_or(""),
+        path: request.path.unwrap_or(""),
+        is_json: media_type.trim().eq_ignore_ascii_case("application/json"),
+        closes: closes || request.version == Some(0),
+        body,
+        len: head_len + body_len,
+    }))
+}
+
+fn too_large(part: &str, most_bytes: usize) -> Error {
+    Error::new(Kind::TooLarge, alloc::format!("the {part} has more than {most_bytes} bytes")).at(part)
+}
+
+/// Writes what is answered; `closes` where nothing follows.
+pub fn write(output: &mut Output, answer: &Result<Answer>, closes: bool) {
+    let failed;
+    let (status, body) = match answer {
+        Ok(Answer { is_new: false, body }) => ("200 OK", body),
+        Ok(Answer { is_new: true, body }) => ("201 Created", body),
+        Err(error) => {
+            failed = serde_json::to_string(&Failure { error }).unwrap_or_default();
+            (status_of(error.kind), &failed)
+        }
+    };
+    output.write(b"HTTP/1.1 ");
+    output.write(status.as_bytes());
+    output.write(b"\r\ncontent-type: application/json\r\ncontent-length: ");
+    output.write_decimal(body.len() as u64);
+    output.write(if closes { b"\r\nconnection: close\r\n\r\n" } else { b"\r\n\r\n" });
+    output.write(body.as_bytes());
+}
+
+/// As the agent on Linux has it.
+fn status_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Input => "400 Bad Request",
+        Kind::Forbidden => "403 Forbidden",
+        Kind::NotFound => "404 Not Found",
+        Kind::Conflict => "409 Conflict",
+        Kind::TooLarge => "413 Payload Too Large",
+        Kind::Failed | Kind::Unsupported | Kind::Drift => "502 Bad Gateway",
+    }
+}
