@@ -98,7 +98,7 @@ def test_the_library_os_depends_in_one_direction_and_on_nobody_else() -> None:
         "bayop-tpcc": {"lock_api"},
         "libos-apps": {"libos-net", "bayop-tpcc"},
         "bayop-core": {"serde", "utoipa"},
-        "libos-agent": {"libos-net", "bayop-core", "httparse", "serde", "serde_json"},
+        "libos-agent": {"libos-net", "libos-runtime", "bayop-core", "httparse", "serde", "serde_json"},
         "libos-image": {"libos-hal", "libos-net", "libos-runtime", "libos-apps", "libos-agent"},
     }
 

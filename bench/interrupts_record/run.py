@@ -20,6 +20,7 @@ from typing import Final
 from bench import environment
 
 from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
+from bayop.interrupts.capture import recorded, recorder_place
 from bayop.interrupts.record import record
 
 DURATION_S: Final = 10.0
@@ -45,10 +46,11 @@ def main() -> None:
     with VethPair() as pair, tempfile.TemporaryDirectory() as logs:
         sender = subprocess.Popen(pair.client.command([sys.executable, "-c", _SENDER]))
         try:
-            capture = record(
-                [args.recorder], Path(logs), device=SERVER_DEVICE, netns=pair.server.path, duration_s=DURATION_S,
-                most_bytes=MOST_BYTES, cost=True,
-            )  # fmt: skip
+            words = [args.recorder]
+            printed = recorded(
+                words, device=SERVER_DEVICE, netns=pair.server.path, duration_s=DURATION_S, cost=True
+            )
+            capture = record(printed, Path(logs), place=recorder_place(words), most_bytes=MOST_BYTES)
         finally:
             sender.kill()
             sender.wait()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import IO
 
 import numpy as np
+
+from bayop.interrupts.capture import recorded
 
 FIELDS = ("time_ns", "irq", "cpu", "rx_packets", "rx_bytes", "tx_packets", "tx_bytes", "polls", "idle_ns_C1")
 RECORD = np.dtype([(name, "<u8") for name in FIELDS])
@@ -33,6 +37,14 @@ RECORDING = (
     + chunk((3_000, 24, 1, 1, 100, 0, 0, 1, 1_600), (9_000, 24, 1, 0, 0, 0, 0, 1, 0), lost=2, time_s=0.1)
     + f"{json.dumps(SUMMARY)}\n".encode()
 )
+
+
+PLACE = "a recorder"
+
+
+def playing(folder: Path, printed: bytes) -> AbstractContextManager[IO[bytes]]:
+    """A recorder that prints this."""
+    return recorded(player(folder, printed), device="eth0", duration_s=0.1)
 
 
 def player(folder: Path, printed: bytes) -> list[str]:

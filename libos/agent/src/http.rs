@@ -1,6 +1,6 @@
 //! HTTP/1.1 as far as an agent's client speaks it: whole requests, bodies of a given length.
 
-use alloc::string::String;
+use alloc::vec::Vec;
 use core::str::from_utf8;
 
 use bayop_core::{Error, Kind, Result};
@@ -9,6 +9,7 @@ use libos_net::service::Output;
 
 use crate::messages::Failure;
 
+const JSON: &str = "application/json";
 const MAX_HEADERS: usize = 32;
 const MAX_HEAD_BYTES: usize = 8 << 10;
 /// As the agent on Linux has it.
@@ -28,11 +29,15 @@ pub struct Request<'a> {
     pub len: usize,
 }
 
-/// What is answered: JSON, after something new was made (201) or not (200).
+/// What is answered, if it is no error.
 #[derive(Debug)]
-pub struct Answer {
-    pub is_new: bool,
-    pub body: String,
+pub enum Answer {
+    /// JSON.
+    Told(Vec<u8>),
+    /// JSON, of something new.
+    Made(Vec<u8>),
+    /// A line of JSON, and numbers behind it.
+    Raw(Vec<u8>),
 }
 
 /// The first request of some input; nothing where it has not come whole.
@@ -66,7 +71,7 @@ pub fn parse(input: &[u8]) -> Result<Option<Request<'_>>> {
     Ok(Some(Request {
         method: request.method.unwrap_or(""),
         path: request.path.unwrap_or(""),
-        is_json: media_type.trim().eq_ignore_ascii_case("application/json"),
+        is_json: media_type.trim().eq_ignore_ascii_case(JSON),
         closes: closes || request.version == Some(0),
         body,
         len: head_len + body_len,
@@ -80,20 +85,23 @@ fn too_large(part: &str, most_bytes: usize) -> Error {
 /// Writes what is answered; `closes` where nothing follows.
 pub fn write(output: &mut Output, answer: &Result<Answer>, closes: bool) {
     let failed;
-    let (status, body) = match answer {
-        Ok(Answer { is_new: false, body }) => ("200 OK", body),
-        Ok(Answer { is_new: true, body }) => ("201 Created", body),
+    let (status, media_type, body) = match answer {
+        Ok(Answer::Told(body)) => ("200 OK", JSON, body),
+        Ok(Answer::Made(body)) => ("201 Created", JSON, body),
+        Ok(Answer::Raw(body)) => ("200 OK", "application/octet-stream", body),
         Err(error) => {
-            failed = serde_json::to_string(&Failure { error }).unwrap_or_default();
-            (status_of(error.kind), &failed)
+            failed = serde_json::to_vec(&Failure { error }).unwrap_or_default();
+            (status_of(error.kind), JSON, &failed)
         }
     };
     output.write(b"HTTP/1.1 ");
     output.write(status.as_bytes());
-    output.write(b"\r\ncontent-type: application/json\r\ncontent-length: ");
+    output.write(b"\r\ncontent-type: ");
+    output.write(media_type.as_bytes());
+    output.write(b"\r\ncontent-length: ");
     output.write_decimal(body.len() as u64);
     output.write(if closes { b"\r\nconnection: close\r\n\r\n" } else { b"\r\n\r\n" });
-    output.write(body.as_bytes());
+    output.write(body);
 }
 
 /// As the agent on Linux has it.

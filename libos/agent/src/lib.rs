@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   http ──► routes ──► holding ──► knob        a request, who may write, what is held, a register
-//!                 └───► reading                 what the core has counted
+//!                 ├───► reading                 what the core has counted
+//!                 └───► capture                 its newest interrupts
 //! ```
 //!
 //! It is plain HTTP: nothing proves who asks. So it listens only where a word of the image says so, answers only who is
@@ -17,6 +18,7 @@
 
 extern crate alloc;
 
+mod capture;
 mod holding;
 mod http;
 pub mod knob;
@@ -25,14 +27,17 @@ pub mod reading;
 mod routes;
 
 use alloc::boxed::Box;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::RefCell;
 use core::time::Duration;
 
 use bayop_core::lease::Slot;
 use libos_net::service::{Output, Served, Service};
 use libos_net::tcp::NEVER;
 use libos_net::wire::ipv4::Address;
+use libos_runtime::interrupt_log::InterruptLog;
 
 use holding::Holding;
 use knob::Knob;
@@ -40,6 +45,9 @@ use reading::Reading;
 
 /// Where it listens, as the agent on Linux does.
 pub const PORT: u16 = 9617;
+
+/// What its only NIC is called.
+pub const NIC: &str = "nic0";
 
 /// What it sees and sets.
 pub struct Machine {
@@ -49,6 +57,8 @@ pub struct Machine {
     pub knobs: Vec<Box<dyn Knob>>,
     /// What has been counted until a moment, in us since the start.
     pub readings: Box<dyn Fn(u64) -> Vec<Reading>>,
+    /// A record of each interrupt.
+    pub log: Rc<RefCell<InterruptLog>>,
     /// Numbers that nobody else can know.
     pub random: fn() -> u64,
 }
@@ -57,6 +67,7 @@ pub struct Machine {
 pub struct Agent {
     address: Address,
     readings: Box<dyn Fn(u64) -> Vec<Reading>>,
+    log: Rc<RefCell<InterruptLog>>,
     random: fn() -> u64,
     boot_id: String,
     leases: Slot,
@@ -66,9 +77,9 @@ pub struct Agent {
 impl Agent {
     /// Nothing is held.
     pub fn new(machine: Machine) -> Agent {
-        let Machine { address, knobs, readings, random } = machine;
+        let Machine { address, knobs, readings, log, random } = machine;
         let boot_id = secret(random);
-        Agent { address, readings, random, boot_id, leases: Slot::default(), holding: Holding::new(knobs) }
+        Agent { address, readings, log, random, boot_id, leases: Slot::default(), holding: Holding::new(knobs) }
     }
 
     fn is_on_our_link(&self, peer: Address) -> bool {

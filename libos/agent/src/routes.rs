@@ -1,17 +1,19 @@
 //! A request and its answer.
 
 use alloc::format;
+use alloc::vec::Vec;
 
 use bayop_core::{Error, Kind, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::knob::Value;
 use crate::http::{Answer, Request};
 use crate::messages::{
     Applied, ApplyRequest, KnobInPlace, Knobs, Lease, LeaseInForce, LeaseRequest, NoCalibrations, NoHold, Place,
     Readings, ReleaseRequest, Released, RenewRequest, Renewed, RestoreRequest, Status,
 };
-use crate::{Agent, secret, since_start};
+use crate::{Agent, capture, secret, since_start};
 
 impl Agent {
     /// What a request is answered.
@@ -24,12 +26,13 @@ impl Agent {
                 let (readings, time_s) = ((self.readings)(now_us), now.as_secs_f64());
                 json(&Readings { time_s, readings: readings.iter().map(|reading| reading.shown(time_s)).collect() })
             }
+            ("GET", path) if path.split('?').next() == Some("/v1/interrupts") => self.interrupts(now_us, path),
             ("GET", "/v1/hold") => json(&NoHold { hold: None }),
             ("GET", "/v1/calibration") => json(&NoCalibrations { calibrations: [] }),
             ("POST", "/v1/lease") => {
                 let LeaseRequest { holder, ttl_s } = read(request)?;
                 let lease = self.leases.grant(secret(self.random), &holder, ttl_s, now)?;
-                Ok(Answer { is_new: true, ..json(&Lease { lease, ttl_s })? })
+                Ok(Answer::Made(written(&Lease { lease, ttl_s })?))
             }
             ("POST", "/v1/lease/renew") => {
                 let RenewRequest { lease, ttl_s } = read(request)?;
@@ -54,6 +57,25 @@ impl Agent {
             (method, path) => Err(Error::new(Kind::NotFound, format!("there is no {method} {path}"))
                 .hint("docs/reference/agent-openapi.json describes every request")),
         }
+    }
+
+    fn interrupts(&self, now_us: u64, path: &str) -> Result<Answer> {
+        let since = match path.split_once("?since=") {
+            None => 0,
+            Some((_, number)) => {
+                let rule = "since must be the number of a record";
+                number.parse().map_err(|_| Error::cannot_use(number, rule).at("since"))?
+            }
+        };
+        let delay_us = self.holding.knobs().find_map(|(about, value)| match value {
+            Value::Number(delay_us) if about.id == "nic.rx_usecs" => Some(delay_us),
+            _ => None,
+        });
+        let captured = capture::since(&self.log.borrow(), since, since_start(now_us).as_secs_f64(), delay_us);
+        let mut body = written(&captured.head)?;
+        body.push(b'\n');
+        body.extend(captured.records);
+        Ok(Answer::Raw(body))
     }
 
     fn status(&self, now_us: u64) -> Status {
@@ -99,8 +121,11 @@ impl Agent {
 }
 
 fn json(answer: &impl Serialize) -> Result<Answer> {
-    let body = serde_json::to_string(answer).map_err(|error| Error::unsupported(format!("no JSON: {error}")))?;
-    Ok(Answer { is_new: false, body })
+    Ok(Answer::Told(written(answer)?))
+}
+
+fn written(answer: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(answer).map_err(|error| Error::unsupported(format!("no JSON: {error}")))
 }
 
 fn read<T: DeserializeOwned>(request: &Request) -> Result<T> {

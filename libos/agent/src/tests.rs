@@ -59,8 +59,9 @@ impl Bench {
             source: "model".into(),
             is_estimated: true,
         };
-        let machine =
-            Machine { address: LINK, knobs, readings: Box::new(move |now_us| vec![reading(now_us)]), random: || 0xAB };
+        let readings = Box::new(move |now_us| vec![reading(now_us)]);
+        let log = Rc::new(RefCell::new(InterruptLog::new(1)));
+        let machine = Machine { address: LINK, knobs, readings, log, random: || 0xAB };
         Bench { agent: Agent::new(machine), now_us: 0, delay, wait }
     }
 
@@ -201,6 +202,7 @@ fn what_is_not_understood_is_refused_and_says_why() {
         ("POST", "/v1/release", json!({"lease": "guess"}), 409, "conflict"),
         ("POST", "/v1/hold", json!({}), 502, "unsupported"),
         ("GET", "/v2/status", Json::Null, 404, "not_found"),
+        ("GET", "/v1/interrupts?since=-1", Json::Null, 400, "input"),
     ] {
         let (answered, error) = bench.asks(method, path, &body);
         assert_eq!((answered, &error["error"]["kind"]), (status, &json!(kind)), "{path}");

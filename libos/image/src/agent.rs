@@ -5,34 +5,46 @@ use alloc::format;
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 
 use libos_agent::knob::{About, Domain, Knob, Value};
 use libos_agent::reading::Reading;
-use libos_agent::{Agent, Machine};
+use libos_agent::{Agent, Machine, NIC};
 use libos_hal::{cpu, interrupts};
 use libos_net::driver::Throttle;
 use libos_net::wire::ipv4::Address;
-use libos_runtime::Counters;
+use libos_runtime::interrupt_log::InterruptLog;
 use libos_runtime::policy::Wait;
+use libos_runtime::{Counters, Totals};
 
 use crate::words::MAX_DELAY_US;
 
-const NIC: &str = "nic0";
 const CORE: &str = "cpu0";
 
 /// No machine without a meter knows its power; this is that of the small server which `bayop live` takes.
 const IDLE_W: f64 = 20.0;
 const BUSY_W: f64 = 60.0;
 
+/// What it is joined to.
+pub struct Parts {
+    /// Of a NIC whose interrupts can be delayed.
+    pub throttle: Option<Throttle>,
+    /// How the core waits.
+    pub wait: Rc<Cell<Wait>>,
+    /// What it has counted.
+    pub counters: Rc<Counters>,
+    /// Its interrupts.
+    pub log: Rc<RefCell<InterruptLog>>,
+}
+
 /// The agent of this machine.
-pub fn new(address: Address, throttle: Option<Throttle>, wait: Rc<Cell<Wait>>, counters: Rc<Counters>) -> Agent {
+pub fn new(address: Address, Parts { throttle, wait, counters, log }: Parts) -> Agent {
     let mut knobs: Vec<Box<dyn Knob>> = vec![Box::new(Waiting(wait))];
     if let Some(throttle) = throttle {
         knobs.insert(0, Box::new(Delay(throttle)));
     }
-    let readings = Box::new(move |now_us| readings(now_us, &counters));
-    Agent::new(Machine { address, knobs, readings, random: cpu::seed })
+    let readings = Box::new(move |now_us| readings(now_us, &counters.totals()));
+    Agent::new(Machine { address, knobs, readings, log, random: cpu::seed })
 }
 
 struct Delay(Throttle);
@@ -88,8 +100,8 @@ impl Knob for Waiting {
     }
 }
 
-fn readings(now_us: u64, counters: &Counters) -> Vec<Reading> {
-    let (now_s, slept_s) = (now_us as f64 / 1e6, counters.slept_us() as f64 / 1e6);
+fn readings(now_us: u64, totals: &Totals) -> Vec<Reading> {
+    let (now_s, slept_s) = (now_us as f64 / 1e6, totals.slept_us as f64 / 1e6);
     let busy_s = (now_s - slept_s).max(0.0);
     let count = |name, at, value, source: &'static str| Reading {
         name,
@@ -112,8 +124,11 @@ fn readings(now_us: u64, counters: &Counters) -> Vec<Reading> {
         seconds("cpu_busy_s", CORE, busy_s, "TSC, but for sleeps"),
         seconds("cpu_idle_s", CORE, slept_s, "TSC, around hlt"),
         seconds("idle_time_s", "cpu0/C1", slept_s, "TSC, around hlt"),
-        count("idle_usage", "cpu0/C1", counters.sleeps() as f64, "hlt"),
+        count("idle_usage", "cpu0/C1", totals.sleeps as f64, "hlt"),
         count("interrupts", NIC, interrupts::device_count() as f64, "the handler"),
-        count("nic_rx_packets", NIC, counters.frames() as f64, "the driver"),
+        count("nic_rx_packets", NIC, totals.received_frames as f64, "the driver"),
+        count("nic_rx_bytes", NIC, totals.received_bytes as f64, "the driver"),
+        count("nic_tx_packets", NIC, totals.sent_frames as f64, "the driver"),
+        count("nic_tx_bytes", NIC, totals.sent_bytes as f64, "the driver"),
     ]
 }

@@ -2,8 +2,8 @@
 
 use libos_hal::apic::Apic;
 use libos_hal::clock::Clock;
-use libos_hal::cpu;
-use libos_runtime::Core;
+use libos_hal::{cpu, interrupts};
+use libos_runtime::{Core, Slept};
 
 /// The first core.
 pub struct MachineCore {
@@ -32,10 +32,10 @@ impl Core for MachineCore {
         self.clock.now_us()
     }
 
-    fn sleep(&mut self, until_us: u64) -> u64 {
+    fn sleep(&mut self, until_us: u64) -> Slept {
         let now_us = self.now_us();
         if until_us <= now_us {
-            return 0;
+            return Slept::default();
         }
         // An alarm that is set for sooner wakes for nothing, once; setting one costs an exit to a hypervisor.
         let is_past = self.alarm_us <= now_us;
@@ -43,8 +43,9 @@ impl Core for MachineCore {
             self.apic.interrupt_in(until_us - now_us);
             self.alarm_us = until_us;
         }
+        let before = interrupts::device_count();
         cpu::halt();
-        self.now_us() - now_us
+        Slept { duration_us: self.now_us() - now_us, by_device: interrupts::device_count() != before }
     }
 
     #[inline]

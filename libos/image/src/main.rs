@@ -12,7 +12,7 @@ mod core_of_machine;
 mod words;
 
 use alloc::rc::Rc;
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 
 use libos_apps::echo::{self, Echo};
 use libos_apps::hello::{self, Hello};
@@ -24,6 +24,7 @@ use libos_net::driver::{OpenError, Throttle, open_e1000e, open_virtio};
 use libos_net::service::{Pair, Service};
 use libos_net::stack::{Config, Stack};
 use libos_net::wire::ethernet::MacAddress;
+use libos_runtime::interrupt_log::InterruptLog;
 use libos_runtime::policy::{Adaptive, Chosen};
 use libos_runtime::{Core as _, Counters, Runtime};
 
@@ -34,6 +35,9 @@ libos_hal::entry!(main);
 
 /// A sleep and its interrupt take about so long.
 const SLEEP_IS_WORTH_US: u64 = 50;
+
+/// Records of interrupts, 56 bytes each: those of some seconds, or of minutes.
+const INTERRUPTS_KEPT: usize = 1 << 16;
 
 fn main(command_line: &'static str) -> ! {
     match Words::parse(command_line) {
@@ -89,14 +93,22 @@ fn serve_on<S: Service>(
 ) -> ! {
     let core = MachineCore::new();
     let (wait, counters) = (Rc::new(Cell::new(words.wait)), Rc::new(Counters::default()));
-    let agent = words.has_agent.then(|| agent::new(words.address, throttle, wait.clone(), counters.clone()));
+    let log = words.has_agent.then(|| Rc::new(RefCell::new(InterruptLog::new(INTERRUPTS_KEPT))));
+    let agent = log.as_ref().map(|log| {
+        let parts = agent::Parts { throttle, wait: wait.clone(), counters: counters.clone(), log: log.clone() };
+        agent::new(words.address, parts)
+    });
     let config =
         Config { mac, address: words.address, max_connections: words.connections, secret: [cpu::seed(), cpu::seed()] };
     let stack = Stack::new(config, Pair(service, agent), core.now_us());
     let [a, b, c, d] = words.address;
     say!("ready: {:?} on {a}.{b}.{c}.{d}:{port}, TSC at {} MHz", words.app, core.mhz());
     let policy = Chosen::new(wait, Adaptive::new(SLEEP_IS_WORTH_US));
-    Runtime::new(core, receive, transmit, stack, policy, counters).run()
+    let mut runtime = Runtime::new(core, receive, transmit, stack, policy, counters);
+    if let Some(log) = log {
+        runtime.log_to(log);
+    }
+    runtime.run()
 }
 
 #[panic_handler]

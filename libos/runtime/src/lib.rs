@@ -12,46 +12,67 @@
 extern crate alloc;
 
 mod counters;
+pub mod interrupt_log;
+mod metered;
 pub mod policy;
 
 use alloc::rc::Rc;
+use core::cell::RefCell;
 
 use libos_net::device::{Receive, Transmit};
 use libos_net::service::Service;
 use libos_net::stack::Stack;
 
-pub use counters::Counters;
+pub use counters::{Counters, Totals};
+use interrupt_log::InterruptLog;
+use metered::Metered;
 use policy::{Next, Policy};
 
 /// So many frames are served before timers are looked at and answers leave at the latest.
-const BUDGET: usize = 64;
+pub const BUDGET: usize = 64;
 
 /// The core that this runs on.
 pub trait Core {
     /// Microseconds since a moment that stays the same.
     fn now_us(&self) -> u64;
 
-    /// Waits for an interrupt, or until a moment; may return sooner. Returns for how many microseconds.
-    fn sleep(&mut self, until_us: u64) -> u64;
+    /// Waits for an interrupt, or until a moment; may return sooner.
+    fn sleep(&mut self, until_us: u64) -> Slept;
 
     /// Takes interrupts that are pending, and goes on.
     fn relax(&mut self);
+}
+
+/// How a core has slept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slept {
+    /// For how long.
+    pub duration_us: u64,
+    /// A device has ended it.
+    pub by_device: bool,
 }
 
 /// One core with its NIC, its stack and its service.
 pub struct Runtime<C, R, T, S: Service, P> {
     core: C,
     receive: R,
-    transmit: T,
+    transmit: Metered<T>,
     stack: Stack<S>,
     policy: P,
     counters: Rc<Counters>,
+    log: Option<Rc<RefCell<InterruptLog>>>,
 }
 
 impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S, P> {
     /// Nothing has happened yet; what happens is counted in `counters`.
     pub fn new(core: C, receive: R, transmit: T, stack: Stack<S>, policy: P, counters: Rc<Counters>) -> Self {
-        Runtime { core, receive, transmit, stack, policy, counters }
+        let transmit = Metered { transmit, counters: counters.clone() };
+        Runtime { core, receive, transmit, stack, policy, counters, log: None }
+    }
+
+    /// Keeps a record of each interrupt.
+    pub fn log_to(&mut self, log: Rc<RefCell<InterruptLog>>) {
+        self.log = Some(log);
     }
 
     /// Serves for ever.
@@ -65,13 +86,14 @@ impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S
     #[inline]
     pub fn turn(&mut self) {
         let now_us = self.core.now_us();
-        let mut frames = 0;
+        let (mut frames, mut bytes) = (0, 0);
         while frames < BUDGET {
             let Some(frame) = self.receive.next() else { break };
+            bytes += frame.bytes.len();
             self.stack.receive(now_us, frame, &mut self.transmit);
             frames += 1;
         }
-        self.counters.add_frames(frames);
+        self.counters.add_turn(frames, bytes);
         self.stack.expire(now_us, &mut self.transmit);
         self.transmit.flush();
         self.receive.flush();
@@ -80,7 +102,11 @@ impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S
         } else if frames == 0 {
             self.receive.set_interrupts(true);
             if !self.receive.has_frame() {
-                self.counters.add_sleep(self.core.sleep(self.stack.next_us()));
+                let slept = self.core.sleep(self.stack.next_us());
+                self.counters.add_sleep(slept.duration_us);
+                if let (true, Some(log)) = (slept.by_device, &self.log) {
+                    log.borrow_mut().note(self.core.now_us(), self.counters.totals());
+                }
             }
             self.receive.set_interrupts(false);
         }
@@ -111,9 +137,10 @@ mod tests {
             self.now_us
         }
 
-        fn sleep(&mut self, until_us: u64) -> u64 {
+        fn sleep(&mut self, until_us: u64) -> Slept {
             self.sleeps.push(until_us);
-            7
+            self.now_us += 7;
+            Slept { duration_us: 7, by_device: true }
         }
 
         fn relax(&mut self) {
@@ -176,12 +203,18 @@ mod tests {
         let (mut core, counters) = (FakeCore::default(), Rc::new(Counters::default()));
         let frames = Frames(BUDGET + 1);
         let mut runtime = Runtime::new(&mut core, frames, Nowhere, stack(), Interrupts, counters.clone());
+        let log = Rc::new(RefCell::new(InterruptLog::new(4)));
+        runtime.log_to(log.clone());
         runtime.turn();
         runtime.turn();
         assert_eq!((runtime.receive.0, runtime.core.sleeps.len()), (0, 0));
         runtime.turn();
-        assert_eq!(core.sleeps, [u64::MAX]);
-        assert_eq!((counters.frames(), counters.sleeps(), counters.slept_us()), (BUDGET as u64 + 1, 1, 7));
+        runtime.turn();
+        assert_eq!(core.sleeps, [u64::MAX; 2]);
+        let frames = BUDGET as u64 + 1;
+        let Totals { received_frames, received_bytes, turns, sleeps, slept_us, .. } = counters.totals();
+        assert_eq!((received_frames, received_bytes, turns, sleeps, slept_us), (frames, 60 * frames, 4, 2, 14));
+        assert_eq!(log.borrow().since(0).map(|record| (record.time_us, record.slept_us)).collect::<Vec<_>>(), [(7, 7)]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ costs next to nothing, at any rate that a NIC interrupts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Final
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from bayop.errors import InputError
 from bayop.interrupts.layout import IDLE_NS, Layout
 from bayop.json_text import parse_object
-from bayop.recorder import BY_HAND
+from bayop.recorder import BY_HAND, recorder
 
 LABELS: Final = ("irq", "cpu", "napi_id", "freq_khz")
 """What says where and how a record was taken."""
@@ -42,11 +43,13 @@ class Source:
         device: The NIC.
         queues: Names of its interrupts by their number; empty where polls are recorded.
         record: Names, places and sizes of a record's numbers.
+        by: What has recorded it, for people.
     """
 
     device: str
     queues: Mapping[int, str]
     record: np.dtype[np.void]
+    by: str
 
     @property
     def key(self) -> str:
@@ -62,7 +65,7 @@ class Source:
         names = self.record.names or ()
         idle = tuple(field for field in names if field.startswith(IDLE_NS))
         return Layout(
-            name=f"eBPF, {name}", tick_hz=_TICK_HZ, tsc_hz=_TICK_HZ, energy_unit_j=1.0, energy_bits=None,
+            name=f"{self.by}, {name}", tick_hz=_TICK_HZ, tsc_hz=_TICK_HZ, energy_unit_j=1.0, energy_bits=None,
             counter_bits=None, has_counters=False, labels=tuple(field for field in LABELS if field in names),
             amounts=(*(field for field in AMOUNTS if field in names), *idle),
         )  # fmt: skip
@@ -86,10 +89,16 @@ class Chunk:
     delay_us: float | None
 
 
-def recorder_command(
-    words: Sequence[str], *, device: str, duration_s: float, netns: str | None, cost: bool = False
-) -> list[str]:
-    """How the recorder is called.
+def recorder_place(words: Sequence[str]) -> str:
+    """What errors call a recorder."""
+    return f"recorder {words[0]}"
+
+
+@contextmanager
+def recorded(
+    words: Sequence[str], *, device: str, duration_s: float, netns: str | None = None, cost: bool = False
+) -> Iterator[IO[bytes]]:
+    """What the recorder prints, while it runs.
 
     Args:
         words: The program with its arguments, in front of it whatever brings it to the machine.
@@ -97,10 +106,15 @@ def recorder_command(
         duration_s: How long it records at most.
         netns: The file of the device's network namespace.
         cost: Whether it measures what it takes.
+
+    Raises:
+        InputError: it can't be run, or fails.
+        UnsupportedError: the machine can't be recorded.
     """
     command = [*words, "--device", device, "--duration-s", f"{duration_s:g}"]
     command += ["--netns", netns] if netns is not None else []
-    return [*command, "--cost"] if cost else command
+    with recorder([*command, "--cost"] if cost else command, place=recorder_place(words)) as out:
+        yield out
 
 
 def read_source(out: IO[bytes], place: str) -> Source:
@@ -121,7 +135,7 @@ def read_source(out: IO[bytes], place: str) -> Source:
             }
         )
         queues = {int(queue["irq"]): str(queue["name"]) for queue in said["queues"]}
-        source = Source(str(said["device"]), queues, record)
+        source = Source(str(said["device"]), queues, record, str(said.get("by", "eBPF")))
     except (KeyError, TypeError, ValueError):
         raise _nonsense(said, place) from None
     if not {source.key, "cpu", *COLUMN_OF.values()} <= set(record.names or ()):

@@ -1,16 +1,16 @@
-"""Logs of a running kernel's interrupts, by `bayop-interrupts-record` (eBPF): one for each queue of a NIC."""
+"""Logs of a running machine's interrupts, one for each queue of a NIC: as `bayop-interrupts-record` (eBPF) prints them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from bayop.interrupts.capture import Chunk, read_chunks, read_source, recorder_command
+from bayop.interrupts.capture import Chunk, read_chunks, read_source
 from bayop.interrupts.rotation import Rotation
-from bayop.recorder import recorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,40 +38,32 @@ class Capture:
 
 
 def record(
-    words: Sequence[str],
+    printed: AbstractContextManager[IO[bytes]],
     folder: Path,
     *,
-    device: str,
-    duration_s: float,
+    place: str,
     most_bytes: int,
     stretch_s: float = inf,
-    netns: str | None = None,
-    cost: bool = False,
 ) -> Capture:
-    """Runs the recorder, and writes its logs into a folder.
+    """Writes the logs of a recording into a folder.
 
     Args:
-        words: The program with its arguments, in front of it whatever brings it to the machine.
+        printed: What the recorder prints, while it runs.
         folder: Which exists.
-        device: The NIC.
-        duration_s: How long it records at most.
+        place: What errors call the recorder.
         most_bytes: How much the records may take as they come; as logs they take less. Where those are of stretches,
             how much all logs may take, and the records of one stretch.
         stretch_s: How long each log is, of which the oldest make room.
-        netns: The file of the device's network namespace.
-        cost: Whether it measures what it takes.
 
     Raises:
         InputError: it can't be run, fails, or prints anything else; or a log can't be written.
         UnsupportedError: the machine can't be recorded.
     """
-    place = f"recorder {words[0]}"
-    command = recorder_command(words, device=device, duration_s=duration_s, netns=netns, cost=cost)
     records = lost = 0
     is_full = False
     counted: Mapping[str, Any] = {}
     with Rotation(folder, most_bytes, stretch_s) as rotation:
-        with recorder(command, place=place) as out:
+        with printed as out:
             source = read_source(out, place)
             for said in read_chunks(out, source, place):
                 if isinstance(said, Chunk):

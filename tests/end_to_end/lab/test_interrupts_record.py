@@ -21,7 +21,7 @@ from tests.end_to_end.lab.conftest import new_machine
 from tests.end_to_end.lab.memcached_load import send_load
 from tests.end_to_end.lab.test_server import rx_usecs, set_rx_usecs
 
-from bayop.interrupts.capture import read_chunks, read_source
+from bayop.interrupts.capture import read_chunks, read_source, recorded
 from bayop.interrupts.log import open_log
 from bayop.interrupts.numbers import describe
 from bayop.interrupts.query import summarise
@@ -102,7 +102,8 @@ class Guest:
         play.chmod(play.stat().st_mode | stat.S_IXUSR)
         logs = self._folder / "logs"
         logs.mkdir(exist_ok=True)
-        return record([str(play)], logs, device="eth0", duration_s=1.0, most_bytes=10**9)
+        printed = recorded([str(play)], device="eth0", duration_s=1.0)
+        return record(printed, logs, place=str(play), most_bytes=10**9)
 
     def watched(self) -> list[Moment]:
         """The same, as `bayop interrupts watch` takes it."""

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from tests.pages.blocks import ROOT, blocks_of
 from tests.support.patience import eventually
 from tests.support.servers import load, result_of
 
@@ -24,7 +31,6 @@ from lab.libos import LibraryOs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("libos_image")]
 
-ROOT: Final = Path(__file__).resolve().parents[3]
 DESCRIPTION: Final = json.loads((ROOT / "docs" / "reference" / "agent-openapi.json").read_text(encoding="utf-8"))
 
 
@@ -118,6 +124,57 @@ def test_what_it_counts_is_what_it_does(agent: AgentClient) -> None:
     assert awake["energy_j"] > 1.5 * asleep["energy_j"]
 
 
+def test_its_log_has_every_interrupt_and_every_packet_that_it_has_counted(
+    machine: LibraryOs, agent: AgentClient
+) -> None:
+    def counts() -> dict[str, float]:
+        return {reading.name: reading.value or 0.0 for reading in agent.sensors()}
+
+    def next_record() -> int:
+        head, _, _ = agent.interrupts(2**63).partition(b"\n")
+        return int(json.loads(head)["next"])
+
+    number = first = next_record()
+    before = counts()
+    load("-s", machine.address(11211), "-q", "2000", "-t", "2s", "-r", "100", "--noload", "--json")
+    after, end, frames = counts(), next_record(), []
+    while number < end:
+        head, _, records = agent.interrupts(number).partition(b"\n")
+        told = json.loads(head)
+        number = told["next"]
+        shape = {field["name"]: (f"<u{field['bytes']}", field["offset"]) for field in told["fields"]}
+        frames.append(np.frombuffer(records, np.dtype(shape)))  # type: ignore[arg-type]
+    log = np.concatenate(frames)[: end - first]
+    for counter, column in (
+        ("nic_rx_packets", "rx_packets"), ("nic_rx_bytes", "rx_bytes"), ("nic_tx_packets", "tx_packets"),
+        ("nic_tx_bytes", "tx_bytes"),
+    ):  # fmt: skip
+        counted = after[counter] - before[counter]
+        assert counted > 2000
+        # The questions for the counts and for the log are in it, or some packets of them.
+        assert 0 <= int(log[column].sum()) - counted < (60 if column.endswith("packets") else 60 * 1514), counter
+    assert 0 <= len(log) - (after["interrupts"] - before["interrupts"]) < 30
+
+
+def test_its_log_is_recorded_and_shown_as_any_other(
+    machine: LibraryOs, agent: AgentClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lease = agent.acquire("a test", ttl_s=30)
+    agent.apply({"nic.rx_usecs": 1000}, lease=lease)
+    words = ["interrupts", "record", "--agent", str(machine.agent), "--device", "nic0", "--duration", "2s"]
+    with ThreadPoolExecutor() as pool:
+        run = pool.submit(load, "-s", machine.address(11211), "-q", "1000", "-t", "4s", "-r", "100", "--noload")
+        time.sleep(1)
+        assert main([*words, "--out", str(tmp_path), "--json"]) == 0
+        run.result()
+    told = json.loads(capsys.readouterr().out)
+    assert (told["logs"], told["lost"], told["duration_s"]) == (["nic0.parquet"], 0, pytest.approx(2, abs=0.5))
+    assert main(["interrupts", "show", str(tmp_path / "nic0.parquet"), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["records"], shown["layout"]) == (told["records"], "library OS, nic0")
+    assert 900 < shown["spacing"]["p50_us"] < 1300, "the NIC waits as it was told"
+
+
 def test_one_writer_at_a_time_and_nothing_that_it_does_not_take(agent: AgentClient) -> None:
     lease = agent.acquire("a test", ttl_s=30)
     with pytest.raises(ConflictError, match="a test holds the lease"):
@@ -135,20 +192,22 @@ def test_without_the_word_nobody_answers(memcached_os: LibraryOs) -> None:
         AgentClient.at(f"http://{memcached_os.address(9617)}").status()
 
 
-def test_a_search_finds_fewer_interrupts_within_the_slo(
-    machine: LibraryOs, agent: AgentClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "live.toml"
-    file.write_text(
-        f'agent = "{machine.agent}"\n[knobs]\n"nic.rx_usecs" = "0:8000:200"\n'
-        f'[load]\nserver = "{machine.address(11211)}"\nqps = 1000\nthreads = 1\nconnections = 4\n'
-        "[window]\nwindow_s = 0.5\nsettle_s = 0.1\n",
-        encoding="utf-8",
-    )
-    words = ["--slo", "p50<3ms", "--headroom", "0.2", "--objective", "interrupts_per_s / qps", "--max-trials", "6"]
-    assert main(["tune", "--target", str(file), *words, "--confirm", "6", "--json"]) == 0
-    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    result = next(event for event in events if event["event"] == "result")
-    assert result["setting"]["nic.rx_usecs"] != "auto"
-    assert result["saving"]["verdict"] == "saves", result
+def test_the_page_is_right(machine: LibraryOs, agent: AgentClient, tmp_path: Path) -> None:
+    """docs/libos.md, but for the ports, which are other ones each time."""
+
+    def here(text: str) -> str:
+        text = re.sub(r"http://127\.0\.0\.1:\d+", str(machine.agent), text)
+        return re.sub(r'"127\.0\.0\.1:\d+"', f'"{machine.address(11211)}"', text)
+
+    blocks = blocks_of(ROOT / "docs" / "libos.md")
+    file = next(block for block in blocks if block.file == "live.toml")
+    (tmp_path / "live.toml").write_text(here(file.text), encoding="utf-8")
+    steps = [step for block in blocks if "run by" in block.clauses for step in block.steps()]
+    assert steps.pop(0).command == "bayop libos run --nic e1000e agent=on"
+    for step in steps:
+        words = [sys.executable, "-m", *shlex.split(here(step.command))]
+        run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, step.command + run.stdout + run.stderr
+        if words[3] == "tune":
+            assert "It saves " in run.stdout, run.stdout
     assert agent.status().held == ()

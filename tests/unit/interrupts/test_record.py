@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.support.captures import FIELDS, RECORD, RECORDING, chunk, header, player
+from tests.support.captures import FIELDS, PLACE, RECORD, RECORDING, chunk, header, playing
 
 from bayop.errors import InputError
 from bayop.interrupts.convert import convert
@@ -15,7 +15,7 @@ from bayop.interrupts.record import Capture, record
 
 
 def recorded(folder: Path, printed: bytes = RECORDING, *, most_bytes: int = 10**6) -> Capture:
-    return record(player(folder, printed), folder, device="eth0", duration_s=0.1, most_bytes=most_bytes)
+    return record(playing(folder, printed), folder, place=PLACE, most_bytes=most_bytes)
 
 
 def test_each_queue_has_a_log_in_the_order_of_time(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.support.captures import FIELDS, RECORD, chunk, header, player
+from tests.support.captures import FIELDS, PLACE, RECORD, chunk, header, playing
 
 from bayop.errors import InputError
 from bayop.interrupts.capture import Source, read_source
@@ -65,7 +65,7 @@ def test_whoever_stops_keeps_the_logs_that_are_whole(tmp_path: Path) -> None:
     row = (1_000, *(24 if name == "irq" else 1 for name in FIELDS[1:]))
     printed = header() + chunk(row, time_s=1.0) + chunk(row, time_s=2.5) + chunk(row, time_s=2.6)
     with pytest.raises(InputError, match="ended before its last line"):
-        record(player(tmp_path, printed), tmp_path, device="eth0", duration_s=9.0, most_bytes=10**6, stretch_s=1.0)
+        record(playing(tmp_path, printed), tmp_path, place=PLACE, most_bytes=10**6, stretch_s=1.0)
     logs = sorted(tmp_path.glob("*.parquet"))
     assert [path.name for path in logs] == ["eth0-rx-0-000001.parquet", "eth0-rx-0-000002.parquet"]
     assert [pl.read_parquet(path).height for path in logs] == [1, 1]

@@ -7,7 +7,8 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.flags.recorder import add_cost, add_device, add_recorder
+from bayop.cli.flags.recorder import add_cost
+from bayop.cli.interrupts.recording import add_recording, recording
 from bayop.cli.terminal.output import console, print_json, round_significant
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ EXAMPLE: Final = """\
   bayop interrupts record --device eth0 --duration 30s --out logs
   bayop interrupts show logs/eth0-rx-*.parquet
   bayop interrupts record --device eth0 --duration 24h --rotate 10min --max-mb 4000 --out logs
+  bayop interrupts record --device nic0 --agent http://127.0.0.1:40617 --out logs       # a library OS
   bayop interrupts record --device eth0 --recorder 'ssh root@server bayop-interrupts-record' --cost --out logs
 """
 
@@ -27,8 +29,7 @@ _REST: Final = ("rest_rx_packets", "rest_tx_packets")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    add_device(parser)
-    add_recorder(parser, "bayop-interrupts-record")
+    add_recording(parser)
     add_cost(parser)
     parser.add_argument(
         "--max-mb",
@@ -59,11 +60,9 @@ def run(args: argparse.Namespace) -> int:
     from bayop.interrupts.record import record
     from bayop.report.files import make_folder
 
+    printed, place = recording(args, cost=args.cost)
     make_folder(args.out)
-    capture = record(
-        args.recorder, args.out, device=args.device, duration_s=args.duration, most_bytes=args.max_mb * _MB,
-        stretch_s=args.rotate, netns=args.netns, cost=args.cost,
-    )  # fmt: skip
+    capture = record(printed, args.out, place=place, most_bytes=args.max_mb * _MB, stretch_s=args.rotate)
     if args.json:
         _print_event(capture, str(args.out))
     else:

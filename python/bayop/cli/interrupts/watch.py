@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.flags.recorder import add_device, add_recorder
+from bayop.cli.interrupts.recording import add_recording, recording
 from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
 from bayop.errors import InputError
 
@@ -29,8 +29,7 @@ _COLUMNS: Final = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    add_device(parser)
-    add_recorder(parser, "bayop-interrupts-record", duration="1h")
+    add_recording(parser, duration="1h")
     parser.add_argument(
         "--interval",
         type=arguments.reader(_interval_s, "--interval"),
@@ -55,13 +54,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _moments(args: argparse.Namespace) -> Iterator[tuple[str, Moment]]:
     """What is counted, interrupts or polls, with each moment."""
-    from bayop.interrupts.capture import read_chunks, read_source, recorder_command
+    from bayop.interrupts.capture import read_chunks, read_source
     from bayop.interrupts.watch import moments
-    from bayop.recorder import recorder
 
-    place = f"recorder {args.recorder[0]}"
-    command = recorder_command(args.recorder, device=args.device, duration_s=args.duration, netns=args.netns)
-    with recorder(command, place=place) as out:
+    printed, place = recording(args)
+    with printed as out:
         source = read_source(out, place)
         for moment in moments(read_chunks(out, source, place), source, args.interval):
             yield "interrupts" if source.queues else "polls", moment

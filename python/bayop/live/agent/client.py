@@ -53,6 +53,10 @@ class AgentClient:
         """What this machine lets BayOp control and measure."""
         return self._transport.request("GET", "/v1/doctor", messages.Examination).findings
 
+    def interrupts(self, since: int) -> bytes:
+        """The interrupts that the agent has recorded from a number on: a line of JSON, and the records behind it."""
+        return self._transport.ask("GET", f"/v1/interrupts?since={since}")
+
     def acquire(self, holder: str, ttl_s: float) -> str:
         """A lease: the right to write, until it is released or `ttl_s` pass without a renewal.
 

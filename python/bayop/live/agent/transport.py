@@ -80,6 +80,19 @@ class Transport:
             UnsupportedError: the answer is not what an agent of our version says.
             BayopError: the agent's own error, as the class of ours that its kind stands for.
         """
+        text = self.ask(method, path, body, timeout_s=timeout_s)
+        try:
+            return messages.decode(path, text, answer)
+        except (ValueError, RecursionError) as error:
+            raise _no_agent(self.address, text) from error
+
+    def ask(self, method: str, path: str, body: object = None, *, timeout_s: float = TIMEOUT_S) -> bytes:
+        """The answer as it is.
+
+        Raises:
+            UnreachableError: no agent answers.
+            BayopError: the agent's own error, as the class of ours that its kind stands for.
+        """
         payload = None if body is None else json.dumps(body, allow_nan=False)
         headers = {"Connection": "close"} | ({"Content-Type": "application/json"} if payload is not None else {})
         try:
@@ -91,10 +104,7 @@ class Transport:
             raise _no_agent(self.address, b"") from error
         if reply.status >= 400:
             raise _refusal(self.address, reply.body)
-        try:
-            return messages.decode(path, reply.body, answer)
-        except (ValueError, RecursionError) as error:
-            raise _no_agent(self.address, reply.body) from error
+        return reply.body
 
     def _connection(self) -> HTTPConnection:
         if isinstance(self.address, UnixAddress):

@@ -1,0 +1,101 @@
+"""A recording that an agent keeps in memory, as a recorder prints it: asked for what is new, some times a second."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, Final
+
+from bayop.errors import InputError
+from bayop.json_text import parse_object
+
+Ask = Callable[[int], bytes]
+"""What an agent answers who is asked for its records from a number on: a line of JSON, and the records behind it."""
+
+PAUSE_S: Final = 0.2
+"""How long new records wait. The agent keeps 65,536 of them."""
+
+_NEWEST: Final = 2**63
+"""No record has such a number: asks for none, and what the next one will have."""
+_RULE: Final = "an agent must answer with records of interrupts behind a line of JSON"
+_HINT: Final = "a library OS has some (docs/libos.md); a Linux server takes --recorder"
+
+
+@contextmanager
+def fetched(
+    ask: Ask, *, device: str, duration_s: float, sleep: Callable[[float], None], place: str
+) -> Iterator[IO[bytes]]:
+    """What a recorder of an agent's machine would print.
+
+    Args:
+        ask: The agent.
+        device: The NIC, which the agent must have.
+        duration_s: For how long new records are asked for, on the agent's clock.
+        sleep: How to wait.
+        place: What errors call it.
+
+    Raises:
+        InputError: the agent has another NIC, or answers anything else.
+    """
+    head, _ = _answer(ask(_NEWEST), place)
+    if head.get("device") != device:
+        raise InputError(wrong=f"the machine has no NIC {device!r}", place=place, hint=f"it has {head.get('device')!r}")
+    with io.BufferedReader(_Printed(_said(ask, head, duration_s, sleep, place))) as out:
+        yield out
+
+
+def _said(
+    ask: Ask, head: dict[str, Any], duration_s: float, sleep: Callable[[float], None], place: str
+) -> Iterator[bytes]:
+    yield _line({key: head.get(key) for key in ("device", "queues", "record_bytes", "fields", "by")})
+    lost, begin_s = 0, _number(head, "time_s", place)
+    now_s, number = begin_s, int(_number(head, "next", place))
+    while now_s - begin_s < duration_s:
+        sleep(min(PAUSE_S, duration_s - (now_s - begin_s)))
+        left = 1.0
+        while left:
+            head, records = _answer(ask(number), place)
+            left, number = _number(head, "left", place), int(_number(head, "next", place))
+            lost, now_s = lost + int(_number(head, "lost", place)), _number(head, "time_s", place)
+            told = {key: head.get(key) for key in ("records", "delay_us")}
+            yield _line({**told, "lost": lost, "time_s": now_s - begin_s}) + records
+    yield _line({"duration_s": now_s - begin_s, "lost": lost})
+
+
+def _answer(text: bytes, place: str) -> tuple[dict[str, Any], bytes]:
+    head, _, records = text.partition(b"\n")
+    return parse_object(head, rule=_RULE, place=place, hint=_HINT), records
+
+
+def _number(head: dict[str, Any], key: str, place: str) -> float:
+    value = head.get(key)
+    if not isinstance(value, int | float):
+        raise InputError(_RULE, value=str(head)[:80], place=place, hint=_HINT)
+    return value
+
+
+def _line(said: dict[str, Any]) -> bytes:
+    return json.dumps(said).encode() + b"\n"
+
+
+class _Printed(io.RawIOBase):
+    """Bytes as they come, to be read."""
+
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts = parts
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            part = next(self._parts, None)
+            if part is None:
+                return 0
+            self._rest = part
+        taken = min(len(buffer), len(self._rest))
+        buffer[:taken], self._rest = self._rest[:taken], self._rest[taken:]
+        return taken
