@@ -47,9 +47,7 @@ def main() -> None:
         sender = subprocess.Popen(pair.client.command([sys.executable, "-c", _SENDER]))
         try:
             words = [args.recorder]
-            printed = recorded(
-                words, device=SERVER_DEVICE, netns=pair.server.path, duration_s=DURATION_S, cost=True
-            )
+            printed = recorded(words, device=SERVER_DEVICE, netns=pair.server.path, duration_s=DURATION_S, cost=True)
             capture = record(printed, Path(logs), place=recorder_place(words), most_bytes=MOST_BYTES)
         finally:
             sender.kill()

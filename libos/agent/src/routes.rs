@@ -7,8 +7,8 @@ use bayop_core::{Error, Kind, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::knob::Value;
 use crate::http::{Answer, Request};
+use crate::knob::Value;
 use crate::messages::{
     Applied, ApplyRequest, KnobInPlace, Knobs, Lease, LeaseInForce, LeaseRequest, NoCalibrations, NoHold, Place,
     Readings, ReleaseRequest, Released, RenewRequest, Renewed, RestoreRequest, Status,

@@ -6,10 +6,13 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from bayop.errors import InputError
 from bayop.json_text import parse_object
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Ask = Callable[[int], bytes]
 """What an agent answers who is asked for its records from a number on: a line of JSON, and the records behind it."""
@@ -90,12 +93,13 @@ class _Printed(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        room = memoryview(buffer).cast("B")
         while not self._rest:
             part = next(self._parts, None)
             if part is None:
                 return 0
             self._rest = part
-        taken = min(len(buffer), len(self._rest))
-        buffer[:taken], self._rest = self._rest[:taken], self._rest[taken:]
+        taken = min(len(room), len(self._rest))
+        room[:taken], self._rest = self._rest[:taken], self._rest[taken:]
         return taken

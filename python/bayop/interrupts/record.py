@@ -1,4 +1,4 @@
-"""Logs of a running machine's interrupts, one for each queue of a NIC: as `bayop-interrupts-record` (eBPF) prints them."""
+"""Logs of a running machine's interrupts, one for each queue of a NIC, as `bayop-interrupts-record` prints them."""
 
 from __future__ import annotations
 

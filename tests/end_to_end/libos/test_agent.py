@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -19,12 +20,14 @@ from typing import Any, Final
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from numpy.typing import NDArray
 from tests.pages.blocks import ROOT, blocks_of
 from tests.support.patience import eventually
 from tests.support.servers import load, result_of
 
 from bayop.cli import main
 from bayop.errors import InputError, UnsupportedError
+from bayop.interrupts.capture import read_source
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.transport import ConflictError, UnreachableError
 from lab.libos import LibraryOs
@@ -137,14 +140,14 @@ def test_its_log_has_every_interrupt_and_every_packet_that_it_has_counted(
     number = first = next_record()
     before = counts()
     load("-s", machine.address(11211), "-q", "2000", "-t", "2s", "-r", "100", "--noload", "--json")
-    after, end, frames = counts(), next_record(), []
+    after, end = counts(), next_record()
+    parts: list[NDArray[np.void]] = []
     while number < end:
-        head, _, records = agent.interrupts(number).partition(b"\n")
-        told = json.loads(head)
-        number = told["next"]
-        shape = {field["name"]: (f"<u{field['bytes']}", field["offset"]) for field in told["fields"]}
-        frames.append(np.frombuffer(records, np.dtype(shape)))  # type: ignore[arg-type]
-    log = np.concatenate(frames)[: end - first]
+        answer = io.BytesIO(agent.interrupts(number))
+        source = read_source(answer, "agent")
+        parts.append(np.frombuffer(answer.read(), source.record))
+        number += len(parts[-1])
+    log = np.concatenate(parts)[: end - first]
     for counter, column in (
         ("nic_rx_packets", "rx_packets"), ("nic_rx_bytes", "rx_bytes"), ("nic_tx_packets", "tx_packets"),
         ("nic_tx_bytes", "tx_bytes"),

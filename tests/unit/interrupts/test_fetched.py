@@ -33,9 +33,11 @@ class FakeAgent:
         oldest = max(newest - self.kept, 0)
         first = min(max(since, oldest), newest)
         rows = [(100_000_000 * n, 0, 0, 1, 60, 1, 60, 1, 0) for n in range(first, newest)][: self.told]
-        said = {"by": "library OS", "device": self.device, "queues": QUEUE, "records": len(rows), "lost": max(oldest - since, 0),
-                "next": first + len(rows), "left": newest - first - len(rows), "time_s": self.now_s,
-                "delay_us": 50.0}  # fmt: skip
+        said = {
+            "by": "library OS", "device": self.device, "queues": QUEUE, "records": len(rows),
+            "lost": max(oldest - since, 0), "next": first + len(rows), "left": newest - first - len(rows),
+            "time_s": self.now_s, "delay_us": 50.0,
+        }  # fmt: skip
         return header(**said) + np.array(rows, RECORD).tobytes()
 
     def capture(self, folder: Path, duration_s: float = 1.0, device: str = "nic0") -> Capture:

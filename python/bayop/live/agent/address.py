@@ -77,8 +77,13 @@ class Credentials:
 
 
 def parse_address(text: str) -> Address:
-    """Reads `unix:/run/bayop/agent.sock`, `https://web1.example:9617`, or `http://127.0.0.1:9617` of a library OS; each
-    may have `agent:` before it.
+    """Reads an agent's address; it may have `agent:` before it.
+
+    >>> for text in ("unix:/run/bayop/agent.sock", "https://web1.example:9617", "http://127.0.0.1:9617"):
+    ...     print(parse_address(f"agent:{text}"))
+    unix:/run/bayop/agent.sock
+    https://web1.example:9617
+    http://127.0.0.1:9617
 
     Raises:
         InputError: none of these, or http to a host that is not on our own link.
@@ -92,7 +97,8 @@ def parse_address(text: str) -> Address:
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise InputError(f"an agent's address must be a URL ({error})", value=text, hint=str(error)) from error
-    if scheme not in ("https", "http") or not host or parts.path not in ("", "/") or parts.query or parts.fragment or parts.username:
+    more = parts.path.removeprefix("/") or parts.query or parts.fragment or parts.username
+    if scheme not in ("https", "http") or not host or more:
         raise InputError("an agent's address must be a Unix socket or an https host", value=text, hint=_HINT)
     port = PORT if port is None else port
     if scheme == "https":
