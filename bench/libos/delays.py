@@ -1,11 +1,11 @@
-"""What the NIC's interrupt delay does on the library OS, and polling against interrupts.
+"""What the NIC's interrupt delay does on the library OS and on Linux, and polling against interrupts.
 
-    make libos
+    make libos && cargo build --release --package bayop-tpcc-server
     python -m bench.libos.delays                             as root: QEMU gets a tap device in a namespace
 
 memcached under Facebook's ETC on 16 connections. First on an e1000e that delays its interrupts: QEMU's by 128 us or
-more, and only those that come after one that was not delayed. Then on virtio-net, with a core that sleeps, polls, or
-does the one or the other by load, up to a closed loop.
+more, and only those that come after one that was not delayed; Linux is told by ethtool. Then on virtio-net, with a core
+of the library OS that sleeps, polls, or does the one or the other by load, up to a closed loop.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from bench.libos.apps import MEMCACHED
-from bench.libos.count import SETTLE_S, Counter, counting
+from bench.libos.count import LIBRARY_OS, SETTLE_S, Counter, counting
+from bench.libos.linux import Linux
 from bench.results import write_results
 from rich.console import Console
 
@@ -30,6 +32,7 @@ from bayop.cli import report_error
 from bayop.errors import BayopError
 from lab.libos import LibraryOs
 
+LINUX: Final = "linux-tuned"
 DELAYS_US: Final[Sequence[int]] = (128, 256, 512, 1000, 2000, 4000, 10_000)
 DELAYED_QPS: Final[Sequence[float]] = (2000.0, 8000.0)
 WAITS: Final = ("interrupt", "poll", "adaptive")
@@ -46,6 +49,7 @@ class Row:
     """One machine.
 
     Attributes:
+        system: `LIBRARY_OS`, or `LINUX`.
         nic: Its NIC.
         wait: What its core does when there is nothing to do.
         delay_us: The least time between interrupts; 0 where the NIC can't be told.
@@ -57,6 +61,7 @@ class Row:
         p99_us: Likewise.
     """
 
+    system: str
     nic: str
     wait: str
     delay_us: int
@@ -87,7 +92,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         for row in measure(repeats=args.repeats, few=args.few):
             rows.append(row)
-            console.print(f"{row.nic} {row.wait} {row.delay_us} us, {row.qps:g}/s: {row.instructions_per_request:,.0f}")
+            console.print(
+                f"{row.system} {row.nic} {row.wait} {row.delay_us} us, {row.qps:g}/s: {row.instructions_per_request:,.0f}"
+            )
     except BayopError as error:
         report_error(error)
         return error.exit_code
@@ -106,26 +113,33 @@ def measure(*, repeats: int, few: bool) -> Iterator[Row]:
     if few:
         delays_us, delayed_qps, waited_qps = DELAYS_US[::6], DELAYED_QPS[:1], WAITED_QPS[:1]
     with counting() as counter:
+        linux = Linux(counter.folder)
         for _ in range(repeats):
-            for qps in delayed_qps:
-                for delay_us in delays_us:
-                    yield one(counter, nic="e1000e", wait="interrupt", delay_us=delay_us, qps=qps)
-            for qps in waited_qps:
-                for wait in WAITS:
-                    yield one(counter, nic="virtio-net", wait=wait, delay_us=0, qps=qps)
+            for qps, delay_us in product(delayed_qps, delays_us):
+                yield one(counter, f"delay={delay_us}", nic="e1000e", delay_us=delay_us, qps=qps)
+                kernel = linux.boot(LINUX, MEMCACHED, delay_us)
+                yield one(counter, kernel=kernel, nic="e1000e", delay_us=delay_us, qps=qps)
+            for qps, wait in product(waited_qps, WAITS):
+                yield one(counter, f"wait={wait}", nic="virtio-net", wait=wait, qps=qps)
 
 
-def one(counter: Counter, *, nic: str, wait: str, delay_us: int, qps: float) -> Row:
-    """One machine."""
-    delay = f" delay={delay_us}" if nic == "e1000e" else ""
+def one(
+    counter: Counter,
+    words: str = "",
+    *,
+    kernel: Sequence[str] = (),
+    nic: str,
+    wait: str = "interrupt",
+    delay_us: int = 0,
+    qps: float,
+) -> Row:
+    """One machine, of the library OS with these words or of another kernel."""
     namespace = counter.namespace
-    with LibraryOs(
-        f"app=memcached wait={wait}{delay}", nic=nic, inside=namespace.command([]), arguments=counter.arguments
-    ) as machine:
+    with LibraryOs(words, nic=nic, inside=namespace.command([]), arguments=counter.arguments, kernel=kernel) as machine:
         address = machine.address(MEMCACHED.port)
         load = f"-q {qps:g}" if qps else "--closed-loop"
-        words = f"load -s {address} {MEMCACHED.load} {load} -c {_CONNECTIONS} -w {SETTLE_S:g}s --json"
-        command = [shutil.which("bayop") or "bayop", *words.split(), "-t", f"{_WINDOW_S + _SPARE_S:g}s"]
+        asked = f"load -s {address} {MEMCACHED.load} {load} -c {_CONNECTIONS} -w {SETTLE_S:g}s --json"
+        command = [shutil.which("bayop") or "bayop", *asked.split(), "-t", f"{_WINDOW_S + _SPARE_S:g}s"]
         with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE) as process:
             requests, instructions, _, returns = counter.window(
                 MEMCACHED, address, process, connections=_CONNECTIONS, settle_s=SETTLE_S + 1.0, window_s=_WINDOW_S
@@ -137,6 +151,7 @@ def one(counter: Counter, *, nic: str, wait: str, delay_us: int, qps: float) -> 
     if requests == 0 or not {0.5, 0.99} <= latency.keys():
         raise BayopError(wrong=f"the load generator ended early: {result}", hint="on a quieter machine, again")
     return Row(
+        system=LINUX if kernel else LIBRARY_OS,
         nic=nic,
         wait=wait,
         delay_us=delay_us,
@@ -152,14 +167,15 @@ def one(counter: Counter, *, nic: str, wait: str, delay_us: int, qps: float) -> 
 def table(rows: Sequence[Row]) -> str:
     """Medians in Markdown."""
     lines = [
-        "| NIC | wait | delay | requests/s | instructions a request | interrupts a request | p50 | p99 |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
+        "| system | NIC | wait | delay | requests/s | instructions a request | interrupts a request | p50 | p99 |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for key in dict.fromkeys((row.nic, row.wait, row.delay_us, row.qps) for row in rows):
-        own = [row for row in rows if (row.nic, row.wait, row.delay_us, row.qps) == key]
-        nic, wait, delay_us, qps = key
+    by_key: dict[tuple[str, str, str, int, float], list[Row]] = {}
+    for row in rows:
+        by_key.setdefault((row.system, row.nic, row.wait, row.delay_us, row.qps), []).append(row)
+    for (system, nic, wait, delay_us, qps), own in by_key.items():
         load = f"{qps:,.0f}" if qps else f"closed loop, {median(row.served_qps for row in own):,.0f}"
-        cells = [nic, wait, f"{delay_us:,} us" if delay_us else "", load]
+        cells = [system, nic, wait, f"{delay_us:,} us" if delay_us else "", load]
         cells.append(f"{median(row.instructions_per_request for row in own):,.0f}")
         cells.append(f"{median(row.interrupts_per_request for row in own):.2f}")
         cells += [f"{median(getattr(row, name) for row in own):,.0f} us" for name in ("p50_us", "p99_us")]

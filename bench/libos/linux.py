@@ -46,11 +46,11 @@ class Linux:
         Files().add(_FIRST_PROCESS, script, mode=0o755).add_program("/usr/bin/bayop-tpcc", tpcc).write_archive(extra)
         self._initrd.write_bytes(images.base.read_bytes() + extra.read_bytes())
 
-    def boot(self, system: str, app: App) -> Sequence[str]:
-        """What has QEMU boot one of `LINUX` with a service."""
+    def boot(self, system: str, app: App, delay_us: int | None = None) -> Sequence[str]:
+        """What has QEMU boot one of `LINUX` with a service, behind a NIC whose interrupts are delayed so long."""
         # What the kernel does not know and holds an equals sign becomes the environment of the first process.
         words = f"console=ttyS0 quiet panic=-1 rdinit={_FIRST_PROCESS} address={TAP_ADDRESS} app={app.name}"
-        words += f" port={app.port}"
+        words += f" port={app.port}" + ("" if delay_us is None else f" delay={delay_us}")
         if system == _TUNED:
             words += " mitigations=off"
             if app == MEMCACHED:

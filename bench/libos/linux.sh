@@ -6,9 +6,11 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 modprobe virtio_pci
 modprobe virtio_net
+modprobe e1000e
 ip link set lo up
 ip address add "$address/24" dev eth0
 ip link set eth0 up
+if [ -n "$delay" ]; then ethtool -C eth0 rx-usecs "$delay"; fi
 ulimit -n 65536
 case $app in
 memcached) memcached --user=nobody --threads=1 --conn-limit=65000 $options & ;;
