@@ -92,9 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         for row in measure(repeats=args.repeats, few=args.few):
             rows.append(row)
-            console.print(
-                f"{row.system} {row.nic} {row.wait} {row.delay_us} us, {row.qps:g}/s: {row.instructions_per_request:,.0f}"
-            )
+            asked = f"{row.system} {row.nic} {row.wait} {row.delay_us} us, {row.qps:g}/s"
+            console.print(f"{asked}: {row.instructions_per_request:,.0f}")
     except BayopError as error:
         report_error(error)
         return error.exit_code

@@ -183,10 +183,15 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let update = self.plan.workload.update;
         let kind = if update > 0.0 && self.rng.random::<f64>() < update { Kind::Set } else { Kind::Get };
         let record = self.chooser.choose(&mut self.rng);
-        let mut buffer = Records::key_buffer();
-        let key = self.records.key(record, &mut buffer);
         let value = if kind == Kind::Set { self.records.value(record) } else { b"" };
         let (way, protocol) = self.mix.choose(&mut self.rng);
+        let mut buffer;
+        let key = if protocol.names_records() {
+            buffer = Records::key_buffer();
+            self.records.key(record, &mut buffer)
+        } else {
+            b"0"
+        };
         protocol.encode(kind, key, value, connection.out());
         connection.under_way.push_back(Request { intended_ns, sent_ns: 0, kind, way, queued });
         if connection.unsent == 0 {

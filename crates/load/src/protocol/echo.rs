@@ -18,6 +18,10 @@ impl Echo {
 impl Protocol for Echo {
     const STORES: bool = false;
 
+    fn names_records(&self) -> bool {
+        false
+    }
+
     fn encode(&self, _kind: Kind, _key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&self.message);
     }

@@ -1,8 +1,9 @@
 //! HTTP/1.1: RFC 9112.
 
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-use httparse::{EMPTY_HEADER, Response, Status};
+use httparse::{ParserConfig, Response, Status};
 
 use super::numbered::{Numbered, number, value};
 use super::{Garbage, Kind, MOST_BODY_BYTES, MOST_HEADER_BYTES, Outcome, Protocol, Reply, body_length};
@@ -55,6 +56,11 @@ impl Protocol for Http {
     const STORES: bool = false;
 
     #[inline]
+    fn names_records(&self) -> bool {
+        self.head.differs() || !self.ends.is_empty()
+    }
+
+    #[inline]
     fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
         let number = number(key);
         self.head.push(number, out);
@@ -65,9 +71,11 @@ impl Protocol for Http {
 
     fn parse<'a>(&self, _kind: Kind, input: &'a [u8]) -> Result<Option<Reply<'a>>, Garbage> {
         let garbage = || Garbage::new(EXPECTED, input);
-        let mut headers = [EMPTY_HEADER; MOST_HEADERS];
-        let mut response = Response::new(&mut headers);
-        let start = match response.parse(input) {
+        // Room that is not cleared: 3 KB for each response.
+        let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+        let mut response = Response::new(&mut []);
+        let parser = ParserConfig::default();
+        let start = match parser.parse_response_with_uninit_headers(&mut response, input, &mut headers) {
             Ok(Status::Complete(start)) => start,
             Ok(Status::Partial) if input.len() < MOST_HEADER_BYTES => return Ok(None),
             Ok(Status::Partial) | Err(_) => return Err(garbage()),

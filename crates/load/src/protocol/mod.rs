@@ -87,6 +87,11 @@ pub trait Protocol: Clone + Send {
     /// Whether records can be stored, so that they must be there before the load.
     const STORES: bool;
 
+    /// Whether it shows in a request which record that is about. Otherwise the key may be any, and is not made.
+    fn names_records(&self) -> bool {
+        true
+    }
+
     /// Appends a request.
     fn encode(&self, kind: Kind, key: &[u8], value: &[u8], out: &mut Vec<u8>);
 

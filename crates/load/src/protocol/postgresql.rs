@@ -30,6 +30,11 @@ impl Protocol for PostgreSql {
     const STORES: bool = false;
 
     #[inline]
+    fn names_records(&self) -> bool {
+        self.query.differs()
+    }
+
+    #[inline]
     fn encode(&self, _kind: Kind, key: &[u8], _value: &[u8], out: &mut Vec<u8>) {
         out.push(b'Q');
         let start = out.len();
