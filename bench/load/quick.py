@@ -64,7 +64,8 @@ def serve(listener: socket.socket, counter: mmap.mmap, tls: ssl.SSLContext | Non
                 del begun[connection]
                 connection.close()
                 continue
-            ends = (begun[connection] + data).count(_END)
+            data = begun[connection] + data
+            ends = data.count(_END)
             # No end fits into what is kept, so that none counts twice.
             begun[connection] = data[1 - len(_END) :] if not data.endswith(_END) else b""
             if ends:
