@@ -79,6 +79,8 @@ class Reader:
         # A new user's: without defaults of BayOp, which are variables and files at home.
         own = {name: value for name, value in os.environ.items() if not name.startswith("BAYOP_")}
         variables = {"HOME": str(home), "PATH": path, "NO_COLOR": "1"}
+        # Cargo runs with the home of who runs the tests; what `make` tells it of that has to be true.
+        variables["CARGO_HOME"] = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
         self._shell = Shell(self.folder, own | variables, through)
 
     def bring(self, folders: Mapping[str, Path]) -> None:
