@@ -1,11 +1,9 @@
 //! What the agent is asked, and what it answers.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use bayop_knobs::Value;
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::calibration::{Map, Point};
@@ -134,7 +132,7 @@ pub struct ApplyRequest {
     /// Values by knob (`nic.rx_usecs`: every allowed place, a device for its queues) or by place
     /// (`nic.rx_usecs@eth0/rx-3`). A place that is set apart stays so when its whole is set or handed back.
     #[schema(value_type = BTreeMap<String, ValueSchema>)]
-    #[serde(deserialize_with = "each_once")]
+    #[serde(deserialize_with = "bayop_core::each_once")]
     pub setting: BTreeMap<String, Value>,
     /// Whether to say what would change and write nothing.
     #[serde(default)]
@@ -150,11 +148,11 @@ pub struct HoldRequest {
     pub lease: String,
     /// Values by knob or by place, as of an apply.
     #[schema(value_type = BTreeMap<String, ValueSchema>)]
-    #[serde(deserialize_with = "each_once")]
+    #[serde(deserialize_with = "bayop_core::each_once")]
     pub setting: BTreeMap<String, Value>,
     /// What is in effect once a condition has broken; nothing in it is the machine's own setting.
     #[schema(value_type = BTreeMap<String, ValueSchema>)]
-    #[serde(deserialize_with = "each_once")]
+    #[serde(deserialize_with = "bayop_core::each_once")]
     pub fall_back: BTreeMap<String, Value>,
     /// What has to be so.
     pub conditions: Conditions,
@@ -222,30 +220,6 @@ pub struct FellBack {
 pub struct Heard {
     /// Whether a hold is watched by it.
     pub watched: bool,
-}
-
-/// Reads a setting in which no name comes twice: JSON leaves open which of the two would count (RFC 8259, section 4).
-fn each_once<'a, D: Deserializer<'a>>(deserializer: D) -> Result<BTreeMap<String, Value>, D::Error> {
-    struct Names;
-    impl<'a> Visitor<'a> for Names {
-        type Value = BTreeMap<String, Value>;
-
-        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-            f.write_str("values by knob")
-        }
-
-        fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-            let mut setting = BTreeMap::new();
-            while let Some((name, value)) = map.next_entry::<String, Value>()? {
-                if setting.contains_key(&name) {
-                    return Err(de::Error::custom(format_args!("{name:?} comes twice")));
-                }
-                setting.insert(name, value);
-            }
-            Ok(setting)
-        }
-    }
-    deserializer.deserialize_map(Names)
 }
 
 /// What a setting changed, or would change.

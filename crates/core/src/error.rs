@@ -44,6 +44,18 @@ impl Kind {
             Self::Drift => "drift",
         }
     }
+
+    /// The status with which HTTP answers it.
+    pub fn http_status(self) -> u16 {
+        match self {
+            Self::Input => 400,
+            Self::Forbidden => 403,
+            Self::NotFound => 404,
+            Self::Conflict => 409,
+            Self::TooLarge => 413,
+            Self::Failed | Self::Unsupported | Self::Drift => 502,
+        }
+    }
 }
 
 /// What is wrong, the rule, where it came from, what to do.

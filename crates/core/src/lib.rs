@@ -4,6 +4,8 @@
 
 extern crate alloc;
 
+#[cfg(feature = "serde")]
+mod each_once;
 mod error;
 #[cfg(feature = "std")]
 mod file;
@@ -11,6 +13,8 @@ mod histogram;
 pub mod lease;
 mod quote;
 
+#[cfg(feature = "serde")]
+pub use each_once::each_once;
 pub use error::{Error, Kind, Result};
 #[cfg(feature = "std")]
 pub use file::reason;

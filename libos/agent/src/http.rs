@@ -86,32 +86,22 @@ fn too_large(part: &str, most_bytes: usize) -> Error {
 pub fn write(output: &mut Output, answer: &Result<Answer>, closes: bool) {
     let failed;
     let (status, media_type, body) = match answer {
-        Ok(Answer::Told(body)) => ("200 OK", JSON, body),
-        Ok(Answer::Made(body)) => ("201 Created", JSON, body),
-        Ok(Answer::Raw(body)) => ("200 OK", "application/octet-stream", body),
+        Ok(Answer::Told(body)) => (200, JSON, body),
+        Ok(Answer::Made(body)) => (201, JSON, body),
+        Ok(Answer::Raw(body)) => (200, "application/octet-stream", body),
         Err(error) => {
             failed = serde_json::to_vec(&Failure { error }).unwrap_or_default();
-            (status_of(error.kind), JSON, &failed)
+            (error.kind.http_status(), JSON, &failed)
         }
     };
     output.write(b"HTTP/1.1 ");
-    output.write(status.as_bytes());
+    output.write_decimal(status.into());
+    // Nobody reads the reason behind it (RFC 9112, section 4).
+    output.write(if status < 300 { b" OK" } else { b" " });
     output.write(b"\r\ncontent-type: ");
     output.write(media_type.as_bytes());
     output.write(b"\r\ncontent-length: ");
     output.write_decimal(body.len() as u64);
     output.write(if closes { b"\r\nconnection: close\r\n\r\n" } else { b"\r\n\r\n" });
     output.write(body);
-}
-
-/// As the agent on Linux has it.
-fn status_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Input => "400 Bad Request",
-        Kind::Forbidden => "403 Forbidden",
-        Kind::NotFound => "404 Not Found",
-        Kind::Conflict => "409 Conflict",
-        Kind::TooLarge => "413 Payload Too Large",
-        Kind::Failed | Kind::Unsupported | Kind::Drift => "502 Bad Gateway",
-    }
 }

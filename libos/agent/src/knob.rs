@@ -9,6 +9,9 @@ use core::fmt;
 use bayop_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+/// The delay of a NIC's interrupts, in the catalogue.
+pub const DELAY: &str = "nic.rx_usecs";
+
 /// A number in the unit that the knob's id carries, or one of its words.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged)]

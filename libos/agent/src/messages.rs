@@ -3,11 +3,9 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 use bayop_core::Error;
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::knob::{Domain, Value};
 use crate::reading::Shown;
@@ -124,7 +122,7 @@ pub struct Renewed {
 #[serde(deny_unknown_fields)]
 pub struct ApplyRequest {
     pub lease: Option<String>,
-    #[serde(deserialize_with = "each_once")]
+    #[serde(deserialize_with = "bayop_core::each_once")]
     pub setting: BTreeMap<String, Value>,
     #[serde(default)]
     pub dry_run: bool,
@@ -162,28 +160,4 @@ pub struct Released {
     pub restored: Vec<String>,
     pub latched: [(); 0],
     pub stood_down: [(); 0],
-}
-
-/// JSON leaves open which of two equal names counts.
-fn each_once<'a, D: Deserializer<'a>>(deserializer: D) -> Result<BTreeMap<String, Value>, D::Error> {
-    struct Names;
-    impl<'a> Visitor<'a> for Names {
-        type Value = BTreeMap<String, Value>;
-
-        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-            f.write_str("values by knob")
-        }
-
-        fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-            let mut setting = BTreeMap::new();
-            while let Some((name, value)) = map.next_entry::<String, Value>()? {
-                if setting.contains_key(&name) {
-                    return Err(de::Error::custom(format_args!("{name:?} comes twice")));
-                }
-                setting.insert(name, value);
-            }
-            Ok(setting)
-        }
-    }
-    deserializer.deserialize_map(Names)
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::http::{Answer, Request};
-use crate::knob::Value;
+use crate::knob::{DELAY, Value};
 use crate::messages::{
     Applied, ApplyRequest, KnobInPlace, Knobs, Lease, LeaseInForce, LeaseRequest, NoCalibrations, NoHold, Place,
     Readings, ReleaseRequest, Released, RenewRequest, Renewed, RestoreRequest, Status,
@@ -68,7 +68,7 @@ impl Agent {
             }
         };
         let delay_us = self.holding.knobs().find_map(|(about, value)| match value {
-            Value::Number(delay_us) if about.id == "nic.rx_usecs" => Some(delay_us),
+            Value::Number(delay_us) if about.id == DELAY => Some(delay_us),
             _ => None,
         });
         let captured = capture::since(&self.log.borrow(), since, since_start(now_us).as_secs_f64(), delay_us);

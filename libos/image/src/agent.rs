@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
-use libos_agent::knob::{About, Domain, Knob, Value};
+use libos_agent::knob::{About, DELAY, Domain, Knob, Value};
 use libos_agent::reading::Reading;
 use libos_agent::{Agent, Machine, NIC};
 use libos_hal::{cpu, interrupts};
@@ -52,7 +52,7 @@ struct Delay(Throttle);
 impl Knob for Delay {
     fn about(&self) -> About {
         About {
-            id: "nic.rx_usecs",
+            id: DELAY,
             at: NIC,
             summary: "Least time between two interrupts of the NIC",
             unit: Some("us"),

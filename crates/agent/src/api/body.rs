@@ -71,14 +71,7 @@ impl From<Error> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let status = match self.error.kind {
-            Kind::Input => StatusCode::BAD_REQUEST,
-            Kind::Forbidden => StatusCode::FORBIDDEN,
-            Kind::NotFound => StatusCode::NOT_FOUND,
-            Kind::Conflict => StatusCode::CONFLICT,
-            Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Kind::Failed | Kind::Unsupported | Kind::Drift => StatusCode::BAD_GATEWAY,
-        };
+        let status = StatusCode::from_u16(self.error.kind.http_status()).expect("a status of HTTP");
         (status, Json(self)).into_response()
     }
 }
