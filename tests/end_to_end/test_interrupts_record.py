@@ -56,6 +56,7 @@ def test_polls_of_a_virtual_device_have_the_packets_that_the_kernel_counts(
 ) -> None:
     words = ["interrupts", "record", "--device", SERVER_DEVICE, "--netns", pair.server.path, "--duration", "8s"]
     words += ["--recorder", str(interrupts_recorder), "--cost", "--json", "--out", str(tmp_path)]
+    words += ["--counters", "context-switches,page-faults"]  # which every machine has, a virtual one too
     with ThreadPoolExecutor() as pool:
         recording = pool.submit(main, words)
         assert eventually(lambda: attached_programs(interrupts_recorder.name) >= PROGRAMS, within_s=20)
@@ -73,6 +74,10 @@ def test_polls_of_a_virtual_device_have_the_packets_that_the_kernel_counts(
         counted = after[way]["packets"] - before[way]["packets"]
         assert recorded == pytest.approx(counted, rel=0.001, abs=8), way  # neighbours are looked for now and then
     assert sum(int(log["rx_bytes"].sum()) for log in logs) == pytest.approx(3000 * (14 + 20 + 8 + 100), rel=0.01)
+    assert event["uncounted"] == 0
+    # The sender sleeps after each packet.
+    assert sum(int(log["context_switches"].sum()) for log in logs) > 3000
+    assert all("instructions" not in log.columns for log in logs)
     assert main(["interrupts", "show", *(str(tmp_path / name) for name in event["logs"])]) == 0
     assert "soft_irq_ns / interrupt" in capsys.readouterr().out
 
@@ -95,6 +100,8 @@ def attached_programs(name: str) -> int:
         (["--device", "no0"], "cannot use device no0 of"),
         (["--device", "lo", "--netns", "/nonexistent"], "cannot enter the network namespace /nonexistent"),
         (["--device", "lo", "--max-mb", "0"], "--max-mb"),
+        (["--device", "lo", "--counters", "cycles,joules"], "--counters"),
+        (["--device", "lo", "--counters", "page-faults,page-faults"], "must name 4 different ones at most"),
         (["--device", "lo", "--duration", "1ms"], "it must lie between 10ms and 720h"),
     ],
 )

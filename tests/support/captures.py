@@ -25,9 +25,11 @@ def header(**change: object) -> bytes:
     return f"{json.dumps(said)}\n".encode()
 
 
-def chunk(*rows: tuple[int, ...], lost: int = 0, time_s: float = 0.05, delay_us: float | None = 2.0) -> bytes:
+def chunk(
+    *rows: tuple[int, ...], lost: int = 0, time_s: float = 0.05, delay_us: float | None = 2.0, **more: object
+) -> bytes:
     """The records of a moment."""
-    line = json.dumps({"records": len(rows), "lost": lost, "time_s": time_s, "delay_us": delay_us})
+    line = json.dumps({"records": len(rows), "lost": lost, "time_s": time_s, "delay_us": delay_us, **more})
     return f"{line}\n".encode() + np.array(list(rows), RECORD).tobytes()
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from bayop import _core
 from bayop.interrupts import parquet
 from bayop.interrupts.batch import Batch
-from bayop.interrupts.layout import IDLE_NS, Layout
+from bayop.interrupts.layout import IDLE_NS, INTERRUPT_COLUMNS, Layout
 from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.twin.target import load_profile
 
@@ -102,11 +102,11 @@ def records(times_ns: np.ndarray, packets: np.ndarray) -> dict[str, np.ndarray]:
 
 def write_log(path: Path, columns: Mapping[str, np.ndarray]) -> Path:
     """Writes columns as a log of the recorder, and returns its path."""
-    names = tuple(columns)
+    labels = ("cpu", "freq_khz")
     layout = Layout(
         name="eBPF, drawn", tick_hz=10**9, tsc_hz=10**9, energy_unit_j=1.0, energy_bits=None, counter_bits=None,
-        has_counters=False, labels=tuple(name for name in names if name in ("cpu", "freq_khz")),
-        amounts=tuple(name for name in names if name.endswith("_irq_ns") or name.startswith(IDLE_NS)),
+        has_counters=False, labels=tuple(name for name in columns if name in labels),
+        amounts=tuple(name for name in columns if name not in (*INTERRUPT_COLUMNS, *labels)),
     )  # fmt: skip
     frame = pl.DataFrame({name: columns[name].astype(np.int64) for name in layout.every})
     samples = pl.DataFrame(schema={"row": pl.Int64, "time_ticks": pl.Int64})

@@ -3,11 +3,15 @@
 use serde::Serialize;
 
 /// Bytes of `struct record` of `interrupts.bpf.c`.
-pub const BYTES: usize = 152;
+pub const BYTES: usize = 184;
 /// Idle states that a record has room for (linux/cpuidle.h, `CPUIDLE_STATE_MAX`).
 pub const MOST_STATES: usize = 10;
 
+/// Counters that a record has room for.
+pub const MOST_COUNTERS: usize = 4;
+
 const IDLE: usize = 8;
+const COUNTED: usize = 88;
 
 /// One number of a record, unsigned and little-endian.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,6 +33,8 @@ pub struct Sources {
     pub idle_states: Vec<(usize, String)>,
     /// The kernel announces frequencies.
     pub frequency: bool,
+    /// Names of what the CPUs count, in their order.
+    pub counters: Vec<&'static str>,
 }
 
 impl Sources {
@@ -37,19 +43,21 @@ impl Sources {
         let long = |name: &str, offset| Field { name: name.to_owned(), offset, bytes: 8 };
         let short = |name: &str, offset| Field { name: name.to_owned(), offset, bytes: 4 };
         let idle = |(state, name): &(usize, String)| long(&format!("idle_ns_{name}"), IDLE + 8 * state);
-        let mut fields = vec![long("time_ns", 0), short("cpu", 140), short("napi_id", 132)];
-        fields.extend(self.interrupts.then(|| short("irq", 136)));
-        fields.extend(self.frequency.then(|| short("freq_khz", 144)));
+        let mut fields = vec![long("time_ns", 0), short("cpu", 172), short("napi_id", 164)];
+        fields.extend(self.interrupts.then(|| short("irq", 168)));
+        fields.extend(self.frequency.then(|| short("freq_khz", 176)));
         fields.extend([
-            short("rx_packets", 116),
-            long("rx_bytes", 88),
-            short("tx_packets", 120),
-            long("tx_bytes", 96),
-            short("polls", 124),
-            short("budget", 128),
-            long("soft_irq_ns", 104),
+            short("rx_packets", 148),
+            long("rx_bytes", 120),
+            short("tx_packets", 152),
+            long("tx_bytes", 128),
+            short("polls", 156),
+            short("budget", 160),
+            long("soft_irq_ns", 136),
         ]);
-        fields.extend(self.interrupts.then(|| short("hard_irq_ns", 112)));
+        fields.extend(self.interrupts.then(|| short("hard_irq_ns", 144)));
+        let counted = |(place, name): (usize, &&str)| long(name, COUNTED + 8 * place);
+        fields.extend(self.counters.iter().take(MOST_COUNTERS).enumerate().map(counted));
         fields.extend(self.idle_states.iter().filter(|(state, _)| *state < MOST_STATES).map(idle));
         fields
     }
@@ -66,7 +74,8 @@ mod tests {
     #[test]
     fn no_two_numbers_overlap_and_all_lie_in_the_record() {
         let idle_states = (0..MOST_STATES + 1).map(|state| (state, format!("C{state}"))).collect();
-        let mut fields = Sources { interrupts: true, idle_states, frequency: true }.fields();
+        let counters = vec!["cycles"; MOST_COUNTERS];
+        let mut fields = Sources { interrupts: true, idle_states, frequency: true, counters }.fields();
         fields.sort_by_key(|field| field.offset);
         for pair in fields.windows(2) {
             assert_eq!(pair[0].offset + pair[0].bytes, pair[1].offset, "{pair:?}");

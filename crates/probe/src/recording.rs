@@ -35,8 +35,20 @@ pub fn is_read() -> bool {
 /// # Errors
 /// The kernel does not tell it.
 pub fn cpu_time() -> Result<Duration> {
-    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map(Duration::from).map_err(|error| {
-        Error::unsupported(format!("the time of this process is not known: {}", reason(&error.into())))
+    time_of(ClockId::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// The time by the clock that records have.
+///
+/// # Errors
+/// The kernel does not tell it.
+pub fn monotonic() -> Result<Duration> {
+    time_of(ClockId::CLOCK_MONOTONIC)
+}
+
+fn time_of(clock: ClockId) -> Result<Duration> {
+    clock_gettime(clock).map(Duration::from).map_err(|error| {
+        Error::unsupported(format!("the kernel does not tell the time of {clock:?}: {}", reason(&error.into())))
     })
 }
 

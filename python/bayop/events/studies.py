@@ -135,6 +135,7 @@ CAPTURED: Final = Event(
         "duration_s": NUMBER,
         "rest_rx_packets": COUNT,
         "rest_tx_packets": COUNT,
+        "uncounted": COUNT,
         "kernel_ns_per_record": NUMBER,
         "reader_ns_per_record": NUMBER,
         "core_share_at_200k_per_s": NUMBER,

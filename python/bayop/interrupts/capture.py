@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayop.errors import InputError
-from bayop.interrupts.layout import IDLE_NS, Layout
+from bayop.interrupts.layout import ENERGY_UJ, Layout
 from bayop.json_text import parse_object
 from bayop.recorder import BY_HAND, recorder
 
 LABELS: Final = ("irq", "cpu", "napi_id", "freq_khz")
 """What says where and how a record was taken."""
-AMOUNTS: Final = ("polls", "budget", "hard_irq_ns", "soft_irq_ns")
-"""What an interrupt led to; idle times come on top."""
 COLUMN_OF: Final[Mapping[str, str]] = {
     "time_ticks": "time_ns", "rx_descriptors": "rx_packets", "rx_bytes": "rx_bytes", "tx_descriptors": "tx_packets",
     "tx_bytes": "tx_bytes",
@@ -44,12 +42,14 @@ class Source:
         queues: Names of its interrupts by their number; empty where polls are recorded.
         record: Names, places and sizes of a record's numbers.
         by: What has recorded it, for people.
+        meter: How the machine's energy is read beside the records; None without a meter.
     """
 
     device: str
     queues: Mapping[int, str]
     record: np.dtype[np.void]
     by: str
+    meter: str | None
 
     @property
     def key(self) -> str:
@@ -63,11 +63,11 @@ class Source:
     def layout(self, name: str) -> Layout:
         """What the numbers of a queue's log mean."""
         names = self.record.names or ()
-        idle = tuple(field for field in names if field.startswith(IDLE_NS))
+        amounts = tuple(field for field in names if field not in (*LABELS, *COLUMN_OF.values()))
         return Layout(
             name=f"{self.by}, {name}", tick_hz=_TICK_HZ, tsc_hz=_TICK_HZ, energy_unit_j=1.0, energy_bits=None,
             counter_bits=None, has_counters=False, labels=tuple(field for field in LABELS if field in names),
-            amounts=(*(field for field in AMOUNTS if field in names), *idle),
+            amounts=amounts if self.meter is None else (*amounts, ENERGY_UJ),
         )  # fmt: skip
 
 
@@ -81,12 +81,15 @@ class Chunk:
         time_s: Since the recording began.
         delay_us: How long a packet may wait by what the device is asked for: its rx_usecs, or the timeout of its polls
             where those are recorded; None where nothing tells.
+        energy: A time in ns, as records have it, and what the machine had drawn by then since the recording began, in
+            uJ; None where the meter does not tell.
     """
 
     records: NDArray[np.void]
     lost: int
     time_s: float
     delay_us: float | None
+    energy: tuple[int, int] | None = None
 
 
 def recorder_place(words: Sequence[str]) -> str:
@@ -96,7 +99,13 @@ def recorder_place(words: Sequence[str]) -> str:
 
 @contextmanager
 def recorded(
-    words: Sequence[str], *, device: str, duration_s: float, netns: str | None = None, cost: bool = False
+    words: Sequence[str],
+    *,
+    device: str,
+    duration_s: float,
+    netns: str | None = None,
+    counters: str | None = None,
+    cost: bool = False,
 ) -> Iterator[IO[bytes]]:
     """What the recorder prints, while it runs.
 
@@ -105,6 +114,7 @@ def recorded(
         device: The NIC.
         duration_s: How long it records at most.
         netns: The file of the device's network namespace.
+        counters: What CPUs count, with commas between; None for what the recorder takes without being told.
         cost: Whether it measures what it takes.
 
     Raises:
@@ -113,6 +123,7 @@ def recorded(
     """
     command = [*words, "--device", device, "--duration-s", f"{duration_s:g}"]
     command += ["--netns", netns] if netns is not None else []
+    command += ["--counters", counters] if counters is not None else []
     with recorder([*command, "--cost"] if cost else command, place=recorder_place(words)) as out:
         yield out
 
@@ -135,7 +146,8 @@ def read_source(out: IO[bytes], place: str) -> Source:
             }
         )
         queues = {int(queue["irq"]): str(queue["name"]) for queue in said["queues"]}
-        source = Source(str(said["device"]), queues, record, str(said.get("by", "eBPF")))
+        meter = None if said.get("meter") is None else str(said["meter"])
+        source = Source(str(said["device"]), queues, record, str(said.get("by", "eBPF")), meter)
     except (KeyError, TypeError, ValueError):
         raise _nonsense(said, place) from None
     if not {source.key, "cpu", *COLUMN_OF.values()} <= set(record.names or ()):
@@ -157,6 +169,8 @@ def read_chunks(out: IO[bytes], source: Source, place: str) -> Iterator[Chunk | 
         try:
             count, lost, time_s = int(said["records"]), int(said["lost"]), float(said["time_s"])
             delay_us = None if said["delay_us"] is None else float(said["delay_us"])
+            drawn = said.get("energy")
+            energy = None if drawn is None else (int(drawn["time_ns"]), int(drawn["energy_uj"]))
         except (KeyError, TypeError, ValueError):
             raise _nonsense(said, place) from None
         if not 0 <= count <= _MOST_RECORDS:
@@ -164,7 +178,7 @@ def read_chunks(out: IO[bytes], source: Source, place: str) -> Iterator[Chunk | 
         data = out.read(count * source.record.itemsize)
         if len(data) < count * source.record.itemsize:
             raise _ended(place)
-        yield Chunk(np.frombuffer(data, source.record), lost, time_s, delay_us)
+        yield Chunk(np.frombuffer(data, source.record), lost, time_s, delay_us, energy)
 
 
 def _line(out: IO[bytes], place: str) -> dict[str, Any]:

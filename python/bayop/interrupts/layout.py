@@ -13,6 +13,8 @@ INTERRUPT_COLUMNS: Final = ("entry", "time_ticks", "rx_descriptors", "rx_bytes",
 """What every record has; a descriptor is a packet's place in the ring of the NIC."""
 IDLE_NS: Final = "idle_ns_"
 """An amount whose name begins so is the ns that the CPU was in an idle state, since its record before."""
+ENERGY_UJ: Final = "energy_uj"
+"""An amount: what the whole machine has drawn since the log's record before; the first record has 0."""
 COUNTERS: Final = ("instructions", "cycles", "ref_cycles", "llc_misses", "energy_units")
 """Running counters that only some records have sampled."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from bayop.errors import InputError
 from bayop.interrupts.episodes import SHARES
 from bayop.interrupts.histogram import RELATIVE_ERROR, Histogram
-from bayop.interrupts.layout import COUNTERS, IDLE_NS, Layout
+from bayop.interrupts.layout import COUNTERS, ENERGY_UJ, IDLE_NS, Layout
 from bayop.interrupts.summary import TRAFFIC, Summary
 
 QUANTILES: Final = {
@@ -121,15 +121,22 @@ def _traffic(histogram: Histogram) -> Mapping[str, float | None]:
 
 
 def _amounts(summary: Summary) -> Iterator[tuple[str, int]]:
-    """The further amounts of a log but the idle times, which `idle_states` tells."""
-    return ((name, total) for name, total in summary.amounts.items() if not name.startswith(IDLE_NS))
+    """The further amounts of a log but those that `idle_states` and `counters` tell."""
+    told = {ENERGY_UJ, "instructions"}
+    amounts = summary.amounts.items()
+    return ((name, total) for name, total in amounts if name not in told and not name.startswith(IDLE_NS))
 
 
 def _counters(summary: Summary) -> Mapping[str, float | int | None]:
-    layout, totals = summary.layout, {**dict.fromkeys(COUNTERS, 0), **summary.totals}
+    layout = summary.layout
     sampled_s = summary.sampled_ticks / layout.tick_hz
-    energy_j = totals["energy_units"] * layout.energy_unit_j
     interrupts_per_s = _share(summary.spacing.count * layout.tick_hz, summary.spacing.sum)
+    if not layout.has_counters:
+        return {
+            "samples": 0, "sampled_s": sampled_s, "interrupts_per_s": interrupts_per_s, **_counted_by_record(summary),
+        }  # fmt: skip
+    totals = {**dict.fromkeys(COUNTERS, 0), **summary.totals}
+    energy_j = totals["energy_units"] * layout.energy_unit_j
     counted = {
         "energy_j": energy_j,
         "power_w": _share(energy_j, sampled_s),
@@ -140,11 +147,27 @@ def _counters(summary: Summary) -> Mapping[str, float | int | None]:
         "instructions_per_interrupt": _share(totals["instructions"], (interrupts_per_s or 0.0) * sampled_s),
         "energy_per_interrupt_uj": _share(energy_j * 1e6, (interrupts_per_s or 0.0) * sampled_s),
     }
+    return {"samples": summary.samples, "sampled_s": sampled_s, "interrupts_per_s": interrupts_per_s, **counted}
+
+
+def _counted_by_record(summary: Summary) -> Mapping[str, float | int | None]:
+    """The same of counters that every record has, as far as there are any.
+
+    How fast the TSC ticks is not known, so that nothing is said against it.
+    """
+    first, last = summary.ends.times
+    amounts = summary.amounts
+    energy_uj, instructions = amounts.get(ENERGY_UJ), amounts.get("instructions")
+    energy_j = None if energy_uj is None else energy_uj / 1e6
     return {
-        "samples": summary.samples,
-        "sampled_s": sampled_s,
-        "interrupts_per_s": interrupts_per_s,
-        **(counted if layout.has_counters else dict.fromkeys(counted)),
+        "energy_j": energy_j,
+        "power_w": _ratio(energy_j, (last - first) / summary.layout.tick_hz),
+        **{name: amounts.get(name) for name in ("instructions", "cycles", "ref_cycles", "llc_misses")},
+        "utilization": None,
+        "mean_freq_mhz": None,
+        "instructions_per_cycle": _ratio(instructions, amounts.get("cycles")),
+        "instructions_per_interrupt": _ratio(instructions, summary.records),
+        "energy_per_interrupt_uj": _ratio(energy_uj, summary.records),
     }
 
 
@@ -186,6 +209,10 @@ def _episodes(summary: Summary) -> Mapping[str, object]:
 
 def _times(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or whole is None else _share(part, whole)
 
 
 def _share(part: float, whole: float) -> float | None:

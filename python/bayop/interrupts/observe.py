@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bayop.errors import InputError, unreadable
 from bayop.interrupts.dispersion import index_of_dispersion, packets_by_stretch
 from bayop.interrupts.histogram import Histogram
-from bayop.interrupts.layout import IDLE_NS, Layout
+from bayop.interrupts.layout import ENERGY_UJ, IDLE_NS, Layout
 from bayop.interrupts.log import open_log
 from bayop.interrupts.numbers import pooled
 from bayop.interrupts.query import follow
@@ -44,13 +44,18 @@ _COUNTED: Final = 0.1  # of the busiest CPU's interrupts; one with fewer took th
 
 @dataclass(frozen=True, slots=True)
 class _Queue:
-    """A log: what adds up, and for each CPU its `interrupts`, `first` and `last` (ns), and its idle ns by state."""
+    """A log: what adds up, and for each CPU its `interrupts`, `first` and `last` (ns), and its idle ns by state.
+
+    `energy_uj` is what the machine drew from the first of its records to the last; None without a meter.
+    """
 
     spacing: Histogram
     handlers: HandlerTimes
     packets: int
     khz: float | None
     stretches: NDArray[np.int64]
+    energy_uj: int | None
+    span_ns: int
     cpus: pl.DataFrame
 
 
@@ -61,7 +66,7 @@ def observe(path: Path, *, setting: Mapping[str, float], qps: float | None, powe
         path: Where it is.
         setting: What was in effect, by knob id, as whoever recorded it says.
         qps: Requests/s; None where nobody knows.
-        power_w: Likewise.
+        power_w: What the server drew; None for what the logs say, if they do.
 
     Raises:
         InputError: a log is none, or has no source of what is needed; there are too few interrupts; they contradict the
@@ -89,7 +94,7 @@ def observe(path: Path, *, setting: Mapping[str, float], qps: float | None, powe
         name=str(path),
         setting=setting,
         qps=qps,
-        power_w=power_w,
+        power_w=_power_w(queues) if power_w is None else power_w,
         cpus=len(cpus),
         freq_mhz=_freq_mhz(queues, setting, path),
         interrupts=interrupts,
@@ -136,6 +141,8 @@ def _read(path: Path) -> _Queue:
         handlers=HandlerTimes.of(packets, frame["handler_ns"].to_numpy() / 1e3),
         packets=int(packets.sum()),
         khz=float(khz) if isinstance(khz, float) and khz > 0.0 else None,
+        energy_uj=int(frame[ENERGY_UJ].sum()) if ENERGY_UJ in frame.columns else None,
+        span_ns=int(times[-1] - times[0]),
         stretches=packets_by_stretch(times, packets, spacing.quantile(0.5) or 0.0),
         cpus=_by_cpu(frame, idle),
     )
@@ -155,7 +162,7 @@ def _check_sources(layout: Layout, path: Path) -> None:
 def _needed(records: pl.DataFrame, idle: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
-    labels = [name for name in ("cpu", "freq_khz") if name in records.columns]
+    labels = [name for name in ("cpu", "freq_khz", ENERGY_UJ) if name in records.columns]
     handlers = [name for name in _HANDLERS if name in records.columns]
     return records.select(
         "time_ticks", "rx_descriptors", *labels, *idle, pl.sum_horizontal(handlers).alias("handler_ns")
@@ -228,6 +235,13 @@ def _freq_mhz(queues: Sequence[_Queue], setting: Mapping[str, float], path: Path
             wrong=f"cpu.freq_mhz is {asked_mhz:g}, and the log has {seen_mhz:.0f} MHz", place=str(path),
         )  # fmt: skip
     return seen_mhz
+
+
+def _power_w(queues: Sequence[_Queue]) -> float | None:
+    """Each log says it of the whole machine while it lasts."""
+    told = [(queue.energy_uj, queue.span_ns) for queue in queues if queue.energy_uj is not None]
+    span_ns = sum(ns for _, ns in told)
+    return sum(uj for uj, _ in told) * 1e3 / span_ns if span_ns else None
 
 
 def _delay_us(spacing: Histogram, setting: Mapping[str, float], path: Path) -> float | None:

@@ -67,7 +67,7 @@ def record(
             source = read_source(out, place)
             for said in read_chunks(out, source, place):
                 if isinstance(said, Chunk):
-                    kept = rotation.add(source, said.records, said.time_s)
+                    kept = rotation.add(source, said)
                     records, lost, is_full = records + kept, said.lost, kept < len(said.records)
                 else:
                     counted, lost = said, int(said["lost"])

@@ -10,11 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bayop.errors import unwritable
-from bayop.interrupts.capture import Source
+from bayop.interrupts.capture import Chunk, Source
+from bayop.interrupts.energy import Energy
 from bayop.interrupts.spool import Spool
 
 
@@ -29,7 +27,7 @@ class Rotation:
 
     def __init__(self, folder: Path, most_bytes: int, stretch_s: float) -> None:
         self._folder, self._most_bytes, self._stretch_s = folder, most_bytes, stretch_s
-        self._spool = Spool(folder, most_bytes)
+        self._spool = Spool(folder, most_bytes, Energy())
         self._ends_s = stretch_s
         self._stretches = 0
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="bayop-log")
@@ -38,21 +36,16 @@ class Rotation:
         self.removed = 0
         """How many logs have made room for newer ones."""
 
-    def add(self, source: Source, records: NDArray[np.void], time_s: float) -> int:
-        """Keeps the records that there is room for, and returns how many those are.
-
-        Args:
-            source: What is recorded.
-            records: Those of a moment.
-            time_s: When it was, since the recording began.
+    def add(self, source: Source, chunk: Chunk) -> int:
+        """Keeps the records of a moment that there is room for, and returns how many those are.
 
         Raises:
             InputError: they, or the logs of a stretch before, can't be written.
         """
-        kept = self._spool.add(source, records)
-        if time_s >= self._ends_s:
+        kept = self._spool.add(source, chunk)
+        if chunk.time_s >= self._ends_s:
             self._end_stretch(source)
-            self._ends_s = time_s + self._stretch_s
+            self._ends_s = chunk.time_s + self._stretch_s
         return kept
 
     def write_logs(self, source: Source) -> list[Path]:
@@ -67,7 +60,7 @@ class Rotation:
 
     def _end_stretch(self, source: Source) -> None:
         self._shelve()
-        spool, self._spool = self._spool, Spool(self._folder, self._most_bytes)
+        spool, self._spool = self._spool, Spool(self._folder, self._most_bytes, self._spool.energy.ending())
         self._stretches += 1
         number = f"-{self._stretches:06}" if isfinite(self._stretch_s) else ""
         self._written = self._writer.submit(_write, spool, source, number)

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from bayop.errors import unwritable
 from bayop.interrupts import parquet
 from bayop.interrupts.batch import Batch
-from bayop.interrupts.capture import COLUMN_OF, Source
+from bayop.interrupts.capture import COLUMN_OF, Chunk, Source
+from bayop.interrupts.energy import Energy
+from bayop.interrupts.layout import ENERGY_UJ
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -26,21 +28,26 @@ class Spool:
     Args:
         folder: Where it takes room, and where the logs will be.
         most_bytes: How much it may take.
+        energy: What the machine had drawn by its beginning.
     """
 
-    def __init__(self, folder: Path, most_bytes: int) -> None:
+    def __init__(self, folder: Path, most_bytes: int, energy: Energy) -> None:
         self._folder = folder
         self._left_bytes = most_bytes
         self._files: dict[int, IO[bytes]] = {}
         self._stack = ExitStack()
+        self.energy = energy
+        """What the machine has drawn."""
 
-    def add(self, source: Source, records: NDArray[np.void]) -> int:
-        """Keeps the records that there is room for, and returns how many those are.
+    def add(self, source: Source, chunk: Chunk) -> int:
+        """Keeps the records of a moment that there is room for, and returns how many those are.
 
         Raises:
             InputError: they can't be written.
         """
-        kept = records[: self._left_bytes // source.record.itemsize]
+        if chunk.energy is not None:
+            self.energy.add(*chunk.energy)
+        kept = chunk.records[: self._left_bytes // source.record.itemsize]
         self._left_bytes -= kept.nbytes
         keys = kept[source.key]
         try:
@@ -68,7 +75,7 @@ class Spool:
         for key, file in sorted(self._files.items()):
             name = source.name_of(key)
             path = self._folder / f"{_NO_NAME.sub('-', name)}{number}.parquet"
-            parquet.write(_batches(file, source, name), source.layout(name), path)
+            parquet.write(_batches(file, source, name, self.energy), source.layout(name), path)
             paths.append(path)
         return paths
 
@@ -77,17 +84,21 @@ class Spool:
         self._stack.close()
 
 
-def _batches(file: IO[bytes], source: Source, name: str) -> Iterator[Batch]:
+def _batches(file: IO[bytes], source: Source, name: str, energy: Energy) -> Iterator[Batch]:
     """The records of a queue in the columns of its layout."""
     import polars as pl
 
-    layout, row = source.layout(name), 0
+    layout, row, drawn_uj = source.layout(name), 0, None
     file.seek(0)
     while data := file.read(parquet.BATCH_ROWS * source.record.itemsize):
         records = np.frombuffer(data, source.record)
         columns: dict[str, NDArray[Any]] = {"entry": np.arange(row, row + len(records))}
-        columns |= {column: records[COLUMN_OF.get(column, column)] for column in layout.every if column != "entry"}
-        frame = pl.DataFrame({column: values.astype(np.int64) for column, values in columns.items()})
+        if ENERGY_UJ in layout.amounts:
+            by_then_uj = energy.until(records["time_ns"])
+            columns[ENERGY_UJ] = np.diff(by_then_uj, prepend=by_then_uj[0] if drawn_uj is None else drawn_uj)
+            drawn_uj = by_then_uj[-1]
+        columns |= {column: records[COLUMN_OF.get(column, column)] for column in layout.every if column not in columns}
+        frame = pl.DataFrame({column: columns[column].astype(np.int64) for column in layout.every})
         samples = pl.DataFrame(schema={"row": pl.Int64, "time_ticks": pl.Int64})
         yield Batch(layout, row, frame, samples)
         row += len(records)

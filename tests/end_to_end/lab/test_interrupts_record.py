@@ -28,6 +28,7 @@ from bayop.interrupts.query import summarise
 from bayop.interrupts.record import Capture, record
 from bayop.interrupts.watch import Moment, moments
 from lab import Files, Machine
+from lab.power_law import CpuLoad, zone_powers
 
 pytestmark = [pytest.mark.slow, pytest.mark.weekly, pytest.mark.timeout(400)]
 
@@ -183,6 +184,11 @@ def test_a_record_has_what_the_machine_can_tell(server: Machine, guest: Guest) -
     idle_ns = log.select(column for column in log.columns if column.startswith("idle_ns_")).sum_horizontal()
     assert 0 < int(idle_ns.sum()) <= 1.01e9 * capture.counted["duration_s"]
     assert (log["hard_irq_ns"] > 0).all()
+    assert not {"instructions", "cycles"} & set(log.columns), "an emulated processor counts nothing"
+    power_w = float(log["energy_uj"].sum()) * 1e3 / (log["time_ticks"][-1] - log["time_ticks"][0])
+    idle, busy = (zone_powers([CpuLoad(busy_share, 2900)] * 2) for busy_share in (0.0, 1.0))
+    assert idle.package_w + idle.dram_w < power_w < 0.5 * (busy.package_w + busy.dram_w)
+    print(f"power in the log: {power_w:.1f} W, of an idle machine {idle.package_w + idle.dram_w:.1f} W")
     assert json.dumps(describe(summarise(open_log(capture.paths[0]))))
 
 

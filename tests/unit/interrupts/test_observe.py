@@ -74,6 +74,16 @@ def test_a_folder_has_the_logs_of_all_queues(tmp_path: Path) -> None:
     assert capture.utilization == pytest.approx(0.4, abs=1e-3)
 
 
+def test_power_is_what_the_logs_say_unless_somebody_does(tmp_path: Path) -> None:
+    for cpu in range(2):
+        columns = drawn(cpu=cpu, seed=cpu)
+        energy_uj = 0.06 * np.diff(columns["time_ticks"], prepend=columns["time_ticks"][0])  # 60 W
+        write_log(tmp_path / f"eth0-rx-{cpu}.parquet", columns | {"energy_uj": energy_uj})
+    assert observed(tmp_path).power_w == pytest.approx(60.0, rel=1e-3)
+    assert observe(tmp_path, setting=SETTING, qps=None, power_w=75.0).power_w == 75.0
+    assert observed(write_log(tmp_path / "without.parquet", drawn())).power_w is None
+
+
 def test_idle_time_of_two_queues_on_a_cpu_is_counted_once(tmp_path: Path) -> None:
     """What a record says of idle times is since the CPU's record before, which another log may have."""
     whole = drawn()

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.support.captures import FIELDS, PLACE, RECORD, RECORDING, chunk, header, playing
+from tests.support.captures import FIELDS, PLACE, RECORD, RECORDING, SUMMARY, chunk, header, playing
 
 from bayop.errors import InputError
 from bayop.interrupts.convert import convert
@@ -42,6 +43,29 @@ def test_a_log_is_read_as_any_other(tmp_path: Path) -> None:
     again = tmp_path / "again.parquet"
     assert convert(open_log(capture.paths[0]), again) == 3
     assert describe(summarise(open_log(again))) == numbers
+
+
+def test_counters_and_energy_are_told_of_the_whole_log(tmp_path: Path) -> None:
+    names = ["instructions" if name == "polls" else "cycles" if name == "idle_ns_C1" else name for name in FIELDS]
+    fields = [{"name": name, "offset": 8 * number, "bytes": 8} for number, name in enumerate(names)]
+    printed = (
+        header(fields=fields, meter="powercap")
+        + chunk(time_s=0.0, energy={"time_ns": 0, "energy_uj": 500})
+        + chunk((1_000, 24, 0, 3, 300, 1, 60, 700, 400), energy={"time_ns": 2_000, "energy_uj": 700})
+        + chunk((5_000, 24, 0, 1, 100, 0, 0, 900, 600), energy=None)
+        + chunk((9_000, 24, 0, 1, 100, 0, 0, 800, 200), energy={"time_ns": 10_000, "energy_uj": 1_500})
+        + f"{json.dumps(SUMMARY)}\n".encode()
+    )
+    capture = recorded(tmp_path, printed)
+    assert pl.read_parquet(capture.paths[0])["energy_uj"].to_list() == [0, 400, 400]
+    numbers = describe(summarise(open_log(capture.paths[0])))
+    assert numbers["counters"] == pytest.approx({
+        "samples": 0, "sampled_s": 0.0, "interrupts_per_s": 250_000.0, "energy_j": 0.0008, "power_w": 100.0,
+        "instructions": 2_400, "cycles": 1_200, "ref_cycles": None, "llc_misses": None, "utilization": None,
+        "mean_freq_mhz": None, "instructions_per_cycle": 2.0, "instructions_per_interrupt": 800.0,
+        "energy_per_interrupt_uj": 800 / 3,
+    })  # fmt: skip
+    assert numbers["amounts"] == {"cycles": {"total": 1_200, "mean": 400.0}}
 
 
 def test_it_ends_when_the_records_have_taken_their_room(tmp_path: Path) -> None:

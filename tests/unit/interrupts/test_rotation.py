@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from tests.support.captures import FIELDS, PLACE, RECORD, chunk, header, playing
 
 from bayop.errors import InputError
-from bayop.interrupts.capture import Source, read_source
+from bayop.interrupts.capture import Chunk, Source, read_source
 from bayop.interrupts.record import record
 from bayop.interrupts.rotation import Rotation
 
@@ -19,18 +20,18 @@ def source() -> Source:
     return read_source(BytesIO(header()), "here")
 
 
-def came(first: int, count: int, irq: int = 24) -> np.ndarray:
+def came(first: int, count: int, time_s: float, irq: int = 24) -> Chunk:
     """Records of interrupts, 1 us apart."""
     records = np.zeros(count, RECORD)
     records["time_ns"] = (first + np.arange(count)) * 1_000
     records["irq"] = irq
-    return records
+    return Chunk(records, lost=0, time_s=time_s, delay_us=None)
 
 
 def test_each_stretch_has_logs_of_its_own(tmp_path: Path, source: Source) -> None:
     with Rotation(tmp_path, 10**6, stretch_s=1.0) as rotation:
         for second in range(5):
-            assert rotation.add(source, came(second * 1000, 10), (second + 1) / 2) == 10
+            assert rotation.add(source, came(second * 1000, 10, (second + 1) / 2)) == 10
         paths = rotation.write_logs(source)
     assert [path.name for path in paths] == [f"eth0-rx-0-{number:06}.parquet" for number in (1, 2, 3)]
     assert [pl.read_parquet(path).height for path in paths] == [20, 20, 10]
@@ -43,10 +44,10 @@ def test_the_oldest_logs_make_room(tmp_path: Path, source: Source) -> None:
     generator = np.random.default_rng(1)
     with Rotation(tmp_path, most_bytes, stretch_s=1.0) as rotation:
         for second in range(6):
-            records = came(second * 10**6, 1000)
+            chunk = came(second * 10**6, 1000, second + 1.0)
             for name in ("rx_bytes", "tx_bytes", "polls", "idle_ns_C1"):  # so that a log takes a good part of the room
-                records[name] = generator.integers(0, 2**40, 1000)
-            assert rotation.add(source, records, second + 1.0) == 1000
+                chunk.records[name] = generator.integers(0, 2**40, 1000)
+            assert rotation.add(source, chunk) == 1000
         kept = rotation.write_logs(source)
     assert sorted(tmp_path.iterdir()) == kept
     assert kept[-1].name == "eth0-rx-0-000006.parquet"
@@ -56,9 +57,22 @@ def test_the_oldest_logs_make_room(tmp_path: Path, source: Source) -> None:
 
 def test_a_recording_that_is_not_rotated_has_one_log_a_queue(tmp_path: Path, source: Source) -> None:
     with Rotation(tmp_path, 10**6, stretch_s=float("inf")) as rotation:
-        rotation.add(source, came(0, 3), 1e9)
-        rotation.add(source, came(3, 3, irq=25), 2e9)
+        rotation.add(source, came(0, 3, 1e9))
+        rotation.add(source, came(3, 3, 2e9, irq=25))
         assert [path.name for path in rotation.write_logs(source)] == ["eth0-rx-0.parquet", "eth0-tx-0.parquet"]
+
+
+def test_energy_goes_on_from_log_to_log(tmp_path: Path) -> None:
+    source = read_source(BytesIO(header(meter="powercap")), "here")
+    with Rotation(tmp_path, 10**6, stretch_s=1.0) as rotation:
+        for second in range(4):  # 10 records take 10 us each, in which 1 J is drawn
+            energy = (second * 10_000 + 9_000, (second + 1) * 10**6)
+            rotation.add(source, replace(came(second * 10, 10, (second + 1) / 2), energy=energy))
+        paths = rotation.write_logs(source)
+    logs = [pl.read_parquet(path)["energy_uj"].to_list() for path in paths]
+    assert [len(log) for log in logs] == [20, 20]
+    assert logs[0] == [0] * 10 + [10**5] * 10  # before the first reading nobody knows
+    assert logs[1] == [0] + [10**5] * 19
 
 
 def test_whoever_stops_keeps_the_logs_that_are_whole(tmp_path: Path) -> None:
@@ -75,7 +89,7 @@ def test_logs_that_cannot_be_written_are_an_error(tmp_path: Path, source: Source
     folder = tmp_path / "logs"
     folder.mkdir()
     with Rotation(folder, 10**6, stretch_s=1.0) as rotation:
-        rotation.add(source, came(0, 3), 0.5)
+        rotation.add(source, came(0, 3, 0.5))
         folder.rmdir()
         with pytest.raises(InputError, match="cannot write"):
             rotation.write_logs(source)

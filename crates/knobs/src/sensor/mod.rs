@@ -55,6 +55,15 @@ impl Sensors {
         self.power.tick(&self.host, time_s);
     }
 
+    /// The energy of the machine so far, looked at as by [`Sensors::tick`].
+    ///
+    /// # Errors
+    /// There is no meter among those allowed, or it can't be read.
+    pub fn energy_j(&mut self, time_s: f64) -> Result<f64> {
+        self.tick(time_s);
+        self.power.energy_j()
+    }
+
     /// Reads every sensor. Energy comes first, so that it belongs to `time_s` most nearly.
     pub fn sample(&mut self, time_s: f64) -> Vec<Reading> {
         let mut sample = Sample { readings: Vec::new(), time_s };

@@ -7,7 +7,7 @@
  *   a new one begins       a poll
  *
  * What it brought (packets received, polls, time) is added while the record is the queue's newest. What came before it
- * (packets sent, idle time) is of its CPU, since the CPU's interrupt before. A device without interrupts of its own has
+ * (packets sent, idle time, counters) is of its CPU, since the CPU's interrupt before. A device without interrupts of its own has
  * a record for each poll, which is complete at once. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +22,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile __u32 device = 0;     /* the index of the NIC, */
 const volatile __u32 netns = 0;      /* in the network namespace with this inode number */
 const volatile bool by_poll = false; /* it has no interrupts of its own */
+const volatile __u32 counters = 0;   /* how many of perf's counters each CPU has, */
+const volatile __u32 cpus_possible = 1; /* of so many CPUs */
 
 /* Set when all programs are attached: what some of them saw before is half a story. */
 bool recording = false;
@@ -30,6 +32,7 @@ enum {
 	EXIT = -1,          /* what cpu_idle says when a CPU wakes */
 	NET_RX = 3,         /* linux/interrupt.h, NET_RX_SOFTIRQ */
 	STATES = 10,        /* linux/cpuidle.h, CPUIDLE_STATE_MAX */
+	MOST_COUNTERS = 4,
 	MOST_QUEUES = 256,
 	MOST_IRQS = 8192,
 	BUFFER = 16 << 20,  /* bytes of records that nobody has read yet */
@@ -39,6 +42,7 @@ enum {
 struct record {
 	__u64 time_ns; /* when the handler, or the poll, began */
 	__u64 idle_ns[STATES];
+	__u64 counted[MOST_COUNTERS]; /* by its CPU since the CPU's record before */
 	__u64 rx_bytes;
 	__u64 tx_bytes;
 	__u64 soft_ns; /* in the softirq of its polls, hard interrupts meanwhile included */
@@ -54,11 +58,12 @@ struct record {
 	__u32 unused;
 };
 
-/* What one CPU does. `interrupts/kernel.rs` reads its first three numbers, and writes `freq_khz` once. */
+/* What one CPU does. `interrupts/kernel.rs` reads its first four numbers, and writes `freq_khz` once. */
 struct own {
 	__u64 lost; /* records that found no room */
 	__u64 rx_packets;
 	__u64 tx_packets;
+	__u64 uncounted; /* records without a counter that could not be read */
 	__u32 freq_khz;
 	__u32 handling; /* the queue whose handler runs, from 1; 0 for none */
 	__u32 raised;   /* the queue that scheduled a poll last */
@@ -69,6 +74,7 @@ struct own {
 	__u64 soft_ns;    /* when the softirq began; 0 outside */
 	__u64 poll_ns;    /* when the poll began, within the softirq */
 	__u64 idle_ns[STATES];
+	__u64 counted[MOST_COUNTERS]; /* so far */
 	__u64 slept_ns; /* when the CPU became idle; 0 while it is not */
 	__u32 state;    /* in which it is idle */
 	bool polled;    /* the softirq has polled our device */
@@ -96,6 +102,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct record);
 } newest SEC(".maps");
+
+/* The counters of all CPUs, one after the other. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__type(key, __u32);
+	__type(value, __u32);
+} events SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -128,6 +141,28 @@ static __always_inline void wake(struct own *own, __u64 now_ns)
 	own->slept_ns = 0;
 }
 
+/* Adds how far the counters of its CPU have come. */
+static __always_inline void count(struct record *record, struct own *own)
+{
+	struct bpf_perf_event_value now = {};
+	bool unread = false;
+
+	for (__u32 counter = 0; counter < MOST_COUNTERS; counter++) {
+		__u32 index = counter * cpus_possible + record->cpu;
+
+		record->counted[counter] = 0;
+		if (counter >= counters)
+			continue;
+		if (bpf_perf_event_read_value(&events, index, &now, sizeof(now))) {
+			unread = true;
+			continue;
+		}
+		record->counted[counter] = now.counter - own->counted[counter];
+		own->counted[counter] = now.counter;
+	}
+	own->uncounted += unread;
+}
+
 /* A new record with what its CPU did since the last one. */
 static __always_inline void begin(struct record *record, struct own *own, __u64 now_ns, __u32 irq)
 {
@@ -145,6 +180,7 @@ static __always_inline void begin(struct record *record, struct own *own, __u64 
 	record->cpu = bpf_get_smp_processor_id();
 	record->freq_khz = own->freq_khz;
 	record->unused = 0;
+	count(record, own);
 }
 
 /* A poll has ended: its packets are the record's. */

@@ -12,8 +12,9 @@ use bayop_probe::ebpf::{
 };
 use bayop_probe::interrupt::{BYTES, Sources};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, Map, MapCore, MapFlags, OpenObject, RingBuffer};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, OpenObject, RingBuffer, num_possible_cpus};
 
+use crate::counters::{Counter, Running, indices, run};
 use crate::machine::{Queue, freq_khz, gro_flush_timeout_us, idle_states, queues, rx_usecs};
 
 #[allow(missing_docs, clippy::undocumented_unsafe_blocks)] // Generated.
@@ -26,7 +27,8 @@ use skeleton::{InterruptsSkel, InterruptsSkelBuilder};
 const LOST: usize = 0;
 const RX_PACKETS: usize = 8;
 const TX_PACKETS: usize = 16;
-const FREQ_KHZ: usize = 24;
+const UNCOUNTED: usize = 24;
+const FREQ_KHZ: usize = 32;
 
 /// What no record tells.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,6 +39,21 @@ pub struct Rest {
     pub rx_packets: u64,
     /// Packets that a CPU sent after its last interrupt, or without any.
     pub tx_packets: u64,
+    /// Records without a counter that could not be read, as on a CPU that came online meanwhile.
+    pub uncounted: u64,
+}
+
+/// What is recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch<'a> {
+    /// The network device.
+    pub device: &'a str,
+    /// Its network namespace; None for our own.
+    pub netns: Option<&'a Path>,
+    /// What CPUs count; None for the usual, as far as the machine can.
+    pub counters: Option<&'a [Counter]>,
+    /// Whether to measure what eBPF costs.
+    pub cost: bool,
 }
 
 /// The attached programs. They are detached when this is dropped, and by the kernel if the process dies before.
@@ -46,6 +63,7 @@ pub struct Recorder<'a> {
     taken: Rc<RefCell<Vec<u8>>>,
     links: Vec<Link>,
     statistics: Option<OwnedFd>,
+    _counters: Vec<Running>,
     device: String,
     /// None of a device in a namespace that was entered: sysfs shows those of the one before.
     index: Option<u32>,
@@ -59,18 +77,16 @@ impl<'a> Recorder<'a> {
     /// Loads and attaches the programs for a device. Enters its network namespace for that, and stays there.
     ///
     /// # Errors
-    /// There is no such device or namespace; or this kernel or its policy refuses.
-    pub fn attach(
-        device: &str,
-        netns: Option<&Path>,
-        cost: bool,
-        storage: &'a mut MaybeUninit<OpenObject>,
-    ) -> Result<Self> {
+    /// There is no such device, namespace or counter; or this kernel or its policy refuses.
+    pub fn attach(watch: Watch<'_>, storage: &'a mut MaybeUninit<OpenObject>) -> Result<Self> {
+        let Watch { device, netns, counters, cost } = watch;
         check(Scope::Tracing, "bayop-interrupts-record")?;
         let namespace = enter(netns)?;
         let index = device_index(device, "--device")?;
         let queues = if netns.is_none() { queues(device, index) } else { Vec::new() };
         let by_poll = queues.is_empty();
+        let cpus = num_possible_cpus().map_err(|error| refused("tell its CPUs", &error))?;
+        let counters = run(counters, cpus)?;
 
         libbpf_rs::set_print(None);
         let mut open =
@@ -79,6 +95,10 @@ impl<'a> Recorder<'a> {
         constants.device = index;
         constants.netns = namespace;
         constants.by_poll = by_poll;
+        constants.counters = few(counters.len());
+        constants.cpus_possible = few(cpus);
+        let events = few((counters.len() * cpus).max(1));
+        open.maps.events.set_max_entries(events).map_err(|error| refused("have room for counters", &error))?;
         for program in [&mut open.progs.on_raise, &mut open.progs.on_interrupt_end, &mut open.progs.on_interrupt] {
             program.set_autoload(!by_poll);
         }
@@ -86,6 +106,11 @@ impl<'a> Recorder<'a> {
         open.progs.on_frequency.set_autoload(frequency);
         let mut skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
         number(&skeleton.maps.queues, &queues)?;
+        for (index, event) in indices(&counters, cpus) {
+            let (index, event) = (few(index).to_ne_bytes(), event.to_ne_bytes());
+            let taken = skeleton.maps.events.update(&index, &event, MapFlags::ANY);
+            taken.map_err(|error| refused("read counters", &error))?;
+        }
         if frequency {
             tell_frequencies(&skeleton.maps.cpus)?;
         }
@@ -96,9 +121,10 @@ impl<'a> Recorder<'a> {
         let statistics = cost.then(enable_statistics).transpose()?;
         let links = attach_traces(skeleton.object())?;
         skeleton.maps.bss_data.as_deref_mut().expect("the programs have a variable").recording = true;
-        let sources = Sources { interrupts: !by_poll, idle_states: idle_states(), frequency };
+        let columns = counters.iter().map(|running| running.counter.column()).collect();
+        let sources = Sources { interrupts: !by_poll, idle_states: idle_states(), frequency, counters: columns };
         let (device, index) = (device.to_owned(), netns.is_none().then_some(index));
-        Ok(Self { skeleton, ring, taken, links, statistics, device, index, queues, sources })
+        Ok(Self { skeleton, ring, taken, links, statistics, _counters: counters, device, index, queues, sources })
     }
 
     /// Takes the records that are complete: so many times `BYTES`.
@@ -142,7 +168,8 @@ impl<'a> Recorder<'a> {
         let sum = |place: usize| -> u64 {
             cpus.iter().map(|cpu| u64::from_ne_bytes(cpu[place..][..8].try_into().expect("eight bytes"))).sum()
         };
-        Ok(Rest { lost: sum(LOST), rx_packets: sum(RX_PACKETS), tx_packets: sum(TX_PACKETS) })
+        let [lost, rx_packets, tx_packets, uncounted] = [LOST, RX_PACKETS, TX_PACKETS, UNCOUNTED].map(sum);
+        Ok(Rest { lost, rx_packets, tx_packets, uncounted })
     }
 
     /// The time that the programs have taken, in ns, where it is measured.
@@ -152,6 +179,11 @@ impl<'a> Recorder<'a> {
     pub fn run_time_ns(&self) -> Result<Option<u64>> {
         self.statistics.as_ref().map(|_| run_time_of_all_ns(self.skeleton.object())).transpose()
     }
+}
+
+/// A number of CPUs or counters, of which there are few.
+fn few(number: usize) -> u32 {
+    u32::try_from(number).expect("CPUs and counters are few")
 }
 
 /// Tells the programs which interrupts are the device's.

@@ -14,10 +14,14 @@ use bayop_probe::recording::{Cost, TAKE, cpu_time, is_read, seconds};
 use clap::Parser;
 use serde::Serialize;
 
+mod counters;
 mod kernel;
 mod machine;
-use kernel::Recorder;
+mod meter;
+use counters::Counter;
+use kernel::{Recorder, Watch};
 use machine::Queue;
+use meter::{Energy, Meter};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +49,9 @@ struct Arguments {
     /// The device's network namespace, /run/netns/NAME or /proc/PID/ns/net, whose polls are recorded; this one if left out
     #[arg(long, value_name = "FILE")]
     netns: Option<PathBuf>,
+    /// What CPUs count, four things at most; those of the first four that this machine can if left out
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    counters: Option<Vec<Counter>>,
     /// Also measure what the recorder takes, in ns a record; slows every eBPF program of this machine a little
     #[arg(long)]
     cost: bool,
@@ -57,6 +64,8 @@ struct Header<'a> {
     queues: &'a [Queue],
     record_bytes: usize,
     fields: Vec<Field>,
+    /// Where energy is read; None on a machine without a meter.
+    meter: Option<String>,
 }
 
 /// The line before the records of a moment, of which there may be none.
@@ -66,8 +75,17 @@ struct Chunk {
     lost: u64,
     /// Since the recording began.
     time_s: f64,
+    #[serde(flatten)]
+    now: Now,
+}
+
+/// What was so in a moment.
+#[derive(Debug, Serialize)]
+struct Now {
     /// How long a packet may wait by what the device is asked.
     delay_us: Option<f64>,
+    /// What the machine has drawn; None where the meter does not tell.
+    energy: Option<Energy>,
 }
 
 /// The last line.
@@ -78,6 +96,7 @@ struct Summary {
     duration_s: f64,
     rest_rx_packets: u64,
     rest_tx_packets: u64,
+    uncounted: u64,
     #[serde(flatten)]
     cost: Option<Taken>,
 }
@@ -103,25 +122,35 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     let mut storage = MaybeUninit::uninit();
-    let mut recorder = Recorder::attach(&arguments.device, arguments.netns.as_deref(), arguments.cost, &mut storage)?;
+    let Arguments { device, netns, counters, cost, .. } = arguments;
+    let watch = Watch { device, netns: netns.as_deref(), counters: counters.as_deref(), cost: *cost };
+    let mut recorder = Recorder::attach(watch, &mut storage)?;
+    let mut meter = Meter::open()?;
     let mut out = Printer { out: io::stdout(), records: 0, is_open: true };
-    let fields = recorder.sources.fields();
-    out.line(&Header { device: &arguments.device, queues: &recorder.queues, record_bytes: BYTES, fields })?;
+    out.line(&Header {
+        device,
+        queues: &recorder.queues,
+        record_bytes: BYTES,
+        fields: recorder.sources.fields(),
+        meter: meter.as_ref().map(|meter| meter.method.to_string()),
+    })?;
     let (began, began_cpu) = (Instant::now(), cpu_time()?);
     let ends = began + Duration::from_secs_f64(arguments.duration_s);
     let (mut looked, mut delay_us) = (began, recorder.delay_us());
+    let mut energy = || meter.as_mut().and_then(|meter| meter.read().transpose()).transpose();
+    out.records(&[], 0, Duration::ZERO, Now { delay_us, energy: energy()? })?;
     while Instant::now() < ends && out.is_open && is_read() {
         sleep(TAKE.min(ends.saturating_duration_since(Instant::now())));
         if looked.elapsed() >= LOOK {
             (looked, delay_us) = (Instant::now(), recorder.delay_us());
         }
         let (records, lost) = (recorder.take()?, recorder.rest()?.lost);
-        out.records(&records, lost, began.elapsed(), delay_us)?;
+        out.records(&records, lost, began.elapsed(), Now { delay_us, energy: energy()? })?;
     }
     let (duration, kernel_ns) = (began.elapsed(), recorder.run_time_ns()?);
     let last = recorder.finish()?;
     let rest = recorder.rest()?;
-    out.records(&last, rest.lost, duration, delay_us)?;
+    out.records(&last, rest.lost, duration, Now { delay_us, energy: energy()? })?;
     let reader = cpu_time()? - began_cpu;
     out.line(&Summary {
         records: out.records,
@@ -129,6 +158,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         duration_s: duration.as_secs_f64(),
         rest_rx_packets: rest.rx_packets,
         rest_tx_packets: rest.tx_packets,
+        uncounted: rest.uncounted,
         cost: kernel_ns.filter(|_| out.records > 0).map(|ns| Cost::of(out.records, ns, reader).into()),
     })
 }
@@ -141,10 +171,10 @@ struct Printer {
 }
 
 impl Printer {
-    fn records(&mut self, records: &[u8], lost: u64, time: Duration, delay_us: Option<f64>) -> Result<()> {
+    fn records(&mut self, records: &[u8], lost: u64, time: Duration, now: Now) -> Result<()> {
         let count = records.len() / BYTES;
         self.records += count;
-        self.line(&Chunk { records: count, lost, time_s: time.as_secs_f64(), delay_us })?;
+        self.line(&Chunk { records: count, lost, time_s: time.as_secs_f64(), now })?;
         self.bytes(records)
     }
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 EXAMPLE: Final = """\
   bayop interrupts record --device eth0 --duration 30s --out logs
   bayop interrupts show logs/eth0-rx-*.parquet
+  bayop interrupts record --device eth0 --counters instructions,llc-misses,context-switches --out logs
   bayop interrupts record --device eth0 --duration 24h --rotate 10min --max-mb 4000 --out logs
   bayop interrupts record --device nic0 --agent http://127.0.0.1:40617 --out logs       # a library OS
   bayop interrupts record --device eth0 --recorder 'ssh root@server bayop-interrupts-record' --cost --out logs
@@ -25,18 +26,25 @@ EXAMPLE: Final = """\
 _MB: Final = 1_000_000
 _COST: Final = ("kernel_ns_per_record", "reader_ns_per_record", "core_share_at_200k_per_s")
 _REST: Final = ("rest_rx_packets", "rest_tx_packets")
+_TOLD: Final = ("duration_s", *_REST, "uncounted")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     add_recording(parser)
+    parser.add_argument(
+        "--counters",
+        metavar="NAMES",
+        help="what CPUs count, four things at most: instructions, cycles, ref-cycles, llc-misses, context-switches, "
+        "page-faults, cpu-migrations (default: those of the first four that the machine can)",
+    )
     add_cost(parser)
     parser.add_argument(
         "--max-mb",
         type=arguments.reader(arguments.whole_number(1, 1_000_000), "--max-mb"),
         default=1000,
         metavar="MB",
-        help="end when the records have taken so much, 152 bytes each; the logs take less (default: 1000)",
+        help="end when the records have taken so much, 184 bytes each; the logs take less (default: 1000)",
     )
     parser.add_argument(
         "--rotate",
@@ -60,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.interrupts.record import record
     from bayop.report.files import make_folder
 
-    printed, place = recording(args, cost=args.cost)
+    printed, place = recording(args, counters=args.counters, cost=args.cost)
     make_folder(args.out)
     capture = record(printed, args.out, place=place, most_bytes=args.max_mb * _MB, stretch_s=args.rotate)
     if args.json:
@@ -73,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 def _print_event(capture: Capture, out: str) -> None:
     counted = capture.counted
     cost = {key: round_significant(float(counted[key])) for key in _COST if key in counted}
-    told = {key: counted[key] for key in ("duration_s", *_REST) if key in counted}
+    told = {key: counted[key] for key in _TOLD if key in counted}
     print_json(
         {
             "event": "recorded", "out": out, "logs": [path.name for path in capture.paths], "polls": capture.by_poll,
@@ -99,6 +107,8 @@ def _print(capture: Capture, args: argparse.Namespace) -> None:
             "a veth device has polls only with GRO on: ethtool -K DEVICE gro on" if capture.by_poll else "it was idle"
         )
         say.print(f"there were no {what}: {hint}", markup=False)
+    if uncounted := int(capture.counted.get("uncounted", 0)):
+        say.print(f"the counters of {uncounted} records could not all be read, and are 0 there", markup=False)
     if any(int(capture.counted.get(key, 0)) for key in _REST):
         received, sent = (capture.counted[key] for key in _REST)
         say.print(

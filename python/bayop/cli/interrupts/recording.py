@@ -21,7 +21,9 @@ def add_recording(parser: argparse.ArgumentParser, *, duration: str = "10s") -> 
     add_agent(parser, "a library OS's agent, which keeps records itself, in place of a recorder")
 
 
-def recording(args: argparse.Namespace, *, cost: bool = False) -> tuple[AbstractContextManager[IO[bytes]], str]:
+def recording(
+    args: argparse.Namespace, *, counters: str | None = None, cost: bool = False
+) -> tuple[AbstractContextManager[IO[bytes]], str]:
     """What is printed of the recording, and what errors call the recorder.
 
     Raises:
@@ -32,10 +34,13 @@ def recording(args: argparse.Namespace, *, cost: bool = False) -> tuple[Abstract
         from bayop.interrupts.capture import recorded, recorder_place
 
         words = args.recorder
-        printed = recorded(words, device=args.device, duration_s=args.duration, netns=args.netns, cost=cost)
+        printed = recorded(
+            words, device=args.device, duration_s=args.duration, netns=args.netns, counters=counters, cost=cost
+        )
         return printed, recorder_place(words)
     for flag, is_given in (
-        ("--recorder", args.recorder != [_PROGRAM]), ("--netns", args.netns is not None), ("--cost", cost),
+        ("--recorder", args.recorder != [_PROGRAM]), ("--netns", args.netns is not None),
+        ("--counters", counters is not None), ("--cost", cost),
     ):  # fmt: skip
         if is_given:
             raise InputError(

@@ -50,7 +50,8 @@ def add_captures(source: argparse._ActionsContainer, parser: argparse.ArgumentPa
         "--power-w",
         type=arguments.reader(_powers_w, "--power-w"),
         metavar="W,...",
-        help="what the server drew during each capture, in W (default: power stays as the profile has it)",
+        help="what the server drew during each capture, in W (default: what its logs say, or, without energy "
+        "in them, as the profile has it)",
     )
 
 

@@ -116,7 +116,10 @@ impl Power {
     }
 
     /// The energy of the machine by the last look: the sum of what is counted.
-    fn energy_j(&self) -> Result<f64> {
+    ///
+    /// # Errors
+    /// There is no meter, or one of those that are counted could not be read.
+    pub fn energy_j(&self) -> Result<f64> {
         let method = self.method()?;
         self.counted(method).map(|channel| channel.look.as_ref().map(|look| look.energy_j).map_err(Clone::clone)).sum()
     }
