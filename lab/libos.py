@@ -58,6 +58,9 @@ NICS: Final = {"virtio-net": "virtio-net-pci", "e1000e": "e1000e"}
 AGENT_PORT: Final = 9617
 """Where its agent answers, if its words ask for one (`agent=on`)."""
 
+MOST_CORES: Final = 16
+"""So many serve at most (`cores=`), each with a pair of the NIC's queues: by a tap device alone."""
+
 TAP_ADDRESS: Final = "10.208.0.2"
 """Of a machine that clients reach by a tap device."""
 
@@ -75,6 +78,12 @@ _REFUSED: Final = re.compile(r'^error: (?P<rule>.*), but got "(?P<word>.*)"', re
 
 _BOOT_TIMEOUT_S: Final = 30
 _POLL_S: Final = 0.005
+
+
+def cores_of(words: str) -> int:
+    """How many cores are to serve; one where the words don't say it as they must."""
+    said = [word.removeprefix("cores=") for word in words.split() if word.startswith("cores=")]
+    return int(said[-1]) if said and said[-1] in map(str, range(1, MOST_CORES + 1)) else 1
 
 
 def image() -> Path:
@@ -99,7 +108,7 @@ def command_line(
     arguments: Sequence[str] = (),
     kernel: Sequence[str] = (),
 ) -> Sequence[str]:
-    """How to start the machine: one CPU, no hardware virtualization.
+    """How to start the machine: as many CPUs as cores are to serve, no hardware virtualization.
 
     Args:
         words: What the library OS is told, without its address.
@@ -111,21 +120,27 @@ def command_line(
         arguments: More for QEMU.
         kernel: What it boots in place of the library OS: `-kernel` and what goes with it.
     """
+    cores = cores_of(words)
+    device = f"{NICS[nic]},netdev=net,romfile="
+    if cores > 1 and nic == "virtio-net":
+        device += f",mq=on,vectors={2 * cores + 2}"  # for each queue, for the control queue, and for its configuration
     ports = [*(service.port for service in SERVICES.values()), AGENT_PORT]
     forwards = ",".join(f"hostfwd=tcp:127.0.0.1:0-{_USER_ADDRESS}:{port}" for port in ports)
     network, address = f"user,id=net,{forwards}", _USER_ADDRESS
     if inside:
         address = TAP_ADDRESS
         network = f"tap,id=net,ifname={_TAP},script=no,downscript=no,vhost=off"
+        if cores > 1:
+            network += f",queues={cores}"
     if frames is not None:
         address = TAP_ADDRESS
         ends = ("local", MACHINE_SOCKET), ("remote", LINK_SOCKET)
         network = ",".join(["dgram,id=net", *(f"{end}.type=unix,{end}.path={frames / name}" for end, name in ends)])
     qemu = [
         *(tool("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
-        *("-machine", "q35", "-accel", "tcg", "-cpu", "max", "-m", "256"),
+        *("-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", str(cores), "-m", str(256 * cores)),
         *(kernel or ("-kernel", str(image()), "-append", f"ip={address} {words}")),
-        *("-netdev", network, "-device", f"{NICS[nic]},netdev=net,romfile="),
+        *("-netdev", network, "-device", device),
         *("-serial", f"file:{folder / 'console.log'}"),
         *("-qmp", f"unix:{folder / 'qmp'},server=on,wait=off"),
         *arguments,
@@ -228,8 +243,9 @@ class LibraryOs:
 
     def _boot(self) -> None:
         if self._inside:
+            queues = " multi_queue" if cores_of(self._words) > 1 else ""
             for words in (
-                f"ip tuntap add {_TAP} mode tap",
+                f"ip tuntap add {_TAP} mode tap{queues}",
                 f"ip address add {HOST_ADDRESS}/24 dev {_TAP}",
                 f"ip link set {_TAP} up",
             ):

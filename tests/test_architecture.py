@@ -92,14 +92,14 @@ def test_the_library_os_depends_in_one_direction_and_on_nobody_else() -> None:
     run = subprocess.run(command, cwd=ROOT / "libos", capture_output=True, text=True, check=True)
     packages = json.loads(run.stdout)["packages"]
     assert {p["name"]: {d["name"] for d in p["dependencies"] if d["kind"] != "dev"} for p in packages} == {
-        "libos-hal": set(),
-        "libos-net": {"libos-hal"},
-        "libos-runtime": {"libos-net"},
+        "libos-hal": {"spin"},
+        "libos-net": {"libos-hal", "spin"},
+        "libos-runtime": {"libos-net", "spin"},
         "bayop-tpcc": {"lock_api"},
         "libos-apps": {"libos-net", "bayop-tpcc"},
         "bayop-core": {"serde", "utoipa"},
-        "libos-agent": {"libos-net", "libos-runtime", "bayop-core", "httparse", "serde", "serde_json"},
-        "libos-image": {"libos-hal", "libos-net", "libos-runtime", "libos-apps", "libos-agent"},
+        "libos-agent": {"libos-net", "libos-runtime", "bayop-core", "httparse", "serde", "serde_json", "spin"},
+        "libos-image": {"libos-hal", "libos-net", "libos-runtime", "libos-apps", "libos-agent", "spin"},
     }
 
 

@@ -1,5 +1,7 @@
 //! The interrupt log as a recorder of interrupts prints it: what each number is, and the numbers as they lie in memory.
 
+use alloc::borrow::Cow;
+use alloc::format;
 use alloc::vec::Vec;
 
 use libos_runtime::interrupt_log::{InterruptLog, Record};
@@ -12,9 +14,6 @@ const MOST: usize = 1000;
 /// Packets that one look for frames might bring.
 const BUDGET: u64 = libos_runtime::BUDGET as u64;
 
-/// Its only interrupt.
-const IRQ: u32 = 0;
-
 /// What an answer is made of.
 pub struct Captured {
     pub head: Head,
@@ -26,7 +25,7 @@ pub struct Captured {
 pub struct Head {
     by: &'static str,
     device: &'static str,
-    queues: [Queue; 1],
+    queues: Vec<Queue>,
     fields: &'static [Field],
     record_bytes: u32,
     records: usize,
@@ -43,7 +42,7 @@ pub struct Head {
 #[derive(Serialize)]
 struct Queue {
     irq: u32,
-    name: &'static str,
+    name: Cow<'static, str>,
 }
 
 #[derive(Serialize)]
@@ -68,8 +67,9 @@ const FIELDS: [Field; 10] = [
 ];
 const RECORD_BYTES: usize = 48;
 
-/// The records from a number on, as many as an answer has, of a NIC that is asked to wait so long.
-pub fn since(log: &InterruptLog, number: u64, time_s: f64, delay_us: Option<f64>) -> Captured {
+/// The records from a number on, as many as an answer has, of a NIC with a pair of queues for each core, which is asked to
+/// wait so long. An interrupt has its core's number.
+pub fn since(log: &InterruptLog, cores: usize, number: u64, time_s: f64, delay_us: Option<f64>) -> Captured {
     let first = number.clamp(log.first(), log.next());
     let mut records = Vec::with_capacity(RECORD_BYTES * MOST.min((log.next() - first) as usize));
     log.since(first).take(MOST).for_each(|record| write(record, &mut records));
@@ -77,7 +77,7 @@ pub fn since(log: &InterruptLog, number: u64, time_s: f64, delay_us: Option<f64>
     let head = Head {
         by: "library OS",
         device: NIC,
-        queues: [Queue { irq: IRQ, name: NIC }],
+        queues: (0..cores).map(|core| Queue { irq: core as u32, name: name_of(core, cores) }).collect(),
         fields: &FIELDS,
         record_bytes: RECORD_BYTES as u32,
         records: count,
@@ -90,6 +90,11 @@ pub fn since(log: &InterruptLog, number: u64, time_s: f64, delay_us: Option<f64>
     Captured { head, records }
 }
 
+/// A queue of several has its number.
+fn name_of(core: usize, cores: usize) -> Cow<'static, str> {
+    if cores == 1 { NIC.into() } else { format!("{NIC}-{core}").into() }
+}
+
 fn write(record: &Record, out: &mut Vec<u8>) {
     for number in [record.time_us, record.slept_us] {
         out.extend((1000 * number).to_le_bytes());
@@ -98,7 +103,7 @@ fn write(record: &Record, out: &mut Vec<u8>) {
     for number in [received_frames, received_bytes, sent_frames, sent_bytes, turns, BUDGET * turns] {
         out.extend(u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
     }
-    for number in [IRQ, 0] {
+    for number in [record.core as u32; 2] {
         out.extend(number.to_le_bytes());
     }
 }

@@ -91,8 +91,8 @@ impl About {
     }
 }
 
-/// A knob in its place.
-pub trait Knob {
+/// A knob in its place, for whichever core asks.
+pub trait Knob: Send {
     /// Which one it is.
     fn about(&self) -> About;
 

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   http ──► routes ──► holding ──► knob        a request, who may write, what is held, a register
-//!                 ├───► reading                 what the core has counted
-//!                 └───► capture                 its newest interrupts
+//!                 ├───► reading                 what the cores have counted
+//!                 └───► capture                 their newest interrupts
 //! ```
 //!
 //! It is plain HTTP: nothing proves who asks. So it listens only where a word of the image says so, answers only who is
@@ -27,10 +27,9 @@ pub mod reading;
 mod routes;
 
 use alloc::boxed::Box;
-use alloc::rc::Rc;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::cell::RefCell;
 use core::time::Duration;
 
 use bayop_core::lease::Slot;
@@ -38,6 +37,7 @@ use libos_net::service::{Output, Served, Service};
 use libos_net::tcp::NEVER;
 use libos_net::wire::ipv4::Address;
 use libos_runtime::interrupt_log::InterruptLog;
+use spin::Mutex;
 
 use holding::Holding;
 use knob::Knob;
@@ -56,9 +56,11 @@ pub struct Machine {
     /// What can be set.
     pub knobs: Vec<Box<dyn Knob>>,
     /// What has been counted until a moment, in us since the start.
-    pub readings: Box<dyn Fn(u64) -> Vec<Reading>>,
+    pub readings: Box<dyn Fn(u64) -> Vec<Reading> + Send>,
+    /// How many cores serve.
+    pub cores: usize,
     /// A record of each interrupt.
-    pub log: Rc<RefCell<InterruptLog>>,
+    pub log: Arc<Mutex<InterruptLog>>,
     /// Numbers that nobody else can know.
     pub random: fn() -> u64,
 }
@@ -66,8 +68,9 @@ pub struct Machine {
 /// The agent of one machine.
 pub struct Agent {
     address: Address,
-    readings: Box<dyn Fn(u64) -> Vec<Reading>>,
-    log: Rc<RefCell<InterruptLog>>,
+    readings: Box<dyn Fn(u64) -> Vec<Reading> + Send>,
+    cores: usize,
+    log: Arc<Mutex<InterruptLog>>,
     random: fn() -> u64,
     boot_id: String,
     leases: Slot,
@@ -77,9 +80,10 @@ pub struct Agent {
 impl Agent {
     /// Nothing is held.
     pub fn new(machine: Machine) -> Agent {
-        let Machine { address, knobs, readings, log, random } = machine;
+        let Machine { address, knobs, readings, cores, log, random } = machine;
         let boot_id = secret(random);
-        Agent { address, readings, log, random, boot_id, leases: Slot::default(), holding: Holding::new(knobs) }
+        let (leases, holding) = (Slot::default(), Holding::new(knobs));
+        Agent { address, readings, cores, log, random, boot_id, leases, holding }
     }
 
     fn is_on_our_link(&self, peer: Address) -> bool {

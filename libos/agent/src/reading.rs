@@ -10,7 +10,7 @@ pub struct Reading {
     /// The quantity with its unit, such as `interrupts`.
     pub name: &'static str,
     /// Where: a core, a NIC, the machine.
-    pub at: &'static str,
+    pub at: Cow<'static, str>,
     /// How far it has counted.
     pub value: f64,
     /// Of the value; `1` of a count.
@@ -39,7 +39,7 @@ impl Reading {
     pub(crate) fn shown(&self, time_s: f64) -> Shown<'_> {
         Shown {
             name: self.name,
-            at: self.at,
+            at: &self.at,
             value: self.value,
             unit: self.unit,
             kind: "counter",

@@ -71,7 +71,7 @@ impl Agent {
             Value::Number(delay_us) if about.id == DELAY => Some(delay_us),
             _ => None,
         });
-        let captured = capture::since(&self.log.borrow(), since, since_start(now_us).as_secs_f64(), delay_us);
+        let captured = capture::since(&self.log.lock(), self.cores, since, since_start(now_us).as_secs_f64(), delay_us);
         let mut body = written(&captured.head)?;
         body.push(b'\n');
         body.extend(captured.records);

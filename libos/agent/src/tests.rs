@@ -2,10 +2,9 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::rc::Rc;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec;
-use core::cell::RefCell;
 
 use libos_net::tcp::{INPUT_LIMIT, Queue};
 use serde_json::{Value as Json, json};
@@ -18,7 +17,7 @@ const LINK: Address = [10, 0, 0, 15];
 
 struct Fake {
     about: About,
-    value: Rc<RefCell<Value>>,
+    value: Arc<Mutex<Value>>,
 }
 
 impl Knob for Fake {
@@ -27,25 +26,24 @@ impl Knob for Fake {
     }
 
     fn value(&self) -> Value {
-        self.value.borrow().clone()
+        self.value.lock().clone()
     }
 
     fn set(&mut self, value: &Value) {
-        *self.value.borrow_mut() = value.clone();
+        *self.value.lock() = value.clone();
     }
 }
 
 struct Bench {
     agent: Agent,
     now_us: u64,
-    delay: Rc<RefCell<Value>>,
-    wait: Rc<RefCell<Value>>,
+    delay: Arc<Mutex<Value>>,
+    wait: Arc<Mutex<Value>>,
 }
 
 impl Bench {
     fn new() -> Bench {
-        let (delay, wait) =
-            (Rc::new(RefCell::new(Value::Number(7.0))), Rc::new(RefCell::new(Value::from("interrupt"))));
+        let (delay, wait) = (Arc::new(Mutex::new(Value::Number(7.0))), Arc::new(Mutex::new(Value::from("interrupt"))));
         let about = |id, domain| About { id, at: "here", summary: "", unit: None, safest: None, domain };
         let knobs: Vec<Box<dyn Knob>> = vec![
             Box::new(Fake { about: about("nic.rx_usecs", Domain::UpTo(1000)), value: delay.clone() }),
@@ -53,15 +51,15 @@ impl Bench {
         ];
         let reading = |now_us| Reading {
             name: "energy_j",
-            at: "machine",
+            at: "machine".into(),
             value: now_us as f64,
             unit: "J",
             source: "model".into(),
             is_estimated: true,
         };
         let readings = Box::new(move |now_us| vec![reading(now_us)]);
-        let log = Rc::new(RefCell::new(InterruptLog::new(1)));
-        let machine = Machine { address: LINK, knobs, readings, log, random: || 0xAB };
+        let log = Arc::new(Mutex::new(InterruptLog::new(1)));
+        let machine = Machine { address: LINK, knobs, readings, cores: 1, log, random: || 0xAB };
         Bench { agent: Agent::new(machine), now_us: 0, delay, wait }
     }
 
@@ -94,7 +92,7 @@ impl Bench {
     }
 
     fn values(&self) -> (Value, Value) {
-        (self.delay.borrow().clone(), self.wait.borrow().clone())
+        (self.delay.lock().clone(), self.wait.lock().clone())
     }
 }
 

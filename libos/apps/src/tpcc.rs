@@ -1,6 +1,7 @@
 //! TPC-C behind memcached's binary protocol, as `bayop-tpcc` serves it on Linux.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::hint::spin_loop;
 
 use bayop_tpcc::Scale;
@@ -19,16 +20,18 @@ pub struct Tpcc {
 }
 
 impl Tpcc {
-    /// A new database of the specification's size with one warehouse, which stays until the machine ends.
-    pub fn new(seed: u64, start_us: u64) -> Self {
-        Self::of_scale(Scale::standard(1), seed, start_us)
+    /// A new database of the specification's size, which stays until the machine ends, with a warehouse for each core;
+    /// and the service of each.
+    pub fn of_cores(cores: u8, seed: u64, start_us: u64) -> Vec<Self> {
+        Self::of_scale(Scale::standard(cores.into()), cores, seed, start_us)
     }
 
-    fn of_scale(scale: Scale, seed: u64, start_us: u64) -> Self {
-        let (database, mut terminals) = populate(scale, 1, seed, start_us);
-        let (database, counts) = (Box::leak(Box::new(database)), Box::leak(Box::<Counts>::default()));
-        let transactions = Transactions::new(database, 0, terminals.remove(0), counts, spin_loop);
-        Self { transactions, start_us }
+    fn of_scale(scale: Scale, cores: u8, seed: u64, start_us: u64) -> Vec<Self> {
+        let (database, terminals) = populate(scale, cores, seed, start_us);
+        let (database, counts): (&_, &_) = (Box::leak(Box::new(database)), Box::leak(Box::<Counts>::default()));
+        let service = |(core, terminals)| Transactions::new(database, core, terminals, counts, spin_loop);
+        let services = (0..).zip(terminals).map(service);
+        services.map(|transactions| Self { transactions, start_us }).collect()
     }
 }
 
@@ -55,8 +58,6 @@ impl Service for Tpcc {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use libos_net::tcp::{INPUT_LIMIT, Queue};
 
     use super::*;
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn whole_requests_are_answered_until_one_ends_the_connection() {
-        let mut service = Tpcc::of_scale(SCALE, 1, 0);
+        let mut service = Tpcc::of_scale(SCALE, 1, 1, 0).remove(0);
         let two = [get(), get()].concat();
         assert_eq!(served(&mut service, &[&two[..], &get()[..20]].concat()), (Served { taken: 50, close: false }, 2));
         assert!(served(&mut service, &[get(), b"get k\r\n".to_vec()].concat()).0.close);
@@ -94,7 +95,7 @@ mod tests {
 
     #[test]
     fn whoever_sends_as_much_as_is_kept_is_answered_or_closed() {
-        let mut service = Tpcc::of_scale(SCALE, 1, 0);
+        let mut service = Tpcc::of_scale(SCALE, 1, 1, 0).remove(0);
         for body_bytes in [0, 64 << 10, (64 << 10) + 1, u32::MAX] {
             let mut input = header(1, 0, body_bytes);
             input.resize(INPUT_LIMIT, 0x80);

@@ -6,6 +6,11 @@ use crate::mmio::Mmio;
 use crate::port;
 
 const SPURIOUS: usize = 0xF0;
+const COMMAND: usize = 0x300;
+const COMMAND_PENDING: u32 = 1 << 12;
+/// To all cores but this one: begin anew, and wait; begin at a page.
+const COMMAND_INIT: u32 = 0b11 << 18 | 1 << 14 | 0b101 << 8;
+const COMMAND_START: u32 = 0b11 << 18 | 1 << 14 | 0b110 << 8;
 const TIMER: usize = 0x320;
 const TIMER_INITIAL_COUNT: usize = 0x380;
 const TIMER_CURRENT_COUNT: usize = 0x390;
@@ -14,7 +19,20 @@ const DIVIDE_BY_16: u32 = 0b0011;
 const MASKED: u32 = 1 << 16;
 const CALIBRATION_US: u64 = 2_000;
 
-/// The local APIC of the core that boots.
+/// A core, by the number of its APIC.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CoreId(pub(crate) u8);
+
+impl CoreId {
+    /// The core that this runs on.
+    #[allow(unused_unsafe)] // newer compilers know that asking what the CPU has is safe
+    pub fn own() -> CoreId {
+        // SAFETY: every x86-64 CPU has the instruction.
+        CoreId((unsafe { core::arch::x86_64::__cpuid(1) }.ebx >> 24) as u8)
+    }
+}
+
+/// The local APIC of the core that this runs on.
 #[derive(Debug)]
 pub struct Apic {
     registers: Mmio,
@@ -34,12 +52,23 @@ impl Apic {
         registers.write_u32(TIMER, MASKED);
         registers.write_u32(TIMER_INITIAL_COUNT, u32::MAX);
         let start_us = clock.now_us();
-        while clock.now_us() < start_us + CALIBRATION_US {}
+        clock.wait_us(CALIBRATION_US);
         let ticks = u64::from(u32::MAX - registers.read_u32(TIMER_CURRENT_COUNT));
         let passed_us = clock.now_us() - start_us;
         registers.write_u32(TIMER_INITIAL_COUNT, 0);
         registers.write_u32(TIMER, u32::from(TIMER_VECTOR));
         Apic { registers, ticks_per_ms: (ticks * 1000 / passed_us).max(1) }
+    }
+
+    /// Has all other cores begin in real mode at the beginning of a page below 1 MiB, given by its number (Intel's manual
+    /// 3A, "Typical BSP Initialization Sequence").
+    pub fn start_others(&self, clock: &Clock, page: u8) {
+        let start = COMMAND_START | u32::from(page);
+        for (command, wait_us) in [(COMMAND_INIT, 10_000), (start, 200), (start, 200)] {
+            self.registers.write_u32(COMMAND, command);
+            while self.registers.read_u32(COMMAND) & COMMAND_PENDING != 0 {}
+            clock.wait_us(wait_us);
+        }
     }
 
     /// Has the timer interrupt once, in `delay_us` or as late as it can.

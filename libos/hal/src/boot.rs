@@ -5,7 +5,7 @@ use core::ffi::CStr;
 use core::ffi::c_char;
 
 use crate::heap::Heap;
-use crate::interrupts;
+use crate::{cores, interrupts};
 
 global_asm!(include_str!("boot.s"), options(att_syntax));
 global_asm!(include_str!("memory.s"), options(att_syntax));
@@ -88,5 +88,6 @@ pub unsafe fn start(start_info: usize) -> &'static str {
     // SAFETY: after the image and what the loader has left, and nobody else's.
     unsafe { HEAP.add(heap_start, (range.start + range.len) as usize) };
     interrupts::init();
+    cores::adopt();
     text
 }

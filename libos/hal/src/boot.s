@@ -73,11 +73,57 @@ long_mode:
 4:  hlt
     jmp 4b
 
+// Another core, sent to `trampoline` at the page that it was copied to, in real mode (Intel's manual 3A, "Multiple-
+// Processor Initialization"): to 64-bit code by the first core's tables, at once.
+.equ TRAMPOLINE_AT, 0x8000
+.code16
+.globl trampoline, trampoline_end
+trampoline:
+    cli
+    xorw %ax, %ax
+    movw %ax, %ds
+    movl $page_map, %eax
+    movl %eax, %cr3
+    movl %cr4, %eax
+    orl $0x620, %eax                // PAE, OSFXSR, OSXMMEXCPT
+    movl %eax, %cr4
+    movl $0xC0000080, %ecx          // EFER: long mode
+    rdmsr
+    orl $0x100, %eax
+    wrmsr
+    lgdtl TRAMPOLINE_AT + (trampoline_gdt - trampoline)
+    movl %cr0, %eax
+    andl $0x9ffffffb, %eax          // caches on, no emulation of the FPU
+    orl $0x80000003, %eax           // paging, FPU, protection
+    movl %eax, %cr0
+    ljmpl $8, $core_entry
+trampoline_gdt:
+    .word 23
+    .long gdt
+trampoline_end:
+
+.code64
+core_entry:
+    movw $16, %ax
+    movw %ax, %ds
+    movw %ax, %es
+    movw %ax, %ss
+    movl $1, %edi
+    lock xaddl %edi, CORES_ARRIVED(%rip)
+    cmpl CORES_WANTED(%rip), %edi
+    jae 6f
+    movl %edi, %eax
+    movq CORE_STACKS(, %rax, 8), %rsp
+    xorl %ebp, %ebp
+    call libos_core
+6:  hlt
+    jmp 6b
+
 // A device or the timer: core::arch::asm! opens interrupts for one halt at a time (cpu.rs), so nothing but the return
 // address is in use. The interrupted code goes on with interrupts closed. Those of devices are counted.
 .globl device_entry
 device_entry:
-    incq device_interrupts(%rip)
+    incq %gs:0                      // the core's own count (cores.rs)
 .globl interrupt_entry
 interrupt_entry:
     pushq %rax
@@ -109,9 +155,6 @@ gdt_pointer:
     .long gdt
 
 .section .bss
-.globl device_interrupts
-.align 8
-device_interrupts: .skip 8
 .align 4096
 page_map: .skip 4096
 page_directory: .skip 4096

@@ -40,6 +40,14 @@ impl Clock {
         ((ticks * u128::from(self.us_per_tick_q32)) >> 32) as u64
     }
 
+    /// Does nothing for so long.
+    pub fn wait_us(&self, duration_us: u64) {
+        let start_us = self.now_us();
+        while self.now_us() < start_us + duration_us {
+            core::hint::spin_loop();
+        }
+    }
+
     /// The counter's rate.
     pub fn mhz(&self) -> u64 {
         (1 << 32) / self.us_per_tick_q32.max(1)

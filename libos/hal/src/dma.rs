@@ -16,6 +16,9 @@ pub struct Dma {
     len: usize,
 }
 
+// SAFETY: the memory has one owner, on whatever core that is.
+unsafe impl Send for Dma {}
+
 macro_rules! numbers {
     ($read:ident, $write:ident, $type:ty) => {
         #[doc = concat!("Reads a ", stringify!($type), " that the device may be writing. Panics outside.")]

@@ -4,15 +4,16 @@
 //! what needs memory of ever other sizes (memcached's values) keeps it in one piece of its own.
 
 use core::alloc::{GlobalAlloc, Layout};
-use core::cell::UnsafeCell;
 use core::ptr::null_mut;
+
+use spin::Mutex;
 
 const SMALLEST_BITS: usize = 4;
 const SIZES: usize = 4 * (40 - SMALLEST_BITS);
 const GRAIN: usize = 1 << SMALLEST_BITS;
 
-/// The allocator. Empty until [`add`](Heap::add) gives it memory.
-pub struct Heap(UnsafeCell<State>);
+/// The allocator of all cores. Empty until [`add`](Heap::add) gives it memory.
+pub struct Heap(Mutex<State>);
 
 struct State {
     next: usize,
@@ -22,13 +23,13 @@ struct State {
     free_aligned: [*mut u8; usize::BITS as usize],
 }
 
-// SAFETY: there is one core, and interrupts touch no memory.
-unsafe impl Sync for Heap {}
+// SAFETY: what the pointers point to is nobody's but the state's.
+unsafe impl Send for State {}
 
 impl Heap {
     /// No memory.
     pub const fn new() -> Heap {
-        Heap(UnsafeCell::new(State {
+        Heap(Mutex::new(State {
             next: 0,
             end: 0,
             free: [null_mut(); SIZES],
@@ -42,8 +43,7 @@ impl Heap {
     ///
     /// `start..end` must be memory that nothing else uses.
     pub unsafe fn add(&self, start: usize, end: usize) {
-        // SAFETY: one core, and no reference to the state outlives a call.
-        let state = unsafe { &mut *self.0.get() };
+        let mut state = self.0.lock();
         state.next = start.next_multiple_of(GRAIN);
         state.end = end;
     }
@@ -72,8 +72,7 @@ fn size_class(size: usize) -> (usize, usize) {
 // pieces have at least the size and alignment that the list stands for.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: one core, and no reference to the state outlives a call.
-        let State { next, end, free, free_aligned } = unsafe { &mut *self.0.get() };
+        let State { next, end, free, free_aligned } = &mut *self.0.lock();
         let (list, size, align) = if layout.align() <= GRAIN {
             let (class, size) = size_class(layout.size());
             match free.get_mut(class) {
@@ -101,8 +100,7 @@ unsafe impl GlobalAlloc for Heap {
     }
 
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
-        // SAFETY: one core, and no reference to the state outlives a call.
-        let State { free, free_aligned, .. } = unsafe { &mut *self.0.get() };
+        let State { free, free_aligned, .. } = &mut *self.0.lock();
         let list = if layout.align() <= GRAIN {
             &mut free[size_class(layout.size()).0]
         } else {

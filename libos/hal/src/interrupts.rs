@@ -11,6 +11,7 @@ pub(crate) const SPURIOUS_VECTOR: u8 = 0xFF;
 mod table {
     use alloc::boxed::Box;
     use core::arch::asm;
+    use core::sync::atomic::{AtomicU64, Ordering};
 
     extern crate alloc;
 
@@ -24,10 +25,12 @@ mod table {
         fn interrupt_entry();
         fn device_entry();
         fn exception_entry();
-        static mut device_interrupts: u64;
     }
 
-    /// Gives the CPU its table.
+    /// Where the table is.
+    static TABLE: AtomicU64 = AtomicU64::new(0);
+
+    /// Makes the table; once.
     pub fn init() {
         let gates: Box<[[u64; 2]; 256]> = Box::new(core::array::from_fn(|vector| {
             let entry = if vector < EXCEPTIONS {
@@ -39,7 +42,12 @@ mod table {
             } as usize as u64;
             [entry & 0xFFFF | CODE << 16 | PRESENT_GATE << 32 | (entry >> 16 & 0xFFFF) << 48, entry >> 32]
         }));
-        let base = Box::leak(gates).as_ptr() as u64;
+        TABLE.store(Box::leak(gates).as_ptr() as u64, Ordering::Release);
+    }
+
+    /// Gives this core the table.
+    pub fn load() {
+        let base = TABLE.load(Ordering::Acquire);
         let pointer = [4095, base as u16, (base >> 16) as u16, (base >> 32) as u16, (base >> 48) as u16];
         // SAFETY: the table is whole and stays for ever.
         unsafe { asm!("lidt [{}]", in(reg) pointer.as_ptr(), options(nostack, preserves_flags)) }
@@ -47,8 +55,11 @@ mod table {
 
     /// How often a device has interrupted this core.
     pub fn device_count() -> u64 {
-        // SAFETY: one aligned word, which only this core's handler writes; while this runs, interrupts are closed.
-        unsafe { (&raw const device_interrupts).read_volatile() }
+        let count: u64;
+        // SAFETY: reads the first word of the core's own memory (cores.rs), which only this core's handler writes; while
+        // this runs, interrupts are closed.
+        unsafe { asm!("mov {}, gs:[0]", out(reg) count, options(nostack, preserves_flags, readonly)) }
+        count
     }
 
     /// An exception is a fault of the library OS, and there is nobody to go on.
@@ -64,4 +75,4 @@ mod table {
 }
 
 #[cfg(feature = "boot")]
-pub use table::{device_count, init};
+pub use table::{device_count, init, load};

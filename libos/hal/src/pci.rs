@@ -1,5 +1,6 @@
 //! Devices on PCI's first bus, configured through ports as PCs do. The firmware has given them their addresses.
 
+use crate::apic::CoreId;
 use crate::mmio::Mmio;
 use crate::port;
 
@@ -21,8 +22,9 @@ const BAR_ADDRESS: u32 = !0xF;
 /// The memory that boot.s maps ends here.
 const MAPPED_END: u64 = 512 << 30;
 
-/// The address that a device's message of an interrupt goes to: the first core's APIC.
+/// The address that a device's message of an interrupt goes to, with the number of the core's APIC in it.
 const MESSAGE_ADDRESS: u32 = 0xFEE0_0000;
+const MESSAGE_APIC_SHIFT: u32 = 12;
 
 /// A device.
 #[derive(Clone, Copy, Debug)]
@@ -103,15 +105,19 @@ impl Device {
         Some(unsafe { Mmio::new(base, len) })
     }
 
-    /// Has the first of its interrupts (MSI-X) come as `vector`. Says whether it can.
-    pub fn route_interrupt(&self, vector: u8) -> bool {
+    /// Has one of its interrupts (MSI-X) come to a core as `vector`. Says whether it can.
+    pub fn route_interrupt(&self, number: u16, core: CoreId, vector: u8) -> bool {
         let Some(capability) = self.capabilities().find(|capability| capability.id == CAPABILITY_MSIX) else {
             return false;
         };
+        let last = (self.read(capability.offset) >> 16) as u16 & 0x7FF;
+        if number > last {
+            return false;
+        }
         let table = self.read(capability.offset + 4);
         let Some(registers) = self.registers((table & 7) as u8) else { return false };
-        let entry = registers.part((table & !7) as usize, 16);
-        entry.write_u32(0, MESSAGE_ADDRESS);
+        let entry = registers.part((table & !7) as usize + 16 * usize::from(number), 16);
+        entry.write_u32(0, MESSAGE_ADDRESS | u32::from(core.0) << MESSAGE_APIC_SHIFT);
         entry.write_u32(4, 0);
         entry.write_u32(8, u32::from(vector));
         entry.write_u32(12, 0);

@@ -1,25 +1,25 @@
-//! What the agent sees and sets here: the NIC's delay, how the core waits, and what it has counted.
+//! What the agent sees and sets here: the NIC's delay, how cores wait, and what they have counted.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::{Cell, RefCell};
 
 use libos_agent::knob::{About, DELAY, Domain, Knob, Value};
 use libos_agent::reading::Reading;
 use libos_agent::{Agent, Machine, NIC};
-use libos_hal::{cpu, interrupts};
+use libos_hal::cpu;
 use libos_net::driver::Throttle;
 use libos_net::wire::ipv4::Address;
 use libos_runtime::interrupt_log::InterruptLog;
-use libos_runtime::policy::Wait;
+use libos_runtime::policy::{Order, Wait};
 use libos_runtime::{Counters, Totals};
+use spin::Mutex;
 
 use crate::words::MAX_DELAY_US;
-
-const CORE: &str = "cpu0";
 
 /// No machine without a meter knows its power; this is that of the small server which `bayop live` takes.
 const IDLE_W: f64 = 20.0;
@@ -29,22 +29,29 @@ const BUSY_W: f64 = 60.0;
 pub struct Parts {
     /// Of a NIC whose interrupts can be delayed.
     pub throttle: Option<Throttle>,
-    /// How the core waits.
-    pub wait: Rc<Cell<Wait>>,
-    /// What it has counted.
-    pub counters: Rc<Counters>,
-    /// Its interrupts.
-    pub log: Rc<RefCell<InterruptLog>>,
+    /// How cores wait.
+    pub order: Arc<Order>,
+    /// What each core has counted.
+    pub counters: Vec<Arc<Counters>>,
+    /// Their interrupts.
+    pub log: Arc<Mutex<InterruptLog>>,
 }
 
 /// The agent of this machine.
-pub fn new(address: Address, Parts { throttle, wait, counters, log }: Parts) -> Agent {
-    let mut knobs: Vec<Box<dyn Knob>> = vec![Box::new(Waiting(wait))];
+pub fn new(address: Address, Parts { throttle, order, counters, log }: Parts) -> Agent {
+    let cores = counters.len();
+    let mut knobs: Vec<Box<dyn Knob>> = vec![Box::new(Waiting { order, at: String::leak(name_of_all(cores)) })];
     if let Some(throttle) = throttle {
         knobs.insert(0, Box::new(Delay(throttle)));
     }
-    let readings = Box::new(move |now_us| readings(now_us, &counters.totals()));
-    Agent::new(Machine { address, knobs, readings, log, random: cpu::seed })
+    let totals = move || counters.iter().map(|core| core.totals()).collect::<Vec<_>>();
+    let readings = Box::new(move |now_us| readings(now_us, &totals()));
+    Agent::new(Machine { address, knobs, readings, cores, log, random: cpu::seed })
+}
+
+/// The cores as Linux lists CPUs.
+fn name_of_all(cores: usize) -> String {
+    if cores == 1 { "cpu0".into() } else { format!("cpu0-{}", cores - 1) }
 }
 
 struct Delay(Throttle);
@@ -72,7 +79,10 @@ impl Knob for Delay {
     }
 }
 
-struct Waiting(Rc<Cell<Wait>>);
+struct Waiting {
+    order: Arc<Order>,
+    at: &'static str,
+}
 
 const WAITS: [(&str, Wait); 3] = [("interrupt", Wait::Interrupt), ("poll", Wait::Poll), ("adaptive", Wait::Adaptive)];
 
@@ -80,7 +90,7 @@ impl Knob for Waiting {
     fn about(&self) -> About {
         About {
             id: "idle.wait",
-            at: CORE,
+            at: self.at,
             summary: "What a core does that has nothing to do",
             unit: None,
             safest: None,
@@ -89,46 +99,46 @@ impl Knob for Waiting {
     }
 
     fn value(&self) -> Value {
-        let (word, _) = WAITS.iter().find(|(_, wait)| *wait == self.0.get()).expect("each way to wait has a word");
+        let (word, _) = WAITS.iter().find(|(_, wait)| *wait == self.order.get()).expect("each way to wait has a word");
         Value::from(*word)
     }
 
     fn set(&mut self, value: &Value) {
         if let Some((_, wait)) = WAITS.iter().find(|(word, _)| *value == Value::from(*word)) {
-            self.0.set(*wait);
+            self.order.set(*wait);
         }
     }
 }
 
-fn readings(now_us: u64, totals: &Totals) -> Vec<Reading> {
-    let (now_s, slept_s) = (now_us as f64 / 1e6, totals.slept_us as f64 / 1e6);
-    let busy_s = (now_s - slept_s).max(0.0);
-    let count = |name, at, value, source: &'static str| Reading {
-        name,
-        at,
-        value,
-        unit: "1",
-        source: source.into(),
-        is_estimated: false,
-    };
-    let seconds = |name, at, value, source| Reading { unit: "s", ..count(name, at, value, source) };
-    vec![
-        Reading {
-            name: "energy_j",
-            at: "machine",
-            value: IDLE_W * now_s + (BUSY_W - IDLE_W) * busy_s,
-            unit: "J",
-            source: format!("model: {IDLE_W} W asleep, {BUSY_W} W awake").into(),
-            is_estimated: true,
-        },
-        seconds("cpu_busy_s", CORE, busy_s, "TSC, but for sleeps"),
-        seconds("cpu_idle_s", CORE, slept_s, "TSC, around hlt"),
-        seconds("idle_time_s", "cpu0/C1", slept_s, "TSC, around hlt"),
-        count("idle_usage", "cpu0/C1", totals.sleeps as f64, "hlt"),
-        count("interrupts", NIC, interrupts::device_count() as f64, "the handler"),
-        count("nic_rx_packets", NIC, totals.received_frames as f64, "the driver"),
-        count("nic_rx_bytes", NIC, totals.received_bytes as f64, "the driver"),
-        count("nic_tx_packets", NIC, totals.sent_frames as f64, "the driver"),
-        count("nic_tx_bytes", NIC, totals.sent_bytes as f64, "the driver"),
-    ]
+fn readings(now_us: u64, cores: &[Totals]) -> Vec<Reading> {
+    let now_s = now_us as f64 / 1e6;
+    let slept_s = |totals: &Totals| totals.slept_us as f64 / 1e6;
+    let busy_s = |totals: &Totals| (now_s - slept_s(totals)).max(0.0);
+    let busy_share = cores.iter().map(busy_s).sum::<f64>() / cores.len() as f64;
+    let energy_j = IDLE_W * now_s + (BUSY_W - IDLE_W) * busy_share;
+    let model = format!("model: {IDLE_W} W asleep, {BUSY_W} W awake");
+    let mut readings = vec![Reading { unit: "J", is_estimated: true, ..count("energy_j", "machine", energy_j, model) }];
+    for (number, totals) in cores.iter().enumerate() {
+        let (core, state) = (format!("cpu{number}"), format!("cpu{number}/C1"));
+        let seconds = |name, at: &str, value, source| Reading { unit: "s", ..count(name, at, value, source) };
+        readings.extend([
+            seconds("cpu_busy_s", &core, busy_s(totals), "TSC, but for sleeps"),
+            seconds("cpu_idle_s", &core, slept_s(totals), "TSC, around hlt"),
+            seconds("idle_time_s", &state, slept_s(totals), "TSC, around hlt"),
+            count("idle_usage", &state, totals.sleeps as f64, "hlt"),
+        ]);
+    }
+    let sum = |part: fn(&Totals) -> u64| cores.iter().map(part).sum::<u64>() as f64;
+    readings.extend([
+        count("interrupts", NIC, sum(|core| core.interrupts), "the handler"),
+        count("nic_rx_packets", NIC, sum(|core| core.received_frames), "the driver"),
+        count("nic_rx_bytes", NIC, sum(|core| core.received_bytes), "the driver"),
+        count("nic_tx_packets", NIC, sum(|core| core.sent_frames), "the driver"),
+        count("nic_tx_bytes", NIC, sum(|core| core.sent_bytes), "the driver"),
+    ]);
+    readings
+}
+
+fn count(name: &'static str, at: &str, value: f64, source: impl Into<Cow<'static, str>>) -> Reading {
+    Reading { name, at: String::from(at).into(), value, unit: "1", source: source.into(), is_estimated: false }
 }

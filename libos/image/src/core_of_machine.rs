@@ -1,11 +1,12 @@
 //! The core that the machine has, for the runtime.
 
-use libos_hal::apic::Apic;
+use libos_hal::apic::{Apic, CoreId};
 use libos_hal::clock::Clock;
-use libos_hal::{cpu, interrupts};
-use libos_runtime::{Core, Slept};
+use libos_hal::cores::TooFew;
+use libos_hal::{cores, cpu, interrupts};
+use libos_runtime::Core;
 
-/// The first core.
+/// The core that this runs on.
 pub struct MachineCore {
     clock: Clock,
     apic: Apic,
@@ -14,15 +15,17 @@ pub struct MachineCore {
 }
 
 impl MachineCore {
-    /// Measures its clocks.
-    pub fn new() -> MachineCore {
-        let clock = Clock::calibrate();
+    /// Switches its interrupts and its timer on.
+    pub fn new(clock: Clock) -> MachineCore {
         MachineCore { clock, apic: Apic::new(&clock), alarm_us: u64::MAX }
     }
 
-    /// The rate of its time stamp counter.
-    pub fn mhz(&self) -> u64 {
-        self.clock.mhz()
+    /// Starts the cores beside it.
+    ///
+    /// # Errors
+    /// There are fewer.
+    pub fn start_others(&self, count: usize) -> Result<impl Iterator<Item = CoreId> + use<>, TooFew> {
+        cores::start(count, &self.apic, &self.clock)
     }
 }
 
@@ -32,10 +35,10 @@ impl Core for MachineCore {
         self.clock.now_us()
     }
 
-    fn sleep(&mut self, until_us: u64) -> Slept {
+    fn sleep(&mut self, until_us: u64) -> u64 {
         let now_us = self.now_us();
         if until_us <= now_us {
-            return Slept::default();
+            return 0;
         }
         // An alarm that is set for sooner wakes for nothing, once; setting one costs an exit to a hypervisor.
         let is_past = self.alarm_us <= now_us;
@@ -43,13 +46,17 @@ impl Core for MachineCore {
             self.apic.interrupt_in(until_us - now_us);
             self.alarm_us = until_us;
         }
-        let before = interrupts::device_count();
         cpu::halt();
-        Slept { duration_us: self.now_us() - now_us, by_device: interrupts::device_count() != before }
+        self.now_us() - now_us
     }
 
     #[inline]
     fn relax(&mut self) {
         cpu::take_interrupts();
+    }
+
+    #[inline]
+    fn device_interrupts(&self) -> u64 {
+        interrupts::device_count()
     }
 }

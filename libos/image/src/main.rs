@@ -1,4 +1,4 @@
-//! The image of the library OS: one core, one NIC, one service, as the words say that its loader was given; and beside
+//! The image of the library OS: some cores, one NIC, one service, as the words say that its loader was given; and beside
 //! the service the agent's API, where they ask for that.
 
 #![no_std]
@@ -11,23 +11,30 @@ mod agent;
 mod core_of_machine;
 mod words;
 
-use alloc::rc::Rc;
-use core::cell::{Cell, RefCell};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use libos_apps::echo::{self, Echo};
 use libos_apps::hello::{self, Hello};
 use libos_apps::memcached::{self, Memcached};
 use libos_apps::tpcc::{self, Tpcc};
-use libos_hal::{clock, cpu, say};
+use libos_hal::apic::CoreId;
+use libos_hal::clock::{self, Clock};
+use libos_hal::cores::{self, TooFew};
+use libos_hal::{cpu, say};
 use libos_net::device::{Receive, Transmit};
 use libos_net::driver::{OpenError, Throttle, open_e1000e, open_virtio};
-use libos_net::service::{Pair, Service};
+use libos_net::service::{Pair, Service, Shared};
 use libos_net::stack::{Config, Stack};
 use libos_net::wire::ethernet::MacAddress;
-use libos_runtime::interrupt_log::InterruptLog;
-use libos_runtime::policy::{Adaptive, Chosen};
+use libos_runtime::interrupt_log::{InterruptLog, Writer};
+use libos_runtime::policy::{Adaptive, Chosen, Order};
 use libos_runtime::{Core as _, Counters, Runtime};
+use spin::Mutex;
 
+use agent::Parts;
 use core_of_machine::MachineCore;
 use words::{App, Words};
 
@@ -50,65 +57,93 @@ fn main(command_line: &'static str) -> ! {
 }
 
 fn start(words: &Words) -> ! {
+    let cores = words.cores;
     match words.app {
         App::Memcached => {
             let start_s = clock::unix_time_s() as u32;
-            serve(words, memcached::PORT, Memcached::new(words.memory_mib << 20, start_s, cpu::seed()))
+            let service = Memcached::new(words.memory_mib << 20, start_s, cpu::seed(), cores);
+            serve(words, memcached::PORT, vec![Shared::new(service); cores])
         }
-        App::Hello => serve(words, hello::PORT, Hello),
-        App::Echo => serve(words, echo::PORT, Echo),
-        App::Tpcc => serve(words, tpcc::PORT, Tpcc::new(cpu::seed(), clock::unix_time_s() * 1_000_000)),
+        App::Hello => serve(words, hello::PORT, vec![Hello; cores]),
+        App::Echo => serve(words, echo::PORT, vec![Echo; cores]),
+        App::Tpcc => {
+            let start_us = clock::unix_time_s() * 1_000_000;
+            serve(words, tpcc::PORT, Tpcc::of_cores(cores as u8, cpu::seed(), start_us))
+        }
     }
 }
 
-fn serve<S: Service>(words: &Words, port: u16, service: S) -> ! {
-    match (open_virtio(), words.delay_us) {
-        (Ok(nic), None) => serve_on(words, port, service, nic, None),
+/// Serves with as many services as there are cores.
+fn serve<S: Service + Send + 'static>(words: &Words, port: u16, services: Vec<S>) -> ! {
+    let clock = Clock::calibrate();
+    let core = MachineCore::new(clock);
+    let others = core.start_others(words.cores - 1).unwrap_or_else(|TooFew { cores }| {
+        say!("error: cores must be at most the machine's {cores}, but got \"cores={}\"", words.cores);
+        cpu::reset()
+    });
+    let cores: Vec<CoreId> = [CoreId::own()].into_iter().chain(others).collect();
+    let nic = match (open_virtio(&cores), words.delay_us) {
         (Ok(_), Some(delay_us)) => {
             say!("error: delay must go with an e1000e and not with virtio-net, but got \"delay={delay_us}\"");
             cpu::reset()
         }
-        (Err(OpenError::Absent), delay_us) => match open_e1000e(delay_us.unwrap_or(0)) {
-            Ok(nic) => {
-                let throttle = nic.1.throttle();
-                serve_on(words, port, service, nic, Some(throttle))
-            }
-            Err(error) => refuse(error),
-        },
+        (Err(OpenError::Absent), delay_us) => {
+            let (mac, receive, transmit) = open_e1000e(delay_us.unwrap_or(0)).unwrap_or_else(|error| refuse(error));
+            let throttle = receive.throttle();
+            serve_on(words, port, clock, core, services, (mac, vec![(receive, transmit)]), Some(throttle))
+        }
+        (Ok(nic), None) => nic,
         (Err(error), _) => refuse(error),
-    }
+    };
+    serve_on(words, port, clock, core, services, nic, None)
 }
 
 fn refuse(error: OpenError) -> ! {
-    say!("error: there must be a NIC that speaks virtio-net 1, or an e1000e, with MSI-X: {error:?}");
+    say!(
+        "error: there must be a NIC that speaks virtio-net 1 and has a pair of queues for each core, or, of one core, an \
+         e1000e, with MSI-X: {error:?}"
+    );
     cpu::reset()
 }
 
-fn serve_on<S: Service>(
+fn serve_on<S: Service + Send + 'static>(
     words: &Words,
     port: u16,
-    service: S,
-    (mac, receive, transmit): (MacAddress, impl Receive, impl Transmit),
+    clock: Clock,
+    first: MachineCore,
+    services: Vec<S>,
+    (mac, queues): (MacAddress, Vec<(impl Receive + Send + 'static, impl Transmit + Send + 'static)>),
     throttle: Option<Throttle>,
 ) -> ! {
-    let core = MachineCore::new();
-    let (wait, counters) = (Rc::new(Cell::new(words.wait)), Rc::new(Counters::default()));
-    let log = words.has_agent.then(|| Rc::new(RefCell::new(InterruptLog::new(INTERRUPTS_KEPT))));
-    let agent = log.as_ref().map(|log| {
-        let parts = agent::Parts { throttle, wait: wait.clone(), counters: counters.clone(), log: log.clone() };
-        agent::new(words.address, parts)
-    });
-    let config =
-        Config { mac, address: words.address, max_connections: words.connections, secret: [cpu::seed(), cpu::seed()] };
-    let stack = Stack::new(config, Pair(service, agent), core.now_us());
-    let [a, b, c, d] = words.address;
-    say!("ready: {:?} on {a}.{b}.{c}.{d}:{port}, TSC at {} MHz", words.app, core.mhz());
-    let policy = Chosen::new(wait, Adaptive::new(SLEEP_IS_WORTH_US));
-    let mut runtime = Runtime::new(core, receive, transmit, stack, policy, counters);
-    if let Some(log) = log {
-        runtime.log_to(log);
+    if queues.len() < services.len() {
+        refuse(OpenError::TooFewQueues);
     }
-    runtime.run()
+    let order = Arc::new(Order::new(words.wait));
+    let counters: Vec<Arc<Counters>> = services.iter().map(|_| Arc::default()).collect();
+    let log = words.has_agent.then(|| Arc::new(Mutex::new(InterruptLog::new(INTERRUPTS_KEPT))));
+    let agent = log.as_ref().map(|log| {
+        let parts = Parts { throttle, order: order.clone(), counters: counters.clone(), log: log.clone() };
+        Shared::new(agent::new(words.address, parts))
+    });
+    let max_connections = words.connections.div_ceil(services.len());
+    let config = Config { mac, address: words.address, max_connections, secret: [cpu::seed(), cpu::seed()] };
+    let mut parts = services.into_iter().zip(queues).zip(counters).enumerate().map(|(number, parts)| {
+        let ((service, (receive, transmit)), counters) = parts;
+        let service = Pair(service, agent.clone());
+        let (order, log) = (order.clone(), log.clone().map(|log| Writer::new(log, number)));
+        move |core: MachineCore| -> ! {
+            let stack = Stack::new(config, service, core.now_us());
+            let policy = Chosen::new(order, Adaptive::new(SLEEP_IS_WORTH_US));
+            Runtime::new(core, receive, transmit, stack, policy, counters, log).run()
+        }
+    });
+    let ours = parts.next().expect("one core serves at least");
+    for (other, part) in parts.enumerate() {
+        cores::give(other, Box::new(move || part(MachineCore::new(clock))));
+    }
+    let [a, b, c, d] = words.address;
+    say!("ready: {:?} on {a}.{b}.{c}.{d}:{port}, TSC at {} MHz", words.app, clock.mhz());
+    ours(first)
 }
 
 #[panic_handler]

@@ -1,8 +1,9 @@
-//! The words on the kernel's command line: `ip=10.0.2.15 app=memcached memory=64 wait=interrupt connections=65536`,
-//! of an e1000e `delay=0`, and `agent=on`.
+//! The words on the kernel's command line: `ip=10.0.2.15 app=memcached cores=1 memory=64 wait=interrupt
+//! connections=65536`, of an e1000e `delay=0`, and `agent=on`.
 
 use core::fmt;
 
+use libos_hal::cores::MOST_CORES;
 use libos_runtime::policy::Wait;
 
 /// Of an e1000e.
@@ -15,6 +16,8 @@ pub struct Words {
     pub address: [u8; 4],
     /// The service.
     pub app: App,
+    /// How many cores serve.
+    pub cores: usize,
     /// What memcached's items take at most.
     pub memory_mib: usize,
     /// What a core does that has nothing to do.
@@ -60,6 +63,7 @@ impl Words {
         let mut words = Words {
             address: [0; 4],
             app: App::Memcached,
+            cores: 1,
             memory_mib: 64,
             wait: Wait::Interrupt,
             connections: 65_536,
@@ -77,6 +81,9 @@ impl Words {
                 Some(("app", "echo")) => words.app = App::Echo,
                 Some(("app", "tpcc")) => words.app = App::Tpcc,
                 Some(("app", _)) => return Err(wrong("app must be memcached, hello, echo or tpcc")),
+                Some(("cores", text)) => {
+                    words.cores = parse_number(text, 1..=MOST_CORES).ok_or(wrong("cores must be 1 to 16"))?;
+                }
                 Some(("memory", text)) => {
                     words.memory_mib =
                         parse_number(text, 2..=1 << 16).ok_or(wrong("memory must be MiB, 2 to 65536"))?;
@@ -96,7 +103,11 @@ impl Words {
                 }
                 Some(("agent", "on")) => words.has_agent = true,
                 Some(("agent", _)) => return Err(wrong("agent must be on, or left out")),
-                _ => return Err(wrong("a word must be ip=, app=, memory=, wait=, connections=, delay= or agent=")),
+                _ => {
+                    return Err(wrong(
+                        "a word must be ip=, app=, cores=, memory=, wait=, connections=, delay= or agent=",
+                    ));
+                }
             }
         }
         words.address = address.ok_or(WordError { word: line, rule: "ip=ADDRESS must be given" })?;

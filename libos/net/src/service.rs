@@ -1,11 +1,13 @@
 //! What a service is to the stack: bytes in, bytes out, and never a wait.
 
 mod pair;
+mod shared;
 
 use crate::tcp::{NEVER, Queue};
 use crate::wire::ipv4::Address;
 
 pub use pair::{Either, Pair};
+pub use shared::Shared;
 
 /// Answers connections. Whatever it does, it does at once.
 pub trait Service {
@@ -23,14 +25,14 @@ pub trait Service {
     /// it is called again when there is room.
     fn serve(&mut self, now_us: u64, session: &mut Self::Session, input: &[u8], output: &mut Output) -> Served;
 
-    /// A connection began; `connections` are open now.
-    fn opened(&mut self, session: &Self::Session, connections: usize) {
-        let _ = (session, connections);
+    /// A connection began.
+    fn opened(&mut self, session: &Self::Session) {
+        let _ = session;
     }
 
-    /// A connection is gone.
-    fn closed(&mut self, session: Self::Session, connections: usize) {
-        let _ = (session, connections);
+    /// A connection that began is gone.
+    fn closed(&mut self, session: Self::Session) {
+        let _ = session;
     }
 
     /// When to call [`expire`](Self::expire) at the latest.

@@ -175,7 +175,6 @@ impl<S: Service> Stack<S> {
     #[inline]
     fn receive_segment(&mut self, now_us: u64, peer: Peer, segment: &Segment, transmit: &mut impl Transmit) {
         let key = Key::new(peer.address, peer.port, segment.destination_port);
-        let connections = self.table.len();
         let found = self.table.find(key).and_then(|id| self.table.get_mut(id).map(|entry| (id, entry)));
         let Some((id, entry)) = found else {
             self.receive_stranger(now_us, key, peer, segment, transmit);
@@ -192,7 +191,7 @@ impl<S: Service> Stack<S> {
         let arrival = connection.arrive(now_us, segment);
         if was_half_open && !matches!(connection.state(), State::SynReceived | State::Closed) {
             *is_open = true;
-            self.service.opened(session, connections);
+            self.service.opened(session);
         }
         if let Some(number) = arrival.reset {
             self.reset(peer, segment.destination_port, number, None, transmit);
@@ -335,7 +334,7 @@ impl<S: Service> Stack<S> {
     fn remove(&mut self, id: Id) {
         if let Some(entry) = self.table.remove(id) {
             if entry.is_open {
-                self.service.closed(entry.session, self.table.len());
+                self.service.closed(entry.session);
             }
         }
     }

@@ -1,17 +1,18 @@
-//! What a core has done, for whoever looks while it runs.
+//! What a core has done, for whoever looks while it runs, on this core or another.
 
-use core::cell::Cell;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts since the core began; they only grow.
 #[derive(Debug, Default)]
 pub struct Counters {
-    received_frames: Cell<u64>,
-    received_bytes: Cell<u64>,
-    sent_frames: Cell<u64>,
-    sent_bytes: Cell<u64>,
-    turns: Cell<u64>,
-    sleeps: Cell<u64>,
-    slept_us: Cell<u64>,
+    received_frames: AtomicU64,
+    received_bytes: AtomicU64,
+    sent_frames: AtomicU64,
+    sent_bytes: AtomicU64,
+    turns: AtomicU64,
+    sleeps: AtomicU64,
+    slept_us: AtomicU64,
+    interrupts: AtomicU64,
 }
 
 /// The counts of a moment.
@@ -31,19 +32,22 @@ pub struct Totals {
     pub sleeps: u64,
     /// For how long, in us.
     pub slept_us: u64,
+    /// How often a device has interrupted it.
+    pub interrupts: u64,
 }
 
 impl Counters {
     /// How far they have counted.
     pub fn totals(&self) -> Totals {
         Totals {
-            received_frames: self.received_frames.get(),
-            received_bytes: self.received_bytes.get(),
-            sent_frames: self.sent_frames.get(),
-            sent_bytes: self.sent_bytes.get(),
-            turns: self.turns.get(),
-            sleeps: self.sleeps.get(),
-            slept_us: self.slept_us.get(),
+            received_frames: load(&self.received_frames),
+            received_bytes: load(&self.received_bytes),
+            sent_frames: load(&self.sent_frames),
+            sent_bytes: load(&self.sent_bytes),
+            turns: load(&self.turns),
+            sleeps: load(&self.sleeps),
+            slept_us: load(&self.slept_us),
+            interrupts: load(&self.interrupts),
         }
     }
 
@@ -61,13 +65,23 @@ impl Counters {
     }
 
     #[inline]
+    pub(crate) fn set_interrupts(&self, interrupts: u64) {
+        self.interrupts.store(interrupts, Ordering::Relaxed);
+    }
+
+    #[inline]
     pub(crate) fn add_sleep(&self, duration_us: u64) {
         add(&self.sleeps, 1);
         add(&self.slept_us, duration_us);
     }
 }
 
+fn load(count: &AtomicU64) -> u64 {
+    count.load(Ordering::Relaxed)
+}
+
+/// Only the core itself counts, so that nothing comes between.
 #[inline]
-fn add(count: &Cell<u64>, more: u64) {
-    count.set(count.get() + more);
+fn add(count: &AtomicU64, more: u64) {
+    count.store(load(count) + more, Ordering::Relaxed);
 }

@@ -16,15 +16,14 @@ pub mod interrupt_log;
 mod metered;
 pub mod policy;
 
-use alloc::rc::Rc;
-use core::cell::RefCell;
+use alloc::sync::Arc;
 
 use libos_net::device::{Receive, Transmit};
 use libos_net::service::Service;
 use libos_net::stack::Stack;
 
 pub use counters::{Counters, Totals};
-use interrupt_log::InterruptLog;
+use interrupt_log::Writer;
 use metered::Metered;
 use policy::{Next, Policy};
 
@@ -36,20 +35,14 @@ pub trait Core {
     /// Microseconds since a moment that stays the same.
     fn now_us(&self) -> u64;
 
-    /// Waits for an interrupt, or until a moment; may return sooner.
-    fn sleep(&mut self, until_us: u64) -> Slept;
+    /// Waits for an interrupt, or until a moment; may return sooner. How long it took, in us.
+    fn sleep(&mut self, until_us: u64) -> u64;
 
     /// Takes interrupts that are pending, and goes on.
     fn relax(&mut self);
-}
 
-/// How a core has slept.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Slept {
-    /// For how long.
-    pub duration_us: u64,
-    /// A device has ended it.
-    pub by_device: bool,
+    /// How often a device has interrupted it.
+    fn device_interrupts(&self) -> u64;
 }
 
 /// One core with its NIC, its stack and its service.
@@ -59,20 +52,23 @@ pub struct Runtime<C, R, T, S: Service, P> {
     transmit: Metered<T>,
     stack: Stack<S>,
     policy: P,
-    counters: Rc<Counters>,
-    log: Option<Rc<RefCell<InterruptLog>>>,
+    counters: Arc<Counters>,
+    log: Option<Writer>,
 }
 
 impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S, P> {
-    /// Nothing has happened yet; what happens is counted in `counters`.
-    pub fn new(core: C, receive: R, transmit: T, stack: Stack<S>, policy: P, counters: Rc<Counters>) -> Self {
+    /// Nothing has happened yet; what happens is counted in `counters`, and each interrupt written to `log`.
+    pub fn new(
+        core: C,
+        receive: R,
+        transmit: T,
+        stack: Stack<S>,
+        policy: P,
+        counters: Arc<Counters>,
+        log: Option<Writer>,
+    ) -> Self {
         let transmit = Metered { transmit, counters: counters.clone() };
-        Runtime { core, receive, transmit, stack, policy, counters, log: None }
-    }
-
-    /// Keeps a record of each interrupt.
-    pub fn log_to(&mut self, log: Rc<RefCell<InterruptLog>>) {
-        self.log = Some(log);
+        Runtime { core, receive, transmit, stack, policy, counters, log }
     }
 
     /// Serves for ever.
@@ -102,14 +98,16 @@ impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S
         } else if frames == 0 {
             self.receive.set_interrupts(true);
             if !self.receive.has_frame() {
-                let slept = self.core.sleep(self.stack.next_us());
-                self.counters.add_sleep(slept.duration_us);
-                if let (true, Some(log)) = (slept.by_device, &self.log) {
-                    log.borrow_mut().note(self.core.now_us(), self.counters.totals());
+                let before = self.core.device_interrupts();
+                let slept_us = self.core.sleep(self.stack.next_us());
+                self.counters.add_sleep(slept_us);
+                if let (true, Some(log)) = (self.core.device_interrupts() != before, &mut self.log) {
+                    log.note(self.core.now_us(), self.counters.totals());
                 }
             }
             self.receive.set_interrupts(false);
         }
+        self.counters.set_interrupts(self.core.device_interrupts());
     }
 }
 
@@ -123,6 +121,9 @@ mod tests {
     use libos_net::stack::Config;
     use libos_net::wire::ipv4::Address;
 
+    use spin::Mutex;
+
+    use super::interrupt_log::InterruptLog;
     use super::policy::{Interrupts, Polling};
     use super::*;
 
@@ -137,10 +138,14 @@ mod tests {
             self.now_us
         }
 
-        fn sleep(&mut self, until_us: u64) -> Slept {
+        fn sleep(&mut self, until_us: u64) -> u64 {
             self.sleeps.push(until_us);
             self.now_us += 7;
-            Slept { duration_us: 7, by_device: true }
+            7
+        }
+
+        fn device_interrupts(&self) -> u64 {
+            self.sleeps.len() as u64
         }
 
         fn relax(&mut self) {
@@ -200,11 +205,11 @@ mod tests {
 
     #[test]
     fn a_core_sleeps_when_all_frames_are_served() {
-        let (mut core, counters) = (FakeCore::default(), Rc::new(Counters::default()));
+        let (mut core, counters) = (FakeCore::default(), Arc::new(Counters::default()));
         let frames = Frames(BUDGET + 1);
-        let mut runtime = Runtime::new(&mut core, frames, Nowhere, stack(), Interrupts, counters.clone());
-        let log = Rc::new(RefCell::new(InterruptLog::new(4)));
-        runtime.log_to(log.clone());
+        let log = Arc::new(Mutex::new(InterruptLog::new(4)));
+        let writer = Some(Writer::new(log.clone(), 0));
+        let mut runtime = Runtime::new(&mut core, frames, Nowhere, stack(), Interrupts, counters.clone(), writer);
         runtime.turn();
         runtime.turn();
         assert_eq!((runtime.receive.0, runtime.core.sleeps.len()), (0, 0));
@@ -212,15 +217,16 @@ mod tests {
         runtime.turn();
         assert_eq!(core.sleeps, [u64::MAX; 2]);
         let frames = BUDGET as u64 + 1;
-        let Totals { received_frames, received_bytes, turns, sleeps, slept_us, .. } = counters.totals();
-        assert_eq!((received_frames, received_bytes, turns, sleeps, slept_us), (frames, 60 * frames, 4, 2, 14));
-        assert_eq!(log.borrow().since(0).map(|record| (record.time_us, record.slept_us)).collect::<Vec<_>>(), [(7, 7)]);
+        let Totals { received_frames, received_bytes, turns, sleeps, slept_us, interrupts, .. } = counters.totals();
+        assert_eq!((received_frames, received_bytes, turns), (frames, 60 * frames, 4));
+        assert_eq!((sleeps, slept_us, interrupts), (2, 14, 2));
+        assert_eq!(log.lock().since(0).map(|record| (record.time_us, record.slept_us)).collect::<Vec<_>>(), [(7, 7)]);
     }
 
     #[test]
     fn a_core_that_polls_never_sleeps() {
         let mut core = FakeCore::default();
-        let mut runtime = Runtime::new(&mut core, Frames(1), Nowhere, stack(), Polling, Rc::default());
+        let mut runtime = Runtime::new(&mut core, Frames(1), Nowhere, stack(), Polling, Arc::default(), None);
         (0..100).for_each(|_| runtime.turn());
         assert_eq!((core.now_us, core.sleeps.len()), (100, 0));
     }

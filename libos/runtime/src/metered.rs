@@ -1,6 +1,6 @@
 //! What leaves by a NIC, counted.
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 
 use libos_net::device::{PartialChecksum, Transmit};
 
@@ -9,7 +9,7 @@ use crate::Counters;
 /// The sending half of a NIC, and who counts what it takes.
 pub(crate) struct Metered<T> {
     pub transmit: T,
-    pub counters: Rc<Counters>,
+    pub counters: Arc<Counters>,
 }
 
 impl<T: Transmit> Transmit for Metered<T> {

@@ -1,7 +1,7 @@
 //! Whether a core that has nothing to do looks for frames, or sleeps until it is interrupted.
 
-use alloc::rc::Rc;
-use core::cell::Cell;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU8, Ordering};
 
 /// What to do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,11 +16,11 @@ pub enum Next {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Wait {
     /// Sleeps until the NIC interrupts.
-    Interrupt,
+    Interrupt = 0,
     /// Looks again.
-    Poll,
+    Poll = 1,
     /// The one or the other, by load.
-    Adaptive,
+    Adaptive = 2,
 }
 
 /// Decides after each turn of the loop.
@@ -82,24 +82,50 @@ impl Policy for Adaptive {
     }
 }
 
-/// As somebody says who may change their mind while the core runs.
+/// What a core is told to do that has nothing to do; told anew by whoever looks after it, on this core or another.
+#[derive(Debug)]
+pub struct Order(AtomicU8);
+
+impl Order {
+    /// This one at first.
+    pub fn new(wait: Wait) -> Order {
+        Order(AtomicU8::new(wait as u8))
+    }
+
+    /// The newest.
+    #[inline]
+    pub fn get(&self) -> Wait {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Wait::Interrupt,
+            1 => Wait::Poll,
+            _ => Wait::Adaptive,
+        }
+    }
+
+    /// This one from now on.
+    pub fn set(&self, wait: Wait) {
+        self.0.store(wait as u8, Ordering::Relaxed);
+    }
+}
+
+/// As an order says.
 #[derive(Debug)]
 pub struct Chosen {
-    wait: Rc<Cell<Wait>>,
+    order: Arc<Order>,
     adaptive: Adaptive,
 }
 
 impl Chosen {
-    /// What `wait` says; by load, it is `adaptive`.
-    pub fn new(wait: Rc<Cell<Wait>>, adaptive: Adaptive) -> Chosen {
-        Chosen { wait, adaptive }
+    /// What `order` says; by load, it is `adaptive`.
+    pub fn new(order: Arc<Order>, adaptive: Adaptive) -> Chosen {
+        Chosen { order, adaptive }
     }
 }
 
 impl Policy for Chosen {
     #[inline]
     fn next(&mut self, now_us: u64, frames: usize) -> Next {
-        match self.wait.get() {
+        match self.order.get() {
             Wait::Interrupt => Interrupts.next(now_us, frames),
             Wait::Poll => Polling.next(now_us, frames),
             Wait::Adaptive => self.adaptive.next(now_us, frames),
@@ -117,12 +143,12 @@ mod tests {
 
     #[test]
     fn a_choice_may_change() {
-        let wait = Rc::new(Cell::new(Wait::Interrupt));
-        let mut policy = Chosen::new(wait.clone(), Adaptive::new(50));
+        let order = Arc::new(Order::new(Wait::Interrupt));
+        let mut policy = Chosen::new(order.clone(), Adaptive::new(50));
         assert_eq!(policy.next(0, 1), Next::Sleep);
-        wait.set(Wait::Poll);
+        order.set(Wait::Poll);
         assert_eq!(policy.next(1000, 0), Next::Poll);
-        wait.set(Wait::Adaptive);
+        order.set(Wait::Adaptive);
         assert_eq!(policy.next(2000, 0), Next::Sleep);
     }
 

@@ -11,7 +11,7 @@ from bayop.events.shape import COUNT, NUMBER, TEXT, Event, one_of
 BOOTED: Final = replace(
     LISTENING,
     says="The library OS listens on this host and port until it is ended, and so does its agent where it has one.",
-    optional={"agent": TEXT},
+    optional={"agent": TEXT, "netns": TEXT},
 )
 COUNTED: Final = Event(
     "libos",

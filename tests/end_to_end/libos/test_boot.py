@@ -53,7 +53,7 @@ def test_the_same_sources_give_the_same_image_elsewhere_and_to_others(tmp_path: 
     [
         ("app=nginx", "cannot use 'app=nginx': app must be memcached, hello, echo or tpcc"),
         ("memory=1", "memory must be MiB, 2 to 65536"),
-        ("wait", "a word must be ip=, app=, memory=, wait=, connections=, delay= or agent="),
+        ("wait", "a word must be ip=, app=, cores=, memory=, wait=, connections=, delay= or agent="),
         ("delay=16001", "delay must be us, 0 to 16000"),
         ("agent=off", "agent must be on, or left out"),
         ("delay=5", "delay must go with an e1000e and not with virtio-net"),

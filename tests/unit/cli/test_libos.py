@@ -27,7 +27,8 @@ class Faulty:
     console = "ready: Hello on 10.0.2.15:80\nerror: exception, frame [0, 0, 0]\n"
     service = libos.SERVICES["hello"]
 
-    def __init__(self, words: str, *, nic: str) -> None:
+    def __init__(self, words: str, *, nic: str, inside: Sequence[str]) -> None:
+        assert not inside
         assert (words.removesuffix(" agent=on"), nic) == ("app=hello wait=poll", "virtio-net")
         self.agent = "http://127.0.0.1:49617" if words.endswith(" agent=on") else None
 

@@ -60,12 +60,12 @@ impl Service for Memcached {
         }
     }
 
-    fn opened(&mut self, _session: &Session, connections: usize) {
-        self.connections = connections;
+    fn opened(&mut self, _session: &Session) {
+        self.connections += 1;
         self.stats.total_connections += 1;
     }
 
-    fn closed(&mut self, _session: Session, connections: usize) {
-        self.connections = connections;
+    fn closed(&mut self, _session: Session) {
+        self.connections -= 1;
     }
 }

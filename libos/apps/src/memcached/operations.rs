@@ -181,7 +181,7 @@ impl Memcached {
             ("uptime", u64::from(now_s - self.start_s)),
             ("time", u64::from(now_s)),
             ("pointer_size", 64),
-            ("threads", 1),
+            ("threads", self.cores as u64),
             ("curr_connections", self.connections as u64),
             ("limit_maxbytes", self.limit as u64),
             ("curr_items", counts.items),

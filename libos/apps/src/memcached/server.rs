@@ -17,6 +17,8 @@ pub struct Memcached {
     pub(super) start_s: u32,
     pub(super) stats: Stats,
     pub(super) connections: usize,
+    /// The cores that serve.
+    pub(super) cores: usize,
 }
 
 impl Memcached {
@@ -27,8 +29,9 @@ impl Memcached {
     /// * `limit` - the bytes that items take at most, at least 2 MiB.
     /// * `start_s` - the calendar when the service's clock is zero, in seconds since 1970.
     /// * `seed` - what nobody else knows.
-    pub fn new(limit: usize, start_s: u32, seed: u64) -> Memcached {
-        Memcached { store: Store::new(limit, seed), limit, start_s, stats: Stats::default(), connections: 0 }
+    /// * `cores` - how many serve.
+    pub fn new(limit: usize, start_s: u32, seed: u64, cores: usize) -> Memcached {
+        Memcached { store: Store::new(limit, seed), limit, start_s, stats: Stats::default(), connections: 0, cores }
     }
 
     #[inline]

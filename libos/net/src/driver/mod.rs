@@ -13,4 +13,6 @@ pub enum OpenError {
     Absent,
     /// It lacks MSI-X, its address, its registers, or speaks another version.
     Unfit,
+    /// It has not a pair of queues for each core.
+    TooFewQueues,
 }

@@ -32,17 +32,17 @@ impl<A: Service, B: Service> Service for Pair<A, B> {
         }
     }
 
-    fn opened(&mut self, session: &Self::Session, connections: usize) {
+    fn opened(&mut self, session: &Self::Session) {
         match session {
-            Either::First(session) => self.0.opened(session, connections),
-            Either::Second(session) => self.1.opened(session, connections),
+            Either::First(session) => self.0.opened(session),
+            Either::Second(session) => self.1.opened(session),
         }
     }
 
-    fn closed(&mut self, session: Self::Session, connections: usize) {
+    fn closed(&mut self, session: Self::Session) {
         match session {
-            Either::First(session) => self.0.closed(session, connections),
-            Either::Second(session) => self.1.closed(session, connections),
+            Either::First(session) => self.0.closed(session),
+            Either::Second(session) => self.1.closed(session),
         }
     }
 
@@ -71,15 +71,15 @@ impl<S: Service> Service for Option<S> {
         }
     }
 
-    fn opened(&mut self, session: &Self::Session, connections: usize) {
+    fn opened(&mut self, session: &Self::Session) {
         if let Some(service) = self {
-            service.opened(session, connections);
+            service.opened(session);
         }
     }
 
-    fn closed(&mut self, session: Self::Session, connections: usize) {
+    fn closed(&mut self, session: Self::Session) {
         if let Some(service) = self {
-            service.closed(session, connections);
+            service.closed(session);
         }
     }
 

@@ -32,11 +32,11 @@ impl Service for Echo {
         Served { taken, close: input[..taken].contains(&b'!') }
     }
 
-    fn opened(&mut self, _: &bool, _: usize) {
+    fn opened(&mut self, _: &bool) {
         self.open += 1;
     }
 
-    fn closed(&mut self, _: bool, _: usize) {
+    fn closed(&mut self, _: bool) {
         self.open -= 1;
     }
 }

@@ -32,7 +32,7 @@ struct Answer {
 
 impl Client {
     fn new() -> Client {
-        let server = Memcached::new(8 << 20, 1_000_000_000, 1);
+        let server = Memcached::new(8 << 20, 1_000_000_000, 1, 1);
         Client { server, session: Session::default(), kept: Vec::new(), now_us: 0, is_closed: false }
     }
 

@@ -25,7 +25,7 @@ struct Client {
 
 impl Client {
     fn new() -> Client {
-        let server = Memcached::new(8 << 20, START_S, 1);
+        let server = Memcached::new(8 << 20, START_S, 1, 1);
         Client { server, session: Session::default(), kept: Vec::new(), now_us: 0, is_closed: false }
     }
 

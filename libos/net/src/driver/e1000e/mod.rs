@@ -4,6 +4,7 @@
 mod registers;
 mod ring;
 
+use libos_hal::apic::CoreId;
 use libos_hal::interrupts::DEVICE_VECTOR;
 use libos_hal::mmio::Mmio;
 use libos_hal::pci;
@@ -37,7 +38,8 @@ const SENT: u64 = 1 << 32;
 const DELAY_NS: u32 = 256;
 const MAX_DELAY: u32 = 0xFFFF;
 
-/// Finds the first 82574 and starts it; its interrupts come as `DEVICE_VECTOR`, at least `delay_us` apart.
+/// Finds the first 82574 and starts it; its interrupts come to this core as `DEVICE_VECTOR`, at least
+/// `delay_us` apart.
 ///
 /// # Errors
 ///
@@ -53,7 +55,7 @@ pub fn open(delay_us: u32) -> Result<(MacAddress, Receiver, Transmitter), OpenEr
     registers.write_u32(INTERRUPT_MASK_CLEAR, u32::MAX);
     registers.write_u32(CONTROL, registers.read_u32(CONTROL) | CONTROL_LINK_UP);
     let (low, high) = (registers.read_u32(RECEIVE_ADDRESS), registers.read_u32(RECEIVE_ADDRESS + 4));
-    if high & RECEIVE_ADDRESS_VALID == 0 || !device.route_interrupt(DEVICE_VECTOR) {
+    if high & RECEIVE_ADDRESS_VALID == 0 || !device.route_interrupt(0, CoreId::own(), DEVICE_VECTOR) {
         return Err(OpenError::Unfit);
     }
     // The first message is the receive queue's; it clears what caused it.

@@ -1,8 +1,14 @@
-//! virtio-net over PCI (Virtual I/O Device, version 1.2: 4.1 for PCI, 5.1 for the NIC), with one pair of queues.
+//! virtio-net over PCI (Virtual I/O Device, version 1.2: 4.1 for PCI, 5.1 for the NIC), with a pair of queues for each
+//! core. Which of them a frame comes by is up to the device; it keeps to the one that the connection's last answer left
+//! by (5.1.6.5.5).
 
+mod control;
 mod queue;
 mod transport;
 
+use alloc::vec::Vec;
+
+use libos_hal::apic::CoreId;
 use libos_hal::dma::Dma;
 use libos_hal::interrupts::DEVICE_VECTOR;
 use libos_hal::pci;
@@ -20,10 +26,9 @@ const IDS: [u16; 2] = [0x1041, 0x1000];
 const FEATURE_CHECKSUM: u64 = 1 << 0;
 const FEATURE_GUEST_CHECKSUM: u64 = 1 << 1;
 const FEATURE_MAC: u64 = 1 << 5;
+const FEATURE_CONTROL: u64 = 1 << 17;
+const FEATURE_SEVERAL_PAIRS: u64 = 1 << 22;
 const FEATURE_VERSION_1: u64 = 1 << 32;
-
-const RECEIVE_QUEUE: u16 = 0;
-const TRANSMIT_QUEUE: u16 = 1;
 
 /// `struct virtio_net_hdr` in front of each frame.
 const HEADER_LEN: usize = 12;
@@ -32,30 +37,51 @@ const HEADER_CHECKSUM_IS_RIGHT: u8 = 2;
 
 const BUFFER_LEN: usize = 2048;
 
-/// Finds the first virtio-net and starts it. Its interrupts come as `DEVICE_VECTOR`.
+/// Finds the first virtio-net and starts it, with a pair of halves for each core. The interrupts of a pair come to its
+/// core, as `DEVICE_VECTOR`.
 ///
 /// # Errors
 ///
 /// There is none, or none that we can drive.
-pub fn open() -> Result<(MacAddress, Receiver, Transmitter), OpenError> {
+pub fn open(cores: &[CoreId]) -> Result<(MacAddress, Vec<(Receiver, Transmitter)>), OpenError> {
     let is_ours = |device: &pci::Device| device.vendor == VENDOR && IDS.contains(&device.id);
     let device = pci::devices().find(is_ours).ok_or(OpenError::Absent)?;
     device.enable();
     let mut transport = Transport::new(&device).ok_or(OpenError::Unfit)?;
-    let wanted = FEATURE_VERSION_1 | FEATURE_MAC | FEATURE_CHECKSUM | FEATURE_GUEST_CHECKSUM;
+    let several = if cores.len() > 1 { FEATURE_CONTROL | FEATURE_SEVERAL_PAIRS } else { 0 };
+    let wanted = FEATURE_VERSION_1 | FEATURE_MAC | FEATURE_CHECKSUM | FEATURE_GUEST_CHECKSUM | several;
     let features = transport.negotiate(wanted);
     if features & (FEATURE_VERSION_1 | FEATURE_MAC) != FEATURE_VERSION_1 | FEATURE_MAC {
         return Err(OpenError::Unfit);
     }
-    if !device.route_interrupt(DEVICE_VECTOR) {
-        return Err(OpenError::Unfit);
+    if features & several != several {
+        return Err(OpenError::TooFewQueues);
+    }
+    let max_pairs = if several == 0 { 1 } else { transport.max_pairs() };
+    if usize::from(max_pairs) < cores.len() {
+        return Err(OpenError::TooFewQueues);
     }
     let mac = transport.mac();
-    let receive = transport.queue(RECEIVE_QUEUE, true).ok_or(OpenError::Unfit)?;
-    let transmit = transport.queue(TRANSMIT_QUEUE, false).ok_or(OpenError::Unfit)?;
+    let mut queues = Vec::with_capacity(cores.len());
+    for (pair, core) in (0u16..).zip(cores) {
+        if !device.route_interrupt(pair, *core, DEVICE_VECTOR) {
+            return Err(OpenError::Unfit);
+        }
+        let receive = transport.queue(2 * pair, Some(pair)).ok_or(OpenError::Unfit)?;
+        let transmit = transport.queue(2 * pair + 1, None).ok_or(OpenError::Unfit)?;
+        queues.push((receive, transmit));
+    }
+    let control = (several != 0).then(|| transport.queue(2 * max_pairs, None));
     transport.start();
     let completes_checksums = features & FEATURE_CHECKSUM != 0;
-    Ok((mac, Receiver::new(receive), Transmitter::new(transmit, completes_checksums)))
+    let halves = |(receive, transmit)| (Receiver::new(receive), Transmitter::new(transmit, completes_checksums));
+    let halves = queues.into_iter().map(halves).collect();
+    if let Some(control) = control {
+        if !control.is_some_and(|mut queue| control::use_pairs(&mut queue, cores.len() as u16)) {
+            return Err(OpenError::Unfit);
+        }
+    }
+    Ok((mac, halves))
 }
 
 /// Receives.
@@ -71,7 +97,8 @@ impl Receiver {
     fn new(mut queue: Queue) -> Receiver {
         let buffers = Dma::new(usize::from(queue.len()) * BUFFER_LEN);
         for buffer in 0..queue.len() {
-            queue.describe(buffer, buffers.address(usize::from(buffer) * BUFFER_LEN), BUFFER_LEN as u32, true);
+            let address = buffers.address(usize::from(buffer) * BUFFER_LEN);
+            queue.describe(buffer, address, BUFFER_LEN as u32, queue::DEVICE_WRITES);
             queue.offer(buffer);
         }
         queue.notify();
@@ -162,7 +189,7 @@ impl Transmit for Transmitter {
             header[8..10].copy_from_slice(&(offset as u16).to_le_bytes());
         }
         write(frame);
-        self.queue.describe(buffer, self.buffers.address(start), (HEADER_LEN + len) as u32, false);
+        self.queue.describe(buffer, self.buffers.address(start), (HEADER_LEN + len) as u32, 0);
         self.queue.offer(buffer);
         true
     }

@@ -4,11 +4,18 @@ use libos_hal::dma::{Dma, order};
 use libos_hal::mmio::Mmio;
 
 const DESCRIPTOR_LEN: usize = 16;
-const DESCRIPTOR_DEVICE_WRITES: u32 = 2;
 const AVAILABLE_NO_INTERRUPT: u16 = 1;
 const USED_NO_NOTIFY: u16 = 1;
 
-/// A queue whose descriptors are each a buffer of their own.
+/// What a buffer is: the device writes it, and does not read it.
+pub(super) const DEVICE_WRITES: u32 = 2;
+
+/// What a buffer is that the next one belongs to.
+pub(super) const fn followed_by(buffer: u16) -> u32 {
+    1 | (buffer as u32) << 16
+}
+
+/// A queue of buffers, whose descriptors have their numbers.
 #[derive(Debug)]
 pub(super) struct Queue {
     len: u16,
@@ -42,13 +49,13 @@ impl Queue {
         [0, self.available, self.used].map(|offset| self.memory.address(offset))
     }
 
-    /// Says where a buffer is.
+    /// Says where a buffer is, and what.
     #[inline]
-    pub fn describe(&mut self, buffer: u16, address: u64, len: u32, device_writes: bool) {
+    pub fn describe(&mut self, buffer: u16, address: u64, len: u32, what: u32) {
         let at = usize::from(buffer) * DESCRIPTOR_LEN;
         self.memory.write_u64(at, address);
         self.memory.write_u32(at + 8, len);
-        self.memory.write_u32(at + 12, if device_writes { DESCRIPTOR_DEVICE_WRITES } else { 0 });
+        self.memory.write_u32(at + 12, what);
     }
 
     /// Gives a buffer to the device.

@@ -25,6 +25,9 @@ const QUEUE_ENABLE: usize = 0x1C;
 const QUEUE_NOTIFY_OFFSET: usize = 0x1E;
 const QUEUE_ADDRESSES: [usize; 3] = [0x20, 0x28, 0x30];
 
+// struct virtio_net_config
+const MAX_PAIRS: usize = 8;
+
 const STATUS_ACKNOWLEDGE: u8 = 1;
 const STATUS_DRIVER: u8 = 2;
 const STATUS_DRIVER_OK: u8 = 4;
@@ -85,8 +88,13 @@ impl Transport {
         core::array::from_fn(|at| self.device.read_u8(at))
     }
 
-    /// Sets a queue up. None: the device has no such queue, or no interrupt for it.
-    pub fn queue(&mut self, number: u16, interrupts: bool) -> Option<Queue> {
+    /// How many pairs of queues it has, where it has several.
+    pub fn max_pairs(&self) -> u16 {
+        self.device.read_u16(MAX_PAIRS)
+    }
+
+    /// Sets a queue up, with one of the device's interrupts. None: the device has no such queue, or no interrupt for it.
+    pub fn queue(&mut self, number: u16, interrupt: Option<u16>) -> Option<Queue> {
         self.common.write_u16(CONFIG_VECTOR, NO_VECTOR);
         self.common.write_u16(QUEUE_SELECT, number);
         let len = self.common.read_u16(QUEUE_SIZE).min(MAX_QUEUE_LEN);
@@ -94,7 +102,7 @@ impl Transport {
             return None;
         }
         self.common.write_u16(QUEUE_SIZE, len);
-        let vector = if interrupts { 0 } else { NO_VECTOR };
+        let vector = interrupt.unwrap_or(NO_VECTOR);
         self.common.write_u16(QUEUE_VECTOR, vector);
         if self.common.read_u16(QUEUE_VECTOR) != vector {
             return None;
