@@ -275,7 +275,16 @@ def test_the_manual_has_the_verbs_that_help_has(installed: Machine) -> None:
 def test_the_examples_of_the_configuration_are_good(installed: Machine) -> None:
     config = installed.path("/etc/bayop/agent.toml")
     examples = re.sub(r"^#(?! )", "", config.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert set(tomllib.loads(examples)) == {"mode", "socket", "group", "state_dir", "tls", "roles", "allow"}
+    assert set(tomllib.loads(examples)) == {
+        "mode",
+        "socket",
+        "group",
+        "state_dir",
+        "tls",
+        "roles",
+        "allow",
+        "interrupts",
+    }
     config.write_text(examples, encoding="utf-8")
     tls = "/etc/bayop/tls"
     installed.run("mkdir", tls)

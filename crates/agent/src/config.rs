@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use crate::allow_list::{AllowList, Rule};
 use crate::files::{DEFAULT_PATH, LATENCY_SOCKET, trusted};
 use crate::peer::Roles;
+use crate::recordings::Quota;
 use bayop_core::{Error, Result};
 
 /// Where the journal is unless the configuration says otherwise.
@@ -68,6 +69,8 @@ pub struct Config {
     pub power: sensor::Options,
     /// Who may what.
     pub roles: Roles,
+    /// Which interrupts may be recorded; none without it.
+    pub interrupts: Option<Quota>,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +84,7 @@ struct File {
     allow: BTreeMap<Spanned<String>, Rule>,
     power: Spanned<sensor::Options>,
     roles: Spanned<Roles>,
+    interrupts: Option<Spanned<Quota>>,
 }
 
 impl Default for File {
@@ -94,6 +98,7 @@ impl Default for File {
             allow: BTreeMap::new(),
             power: Spanned::new(0..0, sensor::Options::default()),
             roles: Spanned::new(0..0, Roles::default()),
+            interrupts: None,
         }
     }
 }
@@ -158,7 +163,11 @@ impl Config {
         })?;
         let roles_place = place(file.roles.span().start);
         file.roles.get_ref().check().map_err(|error| error.at(format!("{roles_place}: roles")))?;
-        let File { mode, socket, group, state_dir, tls, power, roles, .. } = file;
+        if let Some(quota) = &file.interrupts {
+            let place = place(quota.span().start);
+            quota.get_ref().check().map_err(|error| error.at(format!("{place}: interrupts")))?;
+        }
+        let File { mode, socket, group, state_dir, tls, power, roles, interrupts, .. } = file;
         for (key, value) in [("socket", &socket), ("state_dir", &state_dir)] {
             if !value.is_absolute() {
                 return Err(Error::cannot_use(value.display(), format!("{key} must be an absolute path")).at(place(0)));
@@ -169,7 +178,8 @@ impl Config {
             return Err(Error::cannot_use(socket.display(), rule).at(place(0)));
         }
         let (power, roles) = (power.into_inner(), roles.into_inner());
-        Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules), power, roles })
+        let interrupts = interrupts.map(Spanned::into_inner);
+        Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules), power, roles, interrupts })
     }
 }
 
@@ -238,6 +248,9 @@ mod tests {
             ("\n[power]\nmeter = []", 2, "meter"),
             ("\n[roles]\napply = ['alice']", 2, "user:NAME"),
             ("\n[roles]\nadmit = ['*']", 3, "admit"),
+            ("\n[interrupts]\ndevices = ['eth0']\nkeep_mb = 0", 2, "keep_mb"),
+            ("\n[interrupts]\nkeep_mb = 1", 2, "devices"),
+            ("[interrupts]\ndevices = ['eth0']\nrecorder = 'here'", 1, "absolute"),
             ("\n[power.model]\nidle_w = 30\nbusy_w = 20", 2, "idle_w"),
         ] {
             let error = parse(text).unwrap_err();

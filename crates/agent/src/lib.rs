@@ -14,6 +14,7 @@
 //! - [`calibration`]: what a network driver really does with the delay that it is asked for.
 //! - [`knobs`], [`readings`], [`examination`], [`own`] and [`metrics`]: what the machine and the agent show of
 //!   themselves, the first three with a [`schema`].
+//! - [`recordings`]: interrupts, which a process of its own records as long as somebody asks for them.
 //! - [`agent`]: all of these joined: one machine, its knobs and its sensors, asked and answering in [`messages`].
 //! - [`api`] and [`server`]: the agent behind HTTP/1.1 and JSON on a Unix socket or mutual TLS.
 //!
@@ -46,6 +47,7 @@ pub mod metrics;
 pub mod own;
 pub mod peer;
 pub mod readings;
+pub mod recordings;
 pub mod schema;
 pub mod server;
 pub mod token;

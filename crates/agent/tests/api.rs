@@ -84,6 +84,7 @@ fn every_route_is_described_and_every_described_route_answers_as_described() {
         "get /v1/doctor",
         "get /v1/hold",
         "post /v1/hold",
+        "get /v1/interrupts",
         "get /v1/knobs",
         "put /v1/latency",
         "post /v1/lease",

@@ -22,12 +22,14 @@ pub fn seconds(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// Whether somebody may still read what will be printed. Who asked for a recording may be killed before it ends.
+/// Whether somebody may still read what will be printed, by a pipe or a socket. Who asked for a recording may be killed
+/// before it ends.
 pub fn is_read() -> bool {
     let stdout = io::stdout();
     let mut watched = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
     let polled = poll(&mut watched, PollTimeout::ZERO);
-    polled.is_err() || !watched[0].revents().is_some_and(|events| events.contains(PollFlags::POLLERR))
+    polled.is_err()
+        || !watched[0].revents().is_some_and(|events| events.intersects(PollFlags::POLLERR | PollFlags::POLLHUP))
 }
 
 /// The processor time of this process so far.

@@ -13,7 +13,7 @@ use crate::messages::{
     Applied, ApplyRequest, KnobInPlace, Knobs, Lease, LeaseInForce, LeaseRequest, NoCalibrations, NoHold, Place,
     Readings, ReleaseRequest, Released, RenewRequest, Renewed, RestoreRequest, Status,
 };
-use crate::{Agent, capture, secret, since_start};
+use crate::{Agent, NIC, capture, secret, since_start};
 
 impl Agent {
     /// What a request is answered.
@@ -26,7 +26,10 @@ impl Agent {
                 let (readings, time_s) = ((self.readings)(now_us), now.as_secs_f64());
                 json(&Readings { time_s, readings: readings.iter().map(|reading| reading.shown(time_s)).collect() })
             }
-            ("GET", path) if path.split('?').next() == Some("/v1/interrupts") => self.interrupts(now_us, path),
+            ("GET", path) if path.split('?').next() == Some("/v1/interrupts") => {
+                let query = path.split_once('?').map_or("", |(_, query)| query);
+                self.interrupts(now_us, query)
+            }
             ("GET", "/v1/hold") => json(&NoHold { hold: None }),
             ("GET", "/v1/calibration") => json(&NoCalibrations { calibrations: [] }),
             ("POST", "/v1/lease") => {
@@ -59,14 +62,22 @@ impl Agent {
         }
     }
 
-    fn interrupts(&self, now_us: u64, path: &str) -> Result<Answer> {
-        let since = match path.split_once("?since=") {
-            None => 0,
-            Some((_, number)) => {
-                let rule = "since must be the number of a record";
-                number.parse().map_err(|_| Error::cannot_use(number, rule).at("since"))?
+    fn interrupts(&self, now_us: u64, query: &str) -> Result<Answer> {
+        let mut since = 0;
+        for part in query.split('&').filter(|part| !part.is_empty()) {
+            match part.split_once('=') {
+                Some(("device", NIC)) => {}
+                Some(("device", name)) => {
+                    let rule = format!("device must be {NIC}, the only one");
+                    return Err(Error::cannot_use(name, rule).of(Kind::NotFound).at("device"));
+                }
+                Some(("since", number)) => {
+                    let rule = "since must be the number of a record";
+                    since = number.parse().map_err(|_| Error::cannot_use(number, rule).at("since"))?;
+                }
+                _ => return Err(Error::cannot_use(part, "the query must be device=DEVICE&since=NUMBER").at("query")),
             }
-        };
+        }
         let delay_us = self.holding.knobs().find_map(|(about, value)| match value {
             Value::Number(delay_us) if about.id == DELAY => Some(delay_us),
             _ => None,

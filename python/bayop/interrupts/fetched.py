@@ -18,12 +18,12 @@ Ask = Callable[[int], bytes]
 """What an agent answers who is asked for its records from a number on: a line of JSON, and the records behind it."""
 
 PAUSE_S: Final = 0.2
-"""How long new records wait. The agent keeps 65,536 of them."""
+"""How long new records wait. The agent keeps 65,536 of them, or as many as it is told to."""
 
 _NEWEST: Final = 2**63
 """No record has such a number: asks for none, and what the next one will have."""
 _RULE: Final = "an agent must answer with records of interrupts behind a line of JSON"
-_HINT: Final = "a library OS has some (docs/libos.md); a Linux server takes --recorder"
+_HINT: Final = "docs/interrupts.md says which agents record"
 
 
 @contextmanager
@@ -52,19 +52,33 @@ def fetched(
 def _said(
     ask: Ask, head: dict[str, Any], duration_s: float, sleep: Callable[[float], None], place: str
 ) -> Iterator[bytes]:
-    yield _line({key: head.get(key) for key in ("device", "queues", "record_bytes", "fields", "by")})
-    lost, begin_s = 0, _number(head, "time_s", place)
-    now_s, number = begin_s, int(_number(head, "next", place))
+    yield _line(
+        {key: head[key] for key in ("device", "queues", "record_bytes", "fields", "by", "meter") if key in head}
+    )
+    begin_s, begin_lost = _number(head, "time_s", place), _no_room(head, place)
+    missed, now_s, number = 0, begin_s, int(_number(head, "next", place))
+    yield _line({"records": 0, "lost": 0, "time_s": 0.0, **_now(head)})
     while now_s - begin_s < duration_s:
         sleep(min(PAUSE_S, duration_s - (now_s - begin_s)))
         left = 1.0
         while left:
             head, records = _answer(ask(number), place)
             left, number = _number(head, "left", place), int(_number(head, "next", place))
-            lost, now_s = lost + int(_number(head, "lost", place)), _number(head, "time_s", place)
-            told = {key: head.get(key) for key in ("records", "delay_us")}
-            yield _line({**told, "lost": lost, "time_s": now_s - begin_s}) + records
-    yield _line({"duration_s": now_s - begin_s, "lost": lost})
+            missed, now_s = missed + int(_number(head, "lost", place)), _number(head, "time_s", place)
+            lost = missed + _no_room(head, place) - begin_lost
+            said = {"records": head.get("records"), "lost": lost, "time_s": now_s - begin_s, **_now(head)}
+            yield _line(said) + records
+    yield _line({"duration_s": now_s - begin_s, "lost": missed + _no_room(head, place) - begin_lost})
+
+
+def _now(head: dict[str, Any]) -> dict[str, Any]:
+    """What is so in a moment."""
+    return {key: head.get(key) for key in ("delay_us", "energy")}
+
+
+def _no_room(head: dict[str, Any], place: str) -> int:
+    """How many records an agent's recorder has lost since it began; one that records itself has room for all."""
+    return int(_number({"lost_by_recorder": 0, **head}, "lost_by_recorder", place))
 
 
 def _answer(text: bytes, place: str) -> tuple[dict[str, Any], bytes]:

@@ -134,7 +134,7 @@ def test_its_log_has_every_interrupt_and_every_packet_that_it_has_counted(
         return {reading.name: reading.value or 0.0 for reading in agent.sensors()}
 
     def next_record() -> int:
-        head, _, _ = agent.interrupts(2**63).partition(b"\n")
+        head, _, _ = agent.interrupts("nic0", 2**63).partition(b"\n")
         return int(json.loads(head)["next"])
 
     number = first = next_record()
@@ -143,7 +143,7 @@ def test_its_log_has_every_interrupt_and_every_packet_that_it_has_counted(
     after, end = counts(), next_record()
     parts: list[NDArray[np.void]] = []
     while number < end:
-        answer = io.BytesIO(agent.interrupts(number))
+        answer = io.BytesIO(agent.interrupts("nic0", number))
         source = read_source(answer, "agent")
         parts.append(np.frombuffer(answer.read(), source.record))
         number += len(parts[-1])

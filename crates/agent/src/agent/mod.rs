@@ -29,6 +29,7 @@ use crate::metrics::{self, Snapshot, Tally};
 use crate::own::{self, VERSION};
 use crate::peer::{Peer, Role};
 use crate::readings::Readings;
+use crate::recordings::Recordings;
 use crate::token;
 use bayop_core::{Error, Kind, Result, lease};
 use guarded::Guarded;
@@ -56,6 +57,7 @@ pub struct Agent {
     applied: Option<(String, Duration)>,
     /// What is held under conditions.
     guarded: Option<Guarded>,
+    recordings: Recordings,
     /// Whether a push was refused, and logged, since the last tick.
     has_refused: bool,
     started: Duration,
@@ -76,6 +78,7 @@ impl Agent {
         let sensors = Sensors::open(host.clone(), &config.power, 0.0)?;
         let (leases, tally) = (lease::Slot::default(), Tally::default());
         let (kept, applied) = (false, None);
+        let recordings = Recordings::new(config.interrupts.clone());
         let mut agent = Self {
             config,
             host,
@@ -91,6 +94,7 @@ impl Agent {
             kept,
             applied,
             guarded: None,
+            recordings,
             has_refused: false,
             started,
         };
@@ -195,6 +199,11 @@ impl Agent {
     pub fn sensors(&mut self) -> Readings {
         let time_s = self.now().as_secs_f64();
         Readings { time_s, readings: self.sensors.sample(time_s).into_iter().map(Into::into).collect() }
+    }
+
+    /// What is recorded of the machine's interrupts; to be asked without keeping the agent.
+    pub fn recordings(&self) -> Recordings {
+        self.recordings.clone()
     }
 
     /// The agent and its machine for Prometheus.

@@ -2,10 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use axum::extract::State;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
+use bayop_core::Error;
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -49,6 +53,7 @@ pub(super) fn all() -> OpenApiRouter<Shared> {
         .routes(routes!(knobs))
         .routes(routes!(sensors))
         .routes(routes!(metrics))
+        .routes(routes!(interrupts))
         .routes(routes!(lease))
         .routes(routes!(renew))
         .routes(routes!(apply))
@@ -86,6 +91,36 @@ async fn sensors(State(agent): State<Shared>) -> Json<Readings> {
 async fn metrics(State(agent): State<Shared>) -> Answer<impl IntoResponse> {
     let text = lock(&agent).metrics()?;
     Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text))
+}
+
+/// What interrupts of a network device are asked for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    /// One of those that the configuration has under `interrupts`.
+    device: String,
+    /// The first record's number; one that no record has yet tells where to begin.
+    #[serde(default)]
+    since: u64,
+}
+
+/// The newest records of a network device's interrupts, from a number on: a line of JSON that says what they are, and
+/// the records behind it. Who asks first begins the recording; it ends ten seconds after nobody has asked any more.
+#[utoipa::path(get, path = "/v1/interrupts", params(Asked), responses(
+    (status = 200, description = "A line of JSON and records", body = String, content_type = "application/octet-stream"),
+    (status = 400, description = "The request is wrong", body = Failure),
+    (status = 403, description = "The configuration does not allow it", body = Failure),
+    (status = 409, description = "The recording has ended: nobody asked, or there were too many", body = Failure),
+    (status = 502, description = "The recorder can't be reached, or has ended", body = Failure)))]
+async fn interrupts(
+    State(agent): State<Shared>,
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Answer<impl IntoResponse> {
+    let Query(Asked { device, since }) = asked.map_err(|rejection| {
+        Error::input(rejection.body_text()).rule("the query must be device=DEVICE&since=NUMBER").at("query")
+    })?;
+    let recordings = lock(&agent).recordings();
+    Ok(([(header::CONTENT_TYPE, "application/octet-stream")], recordings.since(&device, since).await?))
 }
 
 /// Asks for the right to write. One writer holds it at a time; what it applied is restored when it ends.

@@ -1,13 +1,13 @@
 //! `bayop-interrupts-record`: records the interrupts of a NIC, and prints them as they come.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, Read as _, Write};
 use std::mem::MaybeUninit;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bayop_core::Result;
+use bayop_core::{Error, Result, reason};
 use bayop_probe::ebpf::{ended, printed};
 use bayop_probe::interrupt::{BYTES, Field};
 use bayop_probe::recording::{Cost, TAKE, cpu_time, is_read, seconds};
@@ -40,7 +40,7 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug, Parser)]
 #[command(name = "bayop-interrupts-record", version, after_help = EXAMPLES)]
 struct Arguments {
-    /// The network device
+    /// The network device; `-`: the one that the first line of standard input names, as of a socket
     #[arg(long)]
     device: String,
     /// How long to record, in s
@@ -122,7 +122,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     let mut storage = MaybeUninit::uninit();
-    let Arguments { device, netns, counters, cost, .. } = arguments;
+    let Arguments { netns, counters, cost, .. } = arguments;
+    let device = &asked_for(&arguments.device)?;
     let watch = Watch { device, netns: netns.as_deref(), counters: counters.as_deref(), cost: *cost };
     let mut recorder = Recorder::attach(watch, &mut storage)?;
     let mut meter = Meter::open()?;
@@ -161,6 +162,18 @@ fn run(arguments: &Arguments) -> Result<()> {
         uncounted: rest.uncounted,
         cost: kernel_ns.filter(|_| out.records > 0).map(|ns| Cost::of(out.records, ns, reader).into()),
     })
+}
+
+/// The device that an argument means.
+fn asked_for(device: &str) -> Result<String> {
+    const MOST: u64 = 256;
+    if device != "-" {
+        return Ok(device.to_owned());
+    }
+    let mut line = String::new();
+    let read = io::stdin().lock().take(MOST).read_line(&mut line);
+    read.map_err(|error| Error::input(format!("standard input names no device: {}", reason(&error))).at("--device"))?;
+    Ok(line.trim_end().to_owned())
 }
 
 /// Prints, until nobody reads any more.

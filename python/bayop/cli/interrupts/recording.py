@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import IO
 
 from bayop.cli.flags.agent import add_agent, check_needs_agent, client_of
@@ -18,7 +19,7 @@ def add_recording(parser: argparse.ArgumentParser, *, duration: str = "10s") -> 
     """The NIC, for how long, and the recorder or the agent."""
     add_device(parser)
     add_recorder(parser, _PROGRAM, duration=duration)
-    add_agent(parser, "a library OS's agent, which keeps records itself, in place of a recorder")
+    add_agent(parser, "an agent that records, in place of a recorder")
 
 
 def recording(
@@ -48,6 +49,6 @@ def recording(
             )
     from bayop.interrupts.fetched import fetched
 
-    ask = client_of(args.agent, args).interrupts
+    ask = partial(client_of(args.agent, args).interrupts, args.device)
     place = f"agent {args.agent}"
     return fetched(ask, device=args.device, duration_s=args.duration, sleep=time.sleep, place=place), place

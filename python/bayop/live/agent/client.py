@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Final
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -53,9 +54,10 @@ class AgentClient:
         """What this machine lets BayOp control and measure."""
         return self._transport.request("GET", "/v1/doctor", messages.Examination).findings
 
-    def interrupts(self, since: int) -> bytes:
-        """The interrupts that the agent has recorded from a number on: a line of JSON, and the records behind it."""
-        return self._transport.ask("GET", f"/v1/interrupts?since={since}")
+    def interrupts(self, device: str, since: int) -> bytes:
+        """The interrupts of a device that are recorded, from a number on: a line of JSON, and the records behind it."""
+        query = urlencode({"device": device, "since": since})
+        return self._transport.ask("GET", f"/v1/interrupts?{query}")
 
     def acquire(self, holder: str, ttl_s: float) -> str:
         """A lease: the right to write, until it is released or `ttl_s` pass without a renewal.

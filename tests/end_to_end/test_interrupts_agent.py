@@ -1,0 +1,136 @@
+"""Interrupts that an agent has recorded, by the real recorder, started for a connection as systemd does."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.end_to_end.test_interrupts_record import attached_programs, send, statistics
+from tests.support.agents import AgentProcess
+from tests.support.needs import need
+from tests.support.patience import eventually
+
+from bayop.cli import main
+from bayop.experiments.rig.veth import SERVER_DEVICE, VethPair
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+UNITS = Path(__file__).resolve().parents[2] / "packaging" / "recorder"
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[VethPair]:
+    """A server's device and its clients' namespace."""
+    need("namespaces")
+    with VethPair() as pair:
+        yield pair
+
+
+@contextmanager
+def listening(path: Path, command: Sequence[str]) -> Iterator[None]:
+    """A socket of systemd's with Accept=yes: each connection is the standard input and output of a process."""
+    processes: list[subprocess.Popen[bytes]] = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+
+        def accept() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    processes.append(subprocess.Popen(command, stdin=connection.fileno(), stdout=connection.fileno()))
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield
+        listener.shutdown(socket.SHUT_RDWR)
+        for process in processes:
+            process.wait(timeout=20)
+
+
+@pytest.fixture
+def agent(agent_binary: Path, interrupts_recorder: Path, pair: VethPair, tmp_path: Path) -> Iterator[AgentProcess]:
+    path, root = tmp_path / "recorder.sock", tmp_path / "root"
+    (root / "proc/sys/kernel/random").mkdir(parents=True)
+    (root / "proc/sys/kernel/random/boot_id").write_text("test\n")
+    recorder = pair.server.command([str(interrupts_recorder), "--device", "-", "--duration-s", "2592000"])
+    quota = f'[interrupts]\nrecorder = "{path}"\ndevices = ["{SERVER_DEVICE}", "no0"]\n'
+    with (
+        listening(path, recorder),
+        AgentProcess(agent_binary, tmp_path, root, mode="observe", allow={}, more=quota) as agent,
+    ):
+        yield agent
+
+
+def test_what_an_agent_has_recorded_is_what_the_kernel_counts(
+    agent: AgentProcess, interrupts_recorder: Path, pair: VethPair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "logs"
+    words = ["interrupts", "record", "--agent", agent.address, "--device", SERVER_DEVICE, "--duration", "8s", "--json"]
+    with ThreadPoolExecutor() as pool:
+        recording = pool.submit(main, [*words, "--out", str(out)])
+        assert eventually(lambda: attached_programs(interrupts_recorder.name) > 0, within_s=20)
+        before = statistics(pair)
+        send(pair)
+        after = statistics(pair)
+        assert recording.result() == 0
+    (event,) = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (event["polls"], event["lost"]) == (True, 0)
+    logs = [pl.read_parquet(out / name) for name in event["logs"]]
+    received = sum(int(log["rx_descriptors"].sum()) for log in logs)
+    assert received == pytest.approx(after["rx"]["packets"] - before["rx"]["packets"], rel=0.001, abs=8)
+    # Nobody asks any more.
+    assert eventually(lambda: attached_programs(interrupts_recorder.name) == 0, within_s=20)
+
+
+def test_it_is_watched_and_an_agent_that_ends_leaves_nothing_attached(
+    agent: AgentProcess, interrupts_recorder: Path, pair: VethPair
+) -> None:
+    words = ["interrupts", "watch", "--agent", agent.address, "--device", SERVER_DEVICE, "--duration", "3s", "--json"]
+    command = [sys.executable, "-m", "bayop", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+        send(pair)
+        moments = [json.loads(line) for line in (watching.communicate(timeout=60)[0]).splitlines()]
+    assert max(queue["interrupts_per_s"] for moment in moments for queue in moment["queues"]) > 100
+    assert attached_programs(interrupts_recorder.name) > 0
+    agent.end(9)  # type: ignore[arg-type]
+    assert eventually(lambda: attached_programs(interrupts_recorder.name) == 0, within_s=10)
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [("eth9", "device must be one of interrupts.devices: server0, no0"), ("no0", "the recorder has ended")],
+)
+def test_what_it_does_not_record_is_one_error(
+    agent: AgentProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str], device: str, message: str
+) -> None:
+    words = ["interrupts", "record", "--agent", agent.address, "--device", device, "--out", str(tmp_path / "logs")]
+    assert main(words) != 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("error: ")) == ("", 1)
+    assert message in captured.err
+
+
+def test_systemd_takes_every_line_of_its_units(tmp_path: Path) -> None:
+    need("systemd-analyze")
+    units = []
+    for unit in UNITS.iterdir():
+        text = unit.read_text(encoding="utf-8")
+        units.append(tmp_path / unit.name)
+        units[-1].write_text(re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", text, flags=re.MULTILINE))
+    run = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *map(str, units)], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout + run.stderr) == (0, "")
