@@ -13,6 +13,11 @@ global_asm!(include_str!("memory.s"), options(att_syntax));
 #[global_allocator]
 static HEAP: Heap = Heap::new();
 
+/// How many bytes of memory were ever used, those of the image not among them.
+pub fn used_memory() -> usize {
+    HEAP.used()
+}
+
 const START_MAGIC: u32 = 0x336E_C578;
 const MEMORY_IS_FREE: u32 = 1;
 

@@ -16,6 +16,7 @@ const GRAIN: usize = 1 << SMALLEST_BITS;
 pub struct Heap(Mutex<State>);
 
 struct State {
+    start: usize,
     next: usize,
     end: usize,
     free: [*mut u8; SIZES],
@@ -30,6 +31,7 @@ impl Heap {
     /// No memory.
     pub const fn new() -> Heap {
         Heap(Mutex::new(State {
+            start: 0,
             next: 0,
             end: 0,
             free: [null_mut(); SIZES],
@@ -44,8 +46,15 @@ impl Heap {
     /// `start..end` must be memory that nothing else uses.
     pub unsafe fn add(&self, start: usize, end: usize) {
         let mut state = self.0.lock();
-        state.next = start.next_multiple_of(GRAIN);
+        state.start = start.next_multiple_of(GRAIN);
+        state.next = state.start;
         state.end = end;
+    }
+
+    /// How many bytes of it were ever used, what was freed among them: the most that was needed so far, about.
+    pub fn used(&self) -> usize {
+        let State { start, next, .. } = *self.0.lock();
+        next - start
     }
 }
 
@@ -72,7 +81,7 @@ fn size_class(size: usize) -> (usize, usize) {
 // pieces have at least the size and alignment that the list stands for.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let State { next, end, free, free_aligned } = &mut *self.0.lock();
+        let State { next, end, free, free_aligned, .. } = &mut *self.0.lock();
         let (list, size, align) = if layout.align() <= GRAIN {
             let (class, size) = size_class(layout.size());
             match free.get_mut(class) {

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use libos_agent::knob::{About, DELAY, Domain, Knob, Value};
 use libos_agent::reading::Reading;
 use libos_agent::{Agent, Machine, NIC};
-use libos_hal::cpu;
+use libos_hal::{boot, cpu};
 use libos_net::driver::Throttle;
 use libos_net::wire::ipv4::Address;
 use libos_runtime::interrupt_log::InterruptLog;
@@ -118,6 +118,9 @@ fn readings(now_us: u64, cores: &[Totals]) -> Vec<Reading> {
     let energy_j = IDLE_W * now_s + (BUSY_W - IDLE_W) * busy_share;
     let model = format!("model: {IDLE_W} W asleep, {BUSY_W} W awake");
     let mut readings = vec![Reading { unit: "J", is_estimated: true, ..count("energy_j", "machine", energy_j, model) }];
+    let memory =
+        count("memory_used_bytes", "machine", boot::used_memory() as f64, "the allocator, what is free again among it");
+    readings.push(Reading { unit: "B", ..memory });
     for (number, totals) in cores.iter().enumerate() {
         let (core, state) = (format!("cpu{number}"), format!("cpu{number}/C1"));
         let seconds = |name, at: &str, value, source| Reading { unit: "s", ..count(name, at, value, source) };

@@ -1,0 +1,143 @@
+"""Does the library OS need more and more memory? Millions of requests, and what its allocator has handed out meanwhile.
+
+    make libos
+    python -m bench.libos.soak                               as root: QEMU gets a tap device in a namespace
+    python -m bench.libos.soak --requests 200000 --out build/soak
+
+memcached under Facebook's ETC in a closed loop, with more items than there is room for, so that old ones have to go,
+and new connections every half minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bench.libos.apps import MEMCACHED
+from bench.results import write_results
+from rich.console import Console
+
+from bayop.cli import report_error
+from bayop.errors import BayopError, UnsupportedError
+from bayop.experiments.rig.veth import Namespace, missing
+from lab.libos import AGENT_PORT, LibraryOs
+
+_CONNECTIONS: Final = 64
+_STRETCH_S: Final = 30
+_RECORDS: Final = 300_000
+_ASK: Final = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=10).read().decode())"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The state between two loads.
+
+    Attributes:
+        time_s: Since the first one began.
+        requests: How many were served so far.
+        connections: How many connections there have been.
+        evictions: How many items made room for others.
+        memory_used_bytes: What the allocator has handed out at most.
+    """
+
+    time_s: float
+    requests: int
+    connections: int
+    evictions: int
+    memory_used_bytes: int
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Serves so many requests and writes the results."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    flags = argparse.ArgumentParser(
+        prog="python -m bench.libos.soak",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    flags.add_argument("--requests", type=int, default=24_000_000, metavar="N", help="default: 24000000")
+    flags.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
+    args = flags.parse_args(arguments)
+    console = Console(stderr=True, highlight=False)
+    rows = []
+    try:
+        for row in measure(args.requests):
+            rows.append(row)
+            console.print(f"{row.requests:,} requests: {row.memory_used_bytes:,} bytes")
+    except BayopError as error:
+        report_error(error)
+        return error.exit_code
+    write_results("bench.libos.soak", arguments, {"soak": rows}, table(rows), out=args.out, console=console)
+    return 0
+
+
+def measure(requests: int) -> Iterator[Row]:
+    """The state after each load, until so many requests were served.
+
+    Raises:
+        BayopError: The machine or a load ends early.
+        UnsupportedError: This machine can't do it, or the image is not built.
+    """
+    reason = missing(["qemu-system-x86_64"])
+    if reason is not None:
+        raise UnsupportedError(wrong=f"this machine has no place for it: {reason}", hint=reason)
+    namespace = Namespace()
+    try:
+        with LibraryOs("agent=on", inside=namespace.command([])) as machine:
+            began_s, served = time.monotonic(), 0
+            while served < requests:
+                load(namespace, machine)
+                row = look(namespace, machine, time.monotonic() - began_s)
+                if row.requests == served or not machine.is_up:
+                    raise BayopError(wrong=f"nothing was served any more; the machine said: {machine.console.strip()}")
+                served = row.requests
+                yield row
+    finally:
+        namespace.close()
+
+
+def load(namespace: Namespace, machine: LibraryOs) -> None:
+    """Loads it for a stretch, over new connections."""
+    words = f"load -s {machine.address(MEMCACHED.port)} --workload etc -r {_RECORDS} --closed-loop -c {_CONNECTIONS}"
+    command = [shutil.which("bayop") or "bayop", *words.split(), "-t", f"{_STRETCH_S}s", "-w", "0s", "--json"]
+    run = subprocess.run(namespace.command(command), capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        raise BayopError(wrong=f"the load ended early: {run.stderr.strip()}")
+
+
+def look(namespace: Namespace, machine: LibraryOs, time_s: float) -> Row:
+    """What it says of itself."""
+    said = MEMCACHED.statistics(namespace, machine.address(MEMCACHED.port))
+    url = f"http://{machine.address(AGENT_PORT)}/v1/sensors"
+    ask = namespace.command([sys.executable, "-c", _ASK, url])
+    sensors = json.loads(subprocess.run(ask, capture_output=True, text=True, check=True).stdout)
+    used = next(reading["value"] for reading in sensors["readings"] if reading["name"] == "memory_used_bytes")
+    return Row(
+        time_s=round(time_s, 1),
+        requests=sum(int(said[name]) for name in MEMCACHED.requests),
+        connections=int(said["total_connections"]),
+        evictions=int(said["evictions"]),
+        memory_used_bytes=int(used),
+    )
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows in Markdown, of many a part."""
+    lines = ["| requests | connections | evictions | memory |", "|---:|---:|---:|---:|"]
+    shown = rows[:: max(1, len(rows) // 8)]
+    for row in [*shown, *(rows[-1:] if rows[-1] not in shown else ())]:
+        mib = f"{row.memory_used_bytes / 2**20:.3f} MiB"
+        lines.append(f"| {row.requests:,} | {row.connections:,} | {row.evictions:,} | {mib} |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
