@@ -72,4 +72,6 @@ TPCC: Final = App(
     requests=("new_order", "payment", "order_status", "delivery", "stock_level"),
     has_connections=False,
 )
+ECHO: Final = App("echo", 7, "--protocol echo", requests=(), has_connections=False)
+"""NetPIPE's other side, which counts nothing itself."""
 APPS: Final = {app.name: app for app in (MEMCACHED, TPCC)}

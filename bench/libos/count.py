@@ -8,9 +8,9 @@ transactions, at a constant rate, spread over all connections, of which most are
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -149,8 +149,13 @@ class Counter:
         requests, instructions, halts, returns = (after - before for before, after in zip(first, last, strict=True))
         return requests, instructions, halts, returns
 
+    def counted(self) -> tuple[int, int, int]:
+        """What the machine has executed so far: instructions, halts, and returns from interrupts and exceptions."""
+        instructions, halts, returns = struct.unpack("QQQ", (self.folder / "counters").read_bytes())
+        return instructions, halts, returns
+
     def _look(self, app: App, address: str) -> tuple[int, ...]:
-        return app.served(self.namespace, address), *struct.unpack("QQQ", (self.folder / "counters").read_bytes())
+        return app.served(self.namespace, address), *self.counted()
 
 
 @contextmanager
@@ -190,7 +195,7 @@ def one(
     ) as machine:
         address = machine.address(app.port)
         words = f"load -s {address} {app.load} -q {qps:g} -c {connections} -w {SETTLE_S + 1:g}s".split()
-        command = [shutil.which("bayop") or "bayop", *words, "-t", f"{window_s + _SPARE_S:g}s", "--json"]
+        command = [sys.executable, "-m", "bayop", *words, "-t", f"{window_s + _SPARE_S:g}s", "--json"]
         with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as load:
             requests, instructions, halts, returns = counter.window(
                 app, address, load, connections=connections, settle_s=SETTLE_S, window_s=window_s

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -138,7 +137,7 @@ def one(
         address = machine.address(MEMCACHED.port)
         load = f"-q {qps:g}" if qps else "--closed-loop"
         asked = f"load -s {address} {MEMCACHED.load} {load} -c {_CONNECTIONS} -w {SETTLE_S:g}s --json"
-        command = [shutil.which("bayop") or "bayop", *asked.split(), "-t", f"{_WINDOW_S + _SPARE_S:g}s"]
+        command = [sys.executable, "-m", "bayop", *asked.split(), "-t", f"{_WINDOW_S + _SPARE_S:g}s"]
         with subprocess.Popen(namespace.command(command), stdout=subprocess.PIPE) as process:
             requests, instructions, _, returns = counter.window(
                 MEMCACHED, address, process, connections=_CONNECTIONS, settle_s=SETTLE_S + 1.0, window_s=_WINDOW_S

@@ -1,8 +1,9 @@
-"""Linux in the machine of the library OS: Debian's kernel and memcached, and our TPC-C, for what is counted of both."""
+"""Linux in the machine of the library OS: Debian's kernel and memcached, our TPC-C, an echo, to count both."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -42,8 +43,10 @@ class Linux:
         images = build(lambda step: print(f"lab: {step}"))
         self._kernel = images.kernel
         self._initrd, extra = folder / "initrd.cpio", folder / "extra.cpio"
-        script = Path(__file__).with_name("linux.sh")
-        Files().add(_FIRST_PROCESS, script, mode=0o755).add_program("/usr/bin/bayop-tpcc", tpcc).write_archive(extra)
+        source, echo = Path(__file__).with_name("echo.c"), folder / "echo-server"
+        subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-o", str(echo), str(source)], check=True)
+        files = Files().add(_FIRST_PROCESS, Path(__file__).with_name("linux.sh"), mode=0o755)
+        files.add_program("/usr/bin/bayop-tpcc", tpcc).add_program("/usr/bin/echo-server", echo).write_archive(extra)
         self._initrd.write_bytes(images.base.read_bytes() + extra.read_bytes())
 
     def boot(self, system: str, app: App, delay_us: int | None = None) -> Sequence[str]:

@@ -14,6 +14,7 @@ if [ -n "$delay" ]; then ethtool -C eth0 rx-usecs "$delay"; fi
 ulimit -n 65536
 case $app in
 memcached) memcached --user=nobody --threads=1 --conn-limit=65000 $options & ;;
+echo) echo-server "$port" & ;;
 tpcc) bayop-tpcc --listen "0.0.0.0:$port" --workers 1 & ;;
 esac
 until nc.openbsd -z 127.0.0.1 "$port"; do sleep 0.1; done

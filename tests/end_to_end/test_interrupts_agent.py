@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -12,10 +13,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from tests.end_to_end.test_interrupts_record import attached_programs, send, statistics
+from tests.pages.blocks import ROOT, blocks_of
 from tests.support.agents import AgentProcess
 from tests.support.needs import need
 from tests.support.patience import eventually
@@ -25,7 +28,7 @@ from bayop.experiments.rig.veth import SERVER_DEVICE, VethPair
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
-UNITS = Path(__file__).resolve().parents[2] / "packaging" / "recorder"
+UNITS = ROOT / "packaging" / "recorder"
 
 
 @pytest.fixture(scope="module")
@@ -95,17 +98,26 @@ def test_what_an_agent_has_recorded_is_what_the_kernel_counts(
     assert eventually(lambda: attached_programs(interrupts_recorder.name) == 0, within_s=20)
 
 
-def test_it_is_watched_and_an_agent_that_ends_leaves_nothing_attached(
-    agent: AgentProcess, interrupts_recorder: Path, pair: VethPair
+def test_the_page_is_right_and_an_agent_that_ends_leaves_nothing_attached(
+    agent: AgentProcess, interrupts_recorder: Path, pair: VethPair, tmp_path: Path
 ) -> None:
-    words = ["interrupts", "watch", "--agent", agent.address, "--device", SERVER_DEVICE, "--duration", "3s", "--json"]
-    command = [sys.executable, "-m", "bayop", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
-        send(pair)
-        moments = [json.loads(line) for line in (watching.communicate(timeout=60)[0]).splitlines()]
-    assert max(queue["interrupts_per_s"] for moment in moments for queue in moment["queues"]) > 100
+    """docs/interrupts.md, but for another socket, device and time."""
+    blocks = blocks_of(ROOT / "docs" / "interrupts.md")
+    steps = [step for block in blocks if "run by" in block.clauses for step in block.steps()]
+    assert [step.command.split()[2] for step in steps] == ["record", "watch"]
+    events: list[Any] = []
+    for step in steps:
+        here = {"unix:/run/bayop/agent.sock": agent.address, "eth0": SERVER_DEVICE, "10s": "3s"}
+        words = [here.get(word, word) for word in step.command.split()]
+        command = [sys.executable, "-m", *words, "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as recording:
+            send(pair)
+            events = [json.loads(line) for line in (recording.communicate(timeout=60)[0]).splitlines()]
+        assert recording.returncode == 0
+    assert max(queue["interrupts_per_s"] for moment in events for queue in moment["queues"]) > 100
+    assert len(list((tmp_path / "logs").iterdir())) > 0
     assert attached_programs(interrupts_recorder.name) > 0
-    agent.end(9)  # type: ignore[arg-type]
+    agent.end(signal.SIGKILL)
     assert eventually(lambda: attached_programs(interrupts_recorder.name) == 0, within_s=10)
 
 

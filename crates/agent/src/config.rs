@@ -250,6 +250,7 @@ mod tests {
             ("\n[roles]\nadmit = ['*']", 3, "admit"),
             ("\n[interrupts]\ndevices = ['eth0']\nkeep_mb = 0", 2, "keep_mb"),
             ("\n[interrupts]\nkeep_mb = 1", 2, "devices"),
+            ("\n[interrupts]\ndevices = []", 2, "devices"),
             ("[interrupts]\ndevices = ['eth0']\nrecorder = 'here'", 1, "absolute"),
             ("\n[power.model]\nidle_w = 30\nbusy_w = 20", 2, "idle_w"),
         ] {

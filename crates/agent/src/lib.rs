@@ -10,11 +10,11 @@
 //! - [`bayop_core::lease`]: who may write, until when. Pure: time is an argument, and [`clock`] has it. [`token`]: what
 //!   proves it.
 //! - [`latency`]: what clients see, as it is pushed; [`guard`]: the conditions that a setting is held under, pure too.
+//! - [`recordings`]: interrupts, which a process of its own records as long as somebody asks for them.
 //! - [`peer`]: who asks, and what they may; [`allow_list`] and [`config`]: what may be written at all.
 //! - [`calibration`]: what a network driver really does with the delay that it is asked for.
 //! - [`knobs`], [`readings`], [`examination`], [`own`] and [`metrics`]: what the machine and the agent show of
 //!   themselves, the first three with a [`schema`].
-//! - [`recordings`]: interrupts, which a process of its own records as long as somebody asks for them.
 //! - [`agent`]: all of these joined: one machine, its knobs and its sensors, asked and answering in [`messages`].
 //! - [`api`] and [`server`]: the agent behind HTTP/1.1 and JSON on a Unix socket or mutual TLS.
 //!

@@ -36,7 +36,8 @@ impl Clock {
     /// Microseconds since `calibrate` was called.
     #[inline]
     pub fn now_us(&self) -> u64 {
-        let ticks = u128::from(time_stamp() - self.start);
+        // Another core's counter may be a little behind that of the one which has measured.
+        let ticks = u128::from(time_stamp().saturating_sub(self.start));
         ((ticks * u128::from(self.us_per_tick_q32)) >> 32) as u64
     }
 

@@ -62,6 +62,20 @@ def test_what_the_agent_does_not_keep_any_more_is_counted(tmp_path: Path) -> Non
     assert (len(times(capture)), capture.lost) == (5, 5)
 
 
+def test_what_the_agents_recorder_had_no_room_for_is_counted(tmp_path: Path) -> None:
+    agent = FakeAgent()
+    lost = iter(range(10, 100, 2))
+
+    def ask(since: int) -> bytes:
+        head, _, records = agent.ask(since).partition(b"\n")
+        return json.dumps({**json.loads(head), "lost_by_recorder": next(lost)}).encode() + b"\n" + records
+
+    printed = fetched(ask, device="nic0", duration_s=1.0, sleep=agent.sleep, place=PLACE)
+    capture = record(printed, tmp_path, place=PLACE, most_bytes=10**6)
+    assert len(times(capture)) == 10
+    assert capture.lost == 2 * (len(agent.asked) - 1), "but for what it had lost before"
+
+
 def test_another_nic_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the machine has no NIC 'eth0'") as caught:
         FakeAgent().capture(tmp_path, device="eth0")

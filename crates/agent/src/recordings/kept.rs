@@ -51,7 +51,8 @@ impl Kept {
         let record_bytes = record_bytes.ok_or_else(|| {
             Error::new(Kind::Failed, "the recorder does not say what its records are").at("record_bytes")
         })? as usize;
-        let (now, bytes) = (Map::new(), VecDeque::new());
+        let most_bytes = most_bytes - most_bytes % record_bytes;
+        let (now, bytes) = (Map::new(), VecDeque::with_capacity(most_bytes));
         Ok(Self { header, now, record_bytes, most_bytes, bytes, next: 0 })
     }
 
@@ -61,12 +62,14 @@ impl Kept {
     }
 
     /// Takes the records of a moment.
-    pub fn add(&mut self, chunk: Chunk) {
-        self.next += (chunk.bytes.len() / self.record_bytes) as u64;
-        self.bytes.extend(chunk.bytes);
-        let surplus = self.bytes.len().saturating_sub(self.most_bytes).next_multiple_of(self.record_bytes);
-        self.bytes.drain(..surplus.min(self.bytes.len()));
-        self.now = chunk.head;
+    pub fn add(&mut self, Chunk { head, bytes }: Chunk) {
+        self.next += (bytes.len() / self.record_bytes) as u64;
+        // Room is made before it is taken: else the queue would grow to twice the memory that it may have.
+        let newest = &bytes[bytes.len().saturating_sub(self.most_bytes)..];
+        let surplus = (self.bytes.len() + newest.len()).saturating_sub(self.most_bytes);
+        self.bytes.drain(..surplus);
+        self.bytes.extend(newest);
+        self.now = head;
     }
 
     /// The records from a number on that are kept, as many as an answer has.
@@ -145,7 +148,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_bounded_and_says_what_is_left() {
-        let mut kept = kept(usize::MAX);
+        let mut kept = kept(2 * MOST_ANSWERED);
         kept.add(Chunk { head: Map::new(), bytes: vec![1; MOST_ANSWERED + 20] });
         let (head, bytes) = told(&kept, 0);
         assert_eq!((&head["left"], bytes.len()), (&json!(10), MOST_ANSWERED));

@@ -35,7 +35,7 @@ pub struct Quota {
     pub recorder: PathBuf,
     /// The network devices whose interrupts may be recorded.
     pub devices: Vec<String>,
-    /// How much memory the newest records of a device may take, in MB.
+    /// How much memory the newest records of all devices together may take, in MB.
     #[serde(default = "default_keep_mb")]
     pub keep_mb: u64,
     /// A device that interrupts more often is not recorded any further: what recording takes grows with it.
@@ -65,6 +65,9 @@ impl Quota {
             if !(1..=most).contains(&value) {
                 return Err(Error::cannot_use(value, format!("{key} must be from 1 to {most}")));
             }
+        }
+        if self.devices.is_empty() {
+            return Err(Error::input("devices names none").rule("there must be one at least"));
         }
         if !self.recorder.is_absolute() {
             return Err(Error::cannot_use(self.recorder.display(), "recorder must be an absolute path"));
@@ -146,7 +149,7 @@ impl Recordings {
 
 async fn begin(quota: &Arc<Quota>, device: &str) -> Result<Running> {
     let (header, mut stream) = recorder::connect(&quota.recorder, device).await?;
-    let mut kept = Kept::new(header, usize::try_from(quota.keep_mb).unwrap_or(usize::MAX).saturating_mul(1_000_000))?;
+    let mut kept = Kept::new(header, quota.keep_mb as usize * 1_000_000 / quota.devices.len())?;
     let record_bytes = kept.record_bytes();
     // It says at once what time it is, and what is so then.
     kept.add(recorder::chunk(&mut stream, record_bytes).await?);

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What a line has at most, in bytes.
 const MOST_LINE: u64 = 1 << 20;
 /// What a moment has at most: of these bytes, so many records.
-const MOST_CHUNK: u64 = 64 << 20;
+const MOST_CHUNK: u64 = 16 << 20;
 /// Over so long, at least, a rate is a rate.
 const RATE_OVER: Duration = Duration::from_secs(1);
 

@@ -19,6 +19,7 @@ EXAMPLE: Final = """\
   bayop interrupts show logs/eth0-rx-*.parquet
   bayop interrupts record --device eth0 --counters instructions,llc-misses,context-switches --out logs
   bayop interrupts record --device eth0 --duration 24h --rotate 10min --max-mb 4000 --out logs
+  bayop interrupts record --device eth0 --agent unix:/run/bayop/agent.sock --out logs
   bayop interrupts record --device nic0 --agent http://127.0.0.1:40617 --out logs       # a library OS
   bayop interrupts record --device eth0 --recorder 'ssh root@server bayop-interrupts-record' --cost --out logs
 """

@@ -35,8 +35,8 @@ virtio-net) at 1,000 requests/s on 1 to 1,024 connections: memcached under Faceb
 [transactions of TPC-C](tpcc.md); `bayop claims --libos FILE` takes another count. *Tuned* is Linux without mitigations
 and memcached's LRU threads. The factor is *reproduced* when the least one over tuned Linux is as printed or greater,
 since ours is another system than EbbRT. Loads and machine are not the papers'. An empty cell means not measured: the
-30 % of a long delay are Linux's, whose packets QEMU's NIC [does not hold back](libos.md#delay-and-polling), and NetPIPE
-was not counted, so nothing is said to the closed loop.
+30 % of a long delay are Linux's, whose packets QEMU's NIC [does not hold back](libos.md#delay-and-polling). NetPIPE is
+counted [apart](libos.md#back-and-forth), by the size of its messages.
 """
 
 
