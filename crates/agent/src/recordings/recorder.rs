@@ -9,8 +9,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout};
 
-use super::Quota;
 use super::kept::Chunk;
+use super::quota::Quota;
 
 /// How long it may take to say its first line: loading its programs takes a moment.
 const PATIENCE: Duration = Duration::from_secs(10);
