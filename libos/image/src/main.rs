@@ -88,21 +88,24 @@ fn serve<S: Service + Send + 'static>(words: &Words, port: u16, services: Vec<S>
             cpu::reset()
         }
         (Err(OpenError::Absent), delay_us) => {
-            let (mac, receive, transmit) = open_e1000e(delay_us.unwrap_or(0)).unwrap_or_else(|error| refuse(error));
+            let (mac, receive, transmit) =
+                open_e1000e(delay_us.unwrap_or(0)).unwrap_or_else(|error| refuse(error, words.cores));
             let throttle = receive.throttle();
             serve_on(words, port, clock, core, services, (mac, vec![(receive, transmit)]), Some(throttle))
         }
         (Ok(nic), None) => nic,
-        (Err(error), _) => refuse(error),
+        (Err(error), _) => refuse(error, words.cores),
     };
     serve_on(words, port, clock, core, services, nic, None)
 }
 
-fn refuse(error: OpenError) -> ! {
-    say!(
-        "error: there must be a NIC that speaks virtio-net 1 and has a pair of queues for each core, or, of one core, an \
-         e1000e, with MSI-X: {error:?}"
-    );
+fn refuse(error: OpenError, cores: usize) -> ! {
+    match error {
+        OpenError::TooFewQueues => {
+            say!("error: a NIC must have a pair of queues for each core, but got \"cores={cores}\"");
+        }
+        error => say!("error: there must be a NIC that speaks virtio-net 1, or an e1000e, with MSI-X: {error:?}"),
+    }
     cpu::reset()
 }
 
@@ -116,7 +119,7 @@ fn serve_on<S: Service + Send + 'static>(
     throttle: Option<Throttle>,
 ) -> ! {
     if queues.len() < services.len() {
-        refuse(OpenError::TooFewQueues);
+        refuse(OpenError::TooFewQueues, words.cores);
     }
     let order = Arc::new(Order::new(words.wait));
     let counters: Vec<Arc<Counters>> = services.iter().map(|_| Arc::default()).collect();

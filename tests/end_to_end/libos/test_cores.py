@@ -13,7 +13,6 @@ from tests.support.servers import result_of
 
 from bayop.errors import InputError
 from bayop.experiments.rig.veth import Namespace
-from lab.errors import LabError
 from lab.libos import AGENT_PORT, NICS, LibraryOs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("libos_image"), pytest.mark.needs("namespaces")]
@@ -103,7 +102,7 @@ def test_more_cores_than_the_machine_has_are_refused(clients: Namespace) -> None
 
 @pytest.mark.parametrize("nic", NICS)
 def test_a_nic_without_queues_for_all_cores_is_refused(nic: str) -> None:
-    with pytest.raises(LabError, match="a pair of queues for each core"), LibraryOs("cores=2", nic=nic):
+    with pytest.raises(InputError, match="a pair of queues for each core"), LibraryOs("cores=2", nic=nic):
         pass
 
 
