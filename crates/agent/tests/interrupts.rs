@@ -138,6 +138,12 @@ fn a_recording_that_nobody_asks_for_any_more_ends() {
         thread::sleep(Duration::from_millis(100));
     }
     assert!(start.elapsed() > Duration::from_secs(8), "{:?}", start.elapsed());
+    // Who asks later begins another, without the records of this one.
+    while recorder.asked.try_recv().is_ok() {}
+    recorder.says_records("cc", 0);
+    let (head, told) = records(&agent, 0);
+    assert_eq!((&head["device"], recorder.asked.recv_timeout(PATIENCE).unwrap().as_str()), (&json!("eth0"), "eth0\n"));
+    assert!(told.chars().all(|record| "bc".contains(record)), "{told}");
 }
 
 #[test]

@@ -110,7 +110,7 @@ struct Asked {
     (status = 200, description = "A line of JSON and records", body = String, content_type = "application/octet-stream"),
     (status = 400, description = "The request is wrong", body = Failure),
     (status = 403, description = "The configuration does not allow it", body = Failure),
-    (status = 409, description = "The recording has ended: nobody asked, or there were too many", body = Failure),
+    (status = 409, description = "The recording has ended: there were too many", body = Failure),
     (status = 502, description = "The recorder can't be reached, or has ended", body = Failure)))]
 async fn interrupts(
     State(agent): State<Shared>,

@@ -79,6 +79,8 @@ impl Recordings {
                 .at("device"));
         }
         let mut running = self.running.lock().await;
+        // What nobody has asked for any more is over, and its records are of another time.
+        running.retain(|_, recording| locked(&recording.state).asked.elapsed() < SILENCE);
         if !running.contains_key(device) {
             running.insert(device.to_owned(), begin(quota, device).await?);
         }
@@ -107,13 +109,13 @@ async fn begin(quota: &Arc<Quota>, device: &str) -> Result<Running> {
     let state = Arc::new(Mutex::new(State { kept, asked: Instant::now(), ended: None }));
     let (quota, of_reader) = (quota.clone(), state.clone());
     let reader = tokio::spawn(async move {
-        let error = recorder::follow(stream, record_bytes, &quota, |chunk| {
+        let ended = recorder::follow(stream, record_bytes, &quota, |chunk| {
             let mut state = locked(&of_reader);
             state.kept.add(chunk);
             state.asked.elapsed() < SILENCE
         })
         .await;
-        locked(&of_reader).ended = Some(error);
+        locked(&of_reader).ended = ended;
     });
     Ok(Running { state, reader: reader.abort_handle() })
 }

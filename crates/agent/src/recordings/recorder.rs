@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::kept::Chunk;
 use super::quota::Quota;
 
-/// How long it may take to say its first line: loading its programs takes a moment.
+/// How long it may say nothing: loading its programs takes a moment, and then it speaks twenty times a second.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What a line has at most, in bytes.
 const MOST_LINE: u64 = 1 << 20;
@@ -36,37 +36,35 @@ pub(super) async fn connect(path: &Path, device: &str) -> Result<(Map<String, Va
     let mut stream = UnixStream::connect(path).await.map_err(unreachable)?;
     stream.write_all(format!("{device}\n").as_bytes()).await.map_err(unreachable)?;
     let mut stream = BufReader::new(stream);
-    let header = timeout(PATIENCE, line(&mut stream)).await;
-    let header = header.map_err(|_| broken(format!("the recorder has said nothing in {} s", PATIENCE.as_secs())))?;
-    Ok((header.map_err(|_| ended())?, stream))
+    let header = soon(line(&mut stream)).await?;
+    Ok((header, stream))
 }
 
-/// Hands on what it records, records of so many bytes, for as long as `take` wants more. Returns why there is no more.
+/// Hands on what it records, records of so many bytes, for as long as `take` wants more. Returns why there is no more;
+/// None when `take` wants none.
 pub(super) async fn follow(
     mut stream: Stream,
     record_bytes: usize,
     quota: &Quota,
     mut take: impl FnMut(Chunk) -> bool,
-) -> Error {
+) -> Option<Error> {
     let (mut since, mut records) = (Instant::now(), 0);
     loop {
         let chunk = match chunk(&mut stream, record_bytes).await {
             Ok(chunk) => chunk,
-            Err(error) => return error,
+            Err(error) => return Some(error),
         };
         records += chunk.head.get("records").and_then(Value::as_u64).unwrap_or(0);
         if !take(chunk) {
-            return Error::new(Kind::Conflict, "the recording has ended, since nobody had asked for it");
+            return None;
         }
         if since.elapsed() >= RATE_OVER {
             let per_s = records as f64 / since.elapsed().as_secs_f64();
             if per_s > quota.most_per_s as f64 {
-                return Error::new(
-                    Kind::Conflict,
-                    format!("the recording has ended: {per_s:.0} records came in a second"),
-                )
-                .rule(format!("there must be at most {} (interrupts.most_per_s)", quota.most_per_s))
-                .hint("raise it in the agent's configuration, or record where it is quieter");
+                let wrong = format!("the recording has ended: {per_s:.0} records came in a second");
+                let rule = format!("there must be at most {} (interrupts.most_per_s)", quota.most_per_s);
+                let hint = "raise it in the agent's configuration, or record where it is quieter";
+                return Some(Error::new(Kind::Conflict, wrong).rule(rule).hint(hint));
             }
             (since, records) = (Instant::now(), 0);
         }
@@ -76,16 +74,24 @@ pub(super) async fn follow(
 /// The records of its next moment, each of so many bytes.
 ///
 /// # Errors
-/// It has ended.
+/// It has ended, or says nothing in time.
 pub(super) async fn chunk(stream: &mut Stream, record_bytes: usize) -> Result<Chunk> {
     let record_bytes = record_bytes as u64;
-    let head = line(stream).await?;
-    // Its last line counts all that it has recorded.
-    let records = head.get("records").and_then(Value::as_u64).filter(|_| !head.contains_key("duration_s"));
-    let records = records.filter(|records| *records <= MOST_CHUNK / record_bytes).ok_or_else(ended)?;
-    let mut bytes = vec![0; (records * record_bytes) as usize];
-    stream.read_exact(&mut bytes).await.map_err(|_| ended())?;
-    Ok(Chunk { head, bytes })
+    soon(async {
+        let head = line(stream).await?;
+        // Its last line counts all that it has recorded.
+        let records = head.get("records").and_then(Value::as_u64).filter(|_| !head.contains_key("duration_s"));
+        let records = records.filter(|records| *records <= MOST_CHUNK / record_bytes).ok_or_else(ended)?;
+        let mut bytes = vec![0; (records * record_bytes) as usize];
+        stream.read_exact(&mut bytes).await.map_err(|_| ended())?;
+        Ok(Chunk { head, bytes })
+    })
+    .await
+}
+
+async fn soon<T>(said: impl Future<Output = Result<T>>) -> Result<T> {
+    let silent = |_| broken(format!("the recorder has said nothing in {} s", PATIENCE.as_secs()));
+    timeout(PATIENCE, said).await.map_err(silent)?
 }
 
 async fn line(stream: &mut Stream) -> Result<Map<String, Value>> {
