@@ -10,7 +10,6 @@ Example:
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 from bisect import bisect_right
@@ -21,6 +20,7 @@ from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Final
 
+from bench.command import flags_of
 from bench.idle.run import ON, is_synthetic, traces
 from bench.results import write_results
 from rich.console import Console
@@ -69,13 +69,8 @@ class Row:
 def main(argv: Sequence[str] | None = None) -> int:
     """Plays every trace and writes the results."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.idle.limits",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = flags_of("bench.idle.limits", __doc__)
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the recorded traces")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default: results/<date>-<kind of machine>")
     args = parser.parse_args(arguments)
     rows = list(play(traces(args.data)))
     write_results(

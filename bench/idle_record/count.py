@@ -9,16 +9,15 @@ Example:
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Final
 
+from bench.command import flags_of
 from bench.idle_record.players import ping_pong
 from bench.results import write_results
 from rich.console import Console
@@ -53,13 +52,8 @@ class Row:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark and writes the results."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.idle_record.count",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = flags_of("bench.idle_record.count", __doc__)
     parser.add_argument("--recorder", default="target/release/bayop-idle-count", metavar="FILE", help="the counter")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default: results/<date>-<kind of machine>")
     args = parser.parse_args(arguments)
     with ping_pong():
         command = [args.recorder, "--cost", "--windows", str(_WINDOWS)]

@@ -10,24 +10,20 @@ of the library OS that sleeps, polls, or does the one or the other by load, up t
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from statistics import median
 from typing import Final
 
+from bench.command import collect, flags_of
 from bench.libos.apps import MEMCACHED
 from bench.libos.count import LIBRARY_OS, SETTLE_S, Counter, counting
 from bench.libos.linux import Linux
-from bench.results import write_results
-from rich.console import Console
 
-from bayop.cli import report_error
 from bayop.errors import BayopError
 from lab.libos import LibraryOs
 
@@ -41,6 +37,9 @@ WAITED_QPS: Final[Sequence[float]] = (1000.0, 4000.0, 16_000.0, 0.0)
 _CONNECTIONS: Final = 16
 _WINDOW_S: Final = 3.0
 _SPARE_S: Final = 3.0
+
+
+_MODULE: Final = "bench.libos.delays"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +74,20 @@ class Row:
 def main(argv: Sequence[str] | None = None) -> int:
     """Counts all of it and writes the results."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    flags = argparse.ArgumentParser(
-        prog="python -m bench.libos.delays",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    flags = flags_of(_MODULE, __doc__)
     flags.add_argument("--repeats", type=int, default=3, metavar="N", help="machines for each row (default: 3)")
     flags.add_argument("--few", action="store_true", help="two delays and two loads only")
-    flags.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     args = flags.parse_args(arguments)
     if args.repeats < 1:
         flags.error("--repeats must be at least 1")
-    console = Console(stderr=True, highlight=False)
-    rows = []
-    try:
-        for row in measure(repeats=args.repeats, few=args.few):
-            rows.append(row)
-            asked = f"{row.system} {row.nic} {row.wait} {row.delay_us} us, {row.qps:g}/s"
-            console.print(f"{asked}: {row.instructions_per_request:,.0f}")
-    except BayopError as error:
-        report_error(error)
-        return error.exit_code
-    write_results("bench.libos.delays", arguments, {"raw": rows}, table(rows), out=args.out, console=console)
-    return 0
+    measured = measure(repeats=args.repeats, few=args.few)
+    return collect(_MODULE, arguments, measured, say=said, table=table, out=args.out)
+
+
+def said(row: Row) -> str:
+    """A row for people."""
+    asked = f"{row.system} {row.nic} {row.wait} {row.delay_us} us, {row.qps:g}/s"
+    return f"{asked}: {row.instructions_per_request:,.0f}"
 
 
 def measure(*, repeats: int, few: bool) -> Iterator[Row]:

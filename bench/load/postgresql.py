@@ -12,7 +12,6 @@ Example:
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
+from bench.command import flags_of
 from bench.load.beside import CONNECTIONS, LEAST_S, SERVER_CPU, Row, measure, table
 from bench.load.processes import first_on
 from bench.results import write_results
@@ -38,14 +38,9 @@ _COUNT: Final = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'bayop
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs every round and writes the results."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    flags = argparse.ArgumentParser(
-        prog="python -m bench.load.postgresql",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    flags = flags_of("bench.load.postgresql", __doc__)
     flags.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each (default: 5)")
     flags.add_argument("--duration", type=float, default=9.0, metavar="SECONDS", help="of a run (default: 9)")
-    flags.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     args = flags.parse_args(arguments)
     if args.rounds < 1 or args.duration < LEAST_S:
         flags.error(f"--rounds must be at least 1, and --duration {LEAST_S:g}")

@@ -11,24 +11,20 @@ opened until after it was closed.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from statistics import median
 from typing import Final
 
+from bench.command import collect, flags_of
 from bench.libos.apps import ECHO
 from bench.libos.count import LIBRARY_OS, Counter, counting
 from bench.libos.linux import LINUX, Linux
-from bench.results import write_results
-from rich.console import Console
 
-from bayop.cli import report_error
 from bayop.errors import BayopError
 from lab.libos import LibraryOs
 
@@ -37,6 +33,9 @@ SIZES: Final = (1, 64, 1_024, 8_192, 65_536, 524_288)
 FEW_SIZES: Final = SIZES[1:4:2]
 SYSTEMS: Final = (LIBRARY_OS, *LINUX)
 _DURATION_S: Final = 3.0
+
+
+_MODULE: Final = "bench.libos.netpipe.run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +62,19 @@ class Row:
 def main(argv: Sequence[str] | None = None) -> int:
     """Counts all of it and writes the results."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    flags = argparse.ArgumentParser(
-        prog="python -m bench.libos.netpipe.run",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    flags = flags_of(_MODULE, __doc__)
     flags.add_argument("--repeats", type=int, default=5, metavar="N", help="machines for each row (default: 5)")
     flags.add_argument("--few", action="store_true", help="two sizes only")
-    flags.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     args = flags.parse_args(arguments)
     if args.repeats < 1:
         flags.error("--repeats must be at least 1")
-    console = Console(stderr=True, highlight=False)
-    rows = []
-    try:
-        for row in measure(FEW_SIZES if args.few else SIZES, args.repeats):
-            rows.append(row)
-            console.print(f"{row.system} {row.message_bytes:,} bytes: {row.instructions_per_round_trip:,.0f}")
-    except BayopError as error:
-        report_error(error)
-        return error.exit_code
-    write_results("bench.libos.netpipe.run", arguments, {"raw": rows}, table(rows), out=args.out, console=console)
-    return 0
+    measured = measure(FEW_SIZES if args.few else SIZES, args.repeats)
+    return collect(_MODULE, arguments, measured, say=said, table=table, out=args.out)
+
+
+def said(row: Row) -> str:
+    """A row for people."""
+    return f"{row.system} {row.message_bytes:,} bytes: {row.instructions_per_round_trip:,.0f}"
 
 
 def measure(sizes: Sequence[int], repeats: int) -> Iterator[Row]:

@@ -10,21 +10,17 @@ another length.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
+from bench.command import collect, flags_of
 from bench.libos.apps import MEMCACHED
-from bench.results import write_results
-from rich.console import Console
 
-from bayop.cli import report_error
 from bayop.errors import BayopError, UnsupportedError
 from bayop.experiments.rig.veth import Namespace, missing
 from lab.libos import AGENT_PORT, LibraryOs
@@ -33,6 +29,9 @@ _CONNECTIONS: Final = 64
 _STRETCH_S: Final = 30
 _RECORDS: Final = 50_000
 _ASK: Final = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=10).read().decode())"
+
+
+_MODULE: Final = "bench.libos.soak.run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +54,16 @@ class Row:
 def main(argv: Sequence[str] | None = None) -> int:
     """Serves so many requests and writes the results."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    flags = argparse.ArgumentParser(
-        prog="python -m bench.libos.soak.run",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    flags = flags_of(_MODULE, __doc__)
     flags.add_argument("--requests", type=int, default=24_000_000, metavar="N", help="default: 24000000")
-    flags.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     args = flags.parse_args(arguments)
-    console = Console(stderr=True, highlight=False)
-    rows = []
-    try:
-        for row in measure(args.requests):
-            rows.append(row)
-            console.print(f"{row.requests:,} requests: {row.memory_used_bytes:,} bytes")
-    except BayopError as error:
-        report_error(error)
-        return error.exit_code
-    write_results("bench.libos.soak.run", arguments, {"raw": rows}, table(rows), out=args.out, console=console)
-    return 0
+    measured = measure(args.requests)
+    return collect(_MODULE, arguments, measured, say=said, table=table, out=args.out)
+
+
+def said(row: Row) -> str:
+    """A row for people."""
+    return f"{row.requests:,} requests: {row.memory_used_bytes:,} bytes"
 
 
 def measure(requests: int) -> Iterator[Row]:
@@ -113,16 +103,20 @@ def load(namespace: Namespace, machine: LibraryOs) -> None:
 def look(namespace: Namespace, machine: LibraryOs, time_s: float) -> Row:
     """What it says of itself."""
     said = MEMCACHED.statistics(namespace, machine.address(MEMCACHED.port))
-    url = f"http://{machine.address(AGENT_PORT)}/v1/sensors"
-    ask = namespace.command([sys.executable, "-c", _ASK, url])
-    sensors = json.loads(subprocess.run(ask, capture_output=True, text=True, check=True).stdout)
-    used = next(reading["value"] for reading in sensors["readings"] if reading["name"] == "memory_used_bytes")
+    used = sensors(namespace, machine)["memory_used_bytes@machine"]
     return Row(
         time_s=round(time_s, 1),
         requests=sum(int(said[name]) for name in MEMCACHED.requests),
         connections=int(said["total_connections"]),
         memory_used_bytes=int(used),
     )
+
+
+def sensors(namespace: Namespace, machine: LibraryOs) -> dict[str, float]:
+    """What its agent reads, by name and place; who asks is where its clients are."""
+    ask = namespace.command([sys.executable, "-c", _ASK, f"http://{machine.address(AGENT_PORT)}/v1/sensors"])
+    said = json.loads(subprocess.run(ask, capture_output=True, text=True, check=True, timeout=60).stdout)
+    return {f"{reading['name']}@{reading['at']}": reading["value"] for reading in said["readings"]}
 
 
 def table(rows: Sequence[Row]) -> str:

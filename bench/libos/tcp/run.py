@@ -21,12 +21,10 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final
 
+from bench.command import collect, flags_of
 from bench.libos.apps import MEMCACHED
 from bench.libos.tcp.link import Trouble
-from bench.results import write_results
-from rich.console import Console
 
-from bayop.cli import report_error
 from bayop.errors import BayopError, UnsupportedError
 from bayop.experiments.rig.veth import Namespace, missing
 from lab.libos import SERVICES, LibraryOs
@@ -35,6 +33,9 @@ BAD: Final = Trouble(lost=0.05, repeated=0.05, late=0.25)
 GOOD: Final = Trouble(lost=0.0, repeated=0.0, late=0.0)
 
 _STREAMS: Final = 16
+
+
+_MODULE: Final = "bench.libos.tcp.run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +60,18 @@ class Row:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs all of it and writes the results."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    flags = argparse.ArgumentParser(
-        prog="python -m bench.libos.tcp.run",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    flags = flags_of(_MODULE, __doc__)
     flags.add_argument("--megabytes", type=_count, default=1000, metavar="N", help="each way (default: 1000)")
     flags.add_argument("--connections", type=_count, default=100_000, metavar="N", help="one by one (default: 100000)")
     flags.add_argument("--seed", type=int, default=0, metavar="N", help="of the network's chance (default: 0)")
-    flags.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     args = flags.parse_args(arguments)
-    console = Console(stderr=True, highlight=False)
-    try:
-        rows = []
-        for row in measure(megabytes=args.megabytes, connections=args.connections, seed=args.seed):
-            console.print(f"{row.what}: {row.result}")
-            rows.append(row)
-    except BayopError as error:
-        report_error(error)
-        return error.exit_code
-    write_results("bench.libos.tcp.run", arguments, {"raw": rows}, table(rows), out=args.out, console=console)
-    return 0
+    measured = measure(megabytes=args.megabytes, connections=args.connections, seed=args.seed)
+    return collect(_MODULE, arguments, measured, say=said, table=table, out=args.out)
+
+
+def said(row: Row) -> str:
+    """A row for people."""
+    return f"{row.what}: {row.result}"
 
 
 def measure(*, megabytes: int, connections: int, seed: int) -> Iterator[Row]:

@@ -1,6 +1,7 @@
 //! The core's own interrupt controller (local APIC): its timer, and where devices send their interrupts.
 
 use crate::clock::Clock;
+use crate::cpu;
 use crate::interrupts::{SPURIOUS_VECTOR, TIMER_VECTOR};
 use crate::mmio::Mmio;
 use crate::port;
@@ -25,10 +26,8 @@ pub struct CoreId(pub(crate) u8);
 
 impl CoreId {
     /// The core that this runs on.
-    #[allow(unused_unsafe)] // newer compilers know that asking what the CPU has is safe
     pub fn own() -> CoreId {
-        // SAFETY: every x86-64 CPU has the instruction.
-        CoreId((unsafe { core::arch::x86_64::__cpuid(1) }.ebx >> 24) as u8)
+        CoreId((cpu::features().ebx >> 24) as u8)
     }
 }
 

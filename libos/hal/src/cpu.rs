@@ -1,6 +1,7 @@
 //! Instructions of the CPU that Rust has no words for.
 
 use core::arch::asm;
+use core::arch::x86_64::{__cpuid, CpuidResult};
 
 /// Waits for an interrupt, with interrupts open meanwhile. Returns at once when one was pending.
 pub fn halt() {
@@ -24,16 +25,21 @@ pub fn reset() -> ! {
     }
 }
 
+/// What the CPU says that it has, and which of the machine's it is (`cpuid`, leaf 1).
+#[allow(unused_unsafe)] // newer compilers know that asking is safe
+pub(crate) fn features() -> CpuidResult {
+    // SAFETY: every x86-64 CPU has the instruction.
+    unsafe { __cpuid(1) }
+}
+
 /// A number that differs from boot to boot, for keys that others must not know: of hash tables, of the first numbers of
 /// connections.
 ///
 /// It is the CPU's random number and its time stamp. A CPU that has no `rdrand`, or whose generator fails ten times
 /// running, leaves the time stamp: who can guess within some microseconds when the machine was started, and how long it
 /// took until here, can try all keys.
-#[allow(unused_unsafe)] // newer compilers know that asking what the CPU has is safe
 pub fn seed() -> u64 {
-    // SAFETY: every x86-64 CPU has the instruction.
-    let features = unsafe { core::arch::x86_64::__cpuid(1) };
+    let features = features();
     let mut seed = crate::clock::time_stamp().wrapping_mul(0x9E37_79B9_7F4A_7C15);
     if features.ecx & 1 << 30 != 0 {
         // Intel's manual: it fails when too much was asked for, and after ten times it is broken.

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
+from bench.libos.soak.run import sensors
 from tests.support.needs import need
 from tests.support.servers import result_of
 
 from bayop.errors import InputError
 from bayop.experiments.rig.veth import Namespace
-from lab.libos import AGENT_PORT, NICS, LibraryOs
+from lab.libos import NICS, LibraryOs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("libos_image"), pytest.mark.needs("namespaces")]
 
@@ -30,7 +30,6 @@ seen = [int(answer.readline()) for answer in answers for _ in range(times)]
 assert sorted(seen) == list(range(1, connections * times + 1)), sorted(seen)[:5]
 """
 """Many connections count with one number: each count is somebody's, once."""
-ASK = "import sys, urllib.request; sys.stdout.write(urllib.request.urlopen(sys.argv[1], timeout=10).read().decode())"
 CONSISTENCY = """
 import socket, struct, sys
 header = struct.Struct(">BBHBBHIIQ")
@@ -56,12 +55,6 @@ def python(clients: Namespace, program: str, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def readings(clients: Namespace, machine: LibraryOs) -> dict[str, float]:
-    """What the machine's agent has counted."""
-    said = json.loads(python(clients, ASK, f"http://{machine.address(AGENT_PORT)}/v1/sensors"))
-    return {f"{reading['name']}@{reading['at']}": reading["value"] for reading in said["readings"]}
-
-
 def load(clients: Namespace, *words: str) -> None:
     command = clients.command([sys.executable, "-m", "bayop", "load", *words, "--json"])
     run = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -72,10 +65,10 @@ def load(clients: Namespace, *words: str) -> None:
 @pytest.mark.parametrize("wait", ["interrupt", "adaptive"])
 def test_connections_spread_over_the_cores_and_share_one_memcached(clients: Namespace, wait: str) -> None:
     with LibraryOs(f"cores=2 agent=on wait={wait}", inside=clients.command([])) as machine:
-        before = readings(clients, machine)
+        before = sensors(clients, machine)
         load(clients, "-s", machine.address(11211), "--workload", "etc", "-q", "1000", "-t", "2s", "-c", "64")
         python(clients, COUNT, machine.address(11211).split(":")[0], "16", "200")
-        after = readings(clients, machine)
+        after = sensors(clients, machine)
         spent = {name: after[name] - before[name] for name in after}
         print(spent)
         assert min(spent["idle_usage@cpu0/C1"], spent["idle_usage@cpu1/C1"]) > 100
