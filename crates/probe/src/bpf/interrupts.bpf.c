@@ -7,8 +7,8 @@
  *   a new one begins       a poll
  *
  * What it brought (packets received, polls, time) is added while the record is the queue's newest. What came before it
- * (packets sent, idle time, counters) is of its CPU, since the CPU's interrupt before. A device without interrupts of its own has
- * a record for each poll, which is complete at once. */
+ * (packets sent, idle time, counters) is of its CPU, since the CPU's interrupt before. A device without interrupts of its
+ * own has a record for each poll, which is complete at once. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <linux/bpf.h>
