@@ -53,8 +53,10 @@ class Belief:
         plausible: Probability of meeting the SLO if the model were never more than 20 % unsure of the latency. Near
             saturation it is so unsure that it gives even a very low latency some probability.
         safe: Probability of meeting the SLO with its headroom.
-        stable: Probability that the cores keep up with the load; 1 where utilization is not measured.
-        utilization: Median of the utilization, as far as it is measured.
+        stable: Probability that the cores keep up with the load. Where utilization is not measured that is 1 up to some
+            demand and 0 beyond.
+        demand: Median of the utilization, relative to the highest expected of what met the SLO; infinite before that.
+        clear: Probability that it does not lie beyond a cliff.
         trusted: Probability that one more window would leave it trusted to meet the SLO.
         outputs: What is modelled.
         moments: What all of this comes from.
@@ -66,14 +68,15 @@ class Belief:
     plausible: Array
     safe: Array
     stable: Array
-    utilization: Array
+    demand: Array
+    clear: Array
     trusted: Array
     outputs: Outputs
     moments: Moments
 
     def promise(self, reference: float, *, constrained: bool) -> Array:
         """Expected improvement over the objective `reference`, if the setting can be trusted afterwards."""
-        gain = expected_improvement(self.objective, self.lesson, reference)
+        gain = expected_improvement(self.objective, self.lesson, reference) * self.clear
         return gain * self.trusted if constrained else gain
 
     def hope(self, reference: float) -> Array:
@@ -100,6 +103,9 @@ def believe(
     *,
     trust: float,
     stable_utilization: float,
+    demand_step: float,
+    clear: Array,
+    fine: Inputs,
     incumbent: Inputs | None = None,
 ) -> Belief:
     """The belief about the points `at`.
@@ -112,6 +118,9 @@ def believe(
         window: What one more trial would be like.
         trust: With which probability incumbents must meet the SLO.
         stable_utilization: Up to which utilization cores keep up, where all of them serve.
+        demand_step: Up to which demand they surely keep up where utilization is not measured.
+        clear: Probability that a point does not lie beyond a cliff, shape (n,).
+        fine: The points that met the SLO.
         incumbent: The point to improve on.
     """
     needed = outputs.needed(problem)
@@ -128,20 +137,30 @@ def believe(
         o: log_us - min(problem.steady * window.noise_sd[o], _MOST_STEADY)
         for o, log_us in outputs.log_limits(problem.aim).items()
     }
-    knows_utilization = outputs.prior is not None and mixture.has_seen(UTILIZATION)
-    log_stable = math.log(stable_utilization) + np.log(at.serving)
+    demand = np.exp(moments.mean_all[UTILIZATION] - _highest_utilization(mixture, fine))
+    stable = np.ones(len(at))
+    if outputs.prior is not None and mixture.has_seen(UTILIZATION):
+        stable = moments.below({UTILIZATION: math.log(stable_utilization) + np.log(at.serving)})
+    elif len(fine):
+        stable = np.where(demand <= demand_step, 1.0, 0.0)
     return Belief(
         objective=value,
         lesson=np.abs(variance - together) / np.sqrt(np.maximum(variance + noise, _LEAST_VARIANCE)) + _LEAST_VARIANCE,
         latency_us=np.exp(moments.mean_all[outputs.latencies]),
         plausible=moments.below(limits, at_most_sd=_PLAUSIBLE_SD),
         safe=moments.below(limits),
-        stable=moments.below({UTILIZATION: log_stable}) if knows_utilization else np.ones(len(at)),
-        utilization=np.exp(moments.mean_all[UTILIZATION]),
+        stable=stable,
+        demand=demand,
+        clear=clear,
         trusted=moments.trusted(limits, window.noise_sd, trust),
         outputs=outputs,
         moments=moments,
     )
+
+
+def _highest_utilization(mixture: Mixture, at: Inputs) -> float:
+    """The logarithm of the highest utilization that is expected at some points."""
+    return float(mixture.predict(at, [UTILIZATION]).mean_all.max()) if len(at) else -math.inf
 
 
 class _Linear:

@@ -19,8 +19,9 @@ class Caution:
         overload_from: Utilization up to which cores keep up, as far as nobody knows better.
         overload_step: How much of the way from a utilization at which the SLO was met, to 1, the next trial may go.
         overload_at_most: No trial is expected above this utilization.
-        clearance: Beyond a cliff nothing is tried: a setting must be nearer to one that met the SLO than to one that
-            fell, by this factor.
+        demand_step: Where utilization is not measured, and in ventures, no trial is expected to load the cores more,
+            relative to what met the SLO.
+        clear: The least probability of not lying beyond a cliff, in any trial.
         far: A setting whose expected latency is so many times that of any window that met the SLO ...
         sure: ... must be safe with this probability.
         small_steps: After so many trials, a problem with small steps takes steps of any size.
@@ -29,13 +30,15 @@ class Caution:
         trust: A setting that met the SLO in a window of its own may be held when it is safe with this probability.
         worth: The least expected improvement, relative to the objective that is to be improved on, that is worth a
             trial. It counts what one noisy window can teach, and only as far as the setting could be trusted then.
-        lessons: At most so many trials are for what they teach about settings that are not safe enough yet.
-        lesson_worth: These settings must hope for an improvement of so many times `worth`, ...
-        lesson_share: ... and the trial must take away this share of the doubt about their latency.
-        ventures: At most so many trials go where it is less safe than `trial`, when nothing else is left to learn and
-            no small steps are asked for, ...
-        venture: ... but at least this safe, ...
-        venture_worth: ... for a promise of so many times `worth`.
+        detour_worth: When nothing safe promises that much, detours may be worth a trial: for a hope or a promise of so
+            many times `worth`.
+        lessons: At most so many detours are for what they teach about settings that are not safe enough yet ...
+        lesson_share: ... and take away this share of the doubt about their latency, ...
+        approach: ... or go this share of the way on to a setting that may lie beyond a cliff.
+        ventures: At most so many detours go where it is less safe than `trial`, when no small steps are asked for, ...
+        venture_after: ... after so many trials, ...
+        venture: ... where it is at least this safe, ...
+        venture_stable: ... and the cores at least this surely stable.
         looks: At most so many trials look for a setting to trust while none is known and none is safe enough.
         polish: While a setting is held, another one is held instead only when it is safe with this probability, ...
         notch: ... its latency is no more than this share above what is held, ...
@@ -49,20 +52,23 @@ class Caution:
     overload: float = 0.9
     overload_from: float = 0.85
     overload_step: float = 0.4
-    overload_at_most: float = 0.93
-    clearance: float = 2.0
+    overload_at_most: float = 0.97
+    demand_step: float = 1.25
+    clear: float = 0.75
     far: float = 2.0
     sure: float = 0.95
     small_steps: int = 3
     step: float = 0.95
     trust: float = 0.9
     worth: float = 0.0015
+    detour_worth: float = 5.0
     lessons: int = 6
-    lesson_worth: float = 5.0
     lesson_share: float = 0.15
-    ventures: int = 2
-    venture: float = 0.5
-    venture_worth: float = 20.0
+    approach: float = 0.1
+    ventures: int = 5
+    venture_after: int = 2
+    venture: float = 0.4
+    venture_stable: float = 0.5
     looks: int = 6
     hopeless: float = 0.05
     polish: float = 0.97

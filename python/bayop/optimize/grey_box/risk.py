@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from bayop.optimize.base import Problem
 from bayop.optimize.grey_box.belief import Belief
 from bayop.optimize.grey_box.caution import Caution
-from bayop.optimize.grey_box.inputs import Inputs, distances
 from bayop.optimize.grey_box.seen import Seen
 from bayop.slo import Slo
-from bayop.space import Setting
 
 
 class Risk:
@@ -23,18 +21,14 @@ class Risk:
         problem: What is searched for.
         caution: How much risk is taken.
         seen: What the trials have shown.
-        encode: The inputs of settings.
     """
 
-    def __init__(
-        self, problem: Problem, caution: Caution, seen: Seen, encode: Callable[[Sequence[Setting]], Inputs]
-    ) -> None:
+    def __init__(self, problem: Problem, caution: Caution, seen: Seen) -> None:
         self._constrained = problem.objective.constrained
         self._aim = problem.aim
         self._small_steps = problem.small_steps
         self._caution = caution
         self._seen = seen
-        self._encode = encode
 
     @property
     def stable_utilization(self) -> float:
@@ -57,11 +51,11 @@ class Risk:
             (us + limit.limit_us) / 2.0 for us, limit in zip(highest_us, self._aim.limits, strict=True)
         )
 
-    def allowed(self, belief: Belief, at: Inputs, reach: Slo | None = None) -> NDArray[np.bool_]:
+    def allowed(self, belief: Belief, reach: Slo | None = None) -> NDArray[np.bool_]:
         """Which settings are safe enough, and within reach."""
         caution = self._caution
         least = 1.0 - (1.0 - caution.trial) * caution.after_miss**self._seen.misses
-        allowed = self.bearable(belief, at)
+        allowed = self.bearable(belief)
         if self._constrained:
             allowed &= belief.safe >= least
             highest_us = self._seen.highest_us
@@ -72,23 +66,20 @@ class Risk:
             allowed &= belief.meets(reach) >= caution.step
         return allowed
 
-    def ventured(self, belief: Belief, at: Inputs) -> NDArray[np.bool_]:
-        """Which settings may be tried for a great promise."""
-        return np.asarray(self.bearable(belief, at) & (belief.safe >= self._caution.venture))
+    def hidden(self, belief: Belief) -> NDArray[np.bool_]:
+        """Which settings would be safe enough if they surely did not lie beyond a cliff, as they well may."""
+        return self.allowed(replace(belief, clear=np.ones_like(belief.clear))) & ~self.allowed(belief)
 
-    def bearable(self, belief: Belief, at: Inputs) -> NDArray[np.bool_]:
-        """Which settings neither overload the cores nor lie near a cliff, as far as is known."""
-        return np.asarray(self._stable(belief) & self._clear(at))
+    def ventured(self, belief: Belief) -> NDArray[np.bool_]:
+        """Which settings may be tried for a great promise: what loads the cores little more than what met the SLO."""
+        caution = self._caution
+        near = (belief.demand <= caution.demand_step) & (belief.clear >= caution.clear)
+        return np.asarray(near & (belief.safe >= caution.venture) & (belief.stable >= caution.venture_stable))
 
-    def _stable(self, belief: Belief) -> NDArray[np.bool_]:
-        """What is surely below the gate, or expected to load the cores no more than what has met the SLO."""
-        known = belief.utilization <= self._seen.highest_utilization
-        return np.asarray((belief.stable >= self._caution.overload) | known)
+    def bearable(self, belief: Belief) -> NDArray[np.bool_]:
+        """Which settings neither overload the cores nor lie beyond a cliff, as far as is known.
 
-    def _clear(self, at: Inputs) -> NDArray[np.bool_]:
-        """What is much nearer to a setting that met the SLO than to one that fell."""
-        if not (self._seen.fallen and self._seen.fine):
-            return np.ones(len(at), dtype=np.bool_)
-        to_fine = distances(at, self._encode(self._seen.fine)).min(axis=1)
-        to_fallen = distances(at, self._encode(self._seen.fallen)).min(axis=1)
-        return np.asarray(to_fallen >= self._caution.clearance * to_fine)
+        Cores keep up where they are surely below the gate, or loaded no more than where the SLO was met.
+        """
+        stable = (belief.stable >= self._caution.overload) | (belief.demand <= 1.0)
+        return np.asarray(stable & (belief.clear >= self._caution.clear))

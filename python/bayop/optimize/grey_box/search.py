@@ -14,7 +14,7 @@ from bayop.optimize.base import Finished, Observation, Prediction, Problem, Prop
 from bayop.optimize.grey_box.belief import Belief
 from bayop.optimize.grey_box.candidates import Candidates
 from bayop.optimize.grey_box.caution import Caution
-from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs, typical_delay_us
+from bayop.optimize.grey_box.inputs import Array, Encoder, typical_delay_us
 from bayop.optimize.grey_box.outputs import Outputs
 from bayop.optimize.grey_box.situation import Situation, View
 from bayop.optimize.measured import setting_key
@@ -61,7 +61,7 @@ class GreyBox:
         now = self._now()
         pool = now.view(self._pool(now))
         is_lost = now.incumbent is None and self._problem.objective.constrained
-        if is_lost and not now.risk.allowed(pool.belief, pool.at).any():
+        if is_lost and not now.risk.allowed(pool.belief).any():
             return self._look(now, pool)
         reference = now.reference(self._fastest)
         least = self._caution.worth * abs(reference)
@@ -97,8 +97,8 @@ class GreyBox:
         caution, cost = self._caution, abs(held.objective)
         highest_us = (1.0 + caution.notch) * now.view([held.setting]).belief.latency_us
 
-        def promise(belief: Belief, at: Inputs) -> Array:
-            allowed = now.risk.bearable(belief, at) & (belief.safe >= caution.polish)
+        def promise(belief: Belief) -> Array:
+            allowed = now.risk.bearable(belief) & (belief.safe >= caution.polish)
             allowed &= (belief.latency_us <= highest_us).all(axis=0) & (
                 belief.objective <= held.objective + caution.bet * cost
             )
@@ -119,8 +119,8 @@ class GreyBox:
         own = now.view([held]).belief
         highest_us = (1.0 + caution.notch) * own.latency_us
 
-        def merit(belief: Belief, at: Inputs) -> Array:
-            allowed = now.risk.bearable(belief, at) & (belief.safe >= caution.polish)
+        def merit(belief: Belief) -> Array:
+            allowed = now.risk.bearable(belief) & (belief.safe >= caution.polish)
             allowed &= (belief.latency_us <= highest_us).all(axis=0)
             return np.where(allowed, -belief.objective, -np.inf)
 
@@ -161,10 +161,8 @@ class GreyBox:
         """The setting that promises most, if that is worth a trial."""
         reach = now.risk.reach
 
-        def promise_within(reach: Slo | None) -> Callable[[Belief, Inputs], Array]:
-            return lambda belief, at: np.where(
-                now.risk.allowed(belief, at, reach), self._promise(belief, reference), -np.inf
-            )
+        def promise_within(reach: Slo | None) -> Callable[[Belief], Array]:
+            return lambda belief: np.where(now.risk.allowed(belief, reach), self._promise(belief, reference), -np.inf)
 
         setting, promise = self._best(now, pool, promise_within(reach))
         if promise >= least and promise > -np.inf:
@@ -179,65 +177,78 @@ class GreyBox:
 
     def _take(self, now: Situation, pool: View, reference: float) -> Setting | None:
         """A detour, when nothing safe promises anything: what teaches most, or a risk for a great promise."""
-        if self._detours["lesson"] < self._caution.lessons:
-            lesson = self._lesson(now, pool, reference)
+        caution = self._caution
+        least = caution.detour_worth * caution.worth * abs(reference)
+        if self._detours["lesson"] < caution.lessons:
+            lesson = self._lesson(now, pool, reference, least) or self._approach(now, pool, reference, least)
             if lesson is not None:
                 self._detour = ("lesson", lesson)
                 return lesson
-        if self._detours["venture"] < self._caution.ventures and not self._problem.small_steps:
+        knows_enough = len(now.seen.here) >= caution.venture_after and not self._problem.small_steps
+        if knows_enough and self._detours["venture"] < caution.ventures:
             setting, promise = self._best(
                 now,
                 pool,
-                lambda belief, at: np.where(now.risk.ventured(belief, at), self._promise(belief, reference), 0.0),
+                lambda belief: now.risk.ventured(belief) * belief.stable * self._promise(belief, reference),
             )
-            if promise >= self._caution.venture_worth * self._caution.worth * abs(reference):
+            if promise >= least:
                 self._detour = ("venture", setting)
                 return setting
         return None
 
-    def _lesson(self, now: Situation, pool: View, reference: float) -> Setting | None:
+    def _lesson(self, now: Situation, pool: View, reference: float, least: float) -> Setting | None:
         """The safe setting that takes away most of the doubt about the best one that is not safe enough yet."""
-        belief, at = pool.belief, pool.at
-        allowed = now.risk.allowed(belief, at)
-        open_ = self._open(now, pool)
-        hope = np.where(now.risk.bearable(belief, at) & ~allowed, belief.hope(reference), 0.0)
+        belief = pool.belief
+        allowed = now.risk.allowed(belief)
+        hope = np.where(now.risk.bearable(belief) & ~allowed, belief.hope(reference), 0.0)
         about = int(np.argmax(hope))
-        if hope[about] < self._caution.lesson_worth * self._caution.worth * abs(reference):
+        if hope[about] < least:
             return None
-        share = np.where(allowed & open_, now.doubt_share(pool.settings, pool.settings[about]), 0.0)
+        share = np.where(allowed & self._open(now, pool), now.doubt_share(pool.settings, pool.settings[about]), 0.0)
         best = int(np.argmax(share))
         return pool.settings[best] if share[best] >= self._caution.lesson_share else None
 
+    def _approach(self, now: Situation, pool: View, reference: float, least: float) -> Setting | None:
+        """The safe setting that goes furthest towards the best one of those that may lie beyond a cliff."""
+        belief = pool.belief
+        promise = np.where(now.risk.hidden(belief), self._promise(belief, reference), 0.0)
+        target = int(np.argmax(promise))
+        if promise[target] < least:
+            return None
+        left = now.way_left(pool.settings, pool.settings[target])
+        left = np.where(now.risk.allowed(belief) & self._open(now, pool, windows=1), left, np.inf)
+        best = int(np.argmin(left))
+        return pool.settings[best] if left[best] <= 1.0 - self._caution.approach else None
+
     def _look(self, now: Situation, pool: View) -> Proposal | Finished:
         """While nothing is trusted and nothing is safe enough: what is most likely to meet the SLO, none too often."""
-        belief, at = pool.belief, pool.at
+        belief = pool.belief
         trials = len(now.seen.here)
         hopeless = trials >= 3 and float(belief.safe.max()) < self._caution.hopeless
         if trials >= self._caution.looks or hopeless:
             return Finished("infeasible")
         # Where cores may be overloaded only what is plausible without the model's doubt counts, and comes last.
-        open_, bearable = self._open(now, pool), now.risk.bearable(belief, at)
+        open_, bearable = self._open(now, pool), now.risk.bearable(belief)
         score = np.where(open_, np.where(bearable, 1.0 + belief.safe, belief.plausible), -1.0)
         return Proposal(pool.settings[int(np.argmax(score))])
 
-    def _open(self, now: Situation, pool: View) -> NDArray[np.bool_]:
-        """What was not measured often enough to know it."""
-        return np.array([now.seen.windows(self._rounding.of(s)) < _ENOUGH_WINDOWS for s in pool.settings])
+    def _open(self, now: Situation, pool: View, windows: int = _ENOUGH_WINDOWS) -> NDArray[np.bool_]:
+        """What was not measured so often; by default, not often enough to know it."""
+        return np.array([now.seen.windows(self._rounding.of(s)) < windows for s in pool.settings])
 
     def _promise(self, belief: Belief, reference: float) -> Array:
         return belief.promise(reference, constrained=self._problem.objective.constrained)
 
-    def _best(self, now: Situation, pool: View, score: Callable[[Belief, Inputs], Array]) -> tuple[Setting, float]:
+    def _best(self, now: Situation, pool: View, score: Callable[[Belief], Array]) -> tuple[Setting, float]:
         """The setting of the highest score, with its score: the best of what lies around the best of the pool."""
-        best = pool.settings[int(np.argmax(score(pool.belief, pool.at)))]
+        best = pool.settings[int(np.argmax(score(pool.belief)))]
         nearby = now.view(self._candidates.around(best))
-        scores = score(nearby.belief, nearby.at)
+        scores = score(nearby.belief)
         index = int(np.argmax(scores))
         return nearby.settings[index], float(scores[index])
 
     def _outermost(self, now: Situation, pool: View, reach: Slo) -> Setting | None:
         """The setting within reach, not tried yet, of which most latency is expected; None when there is none."""
-        untried = np.array([now.seen.windows(s) == 0 for s in pool.settings])
-        within = now.risk.allowed(pool.belief, pool.at, reach) & untried
+        within = now.risk.allowed(pool.belief, reach) & self._open(now, pool, windows=1)
         latency_us = np.where(within, pool.belief.latency_us[0], -np.inf)
         return pool.settings[int(np.argmax(latency_us))] if within.any() else None

@@ -11,8 +11,9 @@ import numpy as np
 from bayop.optimize.base import Observation, Prediction, Problem
 from bayop.optimize.grey_box.belief import Belief, NextWindow, believe
 from bayop.optimize.grey_box.caution import Caution
+from bayop.optimize.grey_box.cliff import clear_of_cliff
 from bayop.optimize.grey_box.fit import fit
-from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs
+from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs, distances
 from bayop.optimize.grey_box.outputs import LATENCY, Outputs, noise_of
 from bayop.optimize.grey_box.risk import Risk
 from bayop.optimize.grey_box.seen import Seen
@@ -34,10 +35,9 @@ class Incumbent:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Some settings, where they lie if a driver rounds them as expected, and what is believed about them."""
+    """Some settings, and what is believed about them if a driver rounds them as expected."""
 
     settings: Sequence[Setting]
-    at: Inputs
     belief: Belief
 
 
@@ -69,7 +69,8 @@ class Situation:
         fitted = fit(outputs, observations, encoder.encode([o.setting for o in observations], loads), problem.slo)
         self._mixture = fitted.mixture
         self.seen = Seen(problem, observations, fitted.falls)
-        self.risk = Risk(problem, caution, self.seen, self._encode)
+        self.risk = Risk(problem, caution, self.seen)
+        self._fine, self._fallen = self._encode(self.seen.fine), self._encode(self.seen.fallen)
         self._window = self._next_window(observations)
 
     @cached_property
@@ -93,8 +94,7 @@ class Situation:
 
     def view(self, settings: Sequence[Setting]) -> View:
         """What to think of some settings."""
-        at = self._encode([self._effective(s) for s in settings])
-        return View(settings, at, self._believe(at, self.incumbent))
+        return View(settings, self._believe(self._encode([self._effective(s) for s in settings]), self.incumbent))
 
     def doubt_share(self, settings: Sequence[Setting], about: Setting) -> Array:
         """Which share of the doubt about the latency of one setting a window of each of `settings` would take away.
@@ -107,6 +107,12 @@ class Situation:
         own = self._mixture.predict(target, [latency]).variance_all[0, 0]
         noise = self._window.noise_sd[latency] ** 2
         return np.asarray(moments.covariance_all[0] ** 2 / (moments.variance_all[0] + noise) / own)
+
+    def way_left(self, settings: Sequence[Setting], to: Setting) -> Array:
+        """How far each of `settings` is from one setting, relative to what met the SLO and is nearest to it."""
+        target = self._encode([to])
+        whole = float(distances(self._fine, target).min(initial=np.inf))
+        return distances(self._encode(settings), target)[:, 0] / max(whole, 1e-9)
 
     def predict(self, setting: Setting) -> Prediction:
         """Posterior medians of all outputs; a setting that fell off a cliff misses the SLO whatever they are."""
@@ -138,8 +144,17 @@ class Situation:
             self._window,
             trust=self._caution.trust,
             stable_utilization=self.risk.stable_utilization,
+            demand_step=self._caution.demand_step,
+            clear=self._clear(at),
+            fine=self._fine,
             incumbent=None if incumbent is None else self._encode([incumbent.setting]),
         )
+
+    def _clear(self, at: Inputs) -> Array:
+        """Probability that points do not lie beyond a cliff, as far as anything has shown one."""
+        if not (len(self._fine) and len(self._fallen)):
+            return np.ones(len(at))
+        return clear_of_cliff(at, self._fine, self._fallen)
 
     def _encode(self, settings: Sequence[Setting]) -> Inputs:
         """The settings at this problem's load."""

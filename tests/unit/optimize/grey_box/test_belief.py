@@ -38,7 +38,14 @@ class Known:
 
 
 def belief_of(
-    known: Known, objective: str = "power", *, serving: float = 1.0, incumbent: bool = False, steady: float = 0.0
+    known: Known,
+    objective: str = "power",
+    *,
+    serving: float = 1.0,
+    incumbent: bool = False,
+    steady: float = 0.0,
+    clear: float = 1.0,
+    fine: bool = False,
 ) -> Belief:
     problem = Problem(SPACE, SLO, Objective.parse(objective, SLO), 1000.0, steady=steady)
     encoded = Encoder(SPACE, typical_delay_us(SPACE, SLO)).encode([{RX_USECS: 50}], np.zeros(1))
@@ -52,6 +59,9 @@ def belief_of(
         WINDOW,
         trust=0.9,
         stable_utilization=0.85,
+        demand_step=1.25,
+        clear=np.array([clear]),
+        fine=at if fine else at.rows(np.array([], dtype=np.intp)),
         incumbent=at if incumbent else None,
     )
 
@@ -87,6 +97,24 @@ def test_half_of_the_cores_keep_up_with_half_of_the_utilization() -> None:
     assert belief_of(Known(0.3, 200.0, 100.0, sd=0.05), serving=0.5).stable[0] > 0.99
 
 
+def test_demand_is_relative_to_what_met_the_slo() -> None:
+    assert belief_of(Known(0.5, 200.0, 100.0, sd=0.05), fine=True).demand[0] == pytest.approx(1.0)
+    assert belief_of(Known(0.5, 200.0, 100.0, sd=0.05)).demand[0] == math.inf
+
+
+@pytest.mark.parametrize(("busier", "stable"), [(1.2, 1.0), (1.3, 0.0)])
+def test_where_utilization_is_not_measured_the_demand_may_go_up_by_a_step(busier: float, stable: float) -> None:
+    class Busier(Known):
+        """Expects more utilization of what is asked about than of what met the SLO, which is asked about last."""
+
+        def predict(self, at: Inputs, outputs: list[int], against: Inputs | None = None) -> Moments:
+            moments = super().predict(at, outputs, against)
+            return moments if len(outputs) == 1 else replace(moments, mean=moments.mean + math.log(busier))
+
+    known = Busier(0.5, 100.0, 100.0, sd=0.05, utilization=False)
+    assert belief_of(known, fine=True).stable[0] == stable
+
+
 @pytest.mark.parametrize(("objective", "value", "sd"), [("power", 100.0, 5.0), ("power_w^2", 1e4, 1e3)])
 def test_the_objective_carries_the_uncertainty_of_what_it_is_made_of(objective: str, value: float, sd: float) -> None:
     belief = belief_of(Known(0.4, 200.0, 100.0, sd=0.05), objective)
@@ -115,6 +143,12 @@ def test_a_promise_counts_only_as_far_as_it_can_be_trusted() -> None:
     assert free == pytest.approx(20.0, rel=0.05)
     assert constrained == pytest.approx(free * belief.trusted[0])
     assert 0.0 < belief.trusted[0] < 1.0
+
+
+def test_a_promise_counts_only_as_far_as_no_cliff_is_in_the_way() -> None:
+    known = Known(0.4, 200.0, 100.0, sd=0.1)
+    clear, doubtful = (belief_of(known, clear=c).promise(120.0, constrained=True)[0] for c in (1.0, 0.5))
+    assert doubtful == pytest.approx(0.5 * clear)
 
 
 @pytest.mark.parametrize(("mean", "sd"), [(1.0, 0.2), (0.9, 0.05), (1.3, 0.3)])

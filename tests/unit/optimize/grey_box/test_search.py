@@ -349,6 +349,18 @@ def test_one_window_of_bad_luck_does_not_spoil_the_search(number: int) -> None:
     assert truth["power_w"] < 1.15 * best_power_w(server, problem)
 
 
+def test_after_a_fall_it_approaches_by_steps_what_may_lie_beyond() -> None:
+    """One window of bad luck hides everything that takes less than the default."""
+    server = Unlucky(2, seed=6)
+    problem = make_problem(SPACE, slo="p99<300us")
+    default = Measurement({"power_w": 0.75 * server.truth(fastest_setting(SPACE))["power_w"], "p99_us": 100.0})
+    result = search(server, replace(problem, default=default))
+    assert not result.trials[1].meets_slo
+    assert not result.is_default
+    assert result.setting is not None
+    assert server.truth(result.setting)["power_w"] < 0.9 * default["power_w"]
+
+
 @pytest.mark.parametrize(("small_steps", "worst_us"), [(True, 210.0), (False, 450.0)])
 def test_with_small_steps_no_great_promise_is_worth_a_risk(small_steps: bool, worst_us: float) -> None:  # noqa: FBT001
     space = Space((Knob("power.cap_w", Steps(60, 120, 5), safest="high"),))

@@ -72,6 +72,23 @@ def test_a_window_of_the_setting_itself_takes_away_most_of_its_doubt() -> None:
     assert 1.0 >= itself > near > far >= 0.0
 
 
+def test_before_anything_fell_there_is_no_cliff() -> None:
+    server = FakeServer(PROBLEM.space, qps=PROBLEM.qps, seed=1)
+    fell = replace(server.observe(at(400)).measurement, quantities={"p99_us": 9e4, "power_w": 40.0})
+    where = [at(2), at(60), at(396)]
+    assert after(measured(FASTEST, at(100))).view(where).belief.clear.tolist() == [1.0, 1.0, 1.0]
+    clear = after([*measured(FASTEST), Observation(at(400), fell, PROBLEM.qps)]).view(where).belief.clear
+    assert clear[0] > 0.98
+    assert clear[0] > clear[1] > clear[2]
+    assert clear[2] < 0.1
+
+
+def test_the_way_left_is_that_of_what_met_the_slo_and_less_where_it_is_nearer() -> None:
+    left = after(measured(FASTEST)).way_left([FASTEST, at(30, 2500), at(100, 2000)], at(100, 2000))
+    assert left[0] == pytest.approx(1.0)
+    assert left[0] > left[1] > left[2] == 0.0
+
+
 def test_predicts_what_a_server_of_this_kind_shows() -> None:
     prediction = after(measured(FASTEST, at(100), at(200, 2500))).predict(at(150, 2700))
     truth = FakeServer(PROBLEM.space, qps=PROBLEM.qps).truth(at(150, 2700))
