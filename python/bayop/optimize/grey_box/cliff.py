@@ -36,7 +36,7 @@ def clear_of_cliff(at: Inputs, fine: Inputs, fallen: Inputs) -> Array:
     def places_before(points: Inputs) -> Array:
         """For each point and direction, how many places a point is beyond, shape (points, directions)."""
         share = (np.column_stack([points.known, points.unknown]) @ direction.T - entry) / way
-        return np.clip(np.rint(_PLACES * share), 0, _PLACES)
+        return np.asarray(np.clip(np.rint(_PLACES * share), 0, _PLACES))
 
     place = np.arange(_PLACES)
     mistakes = np.zeros((len(direction), _PLACES))

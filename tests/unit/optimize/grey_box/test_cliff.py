@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,8 +69,7 @@ def test_whatever_was_seen_it_is_a_probability(
 @pytest.mark.parametrize("dimensions", [1, 3, 9])
 def test_any_number_of_knobs_will_do(dimensions: int) -> None:
     low, half, high = (
-        Inputs(*[np.ones(1)] * 4, known=np.full((1, 1), x), unknown=np.full((1, dimensions - 1), x))
-        for x in (0.1, 0.5, 0.9)
+        replace(at((x, x)), known=np.full((1, 1), x), unknown=np.full((1, dimensions - 1), x)) for x in (0.1, 0.5, 0.9)
     )
     assert clear(half, fine=low, fallen=high)[0] == pytest.approx(0.5, abs=0.1)
     assert clear(low, fine=low, fallen=high)[0] > 0.98
