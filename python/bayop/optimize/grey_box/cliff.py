@@ -29,24 +29,28 @@ def clear_of_cliff(at: Inputs, fine: Inputs, fallen: Inputs) -> Array:
         fine: Points known to lie on the near side, at least one.
         fallen: Points beyond, at least one.
     """
-    direction = _directions(at.known.shape[1] + at.unknown.shape[1])
+    groups = [np.column_stack([points.known, points.unknown]) for points in (at, fine, fallen)]
+    # Of a knob that the space does not have the coordinate is the same everywhere, and any number.
+    varies = np.ptp(np.vstack(groups), axis=0) > 0.0
+    where, near, beyond_it = (group[:, varies] for group in groups)
+    direction = _directions(int(varies.sum()))
     # Coordinates lie between 0 and 1; places are shares of the way from where a direction enters that cube.
-    entry, way = np.minimum(direction, 0.0).sum(axis=1), np.abs(direction).sum(axis=1)
+    entry, way = np.minimum(direction, 0.0).sum(axis=1), np.maximum(np.abs(direction).sum(axis=1), 1e-9)
 
-    def places_before(points: Inputs) -> Array:
+    def places_before(points: Array) -> Array:
         """For each point and direction, how many places a point is beyond, shape (points, directions)."""
-        share = (np.column_stack([points.known, points.unknown]) @ direction.T - entry) / way
+        share = (points @ direction.T - entry) / way
         return np.asarray(np.clip(np.rint(_PLACES * share), 0, _PLACES))
 
     place = np.arange(_PLACES)
     mistakes = np.zeros((len(direction), _PLACES))
-    for before in places_before(fine):
+    for before in places_before(near):
         mistakes += place < before[:, None]
-    for before in places_before(fallen):
+    for before in places_before(beyond_it):
         mistakes += place >= before[:, None]
     likely = _MISTAKEN ** (mistakes - mistakes.min())
     beyond = np.pad(np.cumsum(likely, axis=1), ((0, 0), (1, 0))) / likely.sum()
-    found = beyond[np.arange(len(direction)), places_before(at).astype(np.intp)]
+    found = beyond[np.arange(len(direction)), places_before(where).astype(np.intp)]
     return np.asarray(1.0 - found.sum(axis=1))
 
 

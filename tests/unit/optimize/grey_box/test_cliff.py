@@ -56,6 +56,12 @@ def test_two_falls_tell_the_direction_of_the_edge() -> None:
     assert along > 0.95
 
 
+def test_the_coordinate_of_a_knob_that_is_not_there_is_no_matter() -> None:
+    low, half, high = (replace(at((x, 1.0)), known=np.array([[x, 7.5]])) for x in (0.1, 0.5, 0.9))
+    assert clear(low, fine=low, fallen=high)[0] > 0.98
+    assert clear(half, fine=low, fallen=high)[0] == pytest.approx(0.5, abs=0.02)
+
+
 @given(where=points, fine=points, fallen=points)
 def test_whatever_was_seen_it_is_a_probability(
     where: list[tuple[float, float]], fine: list[tuple[float, float]], fallen: list[tuple[float, float]]
