@@ -215,6 +215,8 @@ class Controller:
 
     def _watch_on(self, now_s: float) -> Action:
         policy = self._policy
+        if now_s >= self._end_s - _INSTANT_S:
+            return Done()
         return self._watch(now_s, min(self._end_s, window_end_s(now_s, policy.watch_s, policy.phase_s)))
 
     def _tend(self, now_s: float) -> Action | None:

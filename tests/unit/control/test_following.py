@@ -102,6 +102,13 @@ def test_a_window_over_the_slo_is_answered_by_a_step_and_not_by_the_fastest_sett
     assert len(run.books.searches) == 1
 
 
+def test_a_step_after_the_last_window_ends_the_day() -> None:
+    run = play(lambda _: QPS, OTHER, disturb=disturbed(540.0))
+    assert run.done
+    assert run.windows[-1].end_s == 600.0
+    assert run.controller.held == OTHER
+
+
 def test_a_second_window_over_the_slo_is_for_the_guard() -> None:
     run = play(lambda _: QPS, OTHER, disturb=disturbed(120.0, 180.0))
     assert next(w.setting for w in run.windows if w.phase == "fall-back") not in (GOOD, OTHER)
