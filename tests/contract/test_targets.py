@@ -111,6 +111,7 @@ def loaded(agent_binary: Path) -> Iterator[tuple[Rig, SteadyLoad]]:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 class TestLive(TargetContract):
     """The real agent, memcached, load and kernel, with a guard and repeated windows."""
 
