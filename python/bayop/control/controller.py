@@ -194,7 +194,7 @@ class Controller:
     def _decide(self, now_s: float) -> Action:
         if self._running is not None:
             return self._next_trial(now_s, self._running)
-        if now_s >= self._end_s - _INSTANT_S:
+        if self._is_over(now_s):
             return Done()
         policy = self._policy
         left_s = self._end_s - now_s - (policy.trial_s if policy.default_first else 0.0)
@@ -213,9 +213,12 @@ class Controller:
             return self._next_trial(now_s, self._running)
         return self._prepare(now_s) or self._tend(now_s) or self._watch_on(now_s)
 
+    def _is_over(self, now_s: float) -> bool:
+        return now_s >= self._end_s - _INSTANT_S
+
     def _watch_on(self, now_s: float) -> Action:
         policy = self._policy
-        if now_s >= self._end_s - _INSTANT_S:
+        if self._is_over(now_s):
             return Done()
         return self._watch(now_s, min(self._end_s, window_end_s(now_s, policy.watch_s, policy.phase_s)))
 

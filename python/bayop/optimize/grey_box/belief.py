@@ -105,7 +105,7 @@ def believe(
     stable_utilization: float,
     demand_step: float,
     clear: Array,
-    fine: Inputs,
+    highest_utilization: float | None,
     incumbent: Inputs | None = None,
 ) -> Belief:
     """The belief about the points `at`.
@@ -120,7 +120,7 @@ def believe(
         stable_utilization: Up to which utilization cores keep up, where all of them serve.
         demand_step: Up to which demand they surely keep up where utilization is not measured.
         clear: Probability that a point does not lie beyond a cliff, shape (n,).
-        fine: The points that met the SLO.
+        highest_utilization: The highest that is expected of what met the SLO; None before anything did.
         incumbent: The point to improve on.
     """
     needed = outputs.needed(problem)
@@ -137,11 +137,13 @@ def believe(
         o: log_us - min(problem.steady * window.noise_sd[o], _MOST_STEADY)
         for o, log_us in outputs.log_limits(problem.aim).items()
     }
-    demand = np.exp(moments.mean_all[UTILIZATION] - _highest_utilization(mixture, fine))
+    demand = np.full(len(at), np.inf)
+    if highest_utilization is not None:
+        demand = np.exp(moments.mean_all[UTILIZATION]) / highest_utilization
     stable = np.ones(len(at))
     if outputs.prior is not None and mixture.has_seen(UTILIZATION):
         stable = moments.below({UTILIZATION: math.log(stable_utilization) + np.log(at.serving)})
-    elif len(fine):
+    elif highest_utilization is not None:
         stable = np.where(demand <= demand_step, 1.0, 0.0)
     return Belief(
         objective=value,
@@ -156,11 +158,6 @@ def believe(
         outputs=outputs,
         moments=moments,
     )
-
-
-def _highest_utilization(mixture: Mixture, at: Inputs) -> float:
-    """The logarithm of the highest utilization that is expected at some points."""
-    return float(mixture.predict(at, [UTILIZATION]).mean_all.max()) if len(at) else -math.inf
 
 
 class _Linear:

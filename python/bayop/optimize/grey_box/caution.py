@@ -30,8 +30,7 @@ class Caution:
         trust: A setting that met the SLO in a window of its own may be held when it is safe with this probability.
         worth: The least expected improvement, relative to the objective that is to be improved on, that is worth a
             trial. It counts what one noisy window can teach, and only as far as the setting could be trusted then.
-        detour_worth: When nothing safe promises that much, detours may be worth a trial: for a hope or a promise of so
-            many times `worth`.
+        detour_worth: When nothing safe is worth a trial, a detour is, for a hope or a promise of so many times `worth`.
         lessons: At most so many detours are for what they teach about settings that are not safe enough yet ...
         lesson_share: ... and take away this share of the doubt about their latency, ...
         approach: ... or go this share of the way on to a setting that may lie beyond a cliff.

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from bayop.optimize.grey_box.inputs import Array, Inputs
@@ -21,37 +22,36 @@ _MISTAKEN: Final = 0.003
 """Probability that a window shows the wrong side: by a disturbance, or because the edge is no plane."""
 
 
-def clear_of_cliff(at: Inputs, fine: Inputs, fallen: Inputs) -> Array:
-    """Probability that each of n points lies on the near side of the cliff, shape (n,).
+class Cliff:
+    """A cliff somewhere between points on its near side and points beyond.
 
     Args:
-        at: The points.
-        fine: Points known to lie on the near side, at least one.
+        fine: Points on the near side, at least one.
         fallen: Points beyond, at least one.
     """
-    groups = [np.column_stack([points.known, points.unknown]) for points in (at, fine, fallen)]
-    # Of a knob that the space does not have the coordinate is the same everywhere, and any number.
-    varies = np.ptp(np.vstack(groups), axis=0) > 0.0
-    where, near, beyond_it = (group[:, varies] for group in groups)
-    direction = _directions(int(varies.sum()))
-    # Coordinates lie between 0 and 1; places are shares of the way from where a direction enters that cube.
-    entry, way = np.minimum(direction, 0.0).sum(axis=1), np.maximum(np.abs(direction).sum(axis=1), 1e-9)
 
-    def places_before(points: Array) -> Array:
-        """For each point and direction, how many places a point is beyond, shape (points, directions)."""
-        share = (points @ direction.T - entry) / way
-        return np.asarray(np.clip(np.rint(_PLACES * share), 0, _PLACES))
+    def __init__(self, fine: Inputs, fallen: Inputs) -> None:
+        self._directions = _directions(fine.coordinates.shape[1])
+        place = np.arange(_PLACES)
+        mistakes = np.zeros((_DIRECTIONS, _PLACES))
+        for before in self._places_before(fine):
+            mistakes += place < before[:, None]
+        for before in self._places_before(fallen):
+            mistakes += place >= before[:, None]
+        likely = _MISTAKEN ** (mistakes - mistakes.min())
+        self._beyond = np.pad(np.cumsum(likely, axis=1), ((0, 0), (1, 0))) / likely.sum()
+        """Probability of each direction and of its first so many places, shape (directions, 1 + places)."""
 
-    place = np.arange(_PLACES)
-    mistakes = np.zeros((len(direction), _PLACES))
-    for before in places_before(near):
-        mistakes += place < before[:, None]
-    for before in places_before(beyond_it):
-        mistakes += place >= before[:, None]
-    likely = _MISTAKEN ** (mistakes - mistakes.min())
-    beyond = np.pad(np.cumsum(likely, axis=1), ((0, 0), (1, 0))) / likely.sum()
-    found = beyond[np.arange(len(direction)), places_before(where).astype(np.intp)]
-    return np.asarray(1.0 - found.sum(axis=1))
+    def clear(self, at: Inputs) -> Array:
+        """Probability that each of n points lies on the near side, shape (n,)."""
+        return np.asarray(1.0 - self._beyond[np.arange(_DIRECTIONS), self._places_before(at)].sum(axis=1))
+
+    def _places_before(self, points: Inputs) -> NDArray[np.intp]:
+        """For each point and direction, how many places the point is beyond, shape (points, directions)."""
+        # Coordinates lie between 0 and 1; places are shares of the way from where a direction enters that cube.
+        entry, way = np.minimum(self._directions, 0.0).sum(axis=1), np.abs(self._directions).sum(axis=1)
+        share = (points.coordinates @ self._directions.T - entry) / way
+        return np.asarray(np.clip(np.rint(_PLACES * share), 0, _PLACES), dtype=np.intp)
 
 
 @cache

@@ -43,7 +43,7 @@ class Inputs:
         frequency: Frequency relative to the highest of the space, f / f_max, shape (n,).
         serving: Share of the queues, and so of the cores, that serve, shape (n,).
         log_load: Logarithm of the load relative to the problem's, log(q / q0), shape (n,).
-        known: Coordinates that the analytic prior explains, scaled to about 0-1, shape (n, a).
+        known: Coordinates of the knobs that the analytic prior explains, scaled to about 0-1, shape (n, a).
         unknown: Coordinates of knobs (and of `auto`) that no prior explains, scaled likewise, shape (n, b).
     """
 
@@ -56,6 +56,11 @@ class Inputs:
 
     def __len__(self) -> int:
         return len(self.delay_us)
+
+    @property
+    def coordinates(self) -> Array:
+        """All of them, shape (n, a + b)."""
+        return np.column_stack([self.known, self.unknown])
 
     def rows(self, index: NDArray[np.bool_] | NDArray[np.intp]) -> Inputs:
         """The points at `index`."""
@@ -98,7 +103,14 @@ class Encoder:
         """The inputs of `settings` at loads q with log(q / q0) = `log_load`."""
         delay_us = _numbers(settings, self._delay, self._auto_delay_us)
         frequency = _numbers(settings, self._frequency, _AUTO_FREQUENCY_RATIO * self._top_mhz) / self._top_mhz
-        delay = np.log1p(delay_us / self._bend_us) / self._delay_span
+        known = [
+            coordinate
+            for knob, coordinate in (
+                (self._delay, np.log1p(delay_us / self._bend_us) / self._delay_span),
+                (self._frequency, frequency),
+            )
+            if knob is not None and knob.numbers()
+        ]
         others = [axis.coordinates(settings) for axis in self._others]
         others += [_auto_flags(settings, knob) for knob in (self._delay, self._frequency) if knob and knob.auto]
         return Inputs(
@@ -106,15 +118,15 @@ class Encoder:
             frequency=frequency,
             serving=_numbers(settings, self._queues, self._most_queues) / self._most_queues,
             log_load=log_load,
-            known=np.column_stack([delay, frequency]),
+            known=np.column_stack(known) if known else np.empty((len(settings), 0)),
             unknown=np.column_stack(others) if others else np.empty((len(settings), 0)),
         )
 
 
 def distances(left: Inputs, right: Inputs) -> Array:
     """How far points are apart, knob by knob on its own scale and all knobs together, shape (len(left), len(right))."""
-    a, b = (np.column_stack([i.known, i.unknown]) for i in (left, right))
-    return np.asarray(np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=-1)))
+    apart = left.coordinates[:, None, :] - right.coordinates[None, :, :]
+    return np.asarray(np.sqrt((apart**2).sum(axis=-1)))
 
 
 def _highest(knob: Knob | None) -> float:

@@ -68,7 +68,7 @@ class Risk:
 
     def hidden(self, belief: Belief) -> NDArray[np.bool_]:
         """Which settings would be safe enough if they surely did not lie beyond a cliff, as they well may."""
-        return self.allowed(replace(belief, clear=np.ones_like(belief.clear))) & ~self.allowed(belief)
+        return self.allowed(replace(belief, clear=np.ones_like(belief.clear))) & (belief.clear < self._caution.clear)
 
     def ventured(self, belief: Belief) -> NDArray[np.bool_]:
         """Which settings may be tried for a great promise: what loads the cores little more than what met the SLO."""

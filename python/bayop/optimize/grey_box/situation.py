@@ -11,10 +11,10 @@ import numpy as np
 from bayop.optimize.base import Observation, Prediction, Problem
 from bayop.optimize.grey_box.belief import Belief, NextWindow, believe
 from bayop.optimize.grey_box.caution import Caution
-from bayop.optimize.grey_box.cliff import clear_of_cliff
+from bayop.optimize.grey_box.cliff import Cliff
 from bayop.optimize.grey_box.fit import fit
 from bayop.optimize.grey_box.inputs import Array, Encoder, Inputs, distances
-from bayop.optimize.grey_box.outputs import LATENCY, Outputs, noise_of
+from bayop.optimize.grey_box.outputs import LATENCY, UTILIZATION, Outputs, noise_of
 from bayop.optimize.grey_box.risk import Risk
 from bayop.optimize.grey_box.seen import Seen
 from bayop.optimize.measured import setting_key
@@ -70,7 +70,8 @@ class Situation:
         self._mixture = fitted.mixture
         self.seen = Seen(problem, observations, fitted.falls)
         self.risk = Risk(problem, caution, self.seen)
-        self._fine, self._fallen = self._encode(self.seen.fine), self._encode(self.seen.fallen)
+        self._fine, fallen = self._encode(self.seen.fine), self._encode(self.seen.fallen)
+        self._cliff = Cliff(self._fine, fallen) if len(self._fine) and len(fallen) else None
         self._window = self._next_window(observations)
 
     @cached_property
@@ -145,16 +146,17 @@ class Situation:
             trust=self._caution.trust,
             stable_utilization=self.risk.stable_utilization,
             demand_step=self._caution.demand_step,
-            clear=self._clear(at),
-            fine=self._fine,
+            clear=np.ones(len(at)) if self._cliff is None else self._cliff.clear(at),
+            highest_utilization=self._highest_utilization,
             incumbent=None if incumbent is None else self._encode([incumbent.setting]),
         )
 
-    def _clear(self, at: Inputs) -> Array:
-        """Probability that points do not lie beyond a cliff, as far as anything has shown one."""
-        if not (len(self._fine) and len(self._fallen)):
-            return np.ones(len(at))
-        return clear_of_cliff(at, self._fine, self._fallen)
+    @cached_property
+    def _highest_utilization(self) -> float | None:
+        """The highest that is expected of what met the SLO; None before anything did."""
+        return (
+            float(np.exp(self._mixture.predict(self._fine, [UTILIZATION]).mean_all).max()) if len(self._fine) else None
+        )
 
     def _encode(self, settings: Sequence[Setting]) -> Inputs:
         """The settings at this problem's load."""

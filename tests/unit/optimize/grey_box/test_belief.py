@@ -45,7 +45,7 @@ def belief_of(
     incumbent: bool = False,
     steady: float = 0.0,
     clear: float = 1.0,
-    fine: bool = False,
+    highest_utilization: float | None = None,
 ) -> Belief:
     problem = Problem(SPACE, SLO, Objective.parse(objective, SLO), 1000.0, steady=steady)
     encoded = Encoder(SPACE, typical_delay_us(SPACE, SLO)).encode([{RX_USECS: 50}], np.zeros(1))
@@ -61,7 +61,7 @@ def belief_of(
         stable_utilization=0.85,
         demand_step=1.25,
         clear=np.array([clear]),
-        fine=at if fine else at.rows(np.array([], dtype=np.intp)),
+        highest_utilization=highest_utilization,
         incumbent=at if incumbent else None,
     )
 
@@ -98,21 +98,14 @@ def test_half_of_the_cores_keep_up_with_half_of_the_utilization() -> None:
 
 
 def test_demand_is_relative_to_what_met_the_slo() -> None:
-    assert belief_of(Known(0.5, 200.0, 100.0, sd=0.05), fine=True).demand[0] == pytest.approx(1.0)
+    assert belief_of(Known(0.5, 200.0, 100.0, sd=0.05), highest_utilization=0.4).demand[0] == pytest.approx(1.25)
     assert belief_of(Known(0.5, 200.0, 100.0, sd=0.05)).demand[0] == math.inf
 
 
 @pytest.mark.parametrize(("busier", "stable"), [(1.2, 1.0), (1.3, 0.0)])
 def test_where_utilization_is_not_measured_the_demand_may_go_up_by_a_step(busier: float, stable: float) -> None:
-    class Busier(Known):
-        """Expects more utilization of what is asked about than of what met the SLO, which is asked about last."""
-
-        def predict(self, at: Inputs, outputs: list[int], against: Inputs | None = None) -> Moments:
-            moments = super().predict(at, outputs, against)
-            return moments if len(outputs) == 1 else replace(moments, mean=moments.mean + math.log(busier))
-
-    known = Busier(0.5, 100.0, 100.0, sd=0.05, utilization=False)
-    assert belief_of(known, fine=True).stable[0] == stable
+    known = Known(busier * 0.5, 100.0, 100.0, sd=0.05, utilization=False)
+    assert belief_of(known, highest_utilization=0.5).stable[0] == stable
 
 
 @pytest.mark.parametrize(("objective", "value", "sd"), [("power", 100.0, 5.0), ("power_w^2", 1e4, 1e3)])

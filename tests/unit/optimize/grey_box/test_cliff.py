@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayop.optimize.grey_box.cliff import clear_of_cliff
+from bayop.optimize.grey_box.cliff import Cliff
 from bayop.optimize.grey_box.inputs import Array, Inputs
 
 share = st.floats(0.0, 1.0)
@@ -22,7 +22,7 @@ def at(*coordinates: tuple[float, float]) -> Inputs:
 
 
 def clear(where: Inputs, fine: Inputs, fallen: Inputs) -> Array:
-    return clear_of_cliff(where, fine, fallen)
+    return Cliff(fine, fallen).clear(where)
 
 
 def test_half_way_to_what_fell_is_as_likely_beyond_as_before() -> None:
@@ -54,12 +54,6 @@ def test_two_falls_tell_the_direction_of_the_edge() -> None:
     across, along = clear(where, fine, at((0.5, 0.1), (0.5, 0.9)))
     assert across < 0.05
     assert along > 0.95
-
-
-def test_the_coordinate_of_a_knob_that_is_not_there_is_no_matter() -> None:
-    low, half, high = (replace(at((x, 1.0)), known=np.array([[x, 7.5]])) for x in (0.1, 0.5, 0.9))
-    assert clear(low, fine=low, fallen=high)[0] > 0.98
-    assert clear(half, fine=low, fallen=high)[0] == pytest.approx(0.5, abs=0.02)
 
 
 @given(where=points, fine=points, fallen=points)

@@ -12,7 +12,7 @@ from bayop.optimize.grey_box.caution import Caution
 from bayop.optimize.grey_box.inputs import Encoder, typical_delay_us
 from bayop.optimize.grey_box.outputs import Outputs
 from bayop.optimize.grey_box.situation import Situation
-from bayop.space import FREQ_MHZ, RX_USECS, Setting, fastest_setting
+from bayop.space import FREQ_MHZ, RX_USECS, Knob, Setting, Space, Steps, fastest_setting
 from bayop.testing.fakes import FakeServer, make_problem, papers_space
 
 PROBLEM = make_problem(papers_space(), slo="p99<300us")
@@ -81,6 +81,15 @@ def test_before_anything_fell_there_is_no_cliff() -> None:
     assert clear[0] > 0.98
     assert clear[0] > clear[1] > clear[2]
     assert clear[2] < 0.1
+
+
+def test_knobs_that_are_not_there_are_not_in_the_way_of_a_cliff() -> None:
+    space = Space((Knob("app.batch", Steps(0, 100, 1), safest="low"),))
+    problem = make_problem(space, slo="p99<300us")
+    windows = [({"app.batch": 0}, 100.0), ({"app.batch": 100}, 9e4)]
+    told = [Observation(s, Measurement({"p99_us": us, "power_w": 50.0}), problem.qps) for s, us in windows]
+    clear = after(told, problem).view([{"app.batch": batch} for batch in (1, 50, 99)]).belief.clear
+    assert clear.tolist() == pytest.approx([1.0, 0.5, 0.0], abs=0.03)
 
 
 def test_the_way_left_is_that_of_what_met_the_slo_and_less_where_it_is_nearer() -> None:
