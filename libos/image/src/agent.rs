@@ -44,8 +44,8 @@ pub fn new(address: Address, Parts { throttle, order, counters, log }: Parts) ->
     if let Some(throttle) = throttle {
         knobs.insert(0, Box::new(Delay(throttle)));
     }
-    let totals = move || counters.iter().map(|core| core.totals()).collect::<Vec<_>>();
-    let readings = Box::new(move |now_us| readings(now_us, &totals()));
+    let totals = move |now_us| counters.iter().map(|core| core.totals(now_us)).collect::<Vec<_>>();
+    let readings = Box::new(move |now_us| readings(now_us, &totals(now_us)));
     Agent::new(Machine { address, knobs, readings, cores, log, random: cpu::seed })
 }
 

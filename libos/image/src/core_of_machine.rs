@@ -35,10 +35,10 @@ impl Core for MachineCore {
         self.clock.now_us()
     }
 
-    fn sleep(&mut self, until_us: u64) -> u64 {
+    fn sleep(&mut self, until_us: u64) {
         let now_us = self.now_us();
         if until_us <= now_us {
-            return 0;
+            return;
         }
         // An alarm that is set for sooner wakes for nothing, once; setting one costs an exit to a hypervisor.
         let is_past = self.alarm_us <= now_us;
@@ -47,7 +47,6 @@ impl Core for MachineCore {
             self.alarm_us = until_us;
         }
         cpu::halt();
-        self.now_us() - now_us
     }
 
     #[inline]

@@ -11,7 +11,7 @@ pub struct Counters {
     sent_bytes: AtomicU64,
     turns: AtomicU64,
     sleeps: AtomicU64,
-    slept_us: AtomicU64,
+    slept: AtomicU64,
     interrupts: AtomicU64,
 }
 
@@ -37,8 +37,8 @@ pub struct Totals {
 }
 
 impl Counters {
-    /// How far they have counted.
-    pub fn totals(&self) -> Totals {
+    /// How far they have counted at a moment, the sleep that a core is in among it.
+    pub fn totals(&self, now_us: u64) -> Totals {
         Totals {
             received_frames: load(&self.received_frames),
             received_bytes: load(&self.received_bytes),
@@ -46,7 +46,7 @@ impl Counters {
             sent_bytes: load(&self.sent_bytes),
             turns: load(&self.turns),
             sleeps: load(&self.sleeps),
-            slept_us: load(&self.slept_us),
+            slept_us: slept_us(load(&self.slept), now_us),
             interrupts: load(&self.interrupts),
         }
     }
@@ -70,9 +70,28 @@ impl Counters {
     }
 
     #[inline]
-    pub(crate) fn add_sleep(&self, duration_us: u64) {
+    pub(crate) fn begin_sleep(&self, now_us: u64) {
         add(&self.sleeps, 1);
-        add(&self.slept_us, duration_us);
+        let slept_us = slept_us(load(&self.slept), now_us);
+        self.slept.store(slept_us.wrapping_sub(now_us) << 1 | ASLEEP, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn end_sleep(&self, now_us: u64) {
+        self.slept.store(slept_us(load(&self.slept), now_us) << 1, Ordering::Relaxed);
+    }
+}
+
+/// The lowest bit of `slept`. Above it is the time slept, less the moment when this sleep began if there is one: a
+/// single word, so that no other core ever sees a sleep that is over and not yet counted.
+const ASLEEP: u64 = 1;
+
+fn slept_us(slept: u64, now_us: u64) -> u64 {
+    if slept & ASLEEP == 0 {
+        slept >> 1
+    } else {
+        // The other core's clock may be a little ahead.
+        ((slept as i64 >> 1) + now_us as i64).max(0) as u64
     }
 }
 
@@ -84,4 +103,30 @@ fn load(count: &AtomicU64) -> u64 {
 #[inline]
 fn add(count: &AtomicU64, more: u64) {
     count.store(load(count) + more, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleep_counts_while_it_lasts() {
+        let counters = Counters::default();
+        let slept_us = |now_us| counters.totals(now_us).slept_us;
+        for (began_us, ended_us, before_us) in [(100, 130, 0), (150, 1_000_000, 30)] {
+            assert_eq!(slept_us(began_us), before_us);
+            counters.begin_sleep(began_us);
+            assert_eq!([0, 20].map(|more_us| slept_us(began_us + more_us)), [before_us, before_us + 20]);
+            counters.end_sleep(ended_us);
+            assert_eq!(slept_us(ended_us + 5), before_us + ended_us - began_us);
+        }
+        assert_eq!(counters.totals(2_000_000).sleeps, 2);
+    }
+
+    #[test]
+    fn a_clock_that_is_behind_has_slept_for_nothing() {
+        let counters = Counters::default();
+        counters.begin_sleep(100);
+        assert_eq!(counters.totals(99).slept_us, 0);
+    }
 }

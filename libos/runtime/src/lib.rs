@@ -35,8 +35,8 @@ pub trait Core {
     /// Microseconds since a moment that stays the same.
     fn now_us(&self) -> u64;
 
-    /// Waits for an interrupt, or until a moment; may return sooner. How long it took, in us.
-    fn sleep(&mut self, until_us: u64) -> u64;
+    /// Waits for an interrupt, or until a moment; may return sooner.
+    fn sleep(&mut self, until_us: u64);
 
     /// Takes interrupts that are pending, and goes on.
     fn relax(&mut self);
@@ -99,10 +99,12 @@ impl<C: Core, R: Receive, T: Transmit, S: Service, P: Policy> Runtime<C, R, T, S
             self.receive.set_interrupts(true);
             if !self.receive.has_frame() {
                 let before = self.core.device_interrupts();
-                let slept_us = self.core.sleep(self.stack.next_us());
-                self.counters.add_sleep(slept_us);
+                self.counters.begin_sleep(self.core.now_us());
+                self.core.sleep(self.stack.next_us());
+                let now_us = self.core.now_us();
+                self.counters.end_sleep(now_us);
                 if let (true, Some(log)) = (self.core.device_interrupts() != before, &mut self.log) {
-                    log.note(self.core.now_us(), self.counters.totals());
+                    log.note(now_us, self.counters.totals(now_us));
                 }
             }
             self.receive.set_interrupts(false);
@@ -138,10 +140,9 @@ mod tests {
             self.now_us
         }
 
-        fn sleep(&mut self, until_us: u64) -> u64 {
+        fn sleep(&mut self, until_us: u64) {
             self.sleeps.push(until_us);
             self.now_us += 7;
-            7
         }
 
         fn device_interrupts(&self) -> u64 {
@@ -217,7 +218,7 @@ mod tests {
         runtime.turn();
         assert_eq!(core.sleeps, [u64::MAX; 2]);
         let frames = BUDGET as u64 + 1;
-        let Totals { received_frames, received_bytes, turns, sleeps, slept_us, interrupts, .. } = counters.totals();
+        let Totals { received_frames, received_bytes, turns, sleeps, slept_us, interrupts, .. } = counters.totals(14);
         assert_eq!((received_frames, received_bytes, turns), (frames, 60 * frames, 4));
         assert_eq!((sleeps, slept_us, interrupts), (2, 14, 2));
         assert_eq!(log.lock().since(0).map(|record| (record.time_us, record.slept_us)).collect::<Vec<_>>(), [(7, 7)]);

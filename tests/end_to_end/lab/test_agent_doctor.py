@@ -76,8 +76,9 @@ def test_a_calibration_knows_when_the_traffic_is_too_thin(machine: Machine, unca
 @pytest.mark.timeout(300)
 def test_a_calibration_measures_what_the_card_makes_of_rx_usecs(machine: Machine, uncalibrated: LabAgent) -> None:
     original = snapshot(machine)
-    # QEMU's model of the card lets a part of the interrupts through early. A busy host makes the others late, by 2 ms
-    # once, so that a calibration may take a few rounds.
+    # QEMU's card does not start to count a delay when it lets an interrupt through that was postponed (mended in 10.1),
+    # so that the next comes at once: up to two in each delay. A busy host makes them late, by 2 ms once, so that a
+    # calibration may take a few rounds.
     effective_us: dict[float, float] = {}
     for _ in range(4):
         run = doctor(
@@ -91,7 +92,7 @@ def test_a_calibration_measures_what_the_card_makes_of_rx_usecs(machine: Machine
             break
     else:
         pytest.fail(f"effective by requested us: {effective_us}")
-    assert all(0.6 * requested_us < measured_us for requested_us, measured_us in effective_us.items())
+    assert all(0.5 * requested_us < measured_us for requested_us, measured_us in effective_us.items())
     assert effective_us[5000] < effective_us[10_000]
     assert snapshot(machine) == original
     until_link(machine)
