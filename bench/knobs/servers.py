@@ -34,14 +34,20 @@ def server_space(case: Case) -> Space:
 
 
 def sweep_settings(space: Space, least: int) -> list[Setting]:
-    """At least so many settings (or all): few values of the other knobs, and as many delays as that takes."""
-    values = {knob.id: spread(knob.numbers(), _MOST[knob.id]) for knob in space.knobs if knob.id != RX_USECS}
-    delays = math.ceil(least / math.prod(len(v) for v in values.values()))
-    values[RX_USECS] = spread(space[RX_USECS].numbers(), delays)
-    while math.prod(len(v) for v in values.values()) < least and delays < len(space[RX_USECS].numbers()):
-        delays += 1
+    """At least so many settings (or all): few values of the other knobs, and as many delays as that takes.
+
+    Where the delays do not suffice, the other knobs have more values too.
+    """
+    finer = 1
+    while True:
+        values = {k.id: spread(k.numbers(), finer * _MOST[k.id]) for k in space.knobs if k.id != RX_USECS}
+        others = math.prod(len(v) for v in values.values())
+        delays = min(math.ceil(least / others), len(space[RX_USECS].numbers()))
         values[RX_USECS] = spread(space[RX_USECS].numbers(), delays)
-    return [dict(zip(values, point, strict=True)) for point in product(*values.values())]
+        is_whole = all(len(v) == len(space[knob_id].numbers()) for knob_id, v in values.items())
+        if is_whole or math.prod(len(v) for v in values.values()) >= least:
+            return [dict(zip(values, point, strict=True)) for point in product(*values.values())]
+        finer += 1
 
 
 def best_of_sweep(case: Case, settings: Sequence[Setting]) -> float | None:

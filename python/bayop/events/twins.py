@@ -23,7 +23,7 @@ from bayop.events.shape import (
 TWIN_RUN: Final = Event(
     "window",
     "What the twin says of one setting.",
-    {"setting": SETTING, "measured": QUANTITIES},
+    {"setting": SETTING, "measured": QUANTITIES, "cut_short": maybe(TEXT)},
     {"qps_offered": NUMBER, "message_bytes": NUMBER, "meets_slo": FLAG},
 )
 ERRORS: Final[Mapping[str, Shape]] = {

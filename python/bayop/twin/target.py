@@ -15,7 +15,7 @@ import numpy as np
 from bayop import _core
 from bayop.errors import InputError
 from bayop.measurement import Measurement
-from bayop.slo import quantile_name
+from bayop.slo import quantile_name, quantile_of
 from bayop.space import AUTO, FREQ_MHZ, QUEUES, RX_USECS, Choices, Knob, Safest, Setting, Space, Steps, default_setting
 from bayop.target.base import Modelled
 from bayop.twin.profile_library import read_profile
@@ -310,8 +310,10 @@ def simulation_run(profile: _core.Profile, setting: Setting, *, load: float, req
 def simulate(profile: _core.Profile, runs: Sequence[_core.Run], *, threads: int) -> list[Measurement]:
     """Simulates many windows, in the order of `runs`; the result does not depend on the number of threads.
 
+    A window in which nothing was answered, as where interrupts take all of a core's time, is one that is cut short.
+
     Raises:
-        InputError: a run asks for what the profile's machine can't do, or its window was too short to finish a request.
+        InputError: a run asks for what the profile's machine can't do, or completed no round trip of a closed loop.
     """
     try:
         windows = _core.simulate(profile, list(runs), threads=threads)
@@ -338,12 +340,15 @@ def combine_batches(batches: Sequence[Measurement]) -> Measurement:
 
     The method of batch means: near saturation a few long busy periods decide the tail, so a window knows its own
     noise only from how much its parts differ. With few batches the scatter is itself uncertain; the noise is never
-    taken to be below that of independent draws.
+    taken to be below that of independent draws. Of a window that is cut short in a part nothing has a known noise.
     """
     count = len(batches)
     means = {name: statistics.fmean(b[name] for b in batches) for name in batches[0].quantities}
     for total in means.keys() & _TOTALS:
         means[total] *= count
+    for batch in batches:
+        if batch.censored:
+            return Measurement(means, cut_short=batch.cut_short)
     noise = {}
     for name, expected in batches[0].relative_sd.items():
         scatter = statistics.stdev(b[name] for b in batches) / statistics.fmean(b[name] for b in batches)
@@ -354,16 +359,26 @@ def combine_batches(batches: Sequence[Measurement]) -> Measurement:
 def _measurement(window: Mapping[str, object], message_bytes: float | None) -> Measurement:
     quantities = {k: float(v) for k in QUANTITIES if isinstance(v := window[k], int | float)}
     completed = window["completed"]
-    if "p99_us" not in quantities or not isinstance(completed, int):
+    if not isinstance(completed, int):
+        raise TypeError("the core counts what was completed")
+    if completed == 0 and message_bytes is not None:
         raise InputError(
-            "a simulated window must complete at least one request",
-            wrong="no request was completed",
-            hint="offer less load where it is more than the server can take, else more requests",
+            "a simulated window must complete at least one round trip",
+            wrong="no round trip was completed",
+            hint="ask for more requests",
         )
+    if completed == 0:
+        return Measurement(quantities | _least_latencies(quantities["duration_s"]), cut_short="no request was answered")
     if message_bytes is not None:
         quantities |= _round_trips(window, message_bytes)
     noise = {name: _quantile_noise(name, quantities, completed) for name in _NEIGHBOURS}
     return Measurement(quantities, relative_sd=_NOISE | noise)
+
+
+def _least_latencies(duration_s: float) -> dict[str, float]:
+    """What latencies are at least when nothing was answered: who came in the first 1 % waits for 99 % of the window."""
+    quantiles = {name: q for name in QUANTITIES if (q := quantile_of(name)) is not None}
+    return {name: 1e6 * duration_s * share for name, share in {**quantiles, "mean_us": 0.5}.items()}
 
 
 def _round_trips(window: Mapping[str, object], message_bytes: float) -> dict[str, float]:

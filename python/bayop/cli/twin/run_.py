@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         console().print(f"[bold]{profile.name}[/bold] at {what}")
         console().print(_table(settings, windows, args.slo))
-    good = args.slo is None or any(args.slo.met_by(window) for window in windows)
+    good = args.slo is None or any(_meets(args.slo, window) for window in windows)
     return 0 if good else 1
 
 
@@ -158,8 +158,9 @@ def _event(setting: Setting, window: Measurement, load: float, slo: Slo | None) 
         "setting": dict(setting),
         "message_bytes" if "roundtrip_us" in window.quantities else "qps_offered": load,
         "measured": {name: round_significant(value) for name, value in sorted(window.quantities.items())},
+        "cut_short": window.cut_short,
     }
-    return event if slo is None else event | {"meets_slo": slo.met_by(window)}
+    return event if slo is None else event | {"meets_slo": _meets(slo, window)}
 
 
 def _table(settings: Sequence[Setting], windows: Sequence[Measurement], slo: Slo | None) -> Table:
@@ -182,8 +183,8 @@ def _table(settings: Sequence[Setting], windows: Sequence[Measurement], slo: Slo
 # What the tables show, by the head of its column.
 _OPEN_LOOP: Final[Mapping[str, Callable[[Measurement], str]]] = {
     "power": lambda m: f"{m['power_w']:.1f} W",
-    "p50": lambda m: f"{m['p50_us']:.0f} us",
-    "p99": lambda m: f"{m['p99_us']:.0f} us",
+    "p50": lambda m: _latency(m, "p50_us"),
+    "p99": lambda m: _latency(m, "p99_us"),
     "util.": lambda m: f"{m['utilization']:.2f}",
     "int/s": lambda m: f"{m['interrupts_per_s']:.0f}",
 }
@@ -197,5 +198,13 @@ _CLOSED_LOOP: Final[Mapping[str, Callable[[Measurement], str]]] = {
 }
 
 
+def _latency(window: Measurement, name: str) -> str:
+    return f"{'>' if window.censored else ''}{window[name]:.0f} us"
+
+
+def _meets(slo: Slo, window: Measurement) -> bool:
+    return not window.censored and slo.met_by(window)
+
+
 def _verdict(slo: Slo, window: Measurement) -> str:
-    return "[green]met[/green]" if slo.met_by(window) else "[red]broken[/red]"
+    return "[green]met[/green]" if _meets(slo, window) else "[red]broken[/red]"
