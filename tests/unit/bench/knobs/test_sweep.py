@@ -13,7 +13,7 @@ from bayop.optimize.measured import space_size
 from bayop.space import FREQ_MHZ, RX_USECS, fastest_setting
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [0, 3, 17])
 def test_a_sweep_has_the_settings_that_it_must_have_at_least(seed: int) -> None:
     space = servers.server_space(draw_case(seed))
     assert set(space.ids) == {RX_USECS, FREQ_MHZ, *servers.KNOBS}
@@ -24,11 +24,9 @@ def test_a_sweep_has_the_settings_that_it_must_have_at_least(seed: int) -> None:
     assert dict(fastest_setting(space)) in settings
 
 
-def test_a_sweep_has_no_more_delays_than_there_are() -> None:
+def test_a_sweep_of_more_settings_than_there_are_has_all_of_them() -> None:
     space = servers.server_space(draw_case(3))
-    most = servers.sweep_settings(space, 10**9)
-    assert len({s[RX_USECS] for s in most}) == len(space[RX_USECS].numbers())
-    assert len(most) < space_size(space)
+    assert len(servers.sweep_settings(space, 10**9)) == space_size(space)
 
 
 def test_the_best_of_a_sweep_meets_the_slo_for_the_least() -> None:
