@@ -23,8 +23,6 @@ from bayop.slo import Slo
 from bayop.twin.oracle import TwinOracle
 from bayop.units import HOUR_S
 
-REQUESTS: Final = 120_000
-"""Modelled requests of a window."""
 LOAD_CHANGE: Final = 0.1
 POLISH: Final = 60
 """As `bayop run` has them where the file says nothing."""
@@ -41,6 +39,7 @@ class Play:
         yardstick: What the day is judged by.
         seed: Of the windows and the searches.
         follow: Whether what is held follows the load, as `bayop run` has it do.
+        requests: So many of each minute's are modelled.
     """
 
     app: str
@@ -49,6 +48,7 @@ class Play:
     yardstick: Yardstick
     seed: int
     follow: bool
+    requests: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,6 @@ def keep_books(what: Play) -> Ledger:
         on_window=books.add,
         on_search=books.searches.append,
     )
-    plant = GuardedPlant(oracle, what.curve, slo, seed=what.seed * 100_000, requests=REQUESTS)
+    plant = GuardedPlant(oracle, what.curve, slo, seed=what.seed * 100_000, requests=what.requests)
     drive(controller, plant, 0.0)
     return books

@@ -35,6 +35,7 @@ from bayop.slo import Slo
 from bayop.twin.oracle import TwinOracle
 
 SLO: Final = "p99<500us"
+REQUESTS: Final = 480_000
 EXAMPLES: Final = """\
 examples:
   python -m bench.days.run ../shared/data --jobs 2
@@ -69,6 +70,14 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--app", choices=PEAK_QPS, action="append", help="only this service")
     result.add_argument("--seeds", type=int, default=10, metavar="N", help="days of each kind (default: 10)")
     result.add_argument("--first-seed", type=int, default=0, metavar="N", help="default: 0")
+    result.add_argument(
+        "--requests",
+        type=int,
+        default=REQUESTS,
+        metavar="N",
+        help="so many of each minute's 5 to 45 million are modelled; fewer make its p99 uncertain, and what is sure to "
+        f"meet the SLO dearer (default: {REQUESTS})",
+    )
     result.add_argument("--plain", action="store_true", help="nothing follows the load between two searches")
     result.add_argument("--jobs", type=int, default=1, metavar="N", help="days at a time (default: 1)")
     result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
@@ -88,7 +97,7 @@ def plan(args: argparse.Namespace) -> Iterator[Play]:
         for seed in range(args.first_seed, args.first_seed + args.seeds):
             day = days[seed % len(days)]
             for curve in (day.scaled_to(peak_qps), day.scaled_to(peak_qps / CROWD).with_crowds(seed)):
-                yield Play(app, curve, SLO, yardstick, seed, follow=not args.plain)
+                yield Play(app, curve, SLO, yardstick, seed, follow=not args.plain, requests=args.requests)
 
 
 def report(days: Sequence[Day]) -> str:
