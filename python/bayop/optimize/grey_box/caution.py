@@ -19,8 +19,8 @@ class Caution:
         overload_from: Utilization up to which cores keep up, as far as nobody knows better.
         overload_step: How much of the way from a utilization at which the SLO was met, to 1, the next trial may go.
         overload_at_most: No trial is expected above this utilization.
-        demand_step: Where utilization is not measured, and in ventures, no trial is expected to load the cores more,
-            relative to what met the SLO.
+        demand_step: Where utilization is not measured, and in ventures that do not surely leave the cores stable, no
+            trial is expected to load them more, relative to what met the SLO.
         clear: The least probability of not lying beyond a cliff, in any trial.
         far: A setting whose expected latency is so many times that of any window that met the SLO ...
         sure: ... must be safe with this probability.

@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import product
+from statistics import median
 from typing import Final
 
 import numpy as np
 
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
-from bayop.optimize.grey_box.inputs import Inputs
+from bayop.optimize.grey_box.inputs import Array, Inputs
 from bayop.optimize.grey_box.mixture import Mixture
 from bayop.optimize.grey_box.model import Data, Linearisation, Posterior, Scales
 from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs
+from bayop.optimize.measured import setting_key
 from bayop.slo import QPS, Slo
 
 # Prior probability of each multiple of the reported noise.
@@ -29,6 +31,9 @@ _FALL_LATENCY: Final = 1.2
 # ... and so far above what everything else leads to expect: in standard deviations, and as a ratio.
 _FALL_SURPRISE: Final = 3.0
 _FALL_RATIO: Final = 1.5
+
+# A window is doubtful below this share of the median latency, and a fluke so far below what is expected.
+_FLUKE_RATIO: Final = 0.5
 
 # So busy is no server at its fastest setting that has room for its load.
 _POLLING: Final = 0.93
@@ -60,13 +65,15 @@ def fit(outputs: Outputs, observations: Sequence[Observation], inputs: Inputs, s
     if _never_rests(observations, slo):
         observations = [_without_utilization(o) for o in observations]
     starved = _starved(observations, slo)
-    suspects, falls = _suspects(observations, slo) | starved, starved
-    if suspects:
-        without = _fit_bounded(outputs, observations, inputs, slo, suspects)
+    suspects, doubtful = _suspects(observations, slo) | starved, _doubtful(observations, slo)
+    falls, flukes = starved, frozenset[int]()
+    if suspects or doubtful:
+        without = _fit_bounded(outputs, observations, inputs, slo, suspects | doubtful)
         falls |= frozenset(_surprises(outputs, without, observations, inputs, slo, suspects=suspects))
-        if falls == suspects:
+        flukes = frozenset(_flukes(outputs, without, observations, inputs, slo, doubtful=doubtful))
+        if falls | flukes == suspects | doubtful:
             return Fit(without, falls)
-    return Fit(_fit_bounded(outputs, observations, inputs, slo, falls), falls)
+    return Fit(_fit_bounded(outputs, observations, inputs, slo, falls | flukes), falls)
 
 
 def _never_rests(observations: Sequence[Observation], slo: Slo) -> bool:
@@ -112,6 +119,16 @@ def _far_over(measurement: Measurement, slo: Slo) -> list[bool]:
     return [(measurement.get(limit.quantity) or 0.0) > _FALL_LATENCY * limit.limit_us for limit in slo.limits]
 
 
+def _expected(
+    outputs: Outputs, mixture: Mixture, inputs: Inputs, of: AbstractSet[int]
+) -> Iterator[tuple[int, Array, Array]]:
+    """What is expected of the logarithms of some windows' latencies: their indices, means and variances."""
+    order = sorted(of)
+    if order:
+        moments = mixture.predict(inputs.rows(np.array(order)), outputs.latencies)
+        yield from zip(order, moments.mean_all.T, moments.variance_all.T, strict=True)
+
+
 def _surprises(
     outputs: Outputs,
     mixture: Mixture,
@@ -121,15 +138,51 @@ def _surprises(
     *,
     suspects: AbstractSet[int],
 ) -> Iterator[int]:
-    order = sorted(suspects)
-    moments = mixture.predict(inputs.rows(np.array(order)), outputs.latencies)
-    for column, i in enumerate(order):
+    for i, means, variances in _expected(outputs, mixture, inputs, suspects):
         measurement = observations[i].measurement
         for row, (limit, is_far) in enumerate(zip(slo.limits, _far_over(measurement, slo), strict=True)):
-            mean, variance = float(moments.mean_all[row, column]), float(moments.variance_all[row, column])
-            least = max(_FALL_SURPRISE * math.sqrt(variance), math.log(_FALL_RATIO))
-            if is_far and math.log(measurement[limit.quantity]) - mean > least:
+            least = max(_FALL_SURPRISE * math.sqrt(variances[row]), math.log(_FALL_RATIO))
+            if is_far and math.log(measurement[limit.quantity]) - means[row] > least:
                 yield i
+
+
+def _doubtful(observations: Sequence[Observation], slo: Slo) -> frozenset[int]:
+    """Windows that were much faster than most, but the first, of the fastest setting, unless another one agrees.
+
+    While nothing else meets the SLO there is none: an island is as unlikely as a fluke, and it is what is looked for.
+    """
+    shown = {
+        i: max(o.measurement[limit.quantity] / limit.limit_us for limit in slo.limits)
+        for i, o in enumerate(observations)
+        if not o.measurement.censored and all(limit.quantity in o.measurement.quantities for limit in slo.limits)
+    }
+    if len(shown) < 2:
+        return frozenset()
+    least = _FLUKE_RATIO * median(shown.values())
+    doubtful = {i for i, worst in shown.items() if i > 0 and worst < least}
+    for i in sorted(doubtful):
+        key = setting_key(observations[i].setting)
+        again = (shown[j] for j in shown.keys() - {i} if setting_key(observations[j].setting) == key)
+        if any(other < shown[i] / _FLUKE_RATIO for other in again):
+            doubtful.remove(i)
+    is_known = any(o.meets(slo) for i, o in enumerate(observations) if i not in doubtful)
+    return frozenset(doubtful) if is_known else frozenset()
+
+
+def _flukes(
+    outputs: Outputs,
+    mixture: Mixture,
+    observations: Sequence[Observation],
+    inputs: Inputs,
+    slo: Slo,
+    *,
+    doubtful: AbstractSet[int],
+) -> Iterator[int]:
+    """Those that everything else contradicts: they teach nothing of latency, and no setting is held for them."""
+    for i, means, variances in _expected(outputs, mixture, inputs, doubtful):
+        logs = np.log([observations[i].measurement[limit.quantity] for limit in slo.limits])
+        if (means - logs > np.maximum(_FALL_SURPRISE * np.sqrt(variances), -math.log(_FLUKE_RATIO))).all():
+            yield i
 
 
 def _fit_bounded(

@@ -71,10 +71,14 @@ class Risk:
         return self.allowed(replace(belief, clear=np.ones_like(belief.clear))) & (belief.clear < self._caution.clear)
 
     def ventured(self, belief: Belief) -> NDArray[np.bool_]:
-        """Which settings may be tried for a great promise: what loads the cores little more than what met the SLO."""
+        """Which settings may be tried for a great promise.
+
+        Their cores surely keep up, or are loaded little more than where the SLO was met.
+        """
         caution = self._caution
-        near = (belief.demand <= caution.demand_step) & (belief.clear >= caution.clear)
-        return np.asarray(near & (belief.safe >= caution.venture) & (belief.stable >= caution.venture_stable))
+        stable = (belief.stable >= caution.overload) | (belief.demand <= caution.demand_step)
+        stable &= (belief.stable >= caution.venture_stable) & (belief.clear >= caution.clear)
+        return np.asarray(stable & (belief.safe >= caution.venture))
 
     def bearable(self, belief: Belief) -> NDArray[np.bool_]:
         """Which settings neither overload the cores nor lie beyond a cliff, as far as is known.

@@ -59,6 +59,27 @@ def test_a_miss_far_above_what_is_expected_is_a_fall_and_left_out() -> None:
     assert latency_us(after, EDGE) < 1.5 * latency_us(before, EDGE)
 
 
+def test_a_window_far_faster_than_everything_else_leads_to_expect_teaches_nothing_of_latency() -> None:
+    honest = FakeServer(PROBLEM.space, qps=PROBLEM.qps, seed=3).observe(EDGE)
+    fluke = window(EDGE, power_w=honest.measurement["power_w"], p99_us=honest.measurement["p99_us"] / 5.0)
+    before, after = fitted(calm()), fitted([*calm(), fluke])
+    assert latency_us(after, EDGE) == pytest.approx(latency_us(before, EDGE), rel=0.1)
+    assert after.falls == frozenset()
+
+
+def test_two_windows_that_agree_are_no_fluke() -> None:
+    fast = calm()[0].measurement["p99_us"] / 4.0
+    after = fitted([*calm(), *(window(EDGE, power_w=60.0, p99_us=us) for us in (fast, 1.1 * fast))])
+    assert latency_us(after, EDGE) < 1.5 * fast
+
+
+def test_what_nothing_led_to_expect_otherwise_is_no_fluke() -> None:
+    # The fastest setting drowns in interrupts: how fast others are, one window can't tell.
+    drowned = window(SETTINGS[0], power_w=80.0, p99_us=2000.0, utilization=0.9)
+    after = fitted([drowned, window(SETTINGS[3], power_w=60.0, p99_us=250.0, utilization=0.5)])
+    assert latency_us(after, SETTINGS[3]) < 500.0
+
+
 def test_a_window_that_was_cut_short_is_a_bound_and_no_fall() -> None:
     bounded = fitted([*calm(), window(EDGE, p99_us=60_000.0, cut_short="harm")])
     assert bounded.falls == frozenset()

@@ -108,7 +108,7 @@ def test_without_a_constraint_only_the_cores_count() -> None:
     assert not is_allowed(risk_after(window(at(2), 50), problem=free), belief(safe=0.0, stable=0.5))
 
 
-def test_a_venture_is_less_safe_than_a_trial_and_loads_the_cores_little_more() -> None:
+def test_a_venture_is_less_safe_than_a_trial_and_its_cores_keep_up_or_are_loaded_little_more() -> None:
     risk = risk_after(window(at(2), 50))
 
     def ventured(about: Belief) -> bool:
@@ -119,7 +119,8 @@ def test_a_venture_is_less_safe_than_a_trial_and_loads_the_cores_little_more() -
         assert not is_allowed(risk, about)
     assert not ventured(belief(safe=0.3))
     assert not ventured(belief(safe=0.6, stable=0.4))
-    assert not ventured(belief(safe=0.6, demand=1.3))
+    assert ventured(belief(safe=0.6, demand=1.3))
+    assert not ventured(belief(safe=0.6, stable=0.6, demand=1.3))
 
 
 def test_small_steps_reach_half_way_to_the_limit_and_end() -> None:
