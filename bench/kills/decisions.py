@@ -46,10 +46,9 @@ from bayop.optimize.base import Observation
 from bayop.state.store import Store
 from bayop.testing.fakes import papers_space
 from bayop.testing.plants import FakePlant
+from bayop.units import HOUR_S
 
 WEEK_H: Final = 168
-HOUR_S: Final = 3600.0
-DAY_S: Final = 24.0 * HOUR_S
 PEAK_QPS: Final = 6e5
 TRIAL_S: Final = 10.0
 RESTART_S: Final = 1.0
@@ -257,7 +256,7 @@ def week_load(time_s: float) -> float:
     return PEAK_QPS * of_day * (0.8 + 0.2 * hour / WEEK_H)
 
 
-def lasts(kills: int, writes: int, seed: int) -> Iterator[int]:
+def draw_lasts(kills: int, writes: int, seed: int) -> Iterator[int]:
     """Writes until each of so many kills: all of them come within nine tenths of the writes of a time without any."""
     random = Random(seed)
     return (int(random.expovariate(kills / (0.9 * writes))) for _ in range(kills))
@@ -287,12 +286,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         with Progress(console=console) as progress:
             task = progress.add_task("kills", total=args.kills)
             kills = 0
-            for _ in live_with_kills(folder, FILE, week_load, lasts(args.kills, never.writes, args.seed), end_s=end_s):
+            for _ in live_with_kills(
+                folder, FILE, week_load, draw_lasts(args.kills, never.writes, args.seed), end_s=end_s
+            ):
                 kills += 1
                 progress.advance(task)
-        killed, kept = rows(folder / "killed.db"), rows(folder / "kept.db")
+        ours, theirs = rows(folder / "killed.db"), rows(folder / "kept.db")
         weeks = [Week.of(path, kills) for path, kills in ((folder / "never.db", 0), (folder / "killed.db", kills))]
-    other = sum(ours != theirs for table in kept for ours, theirs in zip_longest(killed[table], kept[table]))
+    other = sum(row != other_row for table in ours for row, other_row in zip_longest(ours[table], theirs[table]))
     out = args.out or environment.results_folder(Path(__file__).parent / "results" / "decisions")
     write_results("bench.kills.decisions", arguments, {"weeks": weeks}, report(weeks, other), out=out, console=console)
     return int(other > 0)

@@ -69,8 +69,9 @@ def fit(outputs: Outputs, observations: Sequence[Observation], inputs: Inputs, s
     falls, flukes = starved, frozenset[int]()
     if suspects or doubtful:
         without = _fit_bounded(outputs, observations, inputs, slo, suspects | doubtful)
-        falls |= frozenset(_surprises(outputs, without, observations, inputs, slo, suspects=suspects))
-        flukes = frozenset(_flukes(outputs, without, observations, inputs, slo, doubtful=doubtful))
+        expected = _expected(outputs, without, inputs, suspects | doubtful)
+        falls |= {i for i in suspects if _fell(observations[i].measurement, slo, *expected[i])}
+        flukes |= {i for i in doubtful if _is_fluke(observations[i].measurement, slo, *expected[i])}
         if falls | flukes == suspects | doubtful:
             return Fit(without, falls)
     return Fit(_fit_bounded(outputs, observations, inputs, slo, falls | flukes), falls)
@@ -121,29 +122,20 @@ def _far_over(measurement: Measurement, slo: Slo) -> list[bool]:
 
 def _expected(
     outputs: Outputs, mixture: Mixture, inputs: Inputs, of: AbstractSet[int]
-) -> Iterator[tuple[int, Array, Array]]:
-    """What is expected of the logarithms of some windows' latencies: their indices, means and variances."""
+) -> dict[int, tuple[Array, Array]]:
+    """Means and variances of the logarithms of some windows' latencies, by the windows' indices."""
     order = sorted(of)
-    if order:
-        moments = mixture.predict(inputs.rows(np.array(order)), outputs.latencies)
-        yield from zip(order, moments.mean_all.T, moments.variance_all.T, strict=True)
+    moments = mixture.predict(inputs.rows(np.array(order)), outputs.latencies)
+    return dict(zip(order, zip(moments.mean_all.T, moments.variance_all.T, strict=True), strict=True))
 
 
-def _surprises(
-    outputs: Outputs,
-    mixture: Mixture,
-    observations: Sequence[Observation],
-    inputs: Inputs,
-    slo: Slo,
-    *,
-    suspects: AbstractSet[int],
-) -> Iterator[int]:
-    for i, means, variances in _expected(outputs, mixture, inputs, suspects):
-        measurement = observations[i].measurement
-        for row, (limit, is_far) in enumerate(zip(slo.limits, _far_over(measurement, slo), strict=True)):
-            least = max(_FALL_SURPRISE * math.sqrt(variances[row]), math.log(_FALL_RATIO))
-            if is_far and math.log(measurement[limit.quantity]) - means[row] > least:
-                yield i
+def _fell(measurement: Measurement, slo: Slo, means: Array, variances: Array) -> bool:
+    """Whether any latency that is far over its limit is so far above what is expected, too."""
+    least = np.maximum(_FALL_SURPRISE * np.sqrt(variances), math.log(_FALL_RATIO))
+    return any(
+        is_far and math.log(measurement[limit.quantity]) - means[row] > least[row]
+        for row, (limit, is_far) in enumerate(zip(slo.limits, _far_over(measurement, slo), strict=True))
+    )
 
 
 def _doubtful(observations: Sequence[Observation], slo: Slo) -> frozenset[int]:
@@ -169,20 +161,10 @@ def _doubtful(observations: Sequence[Observation], slo: Slo) -> frozenset[int]:
     return frozenset(doubtful) if is_known else frozenset()
 
 
-def _flukes(
-    outputs: Outputs,
-    mixture: Mixture,
-    observations: Sequence[Observation],
-    inputs: Inputs,
-    slo: Slo,
-    *,
-    doubtful: AbstractSet[int],
-) -> Iterator[int]:
-    """Those that everything else contradicts: they teach nothing of latency, and no setting is held for them."""
-    for i, means, variances in _expected(outputs, mixture, inputs, doubtful):
-        logs = np.log([observations[i].measurement[limit.quantity] for limit in slo.limits])
-        if (means - logs > np.maximum(_FALL_SURPRISE * np.sqrt(variances), -math.log(_FLUKE_RATIO))).all():
-            yield i
+def _is_fluke(measurement: Measurement, slo: Slo, means: Array, variances: Array) -> bool:
+    """Whether everything else contradicts each latency: then it teaches nothing, and no setting is held for it."""
+    below = means - np.log([measurement[limit.quantity] for limit in slo.limits])
+    return bool((below > np.maximum(_FALL_SURPRISE * np.sqrt(variances), -math.log(_FLUKE_RATIO))).all())
 
 
 def _fit_bounded(
