@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.agents import AgentProcess, Machine
+from tests.support.ebpf import listening
 
 from bayop.cli import main
 from bayop.live.agent.lease import TTL_S
@@ -156,6 +157,52 @@ def test_a_recorder_that_ends_or_prints_something_else_ends_it(
     assert process.returncode == 2
     assert idle_machine.read(LIMIT) == "0"
     assert idle_agent.client.status().lease is None
+
+
+COUNTER = """\
+import json, sys
+print({header!r}, flush=True)
+for number, _ in enumerate(sys.stdin):
+    if number == {asked}:
+        break
+    print(json.dumps({{"duration_s": 0.1 * number, "stays": [[0, 3, 6, 900 * number]]}}), flush=True)
+"""
+"""What counts for an agent: in each window the stays of `DEEP`. It ends when it is asked for the last time."""
+
+
+def test_an_agent_that_counts_needs_no_recorder_and_outlives_its_counter(
+    agent_binary: Path, tmp_path: Path, idle_machine: Machine
+) -> None:
+    counter = tmp_path / "counter.py"
+    counter.write_text(COUNTER.format(header=json.dumps(HEADER), asked=4), encoding="utf-8")
+    path = tmp_path / "counter.sock"
+    with (
+        listening(path, [sys.executable, str(counter)]) as counters,
+        AgentProcess(
+            agent_binary,
+            tmp_path,
+            idle_machine.root,
+            allow={"idle.max_latency_us": 'places = ["*"]'},
+            more=f'[idle]\ncounter = "{path}"\n',
+        ) as agent,
+        started(["idle", "govern", "--agent", agent.address, "--window", "100ms", "--duration", "3s"]) as process,
+    ):
+        await_limit(idle_machine, "10")
+        assert process.communicate(timeout=20)[0].startswith("cpu0: no deeper than C1E (10 us)")
+    assert process.returncode == 0
+    assert idle_machine.read(LIMIT) == "0"
+    assert len(counters) > 1
+
+
+def test_an_agent_that_does_not_count_is_one_error(
+    idle_agent: AgentProcess, idle_machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["idle", "govern", "--agent", idle_agent.address]) == 4
+    said = capsys.readouterr().err
+    assert said.startswith("error: this agent counts no stays in idle states")
+    assert "the table [idle]" in said
+    assert idle_agent.client.status().lease is None
+    assert idle_machine.read(LIMIT) == "0"
 
 
 @contextmanager

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import re
 import signal
-import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from tests.end_to_end.test_interrupts_record import attached_programs, send, statistics
+from tests.end_to_end.test_interrupts_record import send, statistics
 from tests.pages.blocks import ROOT, blocks_of
 from tests.support.agents import AgentProcess
+from tests.support.ebpf import attached_programs, listening
 from tests.support.needs import need
 from tests.support.patience import eventually
 
@@ -37,30 +35,6 @@ def pair() -> Iterator[VethPair]:
     need("namespaces")
     with VethPair() as pair:
         yield pair
-
-
-@contextmanager
-def listening(path: Path, command: Sequence[str]) -> Iterator[None]:
-    """A socket of systemd's with Accept=yes: each connection is the standard input and output of a process."""
-    processes: list[subprocess.Popen[bytes]] = []
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
-        listener.listen()
-
-        def accept() -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                with connection:
-                    processes.append(subprocess.Popen(command, stdin=connection.fileno(), stdout=connection.fileno()))
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield
-        listener.shutdown(socket.SHUT_RDWR)
-        for process in processes:
-            process.wait(timeout=20)
 
 
 @pytest.fixture

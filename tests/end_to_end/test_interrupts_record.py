@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.support.ebpf import attached_programs
 from tests.support.needs import need
 from tests.support.patience import eventually
 
@@ -80,18 +81,6 @@ def test_polls_of_a_virtual_device_have_the_packets_that_the_kernel_counts(
     assert all("instructions" not in log.columns for log in logs)
     assert main(["interrupts", "show", *(str(tmp_path / name) for name in event["logs"])]) == 0
     assert "soft_irq_ns / interrupt" in capsys.readouterr().out
-
-
-def attached_programs(name: str) -> int:
-    """How many links of eBPF programs the processes of a name hold; the kernel's bpf_link_show_fdinfo()."""
-    links = 0
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if Path((process / "cmdline").read_text().split("\0")[0]).name == name:
-                links += sum("link_type:" in info.read_text() for info in (process / "fdinfo").iterdir())
-        except OSError:
-            continue
-    return links
 
 
 @pytest.mark.parametrize(

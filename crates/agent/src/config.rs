@@ -6,7 +6,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use bayop_knobs::{catalogue, sensor};
+use bayop_knobs::{catalogue, doctor, sensor};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::DeTable;
@@ -14,8 +14,10 @@ use utoipa::ToSchema;
 
 use crate::allow_list::{AllowList, Rule};
 use crate::files::{DEFAULT_PATH, LATENCY_SOCKET, trusted};
+use crate::helper::Helper;
 use crate::peer::Roles;
 use crate::recordings::Quota;
+use crate::stays::Counter;
 use bayop_core::{Error, Result};
 
 /// Where the journal is unless the configuration says otherwise.
@@ -71,6 +73,8 @@ pub struct Config {
     pub roles: Roles,
     /// Which interrupts may be recorded; none without it.
     pub interrupts: Option<Quota>,
+    /// Who counts stays in idle states; nobody without it.
+    pub idle: Option<Counter>,
 }
 
 #[derive(Deserialize)]
@@ -85,6 +89,7 @@ struct File {
     power: Spanned<sensor::Options>,
     roles: Spanned<Roles>,
     interrupts: Option<Spanned<Quota>>,
+    idle: Option<Spanned<Counter>>,
 }
 
 impl Default for File {
@@ -99,6 +104,7 @@ impl Default for File {
             power: Spanned::new(0..0, sensor::Options::default()),
             roles: Spanned::new(0..0, Roles::default()),
             interrupts: None,
+            idle: None,
         }
     }
 }
@@ -114,6 +120,14 @@ impl fmt::Display for Mode {
 }
 
 impl Config {
+    /// What the doctor is to look at, the knobs of the whole catalogue among it.
+    pub fn examined(&self) -> doctor::Options {
+        let recorder = self.interrupts.iter().map(|quota| Helper::recorder(&quota.recorder));
+        let counter = self.idle.iter().map(|counter| Helper::idle_counter(&counter.counter));
+        let services = recorder.chain(counter).map(|helper| helper.service()).collect();
+        doctor::Options { knobs: Vec::new(), power: self.power.clone(), services }
+    }
+
     /// Reads the file; without a `path`, the one at [`DEFAULT_PATH`] or, when there is none, the defaults, with which
     /// the agent observes and nothing is writable.
     ///
@@ -167,7 +181,11 @@ impl Config {
             let place = place(quota.span().start);
             quota.get_ref().check().map_err(|error| error.at(format!("{place}: interrupts")))?;
         }
-        let File { mode, socket, group, state_dir, tls, power, roles, interrupts, .. } = file;
+        if let Some(counter) = &file.idle {
+            let place = place(counter.span().start);
+            counter.get_ref().check().map_err(|error| error.at(format!("{place}: idle")))?;
+        }
+        let File { mode, socket, group, state_dir, tls, power, roles, interrupts, idle, .. } = file;
         for (key, value) in [("socket", &socket), ("state_dir", &state_dir)] {
             if !value.is_absolute() {
                 return Err(Error::cannot_use(value.display(), format!("{key} must be an absolute path")).at(place(0)));
@@ -178,8 +196,8 @@ impl Config {
             return Err(Error::cannot_use(socket.display(), rule).at(place(0)));
         }
         let (power, roles) = (power.into_inner(), roles.into_inner());
-        let interrupts = interrupts.map(Spanned::into_inner);
-        Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules), power, roles, interrupts })
+        let (interrupts, idle) = (interrupts.map(Spanned::into_inner), idle.map(Spanned::into_inner));
+        Ok(Self { mode, socket, group, state_dir, tls, allow: AllowList(rules), power, roles, interrupts, idle })
     }
 }
 
@@ -252,6 +270,8 @@ mod tests {
             ("\n[interrupts]\nkeep_mb = 1", 2, "devices"),
             ("\n[interrupts]\ndevices = []", 2, "devices"),
             ("[interrupts]\ndevices = ['eth0']\nrecorder = 'here'", 1, "absolute"),
+            ("[idle]\ncounter = 'here'", 1, "absolute"),
+            ("[idle]\nrecorder = '/here'", 2, "recorder"),
             ("\n[power.model]\nidle_w = 30\nbusy_w = 20", 2, "idle_w"),
         ] {
             let error = parse(text).unwrap_err();

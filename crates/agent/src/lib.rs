@@ -10,7 +10,8 @@
 //! - [`bayop_core::lease`]: who may write, until when. Pure: time is an argument, and [`clock`] has it. [`token`]: what
 //!   proves it.
 //! - [`latency`]: what clients see, as it is pushed; [`guard`]: the conditions that a setting is held under, pure too.
-//! - [`recordings`]: interrupts, which a process of its own records as long as somebody asks for them.
+//! - [`recordings`] and [`stays`]: interrupts recorded, and stays in idle states counted, as long as somebody asks, by
+//!   programs that may load eBPF.
 //! - [`peer`]: who asks, and what they may; [`allow_list`] and [`config`]: what may be written at all.
 //! - [`calibration`]: what a network driver really does with the delay that it is asked for.
 //! - [`knobs`], [`readings`], [`examination`], [`own`] and [`metrics`]: what the machine and the agent show of
@@ -36,6 +37,7 @@ pub mod examination;
 pub mod fault;
 pub mod files;
 pub mod guard;
+mod helper;
 pub mod hold;
 pub mod journal;
 pub mod knobs;
@@ -50,5 +52,6 @@ pub mod readings;
 pub mod recordings;
 pub mod schema;
 pub mod server;
+pub mod stays;
 pub mod token;
 pub mod undo;

@@ -233,11 +233,15 @@ fn knobs(registry: &mut Registry, snapshot: &Snapshot) {
         }
     }
     let limits = gauges(registry, "bayop_power_limit_watts", "Power that a constraint allows");
+    let wake_ups = gauges(registry, "bayop_cpu_latency_limit_seconds", "How long a CPU may take to wake up, where limited");
     let preferences = gauges(registry, "bayop_cpu_epp_info", "Energy performance preference");
     for (instance, value) in &snapshot.knobs {
         match (instance.knob.id.as_str(), value) {
             ("power.cap_w", Value::Number(limit_w)) => {
                 limits.get_or_create(&labels(&["zone", "constraint"], &instance.at)).set(*limit_w);
+            }
+            ("idle.max_latency_us", Value::Number(limit_us)) => {
+                wake_ups.get_or_create(&labels(CPU, &instance.at)).set(*limit_us / 1e6);
             }
             ("cpu.epp", value) => {
                 let labels = vec![("policy", escaped(&instance.at)), ("epp", escaped(&value.to_string()))];

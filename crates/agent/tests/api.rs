@@ -84,6 +84,7 @@ fn every_route_is_described_and_every_described_route_answers_as_described() {
         "get /v1/doctor",
         "get /v1/hold",
         "post /v1/hold",
+        "get /v1/idle",
         "get /v1/interrupts",
         "get /v1/knobs",
         "put /v1/latency",
@@ -325,10 +326,19 @@ fn metrics_are_openmetrics() {
     let agent = machine.serve();
     let lease = agent.lease();
     agent.post("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 70}}));
+    let cpu = machine.root().join("sys/devices/system/cpu/cpu0");
+    for (file, text) in
+        [("cpuidle/state0/name", "C6"), ("cpuidle/state0/latency", "133"), ("power/pm_qos_resume_latency_us", "50")]
+    {
+        fs::create_dir_all(cpu.join(file).parent().unwrap()).unwrap();
+        fs::write(cpu.join(file), text).unwrap();
+    }
+    agent.get("/v1/knobs");
     let text = agent.get("/metrics").as_str().unwrap().to_owned();
     let samples = samples(&text);
     assert_eq!(samples["bayop_power_limit_watts{zone=\"intel-rapl:1\",constraint=\"0\"}"], 70.0);
     assert_eq!(samples["bayop_knob_writes_total{knob=\"power.cap_w\",result=\"ok\"}"], 3.0);
+    assert_eq!(samples["bayop_cpu_latency_limit_seconds{cpu=\"cpu0\"}"], 50e-6);
     assert_eq!(samples["bayop_mode{mode=\"apply\"}"], 1.0);
     assert_eq!(samples["bayop_power_meter_info{meter=\"powercap\"}"], 1.0);
     assert!(samples["process_cpu_seconds_total"] > 0.0);

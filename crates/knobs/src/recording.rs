@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::PoisonError;
 
 use crate::control::{Control, dma_latency};
-use crate::doctor::{self, cpu::idle_parameters, machine::has_flag, rivals};
+use crate::doctor::{self, cpu::idle_parameters, machine::{BTF, BTF_OF_KERNEL, has_flag}, rivals};
 use crate::host::{Host, Look};
 use crate::knob::survey;
 use crate::network::device::NET;
@@ -151,7 +151,10 @@ fn key(line: &str) -> &str {
 fn names(host: &Host, folder: &str, files: &mut Files) {
     for name in host.names(folder) {
         let path = format!("{folder}/{name}");
-        if folder.ends_with("/msi_irqs") {
+        if folder == BTF && name == BTF_OF_KERNEL {
+            // What it says of the kernel, every kernel of its release says; and it is large.
+            add(files, &path, Content::Text { text: "", mode: READ_ONLY });
+        } else if folder.ends_with("/msi_irqs") {
             file(host, &path, files);
         } else if folder.starts_with(NET) && folder.ends_with("/queues") {
             let cpus = if name.starts_with("rx-") { "rps_cpus" } else { "xps_cpus" };

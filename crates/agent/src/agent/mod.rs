@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bayop_knobs::knob::{Instance, Survey, survey};
 use bayop_knobs::sensor::Sensors;
-use bayop_knobs::{Host, Value, doctor};
+use bayop_knobs::{Host, Value};
 
 use crate::calibration::{Calibration, Map};
 use crate::clock::since_boot;
@@ -30,6 +30,7 @@ use crate::own::{self, VERSION};
 use crate::peer::{Peer, Role};
 use crate::readings::Readings;
 use crate::recordings::Recordings;
+use crate::stays::Counting;
 use crate::token;
 use bayop_core::{Error, Kind, Result, lease};
 use guarded::Guarded;
@@ -58,6 +59,7 @@ pub struct Agent {
     /// What is held under conditions.
     guarded: Option<Guarded>,
     recordings: Recordings,
+    counting: Counting,
     /// Whether a push was refused, and logged, since the last tick.
     has_refused: bool,
     started: Duration,
@@ -79,6 +81,7 @@ impl Agent {
         let (leases, tally) = (lease::Slot::default(), Tally::default());
         let (kept, applied) = (false, None);
         let recordings = Recordings::new(config.interrupts.clone());
+        let counting = Counting::new(config.idle.as_ref());
         let mut agent = Self {
             config,
             host,
@@ -95,6 +98,7 @@ impl Agent {
             applied,
             guarded: None,
             recordings,
+            counting,
             has_refused: false,
             started,
         };
@@ -204,6 +208,11 @@ impl Agent {
     /// What is recorded of the machine's interrupts; to be asked without keeping the agent.
     pub fn recordings(&self) -> Recordings {
         self.recordings.clone()
+    }
+
+    /// What is counted of the machine's stays in idle states; to be asked without keeping the agent.
+    pub fn counting(&self) -> Counting {
+        self.counting.clone()
     }
 
     /// The agent and its machine for Prometheus.
@@ -325,8 +334,7 @@ impl Agent {
 
     /// What this machine lets BayOp control and measure.
     pub fn examine(&self) -> Examination {
-        let power = self.config.power.clone();
-        Examination::of(&self.host, &doctor::Options { power, ..Default::default() })
+        Examination::of(&self.host, &self.config.examined())
     }
 
     fn watch(&mut self, all: bool) {

@@ -26,6 +26,7 @@ use crate::messages::{
 use crate::metrics;
 use crate::peer::Peer;
 use crate::readings::Readings;
+use crate::stays::Stays;
 
 /// What a route answers.
 type Answer<T> = Result<T, Failure>;
@@ -54,6 +55,7 @@ pub(super) fn all() -> OpenApiRouter<Shared> {
         .routes(routes!(sensors))
         .routes(routes!(metrics))
         .routes(routes!(interrupts))
+        .routes(routes!(idle))
         .routes(routes!(lease))
         .routes(routes!(renew))
         .routes(routes!(apply))
@@ -121,6 +123,17 @@ async fn interrupts(
     })?;
     let recordings = lock(&agent).recordings();
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], recordings.since(&device, since).await?))
+}
+
+/// How long the CPUs have stayed in their idle states: how often each for how long, since the counting began. Who asks
+/// first begins it; it ends half a minute after nobody has asked any more.
+#[utoipa::path(get, path = "/v1/idle", responses(
+    (status = 200, body = Stays),
+    (status = 403, description = "The configuration does not allow it", body = Failure),
+    (status = 502, description = "The counter can't be reached, or has ended", body = Failure)))]
+async fn idle(State(agent): State<Shared>) -> Answer<Json<Stays>> {
+    let counting = lock(&agent).counting();
+    Ok(Json(counting.stays().await?))
 }
 
 /// Asks for the right to write. One writer holds it at a time; what it applied is restored when it ends.

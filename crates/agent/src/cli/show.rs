@@ -8,7 +8,7 @@ use bayop_agent::knobs::{self, Knobs};
 use bayop_agent::readings::SensorReading;
 use bayop_agent::server;
 use bayop_core::Error;
-use bayop_knobs::doctor::{self, Status};
+use bayop_knobs::doctor::{Service, Status};
 use bayop_knobs::knob::survey;
 use bayop_knobs::sensor::Sensors;
 use serde::Serialize;
@@ -74,7 +74,8 @@ pub fn sensors(machine: &Machine, json: bool) -> Done {
 /// Examines the machine. Exits with 4 when something blocks BayOp there.
 pub fn doctor(machine: &Machine, json: bool) -> Done {
     let config = machine.config()?;
-    let options = doctor::Options { knobs: Vec::new(), power: config.power, socket: Some(config.socket) };
+    let mut options = config.examined();
+    options.services.push(Service::agent(config.socket));
     let examination = Examination::of(&machine.host(), &options);
     let code = if examination.blockers == 0 { ExitCode::SUCCESS } else { ExitCode::from(4) };
     if json {

@@ -1,7 +1,6 @@
 //! Interrupts, recorded for as long as somebody asks for them.
 //!
-//! The agent may not load eBPF programs. Who may is `bayop-interrupts-record`, a process of its own behind a socket that
-//! root alone can open: told a device, it prints what it records, until the connection ends.
+//! Told a device, the helper `bayop-interrupts-record` prints what it records, until the connection ends.
 //!
 //! ```text
 //!   GET /v1/interrupts ──► [Recordings] ──► [recorder]     one connection for each device that is asked for
@@ -19,6 +18,7 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use crate::helper::Helper;
 use bayop_core::{Error, Kind, Result};
 use kept::Kept;
 
@@ -101,15 +101,15 @@ impl Recordings {
 }
 
 async fn begin(quota: &Arc<Quota>, device: &str) -> Result<Running> {
-    let (header, mut stream) = recorder::connect(&quota.recorder, device).await?;
+    let (header, mut recorder) = recorder::connect(&Helper::recorder(&quota.recorder), device).await?;
     let mut kept = Kept::new(header, quota.keep_mb as usize * 1_000_000 / quota.devices.len())?;
     let record_bytes = kept.record_bytes();
     // It says at once what time it is, and what is so then.
-    kept.add(recorder::chunk(&mut stream, record_bytes).await?);
+    kept.add(recorder::chunk(&mut recorder, record_bytes).await?);
     let state = Arc::new(Mutex::new(State { kept, asked: Instant::now(), ended: None }));
     let (quota, of_reader) = (quota.clone(), state.clone());
     let reader = tokio::spawn(async move {
-        let ended = recorder::follow(stream, record_bytes, &quota, |chunk| {
+        let ended = recorder::follow(recorder, record_bytes, &quota, |chunk| {
             let mut state = locked(&of_reader);
             state.kept.add(chunk);
             state.asked.elapsed() < SILENCE

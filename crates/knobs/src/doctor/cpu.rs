@@ -1,6 +1,7 @@
 //! The processors: frequency driver, turbo, SMT, idle states, model-specific registers.
 
 use super::finding::{Finding, Status};
+use super::machine::LOCKDOWN;
 use crate::host::Host;
 
 const CPUS: &str = "sys/devices/system/cpu";
@@ -111,7 +112,7 @@ fn registers(host: &Host) -> Finding {
     if !host.has("dev/cpu/0/msr") {
         return Finding::note(check, "no /dev/cpu/0/msr", why).remedy("modprobe msr, if you want one of them");
     }
-    let lockdown = host.read("sys/kernel/security/lockdown").unwrap_or_default();
+    let lockdown = host.read(LOCKDOWN).unwrap_or_default();
     if ["[integrity]", "[confidentiality]"].iter().any(|mode| lockdown.contains(mode)) {
         return Finding::note(check, format!("locked down: {lockdown}"), why)
             .remedy("disable Secure Boot or boot with lockdown=none, if you want one of them");

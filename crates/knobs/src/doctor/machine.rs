@@ -1,13 +1,20 @@
-//! The machine as a whole: its kernel, whether it is virtual, its clock, its agent.
+//! The machine as a whole: its kernel, whether it is virtual, its clock, its eBPF, and who listens.
 
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
 
+use super::Service;
 use super::finding::{Finding, Status};
 use crate::host::Host;
 
 const RELEASE: &str = "proc/sys/kernel/osrelease";
+/// What the kernel keeps from root itself.
+pub(super) const LOCKDOWN: &str = "sys/kernel/security/lockdown";
 const CLOCK: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// Where the kernel describes its structures, for eBPF programs that were built elsewhere.
+pub(crate) const BTF: &str = "sys/kernel/btf";
+/// Its description of itself, beside those of its modules.
+pub(crate) const BTF_OF_KERNEL: &str = "vmlinux";
 
 /// The kernel whose netdev family sets deferral by NAPI and knows irq-suspend-timeout
 /// (Documentation/networking/napi.rst; net/core/netdev-genl.c).
@@ -26,7 +33,7 @@ pub(super) fn linux(host: &Host) -> Result<(), Finding> {
 }
 
 pub(super) fn examine(host: &Host) -> Vec<Finding> {
-    vec![kernel(host), virtualization(host), clock(host)]
+    vec![kernel(host), virtualization(host), clock(host), ebpf(host)]
 }
 
 fn kernel(host: &Host) -> Finding {
@@ -95,13 +102,27 @@ fn clock(host: &Host) -> Finding {
     }
 }
 
-/// Whether somebody can listen at the agent's socket.
-pub(super) fn agent(socket: &Path) -> Finding {
-    let (found, why) = (socket.display().to_string(), "the agent reads sensors and applies settings");
-    match std::fs::metadata(socket) {
-        Ok(metadata) if metadata.file_type().is_socket() => Finding::ok("agent", found, why),
-        _ => Finding::new("agent", Status::Missing, format!("no socket {found}"), why)
-            .remedy("systemctl enable --now bayop-agent"),
+/// Whether eBPF programs can be loaded by who may. What a lockdown forbids, they need: to read the kernel's memory.
+fn ebpf(host: &Host) -> Finding {
+    let (check, why) = ("eBPF", "what records idle periods and interrupts here, and counts stays in idle states");
+    let lockdown = host.read(LOCKDOWN).unwrap_or_default();
+    if lockdown.contains("[confidentiality]") {
+        return Finding::note(check, format!("locked down: {lockdown}"), why).remedy("boot with lockdown=integrity");
+    }
+    match host.names(BTF).iter().any(|name| name == BTF_OF_KERNEL) {
+        true => Finding::ok(check, "the kernel describes its structures", why),
+        false => Finding::note(check, format!("no /{BTF}/{BTF_OF_KERNEL}"), why)
+            .remedy("run a kernel with CONFIG_DEBUG_INFO_BTF, as distributions build theirs"),
+    }
+}
+
+/// Whether somebody can listen at a service's socket.
+pub(super) fn service(Service { name, path, why, unit }: &Service) -> Finding {
+    let found = path.display().to_string();
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.file_type().is_socket() => Finding::ok(*name, found, *why),
+        _ => Finding::new(*name, Status::Missing, format!("no socket {found}"), *why)
+            .remedy(format!("systemctl enable --now {unit}")),
     }
 }
 

@@ -25,8 +25,28 @@ pub struct Options {
     pub knobs: Vec<String>,
     /// How the energy of the machine is to be found.
     pub power: sensor::Options,
-    /// Where the agent listens, to see whether it does; none when the agent itself asks.
-    pub socket: Option<PathBuf>,
+    /// Who has to listen here: the agent, unless it asks itself, and its helpers.
+    pub services: Vec<Service>,
+}
+
+/// Who has to listen at a socket.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// What it is called.
+    pub name: &'static str,
+    /// The socket.
+    pub path: PathBuf,
+    /// What it is for.
+    pub why: &'static str,
+    /// What systemd has to start.
+    pub unit: String,
+}
+
+impl Service {
+    /// The agent.
+    pub fn agent(path: PathBuf) -> Self {
+        Self { name: "agent", path, why: "the agent reads sensors and applies settings", unit: "bayop-agent".into() }
+    }
 }
 
 /// Examines a machine: the machine itself, its knobs, its meters, its devices, and what else may turn its knobs.
@@ -41,6 +61,6 @@ pub fn examine(host: &Host, options: &Options) -> Vec<Finding> {
     findings.extend(cpu::examine(host));
     findings.extend(network::examine(host, &survey));
     findings.extend(rivals::examine(host));
-    findings.extend(options.socket.as_deref().map(machine::agent));
+    findings.extend(options.services.iter().map(machine::service));
     findings
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use bayop_knobs::Host;
-use bayop_knobs::doctor::{Finding, Options, Status, examine};
+use bayop_knobs::doctor::{Finding, Options, Service, Status, examine};
 use bayop_knobs::sensor;
 
 use crate::machine::Machine;
@@ -237,12 +237,26 @@ fn what_is_not_linux_blocks() {
 #[test]
 fn a_missing_agent_has_its_command() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { socket: Some(folder.path().join("agent.sock")), ..Options::default() };
+    let options = Options { services: vec![Service::agent(folder.path().join("agent.sock"))], ..Options::default() };
     let bare = machine(&[]);
     let (status, _, remedy) = look(&examine(&bare.host(), &options), "agent");
     assert_eq!((status, remedy.as_str()), (Status::Missing, "systemctl enable --now bayop-agent"));
     let _listener = std::os::unix::net::UnixListener::bind(folder.path().join("agent.sock")).unwrap();
     assert_eq!(look(&examine(&bare.host(), &options), "agent").0, Status::Ok);
+}
+
+#[test]
+fn programs_for_the_kernel_need_its_description_and_no_lockdown() {
+    let bare = machine(&[]);
+    let (status, _, remedy) = look(&findings(&bare), "eBPF");
+    assert_eq!(status, Status::Note);
+    assert!(remedy.contains("CONFIG_DEBUG_INFO_BTF"), "{remedy}");
+    let described = machine(&[("sys/kernel/btf/vmlinux", "")]);
+    assert_eq!(look(&findings(&described), "eBPF").0, Status::Ok);
+    let lockdown = ("sys/kernel/security/lockdown", "none integrity [confidentiality]");
+    let locked = machine(&[("sys/kernel/btf/vmlinux", ""), lockdown]);
+    let (status, _, remedy) = look(&findings(&locked), "eBPF");
+    assert_eq!((status, remedy.as_str()), (Status::Note, "boot with lockdown=integrity"));
 }
 
 #[test]

@@ -1,18 +1,21 @@
 //! `bayop-idle-count`: counts how long this machine's CPUs stay in their idle states, and prints one line a window.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read as _, Write};
 use std::mem::MaybeUninit;
+use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bayop_core::Result;
+use bayop_core::{Error, Result, reason};
 use bayop_knobs::host::Host;
 use bayop_knobs::idle_states::{IdleState, idle_states};
 use bayop_probe::count::{Row, bounds_us};
 use bayop_probe::ebpf::{ended, printed};
 use bayop_probe::recording::{cpu_time, seconds};
 use clap::Parser;
+use nix::poll::{PollFd, PollFlags, poll};
 use serde::Serialize;
 
 mod kernel;
@@ -24,10 +27,13 @@ Examples:
   bayop-idle-count --windows 10 --cost        what counting takes
   bayop idle govern --recorder 'ssh root@server bayop-idle-count' --agent https://server:9617";
 
+/// Who has not asked for so long asks no more, in ms.
+const SILENCE_MS: u16 = 30_000;
+
 /// Counts the stays of this machine's CPUs in their idle states by length, seen by eBPF.
 ///
 /// Prints the machine's idle states and where the bins of lengths begin, as JSON, and then an object a window: its stays
-/// as rows of CPU, state, bin and how many.
+/// as rows of CPU, state, bin and how many. With --asked, an object for each line of standard input: all stays so far.
 #[derive(Debug, Parser)]
 #[command(name = "bayop-idle-count", version, after_help = EXAMPLES)]
 struct Arguments {
@@ -40,6 +46,9 @@ struct Arguments {
     /// Also measure what counting takes, in ns a stay; slows every eBPF program of this machine a little
     #[arg(long)]
     cost: bool,
+    /// Print no windows, but all stays since the start whenever a line comes; ends when none has come for 30 s
+    #[arg(long, conflicts_with_all = ["window_s", "windows", "cost"])]
+    asked: bool,
 }
 
 /// The first line.
@@ -50,7 +59,7 @@ struct Header {
     bounds_us: Vec<f64>,
 }
 
-/// What one window showed.
+/// What one window showed, or all the time since the start.
 #[derive(Debug, Serialize)]
 struct Window {
     duration_s: f64,
@@ -83,6 +92,54 @@ fn run(arguments: &Arguments) -> Result<()> {
     if !print(&header)? {
         return Ok(());
     }
+    if arguments.asked { answer(&mut counter) } else { print_windows(arguments, &mut counter) }
+}
+
+/// Prints all stays so far, as often as somebody asks.
+fn answer(counter: &mut Counter) -> Result<()> {
+    let mut asking = Asking::of_stdin()?;
+    let (began, before) = (Instant::now(), counter.counts()?);
+    while asking.wait()? {
+        let stays = counter.counts()?.since(&before);
+        let stays = stays.iter().map(Row::numbers).collect();
+        if !print(&Window { duration_s: began.elapsed().as_secs_f64(), stays, cost: None })? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Who asks, by a line each time.
+struct Asking(File);
+
+impl Asking {
+    fn of_stdin() -> Result<Self> {
+        Ok(Self(io::stdin().as_fd().try_clone_to_owned().map_err(|error| unread(&error))?.into()))
+    }
+
+    /// Waits until somebody asks; false when nobody does any more.
+    fn wait(&mut self) -> Result<bool> {
+        loop {
+            let mut watched = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+            if poll(&mut watched, SILENCE_MS).map_err(|error| unread(&error.into()))? == 0 {
+                return Ok(false);
+            }
+            let mut byte = [0];
+            match self.0.read(&mut byte) {
+                Ok(0) => return Ok(false),
+                Ok(_) if byte[0] == b'\n' => return Ok(true),
+                Ok(_) => {}
+                Err(error) => return Err(unread(&error)),
+            }
+        }
+    }
+}
+
+fn unread(error: &io::Error) -> Error {
+    Error::input(format!("cannot read standard input: {}", reason(error))).at("--asked")
+}
+
+fn print_windows(arguments: &Arguments, counter: &mut Counter) -> Result<()> {
     let window = Duration::from_secs_f64(arguments.window_s);
     let (mut began, mut counted) = (Instant::now(), counter.counts()?);
     let (mut taken_ns, mut reader) = (counter.run_times_ns()?, cpu_time()?);

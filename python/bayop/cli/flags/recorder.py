@@ -26,11 +26,10 @@ def add_recorder(parser: argparse.ArgumentParser, program: str, *, duration: str
 
 
 def add_command(parser: argparse.ArgumentParser, program: str) -> None:
-    """`--recorder`."""
+    """`--recorder`; None where it is left out and `program` is meant."""
     parser.add_argument(
         "--recorder",
         type=arguments.reader(_words, "--recorder"),
-        default=[program],
         metavar="COMMAND",
         help=f"the eBPF recorder, which `make probe` builds, and what brings it to the server (default: {program})",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import agent as agent_flags
@@ -17,16 +17,19 @@ from bayop.errors import InputError
 from bayop.live.agent.address import SOCKET
 
 if TYPE_CHECKING:
+    from bayop.idle.counter import Counting
     from bayop.idle.depth import Depth, Outlook
+    from bayop.live.agent.client import AgentClient
     from bayop.live.idle_limits import IdleLimits
 
 EXAMPLE: Final = """\
   bayop idle govern --price 0.3
   bayop idle govern --limit 50us --dry-run --duration 1min
-  bayop idle govern --recorder 'ssh root@server bayop-idle-count' --agent https://server:9617 \\
-      --agent-cert me.pem --agent-key me.key --agent-ca ca.pem
+  bayop idle govern --agent https://server:9617 --agent-cert me.pem --agent-key me.key --agent-ca ca.pem
+  bayop idle govern --agent unix:server.sock --recorder 'ssh root@server bayop-idle-count'
 """
 
+_PROGRAM: Final = "bayop-idle-count"
 _WINDOW_S: Final = (0.1, 10.0)
 
 
@@ -54,21 +57,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how long (default: until Ctrl-C)",
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would be limited, and write nothing")
-    add_command(parser, "bayop-idle-count")
-    agent_flags.add_agent(parser, f"who writes the limits (default: {SOCKET}, this machine's)")
+    add_command(parser, _PROGRAM)
+    agent_flags.add_agent(parser, f"who writes the limits (default: {SOCKET}), and without --recorder also counts")
     arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Watches and limits until the time is over; the machine's own limits are back then."""
-    from bayop.idle.counter import counting
     from bayop.idle.depth import Depth
     from bayop.idle.machines import with_shares
     from bayop.recorder import BY_HAND
 
     began_s = monotonic()
     depths: dict[int, Depth] = {}
-    with counting(args.recorder, window_s=args.window) as counted, _limits(args) as limits:
+    client = agent_flags.client_of(args.agent or SOCKET, args)
+    with _counting(args, client) as counted, _limits(args, client) as limits:
         states = with_shares(counted.states)
         for window in counted.windows:
             changed = {}
@@ -86,14 +89,26 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _limits(args: argparse.Namespace) -> Iterator[IdleLimits | None]:
+def _counting(args: argparse.Namespace, client: AgentClient) -> Iterator[Counting]:
+    """How long the CPUs stay in their idle states."""
+    from bayop.idle.counter import counting
+    from bayop.live.idle_stays import counted_by
+
+    if args.agent is not None and args.recorder is None:
+        yield counted_by(client, window_s=args.window, sleep=sleep)
+        return
+    with counting(args.recorder or [_PROGRAM], window_s=args.window) as counted:
+        yield counted
+
+
+@contextmanager
+def _limits(args: argparse.Namespace, client: AgentClient) -> Iterator[IdleLimits | None]:
     """Where limits are written; None where nothing is."""
     from bayop.live.idle_limits import idle_limits
 
     if args.dry_run:
         yield None
         return
-    client = agent_flags.client_of(args.agent or SOCKET, args)
     with idle_limits(client, holder=agent_flags.holder("idle govern")) as limits:
         yield limits
 

@@ -16,12 +16,13 @@ EXAMPLE: Final = """\
   bayop idle replay traces/cpu*.csv.gz --machine own
 """
 
+_PROGRAM: Final = "bayop-idle-record"
 _COST: Final = ("kernel_ns_per_stay", "reader_ns_per_stay", "core_share_at_100k_per_s")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    add_recorder(parser, "bayop-idle-record")
+    add_recorder(parser, _PROGRAM)
     add_cost(parser)
     parser.add_argument(
         "--out",
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.report.files import make_folder
 
     make_folder(args.out)
-    recording = record(args.recorder, duration_s=args.duration, cost=args.cost)
+    recording = record(args.recorder or [_PROGRAM], duration_s=args.duration, cost=args.cost)
     for cpu, of_cpu in recording.of_cpu.items():
         path = args.out / f"cpu{cpu}.csv.gz"
         try:

@@ -34,13 +34,13 @@ def recording(
     if args.agent is None:
         from bayop.interrupts.capture import recorded, recorder_place
 
-        words = args.recorder
+        words = args.recorder or [_PROGRAM]
         printed = recorded(
             words, device=args.device, duration_s=args.duration, netns=args.netns, counters=counters, cost=cost
         )
         return printed, recorder_place(words)
     for flag, is_given in (
-        ("--recorder", args.recorder != [_PROGRAM]), ("--netns", args.netns is not None),
+        ("--recorder", args.recorder is not None), ("--netns", args.netns is not None),
         ("--counters", counters is not None), ("--cost", cost),
     ):  # fmt: skip
         if is_given:

@@ -59,6 +59,10 @@ class AgentClient:
         query = urlencode({"device": device, "since": since})
         return self._transport.ask("GET", f"/v1/interrupts?{query}")
 
+    def idle_stays(self) -> messages.Stays:
+        """How long the CPUs have stayed in their idle states, counted for as long as somebody asks."""
+        return self._transport.request("GET", "/v1/idle", messages.Stays)
+
     def acquire(self, holder: str, ttl_s: float) -> str:
         """A lease: the right to write, until it is released or `ttl_s` pass without a renewal.
 

@@ -6,7 +6,7 @@ a test holds every message here against it. What a newer agent says beyond that 
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -17,6 +17,8 @@ from bayop.json_text import decoder
 from bayop.space import Choices, Safest, Steps, Value
 
 T = TypeVar("T")
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -317,6 +319,28 @@ class Readings(msgspec.Struct, frozen=True):
     """`GET /v1/sensors`."""
 
     readings: tuple[Reading, ...]
+
+
+class Stays(msgspec.Struct, frozen=True):
+    """`GET /v1/idle`: all stays of CPUs in idle states since a counting began.
+
+    Attributes:
+        states: Name, exit latency and target residency (us) of each, from the shallowest on.
+        bounds_us: The shortest length of each bin.
+        began_s: When the counting began: it tells one from another.
+        duration_s: How long it has gone on.
+        stays: CPU, state, bin, and how many.
+    """
+
+    states: tuple[tuple[str, Count, Count], ...]
+    bounds_us: tuple[float, ...]
+    began_s: float
+    duration_s: float
+    stays: tuple[tuple[Count, Count, Count, Count], ...]
+
+    def __post_init__(self) -> None:
+        if any(state >= len(self.states) or bin_ >= len(self.bounds_us) for _, state, bin_, _ in self.stays):
+            raise ValueError("every stay must be of a state and a bin")
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -76,6 +76,7 @@ REQUESTS: dict[str, Callable[[AgentClient], object]] = {
     "knobs": AgentClient.knobs,
     "sensors": AgentClient.sensors,
     "doctor": AgentClient.doctor,
+    "idle_stays": AgentClient.idle_stays,
     "acquire": lambda client: client.acquire("me", 5.0),
     "renew": lambda client: client.renew("a secret", timeout_s=1.0),
     "apply": lambda client: client.apply({"nic.rx_usecs": 10, "cpu.epp": "power"}, lease="a secret"),
@@ -179,7 +180,9 @@ def kinds(shape: Any, document: Any) -> dict[str, Any]:
     if "enum" in shape:
         return {"string": set(shape["enum"])}
     found: dict[str, Any] = dict.fromkeys([shape["type"]] if isinstance(shape["type"], str) else shape["type"])
-    if "array" in found:
+    if "prefixItems" in shape:
+        found["fields"] = {place: (kinds(item, document), True) for place, item in enumerate(shape["prefixItems"])}
+    elif "array" in found:
         found["items"] = kinds(shape["items"], document)
     if "object" in found:
         fields, sure = shape.get("properties", {}), shape.get("required", ())

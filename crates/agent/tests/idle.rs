@@ -1,0 +1,146 @@
+//! Stays in idle states that a counter behind a socket counts for those who ask the agent.
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+use common::{Agent, Machine};
+use serde_json::{Value, json};
+
+const SHAPE: &str = r#"{"states": [["POLL", 0, 0], ["C1", 2, 2]], "bounds_us": [0.0, 1.024]}"#;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A counter that says what a test has it say, each time it is asked.
+struct Counter {
+    /// That it was asked, by the number of the connection.
+    asked: Receiver<usize>,
+    says: Sender<String>,
+}
+
+impl Counter {
+    fn listen(machine: &Machine, shape: &'static str) -> Self {
+        let listener = UnixListener::bind(machine.path("counter.sock")).unwrap();
+        let ((told, asked), (says, lines)) = (mpsc::channel(), mpsc::channel());
+        thread::spawn(move || {
+            for (number, stream) in listener.incoming().enumerate() {
+                count(stream.unwrap(), shape, || told.send(number).unwrap(), &lines);
+            }
+        });
+        Self { asked, says }
+    }
+
+    fn will_say(&self, line: impl ToString) {
+        self.says.send(line.to_string()).unwrap();
+    }
+}
+
+/// Says a line each time it is asked, until it has to say nothing or is asked no more.
+fn count(mut stream: UnixStream, shape: &str, mut told: impl FnMut(), lines: &Receiver<String>) {
+    writeln!(stream, "{shape}").unwrap();
+    let mut asking = BufReader::new(stream.try_clone().unwrap()).lines();
+    while asking.next().is_some_and(|line| line.is_ok()) {
+        told();
+        match lines.recv_timeout(PATIENCE).unwrap() {
+            line if line.is_empty() => return,
+            line => writeln!(stream, "{line}").unwrap(),
+        }
+    }
+}
+
+fn machine() -> Machine {
+    Machine::with_config("mode = \"observe\"\n[idle]\ncounter = \"FOLDER/counter.sock\"\n")
+}
+
+fn counted(stays: u64) -> Value {
+    json!({"duration_s": 0.5, "stays": [[0, 1, 1, stays]]})
+}
+
+fn refused(agent: &Agent) -> (u16, Value) {
+    let (status, answer) = agent.request("GET", "/v1/idle", Value::Null);
+    (status, answer["error"].clone())
+}
+
+#[test]
+fn one_counting_serves_all_who_ask() {
+    let machine = machine();
+    let (counter, agent) = (Counter::listen(&machine, SHAPE), machine.serve());
+    counter.will_say(counted(3));
+    let first = agent.get("/v1/idle");
+    let began_s = first["began_s"].as_f64().unwrap();
+    let expected = json!({"states": [["POLL", 0, 0], ["C1", 2, 2]], "bounds_us": [0.0, 1.024], "began_s": began_s,
+        "duration_s": 0.5, "stays": [[0, 1, 1, 3]]});
+    assert_eq!(first, expected);
+    counter.will_say(counted(8));
+    let second = agent.get("/v1/idle");
+    assert_eq!((&second["began_s"], &second["stays"]), (&first["began_s"], &json!([[0, 1, 1, 8]])));
+    let asked: Vec<_> = counter.asked.try_iter().collect();
+    assert_eq!(asked, [0, 0]);
+}
+
+#[test]
+fn a_counting_that_has_ended_begins_anew() {
+    let machine = machine();
+    let (counter, agent) = (Counter::listen(&machine, SHAPE), machine.serve());
+    counter.will_say(counted(8));
+    let first = agent.get("/v1/idle");
+    // It ends when it is asked, as one does that is killed.
+    counter.will_say("");
+    counter.will_say(counted(1));
+    let second = agent.get("/v1/idle");
+    assert!(second["began_s"].as_f64().unwrap() > first["began_s"].as_f64().unwrap());
+    assert_eq!(second["stays"], json!([[0, 1, 1, 1]]));
+}
+
+#[test]
+fn what_can_not_be_counted_is_said() {
+    let (status, error) = refused(&Machine::with_config("mode = \"observe\"").serve());
+    assert_eq!(status, 403);
+    assert!(error["rule"].as_str().unwrap().contains("[idle]"), "{error}");
+    let machine = machine();
+    let (status, error) = refused(&machine.serve());
+    assert_eq!(status, 502);
+    assert!(error["wrong"].as_str().unwrap().contains("counter.sock can't be reached"), "{error}");
+    assert_eq!(error["hint"], "systemctl start bayop-idle-counter.socket");
+}
+
+#[test]
+fn the_doctor_says_whether_it_is_there() {
+    let machine = machine();
+    let agent = machine.serve();
+    let finding = || -> Value {
+        let examination = agent.get("/v1/doctor");
+        let findings = examination["findings"].as_array().unwrap();
+        findings.iter().find(|finding| finding["check"] == "idle.counter").unwrap().clone()
+    };
+    let missing = finding();
+    assert_eq!(missing["status"], "missing");
+    assert_eq!(missing["remedy"], "systemctl enable --now bayop-idle-counter.socket");
+    let _counter = Counter::listen(&machine, SHAPE);
+    assert_eq!(finding()["status"], "ok");
+}
+
+#[test]
+fn a_counter_that_talks_nonsense_harms_nobody() {
+    let machine = machine();
+    let (counter, agent) = (Counter::listen(&machine, SHAPE), machine.serve());
+    for nonsense in ["{}", "[]", "\u{1}", r#"{"duration_s": 1, "stays": [[0, 1, -1, 1]]}"#, r#"{"stays": []}"#] {
+        counter.will_say(nonsense);
+        let (status, error) = refused(&agent);
+        assert_eq!((status, error["wrong"].as_str()), (502, Some("the counter has ended")), "{nonsense}");
+    }
+    counter.will_say(counted(1));
+    assert_eq!(agent.get("/v1/idle")["stays"], json!([[0, 1, 1, 1]]));
+    assert_eq!(agent.get("/v1/status")["mode"], "observe");
+}
+
+#[test]
+fn a_counter_without_states_is_none() {
+    let machine = machine();
+    let (_counter, agent) = (Counter::listen(&machine, "{\"states\": []}"), machine.serve());
+    let (status, error) = refused(&agent);
+    assert_eq!((status, error["hint"].as_str().unwrap()), (502, "journalctl --unit 'bayop-idle-counter@*' says why"));
+}
