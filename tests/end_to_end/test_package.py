@@ -283,6 +283,7 @@ def test_the_examples_of_the_configuration_are_good(installed: Machine) -> None:
         "tls",
         "roles",
         "allow",
+        "idle",
         "interrupts",
     }
     config.write_text(examples, encoding="utf-8")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.pages.blocks import blocks_of
-from tests.support.clean_debian import Machine, clean_root, own_release
+from tests.support.clean_debian import CURL, Machine, clean_root, own_release
 from tests.support.needs import program, require
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,6 +155,27 @@ def test_the_service_is_a_user_without_rights(installed: Machine) -> None:
     uid = installed.run("id", "--user", "bayop-run").stdout.strip()
     assert set(limits["Uid"].split()) == {uid} != {"0"}
     installed.run("systemd-analyze", "security", "--threshold=16", "bayop")
+
+
+def test_idle_states_are_governed_by_services(installed: Machine, idle_counter: Path) -> None:
+    """docs/idle.md, with the machine's own kernel; its units leave the counter and the governor what they need."""
+    installed.run("install", "--directory", "/var/cache/built/target/release")
+    shutil.copy(idle_counter, installed.path("/var/cache/built/target/release"))
+    inside = 'sudo() { "$@"; }; cd /var/cache/built\n'
+    steps = [s for b in blocks_of(ROOT / "docs/idle.md") if b.clauses.get("run by") == OWN for s in b.steps()]
+    for step in steps:
+        installed.run("sh", "-c", f"{inside}{step.command}")
+    asked = [*CURL, "http://agent/v1/idle"]
+    installed.wait_until(lambda: "bayop idle govern" in installed.run(*CURL, "http://agent/v1/status").stdout)
+    first, second = (json.loads(installed.run(*asked).stdout) for _ in range(2))
+    assert first["began_s"] == second["began_s"], "the governor's own counting"
+    assert second["duration_s"] > first["duration_s"]
+    pid = installed.run("systemctl", "show", "--value", "--property=MainPID", "bayop-idle").stdout.strip()
+    assert re.search(r"^CapPrm:\s0+$", installed.run("cat", f"/proc/{pid}/status").stdout, re.MULTILINE)
+    installed.run("systemctl", "disable", "--now", "bayop-idle", "bayop-idle-counter.socket")
+    assert installed.run("systemctl", "is-failed", "bayop-idle", check=False).stdout == "inactive\n"
+    assert '"lease":null' in installed.run(*CURL, "http://agent/v1/status").stdout.replace(" ", "")
+    installed.run("sh", "-c", "rm /etc/systemd/system/bayop-idle-counter* /usr/local/sbin/bayop-idle-count")
 
 
 def test_an_upgrade_starts_anew_what_ran(installed: Machine) -> None:

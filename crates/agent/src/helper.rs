@@ -111,8 +111,7 @@ impl Connection {
             stream.read_exact(&mut bytes).await.ok()?;
             Some((line, bytes))
         };
-        let silent =
-            |_| helper.broken(format!("the {} has said nothing in {} s", helper.name, PATIENCE.as_secs()));
+        let silent = |_| helper.broken(format!("the {} has said nothing in {} s", helper.name, PATIENCE.as_secs()));
         timeout(PATIENCE, said).await.map_err(silent)?.ok_or_else(|| helper.ended())
     }
 

@@ -233,7 +233,8 @@ fn knobs(registry: &mut Registry, snapshot: &Snapshot) {
         }
     }
     let limits = gauges(registry, "bayop_power_limit_watts", "Power that a constraint allows");
-    let wake_ups = gauges(registry, "bayop_cpu_latency_limit_seconds", "How long a CPU may take to wake up, where limited");
+    let wake_ups =
+        gauges(registry, "bayop_cpu_latency_limit_seconds", "How long a CPU may take to wake up, where limited");
     let preferences = gauges(registry, "bayop_cpu_epp_info", "Energy performance preference");
     for (instance, value) in &snapshot.knobs {
         match (instance.knob.id.as_str(), value) {

@@ -10,7 +10,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::PoisonError;
 
 use crate::control::{Control, dma_latency};
-use crate::doctor::{self, cpu::idle_parameters, machine::{BTF, BTF_OF_KERNEL, has_flag}, rivals};
+use crate::doctor::{
+    self,
+    cpu::idle_parameters,
+    machine::{BTF, BTF_OF_KERNEL, has_flag},
+    rivals,
+};
 use crate::host::{Host, Look};
 use crate::knob::survey;
 use crate::network::device::NET;

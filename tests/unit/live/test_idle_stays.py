@@ -37,7 +37,10 @@ class Answers(AgentClient):
 
 
 def stays(
-    duration_s: float, *rows: tuple[int, int, int, int], began_s: float = 7.0, states: tuple[tuple[str, int, int], ...] = STATES
+    duration_s: float,
+    *rows: tuple[int, int, int, int],
+    began_s: float = 7.0,
+    states: tuple[tuple[str, int, int], ...] = STATES,
 ) -> messages.Stays:
     return messages.Stays(states, BOUNDS_US, began_s, duration_s, rows)
 

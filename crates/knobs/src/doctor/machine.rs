@@ -1,8 +1,5 @@
-//! The machine as a whole: its kernel, whether it is virtual, its clock, its eBPF, and who listens.
+//! The machine as a whole: its kernel, whether it is virtual, its clock, its eBPF.
 
-use std::os::unix::fs::FileTypeExt;
-
-use super::Service;
 use super::finding::{Finding, Status};
 use crate::host::Host;
 
@@ -113,16 +110,6 @@ fn ebpf(host: &Host) -> Finding {
         true => Finding::ok(check, "the kernel describes its structures", why),
         false => Finding::note(check, format!("no /{BTF}/{BTF_OF_KERNEL}"), why)
             .remedy("run a kernel with CONFIG_DEBUG_INFO_BTF, as distributions build theirs"),
-    }
-}
-
-/// Whether somebody can listen at a service's socket.
-pub(super) fn service(Service { name, path, why, unit }: &Service) -> Finding {
-    let found = path.display().to_string();
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.file_type().is_socket() => Finding::ok(*name, found, *why),
-        _ => Finding::new(*name, Status::Missing, format!("no socket {found}"), *why)
-            .remedy(format!("systemctl enable --now {unit}")),
     }
 }
 

@@ -10,13 +10,13 @@ pub(crate) mod machine;
 mod network;
 mod power;
 pub(crate) mod rivals;
-
-use std::path::PathBuf;
+mod service;
 
 use crate::host::Host;
 use crate::sensor;
 
 pub use finding::{Finding, Status};
+pub use service::Service;
 
 /// What is examined.
 #[derive(Debug, Clone, Default)]
@@ -27,26 +27,6 @@ pub struct Options {
     pub power: sensor::Options,
     /// Who has to listen here: the agent, unless it asks itself, and its helpers.
     pub services: Vec<Service>,
-}
-
-/// Who has to listen at a socket.
-#[derive(Debug, Clone)]
-pub struct Service {
-    /// What it is called.
-    pub name: &'static str,
-    /// The socket.
-    pub path: PathBuf,
-    /// What it is for.
-    pub why: &'static str,
-    /// What systemd has to start.
-    pub unit: String,
-}
-
-impl Service {
-    /// The agent.
-    pub fn agent(path: PathBuf) -> Self {
-        Self { name: "agent", path, why: "the agent reads sensors and applies settings", unit: "bayop-agent".into() }
-    }
 }
 
 /// Examines a machine: the machine itself, its knobs, its meters, its devices, and what else may turn its knobs.
@@ -61,6 +41,6 @@ pub fn examine(host: &Host, options: &Options) -> Vec<Finding> {
     findings.extend(cpu::examine(host));
     findings.extend(network::examine(host, &survey));
     findings.extend(rivals::examine(host));
-    findings.extend(options.services.iter().map(machine::service));
+    findings.extend(options.services.iter().map(Service::finding));
     findings
 }

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 EXAMPLE: Final = """\
   bayop idle govern --price 0.3
   bayop idle govern --limit 50us --dry-run --duration 1min
-  bayop idle govern --agent https://server:9617 --agent-cert me.pem --agent-key me.key --agent-ca ca.pem
-  bayop idle govern --agent unix:server.sock --recorder 'ssh root@server bayop-idle-count'
+  bayop idle govern --agent unix:/run/bayop/agent.sock --price 0.3
+  bayop idle govern --recorder 'ssh root@server bayop-idle-count' --agent https://server:9617 \\
+      --agent-cert me.pem --agent-key me.key --agent-ca ca.pem
 """
 
 _PROGRAM: Final = "bayop-idle-count"
