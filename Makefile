@@ -6,9 +6,12 @@ BIN := $(VENV)/bin
 RELEASE = $(or $(CARGO_TARGET_DIR),target)/release
 # The library OS is a workspace of its own (docs/libos.md).
 LIBOS = --manifest-path libos/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target)/libos --locked --quiet
+# What the kernel's module is made of beside C (kernel/README.md).
+KERNEL = --manifest-path kernel/governor/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target)/kernel --locked --quiet
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
+
 .PHONY: help demo live day lab libos rust-tests test test-slow test-weekly test-all fuzz lint advisories format lock extras probe deb deb-brain man clean
 
 help:  ## Show this list
@@ -83,8 +86,10 @@ lint: $(VENV)/.built $(VENV)/.tools  ## Run every linter; a warning is an error
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo fmt --manifest-path libos/Cargo.toml --all --check
+	cargo fmt --manifest-path kernel/governor/Cargo.toml --check
 	cargo clippy --workspace --all-targets --release --locked --quiet -- --deny warnings
 	cargo clippy $(LIBOS) --workspace --all-targets -- --deny warnings
+	cargo clippy $(KERNEL) --release -- --deny warnings
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -106,6 +111,7 @@ advisories: $(VENV)/.tools  ## Ask RustSec and PyPI what is known to be wrong wi
 format: $(VENV)/.installed  ## Rewrite the sources in the project's format
 	cargo fmt --all
 	cargo fmt --manifest-path libos/Cargo.toml --all
+	cargo fmt --manifest-path kernel/governor/Cargo.toml
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 

@@ -1,0 +1,139 @@
+"""The idle governor in a kernel: `kernel/` on Debian's 6.1, under load."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.end_to_end.lab.conftest import new_machine
+from tests.end_to_end.lab.memcached_load import send_load
+from tests.support.needs import require
+
+from lab import Files, Machine
+from lab.packages import kernel_release
+
+pytestmark = [pytest.mark.slow, pytest.mark.weekly]
+
+ROOT = Path(__file__).resolve().parents[3]
+CPU = "/sys/devices/system/cpu"
+MODULE = "/root/bayop_idle.ko"
+LOAD = f"insmod {MODULE} power=1000,360,220,25"
+USE = f"echo bayop >{CPU}/cpuidle/current_governor"
+UNLOAD = "rmmod bayop_idle"
+CURRENT = f"cat {CPU}/cpuidle/current_governor"
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A machine with the module, not loaded."""
+    folder = tmp_path_factory.mktemp("module")
+    build = subprocess.run(
+        [ROOT / "kernel" / "build", kernel_release(), folder], capture_output=True, text=True, check=False
+    )
+    lack, _, command = build.stderr.removeprefix("error: ").strip().partition("\nhint: ")
+    require(build.returncode != 4, lack, command)
+    assert build.returncode == 0, build.stderr
+    with new_machine(Files().add(MODULE, folder / "bayop_idle.ko")) as machine:
+        machine.run("dmesg -c >/dev/null")  # what it says of the emulated processor
+        yield machine
+
+
+@pytest.fixture
+def governed(machine: Machine) -> Iterator[Machine]:
+    """With the governor in use; it is gone again afterwards, and the kernel is well."""
+    machine.run(f"{LOAD} && {USE}")
+    yield machine
+    machine.run(UNLOAD)
+    assert machine.run(CURRENT).stdout == "menu\n"
+    assert said(machine) == ""
+
+
+def said(machine: Machine) -> str:
+    """What the kernel says of itself that it should not."""
+    return machine.run("dmesg | grep -iE 'oops|bug:|warning|rcu.*stall|lockup|call trace' || true").stdout
+
+
+@contextmanager
+def loaded(machine: Machine, duration_s: float) -> Iterator[None]:
+    """A hundred requests/s meanwhile."""
+    load = threading.Thread(
+        target=send_load, args=(machine.ports.memcached,), kwargs={"rate_per_s": 100.0, "duration_s": duration_s}
+    )
+    load.start()
+    yield
+    load.join()
+
+
+def entered(machine: Machine, duration_s: float) -> Mapping[str, int]:
+    """How often each state of both CPUs is entered in a while."""
+
+    def counts() -> Mapping[str, int]:
+        lines = machine.run(f"cd {CPU}; for s in 0 1 2 3; do cat cpu*/cpuidle/state$s/usage | xargs; done").stdout
+        return {f"state{s}": sum(map(int, line.split())) for s, line in enumerate(lines.splitlines())}
+
+    before = counts()
+    time.sleep(duration_s)
+    return {state: count - before[state] for state, count in counts().items()}
+
+
+def test_it_governs_when_it_is_asked_to_and_no_sooner(machine: Machine) -> None:
+    machine.run(LOAD)
+    assert machine.run(CURRENT).stdout == "menu\n"
+    assert "bayop" in machine.run(f"cat {CPU}/cpuidle/available_governors").stdout.split()
+    machine.run(USE)
+    assert machine.run(CURRENT).stdout == "bayop\n"
+    with loaded(machine, 6.0):
+        states = entered(machine, 5.0)
+    assert sum(states.values()) > 1000
+    assert states["state3"] > 100
+    machine.run(UNLOAD)
+    assert machine.run(CURRENT).stdout == "menu\n"
+    assert said(machine) == ""
+
+
+def test_a_limit_of_latency_and_a_state_that_is_switched_off_are_kept(governed: Machine) -> None:
+    with loaded(governed, 16.0):
+        governed.run(f"for cpu in {CPU}/cpu?/power; do echo 60 >$cpu/pm_qos_resume_latency_us; done")
+        limited = entered(governed, 4.0)
+        governed.run(f"for cpu in {CPU}/cpu?/power; do echo 0 >$cpu/pm_qos_resume_latency_us; done")
+        governed.run(f"for state in {CPU}/cpu?/cpuidle/state3; do echo 1 >$state/disable; done")
+        switched_off = entered(governed, 4.0)
+        governed.run(f"for state in {CPU}/cpu?/cpuidle/state3; do echo 0 >$state/disable; done")
+        free = entered(governed, 4.0)
+    assert (limited["state3"], switched_off["state3"]) == (0, 0)
+    assert min(sum(limited.values()), sum(switched_off.values())) > 500
+    assert free["state3"] > 100
+
+
+def test_it_comes_and_goes_under_load_fifty_times_and_so_do_cpus(machine: Machine) -> None:
+    with loaded(machine, 25.0):
+        machine.run(
+            f"for cycle in $(seq 50); do {LOAD} && {USE} && usleep 100000 && {UNLOAD} || exit; done", timeout_s=90
+        )
+        machine.run(f"{LOAD} && {USE}")
+        online = f"{CPU}/cpu1/online"
+        machine.run(f"for cycle in $(seq 5); do echo 0 >{online}; usleep 300000; echo 1 >{online}; usleep 300000; done")
+        assert machine.run(CURRENT).stdout == "bayop\n"
+        assert sum(entered(machine, 2.0).values()) > 100
+        machine.run(UNLOAD)
+    assert machine.run(CURRENT).stdout == "menu\n"
+    assert said(machine) == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "rule"),
+    [
+        ("", "power= must have a number for each of the 4 idle states"),
+        ("power=1000,360", "power= must have a number for each of the 4 idle states"),
+        ("power=1000,360,400,25", "latency and residency must not fall from state to state, nor power= rise"),
+    ],
+)
+def test_what_can_not_be_meant_loads_nothing_and_is_said(machine: Machine, told: str, rule: str) -> None:
+    machine.run(f"dmesg -c >/dev/null; insmod {MODULE} {told} && exit 1; true")
+    assert rule in machine.run("dmesg").stdout
+    assert "bayop" not in machine.run(f"cat {CPU}/cpuidle/available_governors; lsmod").stdout
