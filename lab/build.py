@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -12,8 +11,9 @@ from pathlib import Path
 from lab.cache import cached
 from lab.errors import LabError
 from lab.files import Files
-from lab.modules import parse_list, with_dependencies
-from lab.packages import LAB, TREE, headers, kernel_release, program, require, tool
+from lab.kernel import Kernel, own
+from lab.modules import built_in, module_name, parse_list, with_dependencies
+from lab.packages import LAB, program, require, tool
 
 _GUEST = LAB / "guest"
 _PLACES = {
@@ -48,11 +48,19 @@ class Images:
     acpi_table: Path
 
 
-def build(progress: Callable[[str], None]) -> Images:
-    """Builds what is not there yet; `progress` is told each step that takes a while."""
+def build(progress: Callable[[str], None], *, kernel: Kernel | None = None) -> Images:
+    """Builds what is not there yet.
+
+    Args:
+        progress: Told each step that takes a while.
+        kernel: In place of the lab's own.
+    """
     require()
-    module = _powercap_module(progress)
-    return Images(kernel=_kernel(progress), base=_base(module, progress), acpi_table=_acpi_table(progress))
+    kernel = kernel or own()
+    module = _powercap_module(kernel, progress)
+    return Images(
+        kernel=_kernel(kernel, progress), base=_base(kernel, module, progress), acpi_table=_acpi_table(progress)
+    )
 
 
 def _run(command: Sequence[str | Path], *, cwd: Path | None = None) -> None:
@@ -62,25 +70,17 @@ def _run(command: Sequence[str | Path], *, cwd: Path | None = None) -> None:
         raise LabError(wrong=f"{Path(command[0]).name} failed:\n{tail}", place=" ".join(map(str, command)))
 
 
-def _kernel(progress: Callable[[str], None]) -> Path:
-    """Debian's kernel, unpacked on the host: without hardware virtualization the guest takes seconds for that.
+def _kernel(kernel: Kernel, progress: Callable[[str], None]) -> Path:
+    """The kernel, unpacked on the host: without hardware virtualization the guest takes seconds for that.
 
-    A bzImage ends with the compressed ELF file (kernel document arch/x86/boot, "payload_offset"); QEMU boots that file
-    through its PVH entry point.
+    QEMU boots the ELF file through its PVH entry point.
     """
-    image = TREE / "boot" / f"vmlinuz-{kernel_release()}"
 
     def make(folder: Path) -> None:
         progress("unpacking the kernel")
-        content = image.read_bytes()
-        start = content.find(b"\xfd7zXZ\x00")
-        if start < 0:
-            raise LabError(
-                "Debian's kernel must be packed with xz", wrong="the kernel is packed in another way", place=str(image)
-            )
-        (folder / "vmlinux").write_bytes(lzma.LZMADecompressor().decompress(content[start:]))
+        (folder / "vmlinux").write_bytes(kernel.unpacked())
 
-    return cached("kernel", [image], make) / "vmlinux"
+    return cached("kernel", [kernel.image], make) / "vmlinux"
 
 
 def _acpi_table(progress: Callable[[str], None]) -> Path:
@@ -93,20 +93,20 @@ def _acpi_table(progress: Callable[[str], None]) -> Path:
     return cached("acpi", [source], make) / "server.aml"
 
 
-def _powercap_module(progress: Callable[[str], None]) -> Path:
+def _powercap_module(kernel: Kernel, progress: Callable[[str], None]) -> Path:
     sources = sorted((LAB / "hardware" / "powercap").iterdir())
-    release = kernel_release()
 
     def make(folder: Path) -> None:
         progress("compiling the powercap module")
         for source in sources:
             shutil.copy(source, folder)
-        _run([tool("make"), "-C", headers(release), f"M={folder}", "modules"])
+        # Types for BTF would take a program more, and nothing asks for this module's.
+        _run([tool("make"), "-C", kernel.headers, f"M={folder}", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"])
 
-    return cached("powercap", [release, *sources], make) / "lab_powercap.ko"
+    return cached("powercap", [kernel.release, *sources], make) / "lab_powercap.ko"
 
 
-def _base(module: Path, progress: Callable[[str], None]) -> Path:
+def _base(kernel: Kernel, module: Path, progress: Callable[[str], None]) -> Path:
     guest_files = [_GUEST / name for name in _PLACES]
     programs = {name: program(name) for name in _PROGRAMS}
 
@@ -117,11 +117,11 @@ def _base(module: Path, progress: Callable[[str], None]) -> Path:
             files.add(place, _GUEST / name, mode=(_GUEST / name).stat().st_mode & 0o777)
         for name, place in _PROGRAMS.items():
             files.add_program(place, programs[name])
-        _add_modules(files, module, folder / "modules")
+        _add_modules(files, kernel, module, folder / "modules")
         files.write_archive(folder / "base.cpio")
         shutil.rmtree(folder / "modules")
 
-    inputs: list[str | Path] = [Path(__file__), *guest_files, *programs.values(), module, kernel_release()]
+    inputs: list[str | Path] = [Path(__file__), *guest_files, *programs.values(), module, kernel.release]
     return cached("base", inputs, make) / "base.cpio"
 
 
@@ -132,19 +132,19 @@ def _applets(busybox: Path) -> dict[str, str]:
     return {link: "/bin/busybox" for link in [*applets, "/init"] if link != "/bin/busybox"}
 
 
-def _add_modules(files: Files, powercap: Path, work: Path) -> None:
+def _add_modules(files: Files, kernel: Kernel, powercap: Path, work: Path) -> None:
     """The modules of `guest/modules` with an index of their own, so that the guest's modprobe finds no other."""
-    release = kernel_release()
-    kernel_modules = next(path for path in (TREE / "usr/lib/modules", TREE / "lib/modules") if path.is_dir()) / release
-    every = work / "lib" / "modules" / release
-    shutil.copytree(kernel_modules, every)
+    every = work / "lib" / "modules" / kernel.release
+    shutil.copytree(kernel.modules, every)
     (every / "extra").mkdir()
     shutil.copy(powercap, every / "extra")
-    _run([tool("depmod"), "--basedir", work, release])
+    _run([tool("depmod"), "--basedir", work, kernel.release])
+    inside = built_in((every / "modules.builtin").read_text(encoding="utf-8"))
     names = parse_list((_GUEST / "modules").read_text(encoding="utf-8"))
+    names = [name for name in names if module_name(name) not in inside]
     needs = set(with_dependencies(names, modules_dep=(every / "modules.dep").read_text(encoding="utf-8")))
     for path in [p for p in every.rglob("*.ko*") if str(p.relative_to(every)) not in needs]:
         path.unlink()
-    _run([tool("depmod"), "--basedir", work, release])
+    _run([tool("depmod"), "--basedir", work, kernel.release])
     for path in [*every.rglob("*.ko*"), *every.glob("modules.*")]:
-        files.add(f"/lib/modules/{release}/{path.relative_to(every)}", path)
+        files.add(f"/lib/modules/{kernel.release}/{path.relative_to(every)}", path)

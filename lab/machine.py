@@ -15,6 +15,7 @@ from lab.channel import Channel, ChannelClosedError, NoAnswerError
 from lab.commands import CommandResult, run
 from lab.errors import CommandError, LabError
 from lab.files import Files
+from lab.kernel import Kernel
 from lab.packages import require, tool
 from lab.qemu import Ports, command_line, parse_ports
 
@@ -33,12 +34,19 @@ class Machine:
         files: What it has on top of the base system, such as the agent. An executable /etc/lab/start is started.
         terminal: Its console is this terminal, for a person; else it is kept in a file, for error messages.
         progress: Told about every step of building that takes a while.
+        kernel: In place of the lab's own.
     """
 
     def __init__(
-        self, *, files: Files | None = None, terminal: bool = False, progress: Callable[[str], None] = lambda _: None
+        self,
+        *,
+        files: Files | None = None,
+        terminal: bool = False,
+        progress: Callable[[str], None] = lambda _: None,
+        kernel: Kernel | None = None,
     ) -> None:
         require()
+        self._kernel = kernel
         self.ports = Ports()
         self._files = files or Files()
         self._terminal = terminal
@@ -68,7 +76,7 @@ class Machine:
             UnsupportedError: The host lacks something.
             LabError: A step of the boot failed; with the console's last lines.
         """
-        images = build(self._progress)
+        images = build(self._progress, kernel=self._kernel)
         disk = self._folder / "disk.img"
         if not disk.exists():
             _make_disk(disk)

@@ -18,6 +18,11 @@ def module_name(path: str) -> str:
     return PurePosixPath(path).name.partition(".ko")[0].replace("-", "_")
 
 
+def built_in(modules_builtin: str) -> frozenset[str]:
+    """The kernel's names of what it has inside, by its file `modules.builtin`."""
+    return frozenset(map(module_name, modules_builtin.split()))
+
+
 def with_dependencies(names: Iterable[str], *, modules_dep: str) -> Sequence[str]:
     """The files of some modules and of all that they need, each once, sorted.
 

@@ -14,7 +14,7 @@ PACKAGES = BUILD / "packages"
 TREE = PACKAGES / "tree"
 HINT = "run lab/install-packages"
 
-_TOOLS = ("qemu-system-x86_64", "iasl", "cpio", "depmod", "mkfs.ext4", "make", "cc", "ldd", "openssl")
+_TOOLS = ("qemu-system-x86_64", "iasl", "cpio", "depmod", "mkfs.ext4", "make", "cc", "ldd", "openssl", "zstd")
 _SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 
@@ -53,14 +53,18 @@ def program(name: str) -> Path:
     raise UnsupportedError(wrong=f"the guest's packages have no {name}", value=name, hint=HINT)
 
 
-def kernel_release() -> str:
-    """The guest's kernel, such as `6.1.0-56-amd64`."""
-    release = next(TREE.glob("boot/vmlinuz-*"), None)
-    if release is None:
-        raise UnsupportedError(wrong="the guest's packages have no kernel", hint=HINT)
-    return release.name.removeprefix("vmlinuz-")
+def kernel_release(tree: Path = TREE, hint: str = HINT) -> str:
+    """The kernel of a folder into which packages were unpacked, such as `6.1.0-56-amd64`: the guest's own.
+
+    Raises:
+        UnsupportedError: There is none; `hint` says what brings it.
+    """
+    image = next(tree.glob("boot/vmlinuz-*"), None)
+    if image is None:
+        raise UnsupportedError(wrong=f"there is no kernel in {tree}", hint=hint)
+    return image.name.removeprefix("vmlinuz-")
 
 
-def headers(release: str) -> Path:
-    """What the guest's modules are built against."""
-    return Path("/usr/src") / f"linux-headers-{release}"
+def headers(release: str, root: Path = Path("/")) -> Path:
+    """What modules are built against, where packages are installed or unpacked."""
+    return root / "usr/src" / f"linux-headers-{release}"

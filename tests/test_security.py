@@ -14,7 +14,7 @@ import bayop
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-UNSAFE = re.compile(r"\bunsafe (?:\{|impl\b|trait\b|extern "C" \{)")
+UNSAFE = re.compile(r'\bunsafe (?:\{|impl\b|trait\b|extern "C" \{)')
 
 
 def test_every_unsafe_block_is_in_the_table_and_says_why_it_is_sound() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lab.errors import LabError
-from lab.modules import module_name, parse_list, with_dependencies
+from lab.modules import built_in, module_name, parse_list, with_dependencies
 
 MODULES_DEP = """\
 kernel/fs/ext4/ext4.ko: kernel/fs/jbd2/jbd2.ko kernel/fs/mbcache.ko
@@ -31,6 +31,10 @@ def test_a_module_that_the_kernel_lacks_is_named() -> None:
 @pytest.mark.parametrize("path", ["a/acpi-cpufreq.ko", "acpi_cpufreq.ko.xz", "x/acpi-cpufreq.ko.zst"])
 def test_a_module_has_one_name_however_its_file_is_called(path: str) -> None:
     assert module_name(path) == "acpi_cpufreq"
+
+
+def test_what_the_kernel_has_inside_is_no_file() -> None:
+    assert built_in("kernel/drivers/virtio/virtio-pci.ko\nkernel/fs/ext4/ext4.ko\n") == {"virtio_pci", "ext4"}
 
 
 def test_the_list_has_comments_and_two_kinds_of_modules() -> None:
