@@ -35,6 +35,8 @@ class Machine:
         terminal: Its console is this terminal, for a person; else it is kept in a file, for error messages.
         progress: Told about every step of building that takes a while.
         kernel: In place of the lab's own.
+        in_turns: Its CPUs are emulated in turns, by one thread: slower, but QEMU does not always follow a kernel that
+            patches its own code on several (Linux 6.12 died of an int3 when a tracepoint came and went).
     """
 
     def __init__(
@@ -44,9 +46,11 @@ class Machine:
         terminal: bool = False,
         progress: Callable[[str], None] = lambda _: None,
         kernel: Kernel | None = None,
+        in_turns: bool = False,
     ) -> None:
         require()
         self._kernel = kernel
+        self._in_turns = in_turns
         self.ports = Ports()
         self._files = files or Files()
         self._terminal = terminal
@@ -98,7 +102,7 @@ class Machine:
     def _switch_on(self, images: Images) -> subprocess.Popen[bytes]:
         with (self._folder / "qemu.log").open("wb") as log:
             self._qemu = subprocess.Popen(
-                command_line(images, self._folder, self.ports, terminal=self._terminal),
+                command_line(images, self._folder, self.ports, terminal=self._terminal, in_turns=self._in_turns),
                 stdin=None if self._terminal else subprocess.DEVNULL,
                 stderr=log,
             )

@@ -26,7 +26,9 @@ class Ports:
     agent: int = 0
 
 
-def command_line(images: Images, folder: Path, ports: Ports, *, terminal: bool) -> Sequence[str]:
+def command_line(
+    images: Images, folder: Path, ports: Ports, *, terminal: bool, in_turns: bool = False
+) -> Sequence[str]:
     """How to start the machine.
 
     Args:
@@ -34,6 +36,7 @@ def command_line(images: Images, folder: Path, ports: Ports, *, terminal: bool) 
         folder: Its own folder, with `initrd.cpio` and `disk.img`; QEMU creates `console.log`, `qmp` and `guest-agent`.
         ports: Which ports of the host to forward.
         terminal: Its console is this terminal instead of `console.log`.
+        in_turns: One thread emulates all CPUs.
     """
     forwards = ",".join(
         f"hostfwd={protocol}:127.0.0.1:{host}-{_GUEST_ADDRESS}:{guest}"
@@ -45,7 +48,7 @@ def command_line(images: Images, folder: Path, ports: Ports, *, terminal: bool) 
         *(tool("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
         # Never KVM, so that the lab is the same everywhere. An Intel model, because acpi-cpufreq refuses QEMU's default
         # one, an AMD K8.
-        *("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "Skylake-Server"),
+        *("-machine", "q35", "-accel", f"tcg,thread={'single' if in_turns else 'multi'}", "-cpu", "Skylake-Server"),
         *("-smp", str(CPUS), "-m", str(_MEMORY_MIB)),
         *("-kernel", str(images.kernel), "-initrd", str(folder / "initrd.cpio")),
         *("-append", "console=ttyS0 quiet panic=-1"),

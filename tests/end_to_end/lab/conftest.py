@@ -22,7 +22,6 @@ from tests.support.needs import require
 
 from lab import Files, Machine, missing
 from lab.agent import Access, add_agent
-from lab.kernel import Kernel
 
 
 @pytest.fixture(scope="session")
@@ -33,10 +32,10 @@ def contents(agent_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
     return files, add_agent(files, agent_binary, tmp_path_factory.mktemp("certificates"))
 
 
-def new_machine(files: Files, kernel: Kernel | None = None) -> Machine:
+def new_machine(files: Files) -> Machine:
     """A machine that is still off."""
     require_lab()
-    return Machine(files=files, kernel=kernel)
+    return Machine(files=files)
 
 
 def require_lab() -> None:

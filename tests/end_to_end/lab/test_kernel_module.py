@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.lab.conftest import new_machine, require_lab
+from tests.end_to_end.lab.conftest import require_lab
 from tests.end_to_end.lab.memcached_load import send_load
 from tests.pages.blocks import blocks_of
 from tests.support.needs import lacking, require
@@ -45,7 +45,8 @@ def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     lack, _, command = build.stderr.removeprefix("error: ").strip().partition("\nhint: ")
     require(build.returncode != 4, lack, command)
     assert build.returncode == 0, build.stderr
-    with new_machine(Files().add(MODULE, folder / "bayop_idle.ko"), kernel) as machine:
+    # Loading it patches the kernel's code.
+    with Machine(files=Files().add(MODULE, folder / "bayop_idle.ko"), kernel=kernel, in_turns=True) as machine:
         assert machine.run("uname -r").stdout.strip() == kernel.release
         machine.run("dmesg -c >/dev/null")  # what it says of the emulated processor
         yield machine
