@@ -1,7 +1,8 @@
-"""What does counting stays in idle states cost?
+"""What do counting stays in idle states, and limiting them, cost?
 
 Two processes on two CPUs wake each other in turns, so that both CPUs go idle as often as they can, while
-`bayop-idle-count --cost` runs with windows of a second.
+`bayop-idle-count --cost` runs with windows of a second; and then while an agent counts and `bayop idle govern` looks
+once a second.
 
 Example:
   make probe && python -m bench.idle_record.count
@@ -10,20 +11,32 @@ Example:
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bench.command import flags_of
 from bench.idle_record.players import ping_pong
 from bench.results import write_results
 from rich.console import Console
+from tests.support.agents import AgentProcess
+from tests.support.ebpf import listening
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _WINDOWS: Final = 10
 _BAR_PER_S: Final = 50_000.0
+_GOVERNED_S: Final = 30.0
+_START_S: Final = 3.0
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,36 +62,87 @@ class Row:
         return (kernel_ns + self.stays_per_s * self.reader_ns_per_stay) / 1e9
 
 
+@dataclass(frozen=True, slots=True)
+class Governed:
+    """What the processes take of a core while one of them governs; 0.03 % is a tick of their clock.
+
+    Attributes:
+        agent: It passes on what was counted, and is asked whether limits are as they were.
+        counter: It reads what was counted.
+        governor: It decides.
+    """
+
+    agent: float
+    counter: float
+    governor: float
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark and writes the results."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = flags_of("bench.idle_record.count", __doc__)
     parser.add_argument("--recorder", default="target/release/bayop-idle-count", metavar="FILE", help="the counter")
+    parser.add_argument("--agent", default="target/release/bayop-agent", metavar="FILE", help="the agent")
     args = parser.parse_args(arguments)
     with ping_pong():
         command = [args.recorder, "--cost", "--windows", str(_WINDOWS)]
         lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+        governed = Governed(*_governed(Path(args.agent), args.recorder))
     rows = [_row(json.loads(line)) for line in lines[1:]]
-    write_results(
-        "bench.idle_record.count", arguments, {"raw": rows}, table(rows), out=args.out, console=Console(stderr=True)
-    )
+    tables: dict[str, Sequence[DataclassInstance]] = {"raw": rows, "governed": [governed]}
+    text = table(rows, governed)
+    write_results("bench.idle_record.count", arguments, tables, text, out=args.out, console=Console(stderr=True))
     return 0
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The medians in Markdown."""
+def table(rows: Sequence[Row], governed: Governed) -> str:
+    """The medians in Markdown, and what the processes take that govern."""
+    kernel = _BAR_PER_S * median(row.kernel_ns_per_stay - row.nothing_ns_per_stay for row in rows) / 1e9
     cells = (
         f"{median(row.stays_per_s for row in rows):,.0f}",
         f"{median(row.kernel_ns_per_stay for row in rows):.0f} ns",
         f"{median(row.nothing_ns_per_stay for row in rows):.0f} ns",
         f"{median(row.reader_ns_per_stay for row in rows):.1f} ns",
         f"{median(row.core_share for row in rows):.2%}",
+        f"{governed.agent:.2%}, {governed.counter:.2%}, {governed.governor:.2%}",
+        f"{kernel + governed.agent + governed.counter + governed.governor:.2%}",
     )
     return (
-        "| stays/s | a stay in the kernel | programs that do nothing | in the reader | of a core at 50,000 stays/s |\n"
-        "|---:|---:|---:|---:|---:|\n"
+        "| stays/s | a stay in the kernel | programs that do nothing | in the reader | of a core at 50,000 stays/s "
+        "| agent, counter, governor | of a core, with them |\n"
+        "|---:|---:|---:|---:|---:|---:|---:|\n"
         f"| {' | '.join(cells)} |\n"
     )
+
+
+def _governed(agent: Path, counter: str) -> Sequence[float]:
+    """What agent, counter and governor take of a core, one window a second."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        boot_id = folder / "root/proc/sys/kernel/random/boot_id"
+        boot_id.parent.mkdir(parents=True)
+        boot_id.write_text("bench\n", encoding="ascii")
+        path = folder / "counter.sock"
+        table = f'[idle]\ncounter = "{path}"\n'
+        with (
+            listening(path, [counter, "--asked"]) as counters,
+            AgentProcess(agent, folder, folder / "root", allow={}, more=table) as serving,
+        ):
+            words = [sys.executable, "-m", "bayop", "idle", "govern", "--agent", serving.address]
+            with subprocess.Popen(words, stdout=subprocess.DEVNULL) as governor:
+                time.sleep(_START_S)
+                pids = [serving.pid, counters[-1].pid, governor.pid]
+                before = [_cpu_s(pid) for pid in pids]
+                time.sleep(_GOVERNED_S)
+                after = [_cpu_s(pid) for pid in pids]
+                governor.terminate()
+    return [(end - begin) / _GOVERNED_S for begin, end in zip(before, after, strict=True)]
+
+
+def _cpu_s(pid: int) -> float:
+    """The processor time of a process (proc(5))."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
 
 def _row(window: dict[str, object]) -> Row:

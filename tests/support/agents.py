@@ -207,6 +207,12 @@ class AgentProcess:
     ) -> None:
         self.end(signal.SIGTERM)
 
+    @property
+    def pid(self) -> int:
+        """Its process, while it runs."""
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         """Starts it and waits until it answers.
 
