@@ -5,8 +5,8 @@
 
 #include <linux/types.h>
 
-/* Of what is made in memory of the caller's, which keeps it where it is. */
-#define BAYOP_ALIGN 64
+/* What is made in memory of the caller's, which keeps it where it is, begins at a multiple of this. */
+#define BAYOP_ALIGN 8
 
 /* No timer. */
 #define BAYOP_NEVER U32_MAX

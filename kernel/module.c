@@ -36,7 +36,7 @@ struct core {
 	bool has_slept;
 	u32 slept_us;
 	enum bayop_waker waker;
-	u64 sleep_ns; /* until the timer that would have ended it */
+	s64 sleep_ns; /* until the timer that would have ended it */
 	/* Polls that found packets since it was asked, and when the last one did. */
 	u32 arrivals;
 	u64 arrived_us;
@@ -48,11 +48,7 @@ static void *machine;
 static struct bayop_symbols kernel;
 static struct cpuidle_governor *previous;
 
-void bayop_bug(void);
-void bayop_bug(void)
-{
-	BUG();
-}
+#define MOST_PRICE 16000U
 
 static u64 now_us(void)
 {
@@ -186,14 +182,14 @@ static int make_machine(void)
 		states[i] = (struct bayop_state){
 			.exit_latency_us = drv->states[i].exit_latency,
 			.target_residency_us = drv->states[i].target_residency,
-			.power = min(power[i], 1000U) * 1024 / 1000,
+			.power = min_t(u64, power[i] * 1024ULL / 1000, U32_MAX),
 		};
 	machine = kzalloc(bayop_machine_bytes(), GFP_KERNEL);
 	if (!machine)
 		return -ENOMEM;
 	if (bayop_machine_init(machine, states, powers))
 		return 0;
-	pr_err("bayop_idle: latency and residency must not fall from state to state, nor power= rise\n");
+	pr_err("bayop_idle: from state to state latency and residency must not fall, nor power= rise, from 1000 on\n");
 	return -EINVAL;
 }
 
@@ -222,9 +218,16 @@ static int __init bayop_init(void)
 		pr_err("bayop_idle: the processor must not track indirect branches (boot with ibt=off)\n");
 		return -EOPNOTSUPP;
 	}
+	if (price > MOST_PRICE) {
+		pr_err("bayop_idle: price= must be at most %u\n", MOST_PRICE);
+		return -EINVAL;
+	}
 	error = bayop_find_symbols(&kernel);
 	if (error)
 		return error;
+	previous = *kernel.current_governor;
+	if (!previous)
+		return -ENODEV;
 	error = make_machine();
 	if (error)
 		goto free;
@@ -235,7 +238,6 @@ static int __init bayop_init(void)
 	error = register_trace_napi_poll(on_poll, NULL);
 	if (error)
 		goto free;
-	previous = *kernel.current_governor;
 	error = kernel.register_governor(&governor);
 	if (error)
 		goto stop;

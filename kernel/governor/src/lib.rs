@@ -3,6 +3,7 @@
 
 #![no_std]
 
+use core::arch::asm;
 use core::ffi::c_void;
 use core::panic::PanicInfo;
 use core::slice;
@@ -21,6 +22,10 @@ struct Core {
     governor: BayOp<'static>,
 }
 
+/// Of what C has memory for: `BAYOP_ALIGN`.
+const ALIGN: usize = 8;
+const _: () = assert!(align_of::<Machine>() <= ALIGN && align_of::<Core>() <= ALIGN);
+
 /// What a core is to do.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -30,15 +35,10 @@ pub struct Choice {
     keeps_tick: bool,
 }
 
-// SAFETY: module.c has it.
-unsafe extern "C" {
-    /// Ends what this core does with a report.
-    safe fn bayop_bug() -> !;
-}
-
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
-    bayop_bug()
+    // SAFETY: it is no instruction, and the kernel ends what this core does with a report, as its own BUG() has it.
+    unsafe { asm!("ud2", options(noreturn, nomem, nostack)) }
 }
 
 /// How much memory the machine takes.
@@ -50,7 +50,7 @@ pub extern "C" fn bayop_machine_bytes() -> usize {
 /// Makes a machine of its states: exit latency, target residency and power of each.
 ///
 /// # Safety
-/// `machine` has room for it, at a multiple of 64; there are `count` rows.
+/// `machine` has room for it, at a multiple of `ALIGN`; there are `count` rows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bayop_machine_init(machine: *mut c_void, rows: *const [u32; 3], count: u32) -> bool {
     let mut table = [(0, 0, 0); bayop_idle::MAX_STATES];
@@ -75,7 +75,7 @@ pub extern "C" fn bayop_core_bytes() -> usize {
 /// Makes a core that has learned nothing.
 ///
 /// # Safety
-/// `core` has room for it, at a multiple of 64; the machine was made, and stays for as long as the core is used.
+/// `core` has room for it, at a multiple of `ALIGN`; the machine was made, and stays for as long as the core is used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bayop_core_init(core: *mut c_void, machine: *const c_void, price: u32) {
     // SAFETY: the caller has made it.

@@ -147,7 +147,10 @@ def test_it_comes_and_goes_under_load_fifty_times_and_so_do_cpus(machine: Machin
     [
         ("", "power= must have a number for each of the 4 idle states"),
         ("power=1000,360", "power= must have a number for each of the 4 idle states"),
-        ("power=1000,360,400,25", "latency and residency must not fall from state to state, nor power= rise"),
+        ("power=1000,360,400,25", "must not fall, nor power= rise, from 1000 on"),
+        ("power=1001,360,220,25", "must not fall, nor power= rise, from 1000 on"),
+        ("power=4000000000,360,220,25", "must not fall, nor power= rise, from 1000 on"),
+        ("power=1000,360,220,25 price=16001", "price= must be at most 16000"),
     ],
 )
 def test_what_can_not_be_meant_loads_nothing_and_is_said(machine: Machine, told: str, rule: str) -> None:
