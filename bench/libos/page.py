@@ -1,7 +1,7 @@
 """Rewrites the table and the figure of docs/libos.md from the windows of `bench.libos.run`.
 
-    python -m bench.libos.page bench/libos/results/2026-11-27-2cpu-x86_64/windows.jsonl            writes them
-    python -m bench.libos.page bench/libos/results/2026-11-27-2cpu-x86_64/windows.jsonl --check    exit code 1 if the
+    python -m bench.libos.page bench/libos/results/2026-11-29-2cpu-x86_64/windows.jsonl            writes them
+    python -m bench.libos.page bench/libos/results/2026-11-29-2cpu-x86_64/windows.jsonl --check    exit code 1 if the
                                                                                                    table differs
 
 The table stands between `<!-- libos and linux -->` and `<!-- end -->`.
