@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
 import resource
 import signal
 import socket
@@ -29,6 +28,7 @@ from typing import Final
 
 from bench import environment
 from tests.support.agents import AgentProcess, Machine
+from tests.support.processes import cpu_s
 
 SERVICE: Final = """
 [service.s{number}]
@@ -50,7 +50,6 @@ polish = {polish}
 READY_S: Final = 1200.0
 QUIET_S: Final = 70.0
 """After the last search: its windows have ended, and the processor has rested."""
-TICK: Final = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +63,12 @@ class Use:
 
     @classmethod
     def of(cls, pid: int) -> Use:
-        """Of a process, without those that it has started (proc(5), stat and status)."""
-        ticks = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+        """Of a process, without those that it has started (proc(5), status)."""
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
         fields = dict(line.split(":", 1) for line in status)
         return cls(
             time.monotonic(),
-            sum(map(int, ticks)) / TICK,
+            cpu_s(pid),
             int(fields["VmRSS"].split()[0]) / 1024.0,
             int(fields["Threads"]),
         )

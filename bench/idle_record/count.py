@@ -11,7 +11,6 @@ Example:
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -26,8 +25,9 @@ from bench.command import flags_of
 from bench.idle_record.players import ping_pong
 from bench.results import write_results
 from rich.console import Console
-from tests.support.agents import AgentProcess
+from tests.support.agents import AgentProcess, bare_root
 from tests.support.ebpf import listening
+from tests.support.processes import cpu_s
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -36,7 +36,6 @@ _WINDOWS: Final = 10
 _BAR_PER_S: Final = 50_000.0
 _GOVERNED_S: Final = 30.0
 _START_S: Final = 3.0
-_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,30 +118,21 @@ def _governed(agent: Path, counter: str) -> Sequence[float]:
     """What agent, counter and governor take of a core, one window a second."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        boot_id = folder / "root/proc/sys/kernel/random/boot_id"
-        boot_id.parent.mkdir(parents=True)
-        boot_id.write_text("bench\n", encoding="ascii")
         path = folder / "counter.sock"
         table = f'[idle]\ncounter = "{path}"\n'
         with (
             listening(path, [counter, "--asked"]) as counters,
-            AgentProcess(agent, folder, folder / "root", allow={}, more=table) as serving,
+            AgentProcess(agent, folder, bare_root(folder), allow={}, more=table) as serving,
         ):
             words = [sys.executable, "-m", "bayop", "idle", "govern", "--agent", serving.address]
             with subprocess.Popen(words, stdout=subprocess.DEVNULL) as governor:
                 time.sleep(_START_S)
                 pids = [serving.pid, counters[-1].pid, governor.pid]
-                before = [_cpu_s(pid) for pid in pids]
+                before = [cpu_s(pid) for pid in pids]
                 time.sleep(_GOVERNED_S)
-                after = [_cpu_s(pid) for pid in pids]
+                after = [cpu_s(pid) for pid in pids]
                 governor.terminate()
     return [(end - begin) / _GOVERNED_S for begin, end in zip(before, after, strict=True)]
-
-
-def _cpu_s(pid: int) -> float:
-    """The processor time of a process (proc(5))."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
 
 def _row(window: dict[str, object]) -> Row:

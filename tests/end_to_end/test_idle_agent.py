@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.pages.blocks import ROOT, blocks_of
-from tests.support.agents import AgentProcess
+from tests.support.agents import AgentProcess, bare_root
 from tests.support.ebpf import attached_programs, listening
 from tests.support.patience import eventually
 
@@ -23,9 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 @pytest.fixture
 def agent(agent_binary: Path, idle_counter: Path, tmp_path: Path) -> Iterator[AgentProcess]:
-    path, root = tmp_path / "counter.sock", tmp_path / "root"
-    (root / "proc/sys/kernel/random").mkdir(parents=True)
-    (root / "proc/sys/kernel/random/boot_id").write_text("test\n")
+    path, root = tmp_path / "counter.sock", bare_root(tmp_path)
     table = f'[idle]\ncounter = "{path}"\n'
     with (
         listening(path, [str(idle_counter), "--asked"]),

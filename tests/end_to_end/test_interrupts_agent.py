@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from tests.end_to_end.test_interrupts_record import send, statistics
 from tests.pages.blocks import ROOT, blocks_of
-from tests.support.agents import AgentProcess
+from tests.support.agents import AgentProcess, bare_root
 from tests.support.ebpf import attached_programs, listening
 from tests.support.needs import need
 from tests.support.patience import eventually
@@ -39,9 +39,7 @@ def pair() -> Iterator[VethPair]:
 
 @pytest.fixture
 def agent(agent_binary: Path, interrupts_recorder: Path, pair: VethPair, tmp_path: Path) -> Iterator[AgentProcess]:
-    path, root = tmp_path / "recorder.sock", tmp_path / "root"
-    (root / "proc/sys/kernel/random").mkdir(parents=True)
-    (root / "proc/sys/kernel/random/boot_id").write_text("test\n")
+    path, root = tmp_path / "recorder.sock", bare_root(tmp_path)
     recorder = pair.server.command([str(interrupts_recorder), "--device", "-", "--duration-s", "2592000"])
     quota = f'[interrupts]\nrecorder = "{path}"\ndevices = ["{SERVER_DEVICE}", "no0"]\n'
     with (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -20,6 +19,7 @@ from urllib.request import Request, urlopen
 import pytest
 from tests.support.agents import AgentProcess
 from tests.support.patience import eventually
+from tests.support.processes import cpu_s
 from tests.support.services import Clients, service
 
 # Whether seconds are kept shows on a machine that does nothing else.
@@ -47,8 +47,7 @@ class Run:
         return {each["service"]: each["doing"] for each in self.get("api/services")["services"]}
 
     def cpu_s(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(") ", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_s(self.process.pid)
 
 
 @contextmanager

@@ -62,6 +62,14 @@ _PERIODS: Final = 5
 _START_S: Final = 10.0
 
 
+def bare_root(folder: Path) -> Path:
+    """A recorded machine of which nothing is known but that it has booted, for an agent with helpers."""
+    boot_id = folder / "root/proc/sys/kernel/random/boot_id"
+    boot_id.parent.mkdir(parents=True)
+    boot_id.write_text("test\n", encoding="ascii")
+    return folder / "root"
+
+
 class Machine:
     """A machine with a powercap zone of 120 W and a NIC of one queue.
 

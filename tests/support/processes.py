@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
+from typing import Final
+
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 
 def lives(pid: int) -> bool:
@@ -17,6 +21,12 @@ def lives(pid: int) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def cpu_s(pid: int) -> float:
+    """The processor time of a process until now, without those that it has started (proc(5), stat)."""
+    ticks = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / _TICKS_PER_S
 
 
 def children(pid: int) -> list[int]:

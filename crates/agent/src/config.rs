@@ -175,15 +175,13 @@ impl Config {
             let key = error.place.clone().unwrap_or_default();
             Error { place: Some(format!("{power_place}: {key}").into()), ..error }
         })?;
-        let roles_place = place(file.roles.span().start);
-        file.roles.get_ref().check().map_err(|error| error.at(format!("{roles_place}: roles")))?;
+        let in_table = |error: Error, begins: usize, key| error.at(format!("{}: {key}", place(begins)));
+        file.roles.get_ref().check().map_err(|error| in_table(error, file.roles.span().start, "roles"))?;
         if let Some(quota) = &file.interrupts {
-            let place = place(quota.span().start);
-            quota.get_ref().check().map_err(|error| error.at(format!("{place}: interrupts")))?;
+            quota.get_ref().check().map_err(|error| in_table(error, quota.span().start, "interrupts"))?;
         }
         if let Some(counter) = &file.idle {
-            let place = place(counter.span().start);
-            counter.get_ref().check().map_err(|error| error.at(format!("{place}: idle")))?;
+            counter.get_ref().check().map_err(|error| in_table(error, counter.span().start, "idle"))?;
         }
         let File { mode, socket, group, state_dir, tls, power, roles, interrupts, idle, .. } = file;
         for (key, value) in [("socket", &socket), ("state_dir", &state_dir)] {

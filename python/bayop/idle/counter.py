@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeVar
@@ -39,6 +39,14 @@ class Window:
 
     duration_s: float
     of_cpu: Mapping[int, Mapping[tuple[int, int], int]]
+
+    @classmethod
+    def of(cls, duration_s: float, rows: Iterable[tuple[int, int, int, int]]) -> Window:
+        """From rows of CPU, state, bin and how many stays."""
+        of_cpu: dict[int, dict[tuple[int, int], int]] = {}
+        for cpu, state, bin_, stays in rows:
+            of_cpu.setdefault(cpu, {})[state, bin_] = stays
+        return cls(duration_s, of_cpu)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +85,9 @@ def counting(words: Sequence[str], *, window_s: float) -> Iterator[Counting]:
 def _windows(out: Iterator[bytes], header: _Header, place: str) -> Iterator[Window]:
     for line in out:
         window = _decoded(line, _Window, place)
-        of_cpu: dict[int, dict[tuple[int, int], int]] = {}
-        for cpu, state, bin_, stays in window.stays:
-            if state >= len(header.states) or bin_ >= len(header.bounds_us):
-                raise _no_counter(line, place)
-            of_cpu.setdefault(cpu, {})[state, bin_] = stays
-        yield Window(window.duration_s, of_cpu)
+        if any(state >= len(header.states) or bin_ >= len(header.bounds_us) for _, state, bin_, _ in window.stays):
+            raise _no_counter(line, place)
+        yield Window.of(window.duration_s, window.stays)
 
 
 def _decoded(line: bytes, kind: type[_Line], place: str) -> _Line:

@@ -37,10 +37,8 @@ def _windows(client: AgentClient, before: Stays, window_s: float, sleep: Callabl
 
 def _window(before: Stays, now: Stays) -> Window:
     """What came between two answers; all of it where a counting began meanwhile."""
-    is_same = now.began_s == before.began_s
-    earlier = {(cpu, state, bin_): stays for cpu, state, bin_, stays in before.stays if is_same}
-    of_cpu: dict[int, dict[tuple[int, int], int]] = {}
-    for cpu, state, bin_, stays in now.stays:
-        if new := stays - earlier.get((cpu, state, bin_), 0):
-            of_cpu.setdefault(cpu, {})[state, bin_] = new
-    return Window(now.duration_s - before.duration_s if is_same else now.duration_s, of_cpu)
+    if now.began_s != before.began_s:
+        return Window.of(now.duration_s, now.stays)
+    earlier = {(cpu, state, bin_): stays for cpu, state, bin_, stays in before.stays}
+    new = ((cpu, state, bin_, stays - earlier.get((cpu, state, bin_), 0)) for cpu, state, bin_, stays in now.stays)
+    return Window.of(now.duration_s - before.duration_s, (row for row in new if row[3]))

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+from lab import Machine
 
 _REQUEST, _ANSWER = b"get absent\r\n", b"END\r\n"
 
@@ -43,3 +48,12 @@ def send_load(port: int, *, rate_per_s: float, duration_s: float, connections: i
         TimeoutError: Some were not answered within ten seconds after the last one.
     """
     asyncio.run(_send_all(port, rate_per_s=rate_per_s, duration_s=duration_s, connections=connections))
+
+
+@contextmanager
+def loaded(machine: Machine, duration_s: float) -> Iterator[None]:
+    """A hundred requests/s meanwhile."""
+    with ThreadPoolExecutor() as pool:
+        load = pool.submit(send_load, machine.ports.memcached, rate_per_s=100.0, duration_s=duration_s)
+        yield
+        load.result()

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from tests.end_to_end.lab.conftest import new_machine
+from tests.end_to_end.lab.idle_states import CPU, entered_in, entries
 from tests.end_to_end.lab.lab_agent import LabAgent
-from tests.end_to_end.lab.memcached_load import send_load
+from tests.end_to_end.lab.memcached_load import loaded
 
 from bayop.live.agent.lease import TTL_S
 from lab import Files, Machine
@@ -24,7 +24,6 @@ from lab.agent import Access, add_agent
 pytestmark = pytest.mark.slow
 
 PROGRAM = "/usr/bin/bayop-idle-count"
-CPU = "/sys/devices/system/cpu"
 SOCKET = "/run/bayop/idle-counter.sock"
 _LISTEN = f"""
 mkfifo /run/counted
@@ -62,37 +61,8 @@ def governing(agent: LabAgent, *words: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-@contextmanager
-def loaded(machine: Machine, duration_s: float) -> Iterator[None]:
-    """A hundred requests/s meanwhile."""
-    load = threading.Thread(
-        target=send_load, args=(machine.ports.memcached,), kwargs={"rate_per_s": 100.0, "duration_s": duration_s}
-    )
-    load.start()
-    yield
-    load.join()
-
-
-def entries(machine: Machine) -> dict[str, int]:
-    """How often each state was entered, on both CPUs."""
-    lines = machine.run(f"cd {CPU}; grep -H . cpu*/cpuidle/state*/name cpu*/cpuidle/state*/usage").stdout.splitlines()
-    told = dict(line.split(":", 1) for line in lines)
-    counts: dict[str, int] = {}
-    for path, name in told.items():
-        if path.endswith("/name"):
-            counts[name] = counts.get(name, 0) + int(told[path.replace("/name", "/usage")])
-    return counts
-
-
 def limits(machine: Machine) -> list[str]:
     return machine.run(f"cat {CPU}/cpu*/power/pm_qos_resume_latency_us").stdout.split()
-
-
-def entered_in(machine: Machine, duration_s: float) -> dict[str, int]:
-    """How often each state is entered in a while."""
-    before = entries(machine)
-    time.sleep(duration_s)
-    return {name: count - before[name] for name, count in entries(machine).items()}
 
 
 def await_limits(machine: Machine, *expected: str, timeout_s: float) -> None:

@@ -1,17 +1,15 @@
-"""The idle governor in a kernel: `kernel/` on Debian's 6.1, under load."""
+"""The idle governor in a kernel: `kernel/` on Debian's 6.1 and the newest for it, under load."""
 
 from __future__ import annotations
 
 import subprocess
-import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.end_to_end.lab.conftest import require_lab
-from tests.end_to_end.lab.memcached_load import send_load
+from tests.end_to_end.lab.idle_states import CPU, entered_in
+from tests.end_to_end.lab.memcached_load import loaded
 from tests.pages.blocks import blocks_of
 from tests.support.needs import lacking, require
 
@@ -22,7 +20,6 @@ from lab.kernel import Kernel, of_suite, own
 pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 
 ROOT = Path(__file__).resolve().parents[3]
-CPU = "/sys/devices/system/cpu"
 MODULE = "/root/bayop_idle.ko"
 OWN = "tests/end_to_end/lab/test_kernel_module.py"
 _STEPS = [
@@ -75,29 +72,6 @@ def said(machine: Machine) -> str:
     return machine.run("dmesg | grep -iE 'oops|bug:|warning|rcu.*stall|lockup|call trace' || true").stdout
 
 
-@contextmanager
-def loaded(machine: Machine, duration_s: float) -> Iterator[None]:
-    """A hundred requests/s meanwhile."""
-    load = threading.Thread(
-        target=send_load, args=(machine.ports.memcached,), kwargs={"rate_per_s": 100.0, "duration_s": duration_s}
-    )
-    load.start()
-    yield
-    load.join()
-
-
-def entered(machine: Machine, duration_s: float) -> Mapping[str, int]:
-    """How often each state of both CPUs is entered in a while."""
-
-    def counts() -> Mapping[str, int]:
-        lines = machine.run(f"cd {CPU}; for s in 0 1 2 3; do cat cpu*/cpuidle/state$s/usage | xargs; done").stdout
-        return {f"state{s}": sum(map(int, line.split())) for s, line in enumerate(lines.splitlines())}
-
-    before = counts()
-    time.sleep(duration_s)
-    return {state: count - before[state] for state, count in counts().items()}
-
-
 def test_it_governs_when_it_is_asked_to_and_no_sooner(machine: Machine) -> None:
     machine.run(LOAD)
     assert machine.run(CURRENT).stdout == "menu\n"
@@ -105,9 +79,9 @@ def test_it_governs_when_it_is_asked_to_and_no_sooner(machine: Machine) -> None:
     machine.run(USE)
     assert machine.run(CURRENT).stdout == "bayop\n"
     with loaded(machine, 6.0):
-        states = entered(machine, 5.0)
+        states = entered_in(machine, 5.0)
     assert sum(states.values()) > 1000
-    assert states["state3"] > 100
+    assert states["C3"] > 100
     machine.run(UNLOAD)
     assert machine.run(CURRENT).stdout == "menu\n"
     assert said(machine) == ""
@@ -116,15 +90,15 @@ def test_it_governs_when_it_is_asked_to_and_no_sooner(machine: Machine) -> None:
 def test_a_limit_of_latency_and_a_state_that_is_switched_off_are_kept(governed: Machine) -> None:
     with loaded(governed, 16.0):
         governed.run(f"for cpu in {CPU}/cpu?/power; do echo 60 >$cpu/pm_qos_resume_latency_us; done")
-        limited = entered(governed, 4.0)
+        limited = entered_in(governed, 4.0)
         governed.run(f"for cpu in {CPU}/cpu?/power; do echo 0 >$cpu/pm_qos_resume_latency_us; done")
         governed.run(f"for state in {CPU}/cpu?/cpuidle/state3; do echo 1 >$state/disable; done")
-        switched_off = entered(governed, 4.0)
+        switched_off = entered_in(governed, 4.0)
         governed.run(f"for state in {CPU}/cpu?/cpuidle/state3; do echo 0 >$state/disable; done")
-        free = entered(governed, 4.0)
-    assert (limited["state3"], switched_off["state3"]) == (0, 0)
+        free = entered_in(governed, 4.0)
+    assert (limited["C3"], switched_off["C3"]) == (0, 0)
     assert min(sum(limited.values()), sum(switched_off.values())) > 500
-    assert free["state3"] > 100
+    assert free["C3"] > 100
 
 
 def test_it_comes_and_goes_under_load_fifty_times_and_so_do_cpus(machine: Machine) -> None:
@@ -136,7 +110,7 @@ def test_it_comes_and_goes_under_load_fifty_times_and_so_do_cpus(machine: Machin
         online = f"{CPU}/cpu1/online"
         machine.run(f"for cycle in $(seq 5); do echo 0 >{online}; usleep 300000; echo 1 >{online}; usleep 300000; done")
         assert machine.run(CURRENT).stdout == "bayop\n"
-        assert sum(entered(machine, 2.0).values()) > 100
+        assert sum(entered_in(machine, 2.0).values()) > 100
         machine.run(UNLOAD)
     assert machine.run(CURRENT).stdout == "menu\n"
     assert said(machine) == ""
