@@ -118,7 +118,7 @@ format: $(VENV)/.installed  ## Rewrite the sources in the project's format
 extras: $(VENV)/.built  ## Add the papers' optimizer (brings PyTorch), its peer in benchmarks, Ray, and a browser's driver
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/extras.txt
 
-probe:  ## Build what uses eBPF: target/release/bayop-probe, bayop-idle-record, bayop-idle-count and bayop-interrupts-record (needs clang)
+probe:  ## Build what uses eBPF: target/release/bayop-probe, bayop-idle-record, -count and -balance, and bayop-interrupts-record (needs clang)
 	@./requirements/check-ebpf-toolchain
 	cargo build --package bayop-probe --features ebpf --release --locked --quiet
 

@@ -12,7 +12,7 @@ from lab.cache import cached
 from lab.errors import LabError
 from lab.files import Files
 from lab.kernel import Kernel, own
-from lab.modules import built_in, module_name, parse_list, with_dependencies
+from lab.modules import built_in, module_name, modules_of, parse_list, with_dependencies
 from lab.packages import LAB, program, require, tool
 
 _GUEST = LAB / "guest"
@@ -24,7 +24,6 @@ _PLACES = {
     "suspend": "/usr/lib/lab/suspend",
     "command-channel": "/usr/lib/lab/command-channel",
     "inittab": "/etc/inittab",
-    "modules": "/etc/lab/modules",
     "passwd": "/etc/passwd",
     "group": "/etc/group",
     "profile": "/etc/profile",
@@ -93,7 +92,10 @@ def _acpi_table(progress: Callable[[str], None]) -> Path:
     return cached("acpi", [source], make) / "server.aml"
 
 
-def _powercap_module(kernel: Kernel, progress: Callable[[str], None]) -> Path:
+def _powercap_module(kernel: Kernel, progress: Callable[[str], None]) -> Path | None:
+    """None where nothing is there to build it with."""
+    if not kernel.headers.is_dir():
+        return None
     sources = sorted((LAB / "hardware" / "powercap").iterdir())
 
     def make(folder: Path) -> None:
@@ -106,8 +108,8 @@ def _powercap_module(kernel: Kernel, progress: Callable[[str], None]) -> Path:
     return cached("powercap", [kernel.release, *sources], make) / "lab_powercap.ko"
 
 
-def _base(kernel: Kernel, module: Path, progress: Callable[[str], None]) -> Path:
-    guest_files = [_GUEST / name for name in _PLACES]
+def _base(kernel: Kernel, module: Path | None, progress: Callable[[str], None]) -> Path:
+    guest_files = [_GUEST / "modules", *(_GUEST / name for name in _PLACES)]
     programs = {name: program(name) for name in _PROGRAMS}
 
     def make(folder: Path) -> None:
@@ -121,7 +123,13 @@ def _base(kernel: Kernel, module: Path, progress: Callable[[str], None]) -> Path
         files.write_archive(folder / "base.cpio")
         shutil.rmtree(folder / "modules")
 
-    inputs: list[str | Path] = [Path(__file__), *guest_files, *programs.values(), module, kernel.release]
+    inputs: list[str | Path] = [
+        Path(__file__),
+        *guest_files,
+        *programs.values(),
+        kernel.release,
+        *([module] if module else []),
+    ]
     return cached("base", inputs, make) / "base.cpio"
 
 
@@ -132,17 +140,20 @@ def _applets(busybox: Path) -> dict[str, str]:
     return {link: "/bin/busybox" for link in [*applets, "/init"] if link != "/bin/busybox"}
 
 
-def _add_modules(files: Files, kernel: Kernel, powercap: Path, work: Path) -> None:
+def _add_modules(files: Files, kernel: Kernel, powercap: Path | None, work: Path) -> None:
     """The modules of `guest/modules` with an index of their own, so that the guest's modprobe finds no other."""
     every = work / "lib" / "modules" / kernel.release
     shutil.copytree(kernel.modules, every)
-    (every / "extra").mkdir()
-    shutil.copy(powercap, every / "extra")
+    if powercap is not None:
+        (every / "extra").mkdir()
+        shutil.copy(powercap, every / "extra")
     _run([tool("depmod"), "--basedir", work, kernel.release])
     inside = built_in((every / "modules.builtin").read_text(encoding="utf-8"))
-    names = parse_list((_GUEST / "modules").read_text(encoding="utf-8"))
-    names = [name for name in names if module_name(name) not in inside]
-    needs = set(with_dependencies(names, modules_dep=(every / "modules.dep").read_text(encoding="utf-8")))
+    modules_dep = (every / "modules.dep").read_text(encoding="utf-8")
+    listed = parse_list((_GUEST / "modules").read_text(encoding="utf-8"), has=inside | modules_of(modules_dep))
+    files.add("/etc/lab/modules", "".join(f"{when} {name}\n" for when, name in listed))
+    names = [name for _, name in listed if module_name(name) not in inside]
+    needs = set(with_dependencies(names, modules_dep=modules_dep))
     for path in [p for p in every.rglob("*.ko*") if str(p.relative_to(every)) not in needs]:
         path.unlink()
     _run([tool("depmod"), "--basedir", work, kernel.release])

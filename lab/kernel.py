@@ -27,7 +27,7 @@ class Kernel:
     Attributes:
         release: Such as `6.1.0-56-amd64`.
         tree: Has `boot` and, in `lib` or `usr/lib`, `modules`.
-        headers: What its modules are built against.
+        headers: What its modules are built against; there may be no such folder.
     """
 
     release: str

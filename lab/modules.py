@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 
 from lab.errors import LabError
 
 
-def parse_list(text: str) -> Sequence[str]:
-    """The module names of `guest/modules`: lines such as `boot e1000e`."""
-    return [line.split()[1] for line in text.splitlines() if line and not line.startswith("#")]
+def parse_list(text: str, *, has: Collection[str]) -> Sequence[tuple[str, str]]:
+    """When each module of `guest/modules` is loaded, and its name: `boot` and `e1000e`.
+
+    Args:
+        text: What the file says.
+        has: The kernel's names of all modules that it has. What is optional is left out when it is not among them.
+    """
+    rows = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    return [(when, name) for when, name, *optional in rows if not optional or module_name(name) in has]
 
 
 def module_name(path: str) -> str:
@@ -21,6 +27,11 @@ def module_name(path: str) -> str:
 def built_in(modules_builtin: str) -> frozenset[str]:
     """The kernel's names of what it has inside, by its file `modules.builtin`."""
     return frozenset(map(module_name, modules_builtin.split()))
+
+
+def modules_of(modules_dep: str) -> frozenset[str]:
+    """The kernel's names of what it has as files, by what depmod(8) wrote."""
+    return frozenset(module_name(line.partition(":")[0]) for line in modules_dep.splitlines())
 
 
 def with_dependencies(names: Iterable[str], *, modules_dep: str) -> Sequence[str]:

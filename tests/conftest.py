@@ -128,6 +128,14 @@ def idle_counter(probe_binary: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def idle_balancer(probe_binary: Path) -> Path:
+    """The real eBPF balancer of awakened work, which is built with the probe."""
+    binary = probe_binary.with_name("bayop-idle-balance")
+    require(binary.exists(), "the eBPF balancer of awakened work is not built", "make probe")
+    return binary
+
+
+@pytest.fixture(scope="session")
 def interrupts_recorder(probe_binary: Path) -> Path:
     """The real eBPF recorder of interrupts, which is built with the probe."""
     binary = probe_binary.with_name("bayop-interrupts-record")

@@ -3,7 +3,7 @@
 fn main() {
     println!("cargo:rerun-if-changed=src/bpf");
     #[cfg(feature = "ebpf")]
-    for programs in ["probe", "idle", "count", "interrupts"] {
+    for programs in ["probe", "idle", "count", "balance", "interrupts"] {
         skeleton(programs);
     }
 }

@@ -1,10 +1,12 @@
-//! What eBPF sees on a server: latency of a TCP server's requests, idle periods of its CPUs, interrupts of its NICs.
+//! What eBPF sees on a server: latency of a TCP server's requests, idle periods of its CPUs, interrupts of its NICs; and
+//! where it may choose: which CPU a task wakes up on.
 //!
 //! ```text
 //!   eBPF programs ──► [counters] ──► [histogram] ──► [window] ──► one line of JSON      bayop-probe
 //!   (probe.bpf.c)                    + [wait]
 //!   (idle.bpf.c)  ──► [stay] ──► a line of a trace                                      bayop-idle-record
 //!   (count.bpf.c) ──► [count] ──► one line of JSON                                      bayop-idle-count
+//!   (balance.bpf.c) ──► a line of JSON a window                                         bayop-idle-balance
 //!   (interrupts.bpf.c) ──► records, whose numbers [interrupt] places                    bayop-interrupts-record
 //! ```
 //!
@@ -17,6 +19,7 @@
 
 pub mod count;
 pub mod counters;
+pub mod cpus;
 #[cfg(feature = "ebpf")]
 pub mod ebpf;
 pub mod histogram;

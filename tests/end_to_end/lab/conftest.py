@@ -18,10 +18,12 @@ from pathlib import Path
 
 import pytest
 from tests.end_to_end.lab.lab_agent import LabAgent, denials, snapshot
-from tests.support.needs import require
+from tests.support.needs import lacking, require
 
 from lab import Files, Machine, missing
 from lab.agent import Access, add_agent
+from lab.errors import UnsupportedError
+from lab.kernel import Kernel, of_suite
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +44,14 @@ def require_lab() -> None:
     """Skips the test where the lab can't run, or fails it where nothing may be skipped."""
     reason = missing()
     require(reason is None, str(reason), "lab/install-packages")
+
+
+def kernel_of(suite: str) -> Kernel:
+    """Another kernel; without it the test is skipped."""
+    try:
+        return of_suite(suite)
+    except UnsupportedError as error:
+        lacking(f"the lab has no kernel of {suite}", str(error.hint))
 
 
 @pytest.fixture(scope="session")

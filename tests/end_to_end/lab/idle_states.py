@@ -20,6 +20,12 @@ def entries(machine: Machine) -> dict[str, int]:
     return counts
 
 
+def entries_of_cpus(machine: Machine) -> list[int]:
+    """Of all states, for each CPU."""
+    total = "awk '{ sum += $1 } END { print sum }'"
+    return [int(machine.run(f"cat {CPU}/cpu{cpu}/cpuidle/state*/usage | {total}").stdout) for cpu in (0, 1)]
+
+
 def entered_in(machine: Machine, duration_s: float) -> dict[str, int]:
     """How often each is entered in a while."""
     before = entries(machine)

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.lab.conftest import require_lab
+from tests.end_to_end.lab.conftest import kernel_of, require_lab
 from tests.end_to_end.lab.idle_states import CPU, entered_in
 from tests.end_to_end.lab.memcached_load import loaded
 from tests.pages.blocks import blocks_of
-from tests.support.needs import lacking, require
+from tests.support.needs import require
 
 from lab import Files, Machine
-from lab.errors import UnsupportedError
-from lab.kernel import Kernel, of_suite, own
+from lab.kernel import own
 
 pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 
@@ -47,14 +46,6 @@ def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         assert machine.run("uname -r").stdout.strip() == kernel.release
         machine.run("dmesg -c >/dev/null")  # what it says of the emulated processor
         yield machine
-
-
-def kernel_of(suite: str) -> Kernel:
-    """Another kernel; without it the test is skipped."""
-    try:
-        return of_suite(suite)
-    except UnsupportedError as error:
-        lacking(f"the lab has no kernel of {suite}", str(error.hint))
 
 
 @pytest.fixture

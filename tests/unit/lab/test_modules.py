@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lab.errors import LabError
-from lab.modules import built_in, module_name, parse_list, with_dependencies
+from lab.modules import built_in, module_name, modules_of, parse_list, with_dependencies
 
 MODULES_DEP = """\
 kernel/fs/ext4/ext4.ko: kernel/fs/jbd2/jbd2.ko kernel/fs/mbcache.ko
@@ -38,4 +38,9 @@ def test_what_the_kernel_has_inside_is_no_file() -> None:
 
 
 def test_the_list_has_comments_and_two_kinds_of_modules() -> None:
-    assert parse_list("# why\nboot ext4\n\ndemand veth\n") == ["ext4", "veth"]
+    assert parse_list("# why\nboot ext4\n\ndemand veth\n", has=()) == [("boot", "ext4"), ("demand", "veth")]
+
+
+def test_what_is_optional_is_left_out_of_a_kernel_without_it() -> None:
+    listed = "boot ext4\nboot acpi-cpufreq optional\nboot crc32c optional\n"
+    assert parse_list(listed, has=modules_of(MODULES_DEP)) == [("boot", "ext4"), ("boot", "acpi-cpufreq")]
