@@ -48,9 +48,8 @@ class LabAgent:
         self._machine = machine
         self.address = f"https://127.0.0.1:{machine.ports.agent}"
         self.flags = access.flags()
-        self.client = AgentClient.at(
-            self.address, Credentials(access.client.certificate, access.client.key, access.authority)
-        )
+        self.credentials = Credentials(access.client.certificate, access.client.key, access.authority)
+        self.client = AgentClient.at(self.address, self.credentials)
 
     def start(self, *environment: str) -> None:
         """Starts it and returns once it listens."""

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,9 +23,11 @@ from typing import Final, Self
 from bayop.applications.definition import DEFAULT, Application, find_application
 from bayop.applications.packages import require_program
 from bayop.errors import UnsupportedError
+from bayop.experiments.rig.day.server import net_rx_softirqs
 from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing, process_cpu_s, start
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.transport import UnreachableError
+from bayop.live.file import LiveFile, Load
 from bayop.live.patience import PATIENCE_S
 from bayop.live.space import DEFERRAL, TIMEOUT
 
@@ -58,9 +60,7 @@ _LIVE: Final = """\
 agent = "unix:{folder}/agent.sock"
 
 [knobs]
-"{timeout}" = "0:{longest}:10"
-"{deferral}" = "1:{most_polls}"
-
+{knobs}
 [load]
 server = "{server}:{port}"
 protocol = "{protocol}"
@@ -106,10 +106,19 @@ class Rig:
 
     Attributes:
         qps: The load, in requests/s, once it is open.
+        caveat: What its numbers can't say, for people.
+        credentials: Its agent asks for none.
 
     Raises:
         UnsupportedError: this user may not make namespaces, or a program is missing.
     """
+
+    caveat: Final = (
+        "Measured on this machine, with a pair of virtual devices in place of a NIC and its wire: what is tuned is the "
+        "kernel's deferral of interrupts, which does to packets what a NIC's delay does. Power is not measured, and no "
+        "frequency is set."
+    )
+    credentials: Final = None
 
     def __init__(
         self,
@@ -145,9 +154,10 @@ class Rig:
             load = {"port": served.port, "protocol": served.protocol, "qps": self.qps}
             window_s = self._window_s or max(WINDOW_S, live.window_requests / self.qps if live else 0.0)
             times = {"window_s": window_s, "patience_s": self._patience_s}
+            knobs = "".join(f"{json.dumps(knob)} = {json.dumps(values)}\n" for knob, values in self.knobs.items())
             own = {"timeout_s": _TIMEOUT_S, **served.load}
             more = "".join(f"{key} = {json.dumps(value)}\n" for key, value in own.items())
-            self.file = self._write("live.toml", _LIVE, through=through, more=more, **load, **times)
+            self.file = self._write("live.toml", _LIVE, through=through, knobs=knobs, more=more, **load, **times)
         except BaseException:
             self._stack.close()
             raise
@@ -165,9 +175,26 @@ class Rig:
         return float(f"{share * peak_qps:.2g}")
 
     @property
+    def description(self) -> str:
+        """What it is, for people."""
+        return f"this machine, agent {self.address}"
+
+    @property
     def address(self) -> str:
         """Where the agent answers."""
         return f"unix:{self.folder}/agent.sock"
+
+    @property
+    def load(self) -> Load:
+        """What its file has its clients send."""
+        load = LiveFile.read(self.file).load
+        assert load is not None  # noqa: S101 -- its file has one
+        return load
+
+    @property
+    def knobs(self) -> Mapping[str, str]:
+        """What is searched, as its file has it."""
+        return {TIMEOUT: f"0:{self._longest_us}:10", DEFERRAL: f"1:{MOST_POLLS}"}
 
     @property
     def client(self) -> AgentClient:
@@ -189,6 +216,13 @@ class Rig:
             UnsupportedError: it has ended.
         """
         return self._pair.memcached_requests()
+
+    def polls(self) -> int:
+        """NET_RX softirqs of all CPUs of this machine."""
+        return net_rx_softirqs(Path("/proc/softirqs").read_text(encoding="ascii"))
+
+    def energy_j(self) -> None:
+        """Nothing measures what a part of this machine draws."""
 
     def log(self) -> str:
         """What the agent has said."""
@@ -258,7 +292,7 @@ class Rig:
     def _write(self, name: str, template: str, **values: object) -> Path:
         path = self.folder / name
         words = {"folder": self.folder, "device": SERVER_DEVICE, "server": SERVER_ADDRESS}
-        words |= {"timeout": TIMEOUT, "deferral": DEFERRAL, "longest": self._longest_us, "most_polls": MOST_POLLS}
+        words |= {"timeout": TIMEOUT, "deferral": DEFERRAL}
         path.write_text(template.format(**words, **values), encoding="utf-8")
         return path
 

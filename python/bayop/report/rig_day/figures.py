@@ -27,10 +27,11 @@ _TICK_HOURS = 4
 
 
 def draw_hours(day: RigDay) -> Figure:
-    """Load, latency, processor time and polls for each hour, the default beside BayOp."""
+    """Load, latency, processor time, polls and any power for each hour, the default beside BayOp."""
     slo = Slo.parse(day.slo)
     width, height = COLUMN_WIDE
-    figure, (load, latency, cpu, polls) = new_figure((width, 2.4 * height), rows=4)
+    rows = 4 + any(turn.energy_j is not None for turn in day.turns)
+    figure, (load, latency, cpu, polls, *power) = new_figure((width, 0.6 * rows * height), rows=rows)
     hours = range(len(day.hourly_qps) + 1)
     load.step(hours, [*day.hourly_qps, day.hourly_qps[-1]], where="post", color=INK)
     load.set_ylabel("load (requests/s)")
@@ -41,12 +42,16 @@ def draw_hours(day: RigDay) -> Figure:
     cpu.set_ylabel("memcached's CPU time\nper request (us)")
     _draw(polls, day, lambda turn: work_of([turn]).polls)
     polls.set_ylabel("NET_RX softirqs\nper request")
-    for axes in (load, latency, cpu, polls):
+    for axes in power:
+        _draw(axes, day, lambda turn: work_of([turn]).power_w)
+        axes.set_ylabel("power (W)")
+    panels = (load, latency, cpu, polls, *power)
+    for axes in panels:
         axes.set_ylim(bottom=0.0, top=1.1 * axes.get_ylim()[1])
-    polls.set_xlim(0, len(day.hourly_qps))
     label_ends(latency, ends, gap=0.13)
-    polls.set_xticks(range(0, len(day.hourly_qps) + 1, min(_TICK_HOURS, len(day.hourly_qps))))
-    polls.set_xlabel("hour of the day")
+    panels[-1].set_xlim(0, len(day.hourly_qps))
+    panels[-1].set_xticks(range(0, len(day.hourly_qps) + 1, min(_TICK_HOURS, len(day.hourly_qps))))
+    panels[-1].set_xlabel("hour of the day")
     return figure
 
 

@@ -9,7 +9,15 @@ from typing import Final
 
 from bayop.errors import unwritable
 from bayop.experiments.rig.day.record import RigDay, Turn
-from bayop.experiments.rig.day.summary import cpu_saving, held_share, last_held, polls_saving, turns_of, work_of
+from bayop.experiments.rig.day.summary import (
+    cpu_saving,
+    held_share,
+    last_held,
+    polls_saving,
+    power_saving,
+    turns_of,
+    work_of,
+)
 from bayop.report.document import document, row, section, table, tiles
 from bayop.report.rig_day.figures import LABELS, draw_hours, draw_settings
 from bayop.report.style import bayop_style
@@ -21,13 +29,7 @@ REPORT: Final = "report.html"
 _BUSY: Final = 0.1
 """A machine that is so busy does other work than ours."""
 
-_ABOUT_RIG: Final = (
-    "Measured on this machine, with a pair of virtual devices in place of a NIC and its wire: what is tuned is the "
-    "kernel's deferral of interrupts, which does to packets what a NIC's delay does. Power is not measured, and no "
-    "frequency is set."
-)
-
-COLUMNS: Final = ("requests/s", "us", "over the limit", "CPU us per request", "polls per request", "held at its end")
+COLUMNS: Final = ("requests/s", "us", "over the limit", "CPU us per request", "polls per request", "W", "held at its end")
 
 
 def write_report(day: RigDay, folder: Path, version: str) -> Path:
@@ -45,7 +47,8 @@ def write_report(day: RigDay, folder: Path, version: str) -> Path:
                 Drawing(
                     "hours",
                     "Hour by hour",
-                    "Load, latency, processor time and polls of a request in each hour, for the default and for BayOp.",
+                    "Load, latency, processor time and polls of a request, and where it was measured the power, in each "
+                    "hour, for the default and for BayOp.",
                     "Each hour has a turn of the default and one of BayOp, in an order drawn by lot. Red: the SLO's "
                     "limit. The processor time is memcached's own; polls are those of the whole machine.",
                     draw_hours(day),
@@ -90,9 +93,10 @@ def headline(day: RigDay) -> str:
     worth = cpu.describe(of=" of memcached's processor time per request")
     said = f"BayOp {worth}" if cpu.significant else f"No significant saving: BayOp {worth}"
     default, bayop = (work_of(turns_of(day, who)).over_share for who in LABELS)
-    limit = Slo.parse(day.slo)
+    limit, power = Slo.parse(day.slo), power_saving(day)
+    drawn = "" if power is None else f", and {power.describe(of=' of the power')}"
     return (
-        f"{said}, and {polls.describe(of=' of the polls')}; searches and their trials included. "
+        f"{said}, and {polls.describe(of=' of the polls')}{drawn}; searches and their trials included. "
         f"{bayop:.2%} of its requests were over {limit.limit_us:.0f} us ({default:.2%} with the default; the SLO "
         f"allows {100.0 * (1.0 - limit.quantile):.3g}%)."
     )
@@ -100,7 +104,7 @@ def headline(day: RigDay) -> str:
 
 def caveats(day: RigDay) -> list[str]:
     """What a reader has to know before the numbers."""
-    said = [_ABOUT_RIG]
+    said = [day.caveat] if day.caveat else []
     if day.busy_before is not None and day.busy_before > _BUSY:
         said.append(
             f"This machine was {day.busy_before:.0%} busy with other work before the load began. Both turns of an "
@@ -121,13 +125,19 @@ def table_cells(day: RigDay, turn: Turn) -> list[str]:
         f"{work.over_share:.2%}",
         "-" if work.cpu_us is None else f"{work.cpu_us:.1f}",
         "-" if work.polls is None else f"{work.polls:.2f}",
+        "-" if work.power_w is None else f"{work.power_w:.1f}",
         "-" if held is None else format_setting(held),
     ]
 
 
 def _tiles(day: RigDay) -> list[tuple[str, str]]:
     numbers = []
-    for saving, what in ((cpu_saving(day), "processor time per request"), (polls_saving(day), "polls per request")):
+    savings = {
+        "processor time per request": cpu_saving(day),
+        "polls per request": polls_saving(day),
+        "power": power_saving(day),
+    }
+    for what, saving in savings.items():
         if saving is not None:
             known = "" if saving.significant else ", not significant"
             numbers.append((f"{-saving.share:+.1%}", f"{what} against the default{known}"))

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -14,9 +16,8 @@ from typing import Any, Final, Self
 from bayop.daemon.operator.client import ask
 from bayop.errors import BayopError, DriftError, UnsupportedError
 from bayop.experiments.rig.day.record import Held, RigDay
-from bayop.experiments.rig.namespaces import LONGEST_US, MOST_POLLS
+from bayop.experiments.rig.day.server import Server
 from bayop.experiments.rig.veth import start
-from bayop.live.space import DEFERRAL, TIMEOUT
 from bayop.state.records import read
 
 _SERVICE: Final = "memcached"
@@ -34,10 +35,7 @@ slo = {slo}
 objective = {objective}
 mode = "apply"
 
-[service.{service}.knobs]
-"{timeout}" = "0:{longest}:10"
-"{deferral}" = "1:{most_polls}"
-
+{tables}
 [service.{service}.window]
 window_s = 0.75
 settle_s = 0.1
@@ -64,8 +62,7 @@ class Keeper:
     """Runs from `with` to its end, and is paused at first.
 
     Args:
-        folder: For its file, its state and what it says.
-        agent: The address of the agent.
+        server: What it looks after.
         latency: The command that says what clients see.
         slo: The latency objective.
         objective: What is minimised.
@@ -74,21 +71,19 @@ class Keeper:
     """
 
     def __init__(
-        self, folder: Path, *, agent: str, latency: str, slo: str, objective: str, headroom: float, hour_s: float
+        self, server: Server, *, latency: str, slo: str, objective: str, headroom: float, hour_s: float
     ) -> None:
+        folder = server.folder
         self._file, self._state, self._log = folder / "bayop.toml", folder / "bayop.db", folder / "bayop.log"
-        # A JSON text is one of TOML, too.
-        words = {"agent": agent, "latency": latency, "slo": slo, "objective": objective}
+        words = {"agent": server.address, "latency": latency, "slo": slo, "objective": objective}
+        tables = {"knobs": server.knobs, "tls": asdict(server.credentials) if server.credentials else {}}
         self._file.write_text(
             _FILE.format(
                 service=_SERVICE,
-                timeout=TIMEOUT,
-                longest=LONGEST_US,
-                deferral=DEFERRAL,
-                most_polls=MOST_POLLS,
+                tables="".join(_table(name, table) for name, table in tables.items() if table),
                 headroom=headroom,
                 breach_rest_s=hour_s * _BREACH_REST,
-                **{name: json.dumps(word) for name, word in words.items()},
+                **{name: _text(word) for name, word in words.items()},
             ),
             encoding="utf-8",
         )
@@ -183,3 +178,13 @@ class Keeper:
 
     def _say(self, verb: str) -> list[dict[str, Any]]:
         return ask(self._state, verb)
+
+
+def _table(name: str, values: Mapping[str, object]) -> str:
+    lines = (f"{_text(key)} = {_text(value)}\n" for key, value in values.items())
+    return "".join([f"[service.{_SERVICE}.{name}]\n", *lines, "\n"])
+
+
+def _text(value: object) -> str:
+    """A text of TOML, which a JSON text is too."""
+    return json.dumps(str(value))

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -20,8 +19,7 @@ from bayop.errors import BayopError, InputError
 from bayop.experiments.rig.day.clients import Clients
 from bayop.experiments.rig.day.keeper import Keeper
 from bayop.experiments.rig.day.record import RigDay, Turn, Who
-from bayop.experiments.rig.namespaces import Rig
-from bayop.live.file import LiveFile
+from bayop.experiments.rig.day.server import Server
 from bayop.live.search import utilization
 from bayop.load.curve import LoadCurve
 from bayop.slo import Slo
@@ -30,7 +28,6 @@ LEAST_HOUR_S: Final = 20.0
 """In a shorter hour a search takes most of its turn."""
 
 _LOOK_S: Final = 0.1
-_NET_RX: Final = "NET_RX:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +62,29 @@ class RigDayPlan:
             )
 
 
-def record_of(plan: RigDayPlan, rig: Rig) -> RigDay:
+def record_of(plan: RigDayPlan, server: Server) -> RigDay:
     """The record of a day that has not begun; looks for a moment how busy the machine is with other work."""
     return RigDay(
-        machine=f"this machine, agent {rig.address}",
+        machine=server.description,
+        caveat=server.caveat,
         slo=str(plan.slo),
         objective=plan.objective,
         curve=plan.curve.name,
         hourly_qps=plan.curve.hourly_qps,
         hour_s=plan.hour_s,
         seed=plan.seed,
-        busy_before=utilization(rig.client),
+        busy_before=utilization(server.client),
     )
 
 
-def play_rig_day(plan: RigDayPlan, rig: Rig, record: RigDay, on_turn: Callable[[Turn], None] = lambda _: None) -> None:
+def play_rig_day(
+    plan: RigDayPlan, server: Server, record: RigDay, on_turn: Callable[[Turn], None] = lambda _: None
+) -> None:
     """Plays the day; what was seen is in the record at any time, and what BayOp has done when it is over.
 
     Args:
         plan: What to play.
-        rig: The machine, with nothing applied.
+        server: With nothing applied.
         record: Takes in everything.
         on_turn: Told of every turn as soon as it is over.
 
@@ -92,11 +92,11 @@ def play_rig_day(plan: RigDayPlan, rig: Rig, record: RigDay, on_turn: Callable[[
         BayopError: the load, the service, the agent or `bayop run` has failed.
         KeyboardInterrupt: somebody has ended it.
     """
-    found = rig.attributes()
+    found = server.attributes()
     try:
-        _Player(plan, rig, record, on_turn).play()
+        _Player(plan, server, record, on_turn).play()
     finally:
-        record.restored = rig.attributes() == found
+        record.restored = server.attributes() == found
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,29 +109,28 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class _Counters:
-    """What only grows: requests answered and processor time of the service, and the machine's NET_RX softirqs."""
+    """What only grows: requests answered and processor time of the service; the machine's NET_RX softirqs and energy."""
 
     served: int
     service_cpu_s: float
     polls: int
+    energy_j: float | None
 
 
 class _Player:
-    def __init__(self, plan: RigDayPlan, rig: Rig, record: RigDay, on_turn: Callable[[Turn], None]) -> None:
-        self._plan, self._rig, self._record, self._on_turn = plan, rig, record, on_turn
+    def __init__(self, plan: RigDayPlan, server: Server, record: RigDay, on_turn: Callable[[Turn], None]) -> None:
+        self._plan, self._server, self._record, self._on_turn = plan, server, record, on_turn
         self._seen: list[Latencies] = []
         """Of the turn that is under way, slice by slice."""
 
     def play(self) -> None:
-        plan, rig, random = self._plan, self._rig, Random(self._plan.seed)
-        load = LiveFile.read(rig.file).load
-        assert load is not None  # noqa: S101 -- the rig's file has one
+        plan, server, random = self._plan, self._server, Random(self._plan.seed)
+        load = server.load
         first = replace(load.plan.at(plan.curve.hourly_qps[0]), seed=plan.seed)
         with (
             Clients(first, through=load.through, on_slice=self._note) as clients,
             Keeper(
-                rig.folder,
-                agent=rig.address,
+                server,
                 latency=clients.command,
                 slo=str(plan.slo),
                 objective=plan.objective,
@@ -182,10 +181,12 @@ class _Player:
             served=after.served - before.served,
             service_cpu_s=after.service_cpu_s - before.service_cpu_s,
             polls=after.polls - before.polls,
+            energy_j=_between(before.energy_j, after.energy_j),
         )
 
     def _counters(self) -> _Counters:
-        return _Counters(self._rig.served(), self._rig.service_cpu_s(), _net_rx_softirqs())
+        server = self._server
+        return _Counters(server.served(), server.service_cpu_s(), server.polls(), server.energy_j())
 
     def _note(self, report: _core.LoadReport) -> None:
         """Takes in a slice; called by the load's thread."""
@@ -205,7 +206,5 @@ def latency_us(slices: Sequence[Latencies], quantile: float) -> float | None:
     return None
 
 
-def _net_rx_softirqs() -> int:
-    """NET_RX softirqs of all CPUs since the machine has started (/proc/softirqs)."""
-    lines = Path("/proc/softirqs").read_text(encoding="ascii").splitlines()
-    return sum(map(int, next(line for line in lines if line.strip().startswith(_NET_RX)).split()[1:]))
+def _between(before_j: float | None, after_j: float | None) -> float | None:
+    return None if before_j is None or after_j is None else after_j - before_j

@@ -34,6 +34,7 @@ class Turn:
         served: How many requests the service answered from its begin to its end, by its own count.
         service_cpu_s: Processor time that the service took meanwhile, in s.
         polls: NET_RX softirqs of the whole machine meanwhile.
+        energy_j: What it has drawn meanwhile, in J; None where nothing measures that.
     """
 
     hour: int
@@ -48,6 +49,7 @@ class Turn:
     served: int
     service_cpu_s: float
     polls: int
+    energy_j: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class RigDay:
         duration_s: How long the day took.
         restored: Whether the device had all its own settings back in the end; None while it is not over.
         failure: What ended it before its end; None when nothing did.
+        caveat: What its numbers can't say, for people.
     """
 
     machine: str
@@ -99,6 +102,7 @@ class RigDay:
     duration_s: float = 0.0
     restored: bool | None = None
     failure: str | None = None
+    caveat: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As JSON-ready data."""

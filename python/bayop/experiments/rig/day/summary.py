@@ -23,12 +23,14 @@ class Work:
         over: How many of them were slower than the SLO's limit, or had no answer.
         cpu_us: Processor time of the service for each request that it answered; None without any.
         polls: NET_RX softirqs of the machine for each of them.
+        power_w: What the machine drew; None where nothing measured that.
     """
 
     requests: int
     over: int
     cpu_us: float | None
     polls: float | None
+    power_w: float | None
 
     @property
     def over_share(self) -> float:
@@ -38,12 +40,14 @@ class Work:
 
 def work_of(turns: Sequence[Turn]) -> Work:
     """What was seen in some turns."""
-    served = sum(turn.served for turn in turns)
+    served, duration_s = sum(turn.served for turn in turns), sum(turn.end_s - turn.start_s for turn in turns)
+    energies_j = [turn.energy_j for turn in turns if turn.energy_j is not None]
     return Work(
         requests=sum(turn.requests for turn in turns),
         over=sum(turn.over for turn in turns),
         cpu_us=sum(turn.service_cpu_s for turn in turns) / served * 1e6 if served else None,
         polls=sum(turn.polls for turn in turns) / served if served else None,
+        power_w=sum(energies_j) / duration_s if energies_j and len(energies_j) == len(turns) else None,
     )
 
 
@@ -60,6 +64,11 @@ def cpu_saving(day: RigDay) -> PairedSaving | None:
 def polls_saving(day: RigDay) -> PairedSaving | None:
     """What is saved of the machine's NET_RX softirqs for a request, a pair an hour; None without a whole hour."""
     return _saving(day, lambda work: work.polls)
+
+
+def power_saving(day: RigDay) -> PairedSaving | None:
+    """What is saved of the machine's power, in W, a pair an hour; None where nothing measured it."""
+    return _saving(day, lambda work: work.power_w)
 
 
 def held_share(day: RigDay) -> float:
