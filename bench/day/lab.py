@@ -1,9 +1,9 @@
 """A day of changing load on the lab's kernel, with and without `bayop run`: frequency, and the delay of a real driver.
 
 Each hour has a turn of the default and one of `bayop run`, as in `bayop day`. The kernel, acpi-cpufreq, e1000e and
-memcached are real; the processor is emulated, so that no frequency makes it faster or slower, and power is by the lab's law
-(lab/README.md). So it shows what the daemon does with these knobs on a kernel that has them, and what of a delay's
-fewer interrupts becomes idle time there; not what latency a frequency costs.
+memcached are real; the processor is emulated, so that no frequency makes it faster or slower, and power is by the
+lab's law (lab/README.md). So it shows what the daemon does with these knobs on a kernel that has them, and what of a
+delay's fewer interrupts becomes idle time there; not what latency a frequency costs.
 
 Example:
   lab/install-packages && cargo build --release --package bayop-agent
@@ -56,8 +56,8 @@ class LabServer:
     description: Final = "the lab's emulated server (Debian's kernel, e1000e, acpi-cpufreq)"
     caveat: Final = (
         "The kernel and its drivers are real, the processor is emulated: no frequency makes it faster or slower, and "
-        "power is computed from how long it was busy and at which frequency, by the lab's law. So what a lower frequency "
-        "costs clients is not in these numbers."
+        "power is computed from how long it was busy and at which frequency, by the lab's law. So what a lower "
+        "frequency costs clients is not in these numbers."
     )
     knobs: Final[Mapping[str, str]] = KNOBS
 

@@ -125,6 +125,13 @@ def guess(name: str, names: Iterable[str], *, prefix: str = "", cutoff: float = 
     return f"did you mean {prefix}{close[0]}?" if close else None
 
 
+def no_service(name: str, names: Iterable[str], *, place: str | None = None) -> InputError:
+    """That `bayop run` looks after none of this name, with those that it does."""
+    known = sorted(names)
+    hint = guess(name, known) or f"one of {', '.join(known)}"
+    return InputError(wrong=f"there is no service {name!r}", value=name, place=place, hint=hint)
+
+
 def unreadable(path: Path | str, error: Exception, *, place: str | None = None) -> InputError:
     """The error for a file that can't be read."""
     return InputError(wrong=f"cannot read {path}: {reason(error)}", place=place or str(path))
@@ -133,6 +140,19 @@ def unreadable(path: Path | str, error: Exception, *, place: str | None = None) 
 def unwritable(path: Path | str, error: Exception, *, place: str | None = None) -> InputError:
     """The error for a file or folder that can't be written."""
     return InputError(wrong=f"cannot write {path}: {reason(error)}", place=place or str(path))
+
+
+def check_writable(path: Path, *, place: str | None = None) -> None:
+    """Refuses, before work whose result goes there, a file that could not be written in the end. Writes nothing.
+
+    Raises:
+        InputError: it is a folder, there is no folder for it, or neither may be written.
+    """
+    if path.is_dir() or not path.parent.is_dir():
+        why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise InputError(wrong=f"cannot write {path}: {why}", place=place or str(path))
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise unwritable(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)), place=place)
 
 
 def reason(error: Exception) -> str:

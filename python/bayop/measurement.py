@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bayop.errors import InputError
+from bayop.slo import Slo
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,10 @@ class Measurement:
         Its latencies are then lower bounds of the setting's, and its other quantities say nothing.
         """
         return self.cut_short is not None
+
+    def meets(self, slo: Slo) -> bool:
+        """Whether the window met an SLO; a censored one did not, whatever its short life has shown."""
+        return not self.censored and slo.met_by(self)
 
     def get(self, name: str) -> float | None:
         """The quantity, or None when the window did not show it."""

@@ -15,9 +15,11 @@ from time import monotonic
 from typing import IO, Final
 
 from bayop.errors import InputError, reason
+from bayop.last_words import LastWords
 
 _POLL_S: Final = 0.02
 _MOST_BYTES: Final = 64 * 1024
+_SILENT: Final = "it says nothing on stderr: run it by hand"
 _SUPERVISOR: Final = Path(__file__).with_name("supervisor.py")
 _SUPERVISOR_S: Final = 5.0
 """How much longer than the program its supervisor may take: to start, and to end what the program has started."""
@@ -46,7 +48,6 @@ def run_within(
     sleep: Callable[[float], None],
     late: InputError,
     place: str,
-    start_place: str | None = None,
     leaves_children: bool = False,
     on_print: Callable[[str], None] = lambda _: None,
 ) -> str:
@@ -62,7 +63,6 @@ def run_within(
         sleep: How to wait; when it raises, the program is ended.
         late: What to raise when it takes longer.
         place: What errors call the program.
-        start_place: What the error of one that can't be started calls it; None for the same.
         leaves_children: Whether what the program has started goes on when it has ended well, as a service does.
         on_print: Given all that was printed so far, while the program runs and prints; when it raises, it is ended.
 
@@ -83,8 +83,10 @@ def run_within(
         report = _supervise(limit_s, words, rest=rest, environment=environment, streams=(out, err), sleep=wait)
         outcome, _, code = report.partition(" ")
         if outcome == "start":
-            why = reason(OSError(int(code), ""))
-            raise InputError(wrong=f"cannot run {words[0]}: {why}", place=start_place or place)
+            number = int(code)
+            is_unknown = number == errno.ENOENT and "/" not in words[0]
+            hint = "name a program of PATH, or one with its folder, as ./p99.sh" if is_unknown else None
+            raise InputError(wrong=f"cannot run {words[0]}: {reason(OSError(number, ''))}", place=place, hint=hint)
         if outcome == "late":
             raise late
         if outcome == "loud":
@@ -94,10 +96,11 @@ def run_within(
             wrong = "what the command has started can't be ended"
             raise InputError(wrong=wrong, place=place, hint="a command must not start what belongs to another user")
         if (outcome, code) != ("exit", "0"):
-            lines = _head(err).strip().splitlines()
-            hint = lines[-1] if lines else "it says nothing on stderr: run it by hand"
+            said = LastWords.of(_head(err))
             wrong = f"the command ended with exit code {code}" if code else "the command's supervisor was ended"
-            raise InputError(wrong=wrong, value=code, place=place, hint=hint)
+            if said.error is not None:
+                raise InputError(wrong=f"{wrong}: {said.error}", value=code, place=place, hint=said.hint)
+            raise InputError(wrong=wrong, value=code, place=place, hint=said.line or _SILENT)
         return _head(out)
 
 

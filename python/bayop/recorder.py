@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Final
 
 from bayop.errors import InputError, UnsupportedError, reason
+from bayop.last_words import LastWords
 
 BY_HAND: Final = "run it by hand"
 """What to do about a recorder that prints nonsense."""
@@ -38,7 +39,7 @@ def recorder(words: Sequence[str], *, place: str) -> Iterator[IO[bytes]]:
                 words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err
             )
         except OSError as error:
-            hint = "make probe builds it, and --recorder says where it is"
+            hint = "make probe builds it in target/release; --recorder says where it is"
             raise InputError(wrong=f"cannot run {words[0]}: {reason(error)}", place=place, hint=hint) from error
         with process:
             assert process.stdout is not None  # noqa: S101 -- it was asked for
@@ -65,7 +66,7 @@ def _code(process: subprocess.Popen[bytes]) -> int:
 def _failure(code: int, err: IO[str], place: str) -> InputError | UnsupportedError:
     """That the recorder failed, in its own words where it has any."""
     err.seek(0)
-    said = [line.removeprefix("error: ") for line in err.read().splitlines() if line.strip()]
-    hint = said[1].removeprefix("hint: ") if len(said) > 1 else BY_HAND
+    said = LastWords.of(err.read())
     kind = UnsupportedError if code == _UNSUPPORTED else InputError
-    return kind(wrong=said[0] if said else f"the recorder ended with exit code {code}", place=place, hint=hint)
+    wrong = said.error or said.line or f"the recorder ended with exit code {code}"
+    return kind(wrong=wrong, place=place, hint=said.hint or BY_HAND)

@@ -22,6 +22,9 @@ from bayop.errors import InputError
 CONFIDENCE: Final = 0.95
 """Of the interval, however early the comparison ends."""
 
+Z_95: Final = 1.96
+"""So many standard deviations of a normal distribution lie between its mean and either end of a 95 % interval."""
+
 FEWEST_PAIRS: Final = 6
 """With fewer pairs, ranks can't tell anything apart at 95 %."""
 

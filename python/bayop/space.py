@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from bayop.errors import InputError, guess
 from bayop.units import format_quantity, parse_quantity, unit_of
@@ -226,6 +226,10 @@ class Knob:
     auto: bool = False
     safest: Safest | None = None
 
+    def __post_init__(self) -> None:
+        if self.safest not in (None, *get_args(Safest)):
+            raise InputError("what is safest must be low or high", value=self.safest, place=self.id)
+
     @property
     def unit(self) -> str:
         """The unit that the id carries, or an empty string."""
@@ -346,7 +350,7 @@ class Space:
         for knob in self.knobs:
             if knob.id == knob_id:
                 return knob
-        hint = guess(knob_id, self.ids) or f"this target has {', '.join(self.ids)}"
+        hint = guess(knob_id, self.ids, cutoff=0.8) or f"this target has {', '.join(self.ids)}"
         raise InputError(wrong=f"there is no knob {knob_id!r} here", value=knob_id, hint=hint)
 
     def check(self, setting: Setting) -> Setting:

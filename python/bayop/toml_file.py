@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any, Final, Self
@@ -138,6 +138,17 @@ def text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise InputError("it must be a text", value=value)
     return value
+
+
+def one_of(names: Collection[str], what: str) -> Callable[[object], Any]:
+    """A reader of one of some names; `what` is what they are of, for people."""
+
+    def read(value: object) -> Any:  # noqa: ANN401 -- one of the names, which the caller has as a Literal
+        if value not in names:
+            raise InputError(wrong=f"{value!r} is no {what}", value=value, hint=f"one of {', '.join(names)}")
+        return value
+
+    return read
 
 
 def flag(value: object) -> bool:

@@ -11,11 +11,12 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import Final
+from typing import Final, overload
 
 from bayop.errors import InputError
 
 HOUR_S: Final = 3600.0
+DAY_S: Final = 24.0 * HOUR_S
 HOURS_PER_YEAR: Final = 24 * 365.25
 
 # For each unit: its dimension and its size in the dimension's base unit (s, Hz, W, J, requests/s, B, 1). A KB is
@@ -74,6 +75,15 @@ _QUANTITY = re.compile(r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?
 def unit_of(name: str) -> str | None:
     """The unit that a field's name carries, or None: `nic.rx_usecs` -> `us`, `cpu.freq_mhz` -> `MHz`."""
     return _NAME_SUFFIXES.get(name.rsplit("_", 1)[-1].rsplit(".", 1)[-1])
+
+
+@overload
+def round_significant(value: float, digits: int = 6) -> float: ...
+@overload
+def round_significant(value: float | None, digits: int = 6) -> float | None: ...
+def round_significant(value: float | None, digits: int = 6) -> float | None:
+    """A measured number without the digits that mean nothing; None stays what nothing has measured."""
+    return None if value is None else float(f"{value:.{digits}g}")
 
 
 def convert(value: float, unit: str, to: str) -> float:

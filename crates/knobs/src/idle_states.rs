@@ -24,7 +24,7 @@ pub fn idle_states(host: &Host) -> Result<Vec<IdleState>> {
         let number = |attribute: &str| {
             let file = format!("{folder}/{attribute}");
             let text = host.read(&file)?;
-            text.parse().map_err(|_| Error::cannot_use(&text, "it must be a whole number of us").at(format!("/{file}")))
+            text.parse().map_err(|_| Error::malformed(&text, "it must be a whole number of us").at(format!("/{file}")))
         };
         states.push(IdleState {
             name: host.read(&format!("{folder}/name"))?,
@@ -33,8 +33,7 @@ pub fn idle_states(host: &Host) -> Result<Vec<IdleState>> {
         });
     }
     if states.is_empty() {
-        let error = Error::unsupported("the kernel shows no idle states").at(format!("/{FOLDER}"));
-        return Err(error.hint("name a machine: --machine sandy-bridge"));
+        return Err(Error::unsupported("the kernel shows no idle states").at(format!("/{FOLDER}")));
     }
     Ok(states)
 }

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from bayop.errors import InputError, guess, unreadable
 from bayop.load.plan import Dialect
 from bayop.slo import Slo
-from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
+from bayop.toml_file import Reader, TomlFile, flag, number, one_of, text, whole
 
 FILE: Final = "app.toml"
 """What a definition is called, in a folder with the name of its application."""
@@ -171,12 +171,6 @@ def _start(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _protocol(value: object) -> Any:  # noqa: ANN401 -- a Dialect
-    if value not in get_args(Dialect):
-        raise InputError(wrong=f"{value!r} is no protocol", value=value, hint=f"one of {', '.join(get_args(Dialect))}")
-    return value
-
-
 def _live(file: TomlFile) -> Live | None:
     if not (values := file.read("live", _LIVE)):
         return None
@@ -209,7 +203,7 @@ _KEYS: Final[Mapping[str, Reader]] = {
     "packages": _packages,
     "start": _start,
     "port": whole(1, 65535),
-    "protocol": _protocol,
+    "protocol": one_of(get_args(Dialect), "protocol"),
 }
 _OPTIONAL: Final[Mapping[str, Reader]] = {
     "prepare": _start,

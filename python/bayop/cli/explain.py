@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
-from bayop.errors import InputError, guess
+from bayop.cli.terminal.output import console, literal, new_table, print_json
+from bayop.errors import no_service
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.daemon.explained import Explained
@@ -54,9 +55,7 @@ def _service_of(file: DaemonFile, name: str) -> ServiceFile:
     for service in file.services:
         if service.name == name:
             return service
-    names = [service.name for service in file.services]
-    hint = guess(name, names) or f"one of {', '.join(names)}"
-    raise InputError(wrong=f"there is no service {name!r}", value=name, place="SERVICE", hint=hint)
+    raise no_service(name, [service.name for service in file.services], place="SERVICE")
 
 
 def _events(service: ServiceFile, what: Explained) -> Iterator[dict[str, object]]:

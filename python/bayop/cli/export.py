@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from bayop import _core
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.new_files import create
 from bayop.cli.terminal.output import console, literal, print_json
-from bayop.errors import InputError, unwritable
+from bayop.errors import InputError, guess, unwritable
 from bayop.live.agent.address import SOCKET
 from bayop.space import Setting, Value
 from bayop.units import parse_quantity, unit_of
@@ -127,10 +128,15 @@ def _assignment(word: str) -> tuple[str, Value]:
     knob, _, text = word.partition("=")
     if not (knob and text):
         raise InputError("a setting must be KNOB=VALUE", value=word, place="WHAT", hint="such as nic.rx_usecs@eth0=100")
+    id_ = knob.partition("@")[0]
+    ids = [entry["id"] for entry in _core.knob_catalogue()]
+    if id_ not in ids:
+        hint = guess(id_, ids) or "bayop knobs lists them"
+        raise InputError(wrong=f"there is no knob {id_!r}", value=id_, place="WHAT", hint=hint)
     if not text[0].isdecimal():
         return knob, text
     try:
-        return knob, parse_quantity(text, unit_of(knob.partition("@")[0]) or "")
+        return knob, parse_quantity(text, unit_of(id_) or "")
     except InputError as error:
         raise error.at(knob) from error
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayop import __version__
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.output import console, literal, new_table, print_json, progress, round_significant
+from bayop.cli.terminal.output import console, literal, new_table, print_json, progress
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     import polars as pl

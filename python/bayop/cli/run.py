@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
 from bayop.cli.terminal import exit_codes
-from bayop.cli.terminal.output import console, literal, print_json, round_significant
+from bayop.cli.terminal.output import console, literal, print_json
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.daemon.check import Finding

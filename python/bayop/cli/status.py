@@ -9,11 +9,12 @@ from typing import Final
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments, running
 from bayop.cli.terminal import exit_codes
-from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
+from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.errors import InputError
 from bayop.live.agent.address import SOCKET
 from bayop.live.agent.messages import Held, HoldInForce, Status, Tenure
 from bayop.space import Value, format_value
+from bayop.units import DAY_S, HOUR_S, round_significant
 
 EXAMPLE: Final = """\
   bayop status
@@ -163,7 +164,7 @@ def _format(held: Held, value: Value | None) -> str:
 
 def _ago(age_s: float) -> str:
     """A time for people, without the digits that mean nothing: `12 s`, `3 min`, `5 h`, `9 d`."""
-    for length_s, unit in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min")):
+    for length_s, unit in ((DAY_S, "d"), (HOUR_S, "h"), (60.0, "min")):
         if age_s >= 2 * length_s:
             return f"{age_s / length_s:.0f} {unit}"
     return f"{age_s:.0f} s"

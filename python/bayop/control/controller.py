@@ -419,7 +419,7 @@ class Controller:
             if not is_halted and (milder := self._milder(measurement, qps)) is not None:
                 return self._move(milder, missed_slo=True)
             known = self._history.near(qps)
-            safer = None if is_halted else policy.guard.fall_back(policy.space, policy.slo, qps, self.held, known)
+            safer = None if is_halted else policy.guard.fall_back(policy.space, policy.objective, qps, self.held, known)
             if safer is not None or (is_halted and self.held is not None):
                 self._then = self._fell_back
                 return Apply(safer)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from bayop.errors import InputError
+from bayop.objective import Objective
 from bayop.optimize.base import Observation
-from bayop.slo import Slo
 from bayop.space import Setting, Space, fastest_setting
 
-_SAME_LOAD: Final = 0.02
+_SAFE_WITHIN: Final = 0.02
+"""Loads that differ by no more, as a share, say the same of what is safe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +30,24 @@ class Guard:
             raise InputError("a guard's margin must be a share of the SLO's limit, up to 1", value=self.margin)
 
     def fall_back(
-        self, space: Space, slo: Slo, qps: float, setting: Setting | None, observations: Sequence[Observation]
+        self, space: Space, objective: Objective, qps: float, setting: Setting | None, known: Sequence[Observation]
     ) -> Setting | None:
         """The setting to hold instead of `setting`, which has just missed the SLO; None when nothing safer is known.
 
-        The cheapest setting that was seen to be safe at this load or a higher one, and never seen to miss the SLO at
-        this load or a lower one; without one, the fastest setting of the space.
+        The one of least objective of those that were seen to be safe at this load or a higher one, and never seen to
+        miss the SLO at this load or a lower one; without any, the fastest setting of the space.
         """
-        misses = [o.setting for o in observations if o.qps <= qps * (1 + _SAME_LOAD) and not o.meets(slo)]
+        slo = objective.slo
+        misses = [o.setting for o in known if o.qps <= qps * (1 + _SAFE_WITHIN) and not o.meets(slo)]
         if setting is not None:
             misses.append(setting)
         safe = [
             o
-            for o in observations
-            if o.qps >= qps * (1 - _SAME_LOAD) and o.meets(slo.scaled(self.margin)) and not _among(o.setting, misses)
+            for o in known
+            if o.qps >= qps * (1 - _SAFE_WITHIN) and o.meets(slo.scaled(self.margin)) and not _among(o.setting, misses)
         ]
         if safe:
-            return min(safe, key=lambda o: o.measurement["power_w"]).setting
+            return min(safe, key=lambda o: objective.of(o.measurement)).setting
         fastest = fastest_setting(space)
         return None if setting is not None and dict(setting) == dict(fastest) else fastest
 

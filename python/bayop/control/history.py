@@ -6,9 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from bayop.optimize.base import Observation
-
-_SAME_LOAD: Final = 0.01
+from bayop.optimize.base import SAME_LOAD, Observation
 
 MOST: Final = 5000
 """So many observations are remembered."""
@@ -65,4 +63,4 @@ class History:
 
 
 def _same(left: Observation, right: Observation) -> bool:
-    return dict(left.setting) == dict(right.setting) and math.isclose(left.qps, right.qps, rel_tol=_SAME_LOAD)
+    return dict(left.setting) == dict(right.setting) and math.isclose(left.qps, right.qps, rel_tol=SAME_LOAD)

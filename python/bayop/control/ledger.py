@@ -78,7 +78,7 @@ class LedgerWindow:
             power_w=show("power_w"),
             latency_us=show(slo.quantity),
             over_share=share_over(measurement, slo.limit_us),
-            meets_slo=not measurement.censored and slo.met_by(measurement),
+            meets_slo=measurement.meets(slo),
             search=search,
             cut_short=measurement.cut_short,
         )

@@ -9,7 +9,8 @@ from bayop.measurement import Measurement
 from bayop.search import SearchSteps
 from bayop.space import Setting, Value
 
-_SAME_LOAD: Final = 0.03
+_TEACHES_WITHIN: Final = 0.03
+"""A window teaches where its load differs by no more, as a share, from that of the search."""
 
 
 class Polishing:
@@ -35,7 +36,7 @@ class Polishing:
         """Takes in a window of what is held."""
         if window.meets_slo:
             self._before = None
-        self._may_move = self._left > 0 and abs(window.qps / self._qps - 1.0) <= _SAME_LOAD
+        self._may_move = self._left > 0 and abs(window.qps / self._qps - 1.0) <= _TEACHES_WITHIN
         if self._may_move and window.setting is not None:
             self._left -= 1
             self._steps.watch(window.setting, measurement)

@@ -10,12 +10,13 @@ from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
 from bayop.errors import InputError
+from bayop.units import DAY_S
 
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _WEEKLY: Final = re.compile(r"(?:(?P<days>[A-Za-z,-]+) )?(?P<start>\d\d:\d\d)-(?P<end>\d\d:\d\d)", re.ASCII)
 _DATED: Final = re.compile(r"(?P<start>\d{4}-\d\d-\d\d \d\d:\d\d)/(?P<end>\d{4}-\d\d-\d\d \d\d:\d\d)", re.ASCII)
 _HINT: Final = 'such as "Mon-Fri 08:00-10:00", "22:00-06:00" or "2026-12-24 00:00/2026-12-27 00:00"'
-_AHEAD_S: Final = 8 * 86_400.0
+_AHEAD_S: Final = 8 * DAY_S
 
 
 class Hours(Protocol):
@@ -134,14 +135,14 @@ def _hours(text: str) -> Hours:
     if match := _WEEKLY.fullmatch(text):
         start_min, end_min = _minutes(match["start"], text), _minutes(match["end"], text)
         if start_min in (end_min, 1440):
-            raise InputError("quiet hours must end at another time than they begin", value=text, hint="00:00-24:00")
+            raise InputError("hours must end at another time than they begin", value=text, hint="00:00-24:00")
         return Weekly(_days(match["days"], text), start_min, end_min)
     if match := _DATED.fullmatch(text):
         start, end = _moment(match["start"], text), _moment(match["end"], text)
         if start >= end:
-            raise InputError("quiet hours must end after they begin", value=text, hint=_HINT)
+            raise InputError("hours must end after they begin", value=text, hint=_HINT)
         return Dated(start, end)
-    raise InputError("quiet hours must be days and times, or two dates with times", value=text, hint=_HINT)
+    raise InputError("hours must be days and times, or two dates with times", value=text, hint=_HINT)
 
 
 def _days(names: str | None, text: str) -> frozenset[int]:

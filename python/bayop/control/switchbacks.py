@@ -13,6 +13,7 @@ from bayop.control.notes import SwitchedBack
 from bayop.errors import InputError
 from bayop.space import Setting
 from bayop.switchback import FEWEST, HeldSaving, Schedule, Switchback, held_saving
+from bayop.units import DAY_S
 
 MOST: Final = 1000
 """So many switchbacks are judged by, the newest: some weeks of them."""
@@ -39,7 +40,7 @@ class SwitchbackTerms:
     schedule: Schedule
     seed: str
     enough: int = 60
-    rest_s: float = 86_400.0
+    rest_s: float = DAY_S
 
     def __post_init__(self) -> None:
         if not (FEWEST <= self.enough <= MOST and self.rest_s >= 0.0):

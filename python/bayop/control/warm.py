@@ -15,7 +15,7 @@ from bayop.optimize.grey_box.caution import Caution
 from bayop.optimize.measured import setting_key
 from bayop.space import Knob, Setting, Space, Value
 
-_SAME_LOAD: Final = 0.05
+_KNOWN_WITHIN: Final = 0.05
 """Loads that differ by no more, as a share, are one load here."""
 _MOST_FOUND: Final = 500
 """So many results are known."""
@@ -92,19 +92,19 @@ class Warm:
     def rise(self, now_s: float, qps: float, known: Callable[[float], Setting | None]) -> tuple[float, Setting] | None:
         """A load that comes soon and is more than a load `qps`, with what is known for it; awaited from now on."""
         coming = self._coming(now_s)
-        if coming is None or coming.qps <= (1 + _SAME_LOAD) * qps or (setting := known(coming.qps)) is None:
+        if coming is None or coming.qps <= (1 + _KNOWN_WITHIN) * qps or (setting := known(coming.qps)) is None:
             return None
         self._awaited_until_s = coming.until_s
         return coming.qps, setting
 
     def awaits(self, now_s: float, window: LedgerWindow, held_for_qps: float) -> bool:
         """Whether a window of less load is no reason to search, since the load that is held for is still to come."""
-        is_enough = window.meets_slo and window.qps <= (1 + _SAME_LOAD) * held_for_qps
+        is_enough = window.meets_slo and window.qps <= (1 + _KNOWN_WITHIN) * held_for_qps
         return now_s < self._awaited_until_s and is_enough
 
 
 def _is_same(qps: float, other_qps: float) -> bool:
-    return math.isclose(qps, other_qps, rel_tol=_SAME_LOAD)
+    return math.isclose(qps, other_qps, rel_tol=_KNOWN_WITHIN)
 
 
 def _is_inside(space: Space, setting: Setting) -> bool:

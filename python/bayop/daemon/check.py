@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from bayop.daemon.advice.models import model_of
 from bayop.daemon.file import DaemonFile, ServiceFile
 from bayop.daemon.plant import LivePlant
-from bayop.errors import BayopError
+from bayop.errors import BayopError, InputError
 from bayop.live.agent.checks import check_applies
 from bayop.live.agent.client import AgentClient
 from bayop.live.search import client_of, space_of
 from bayop.search import check_measured
-from bayop.state.records import known
+from bayop.state.records import check_state, known
+
+_RECEIVED: Final = "nic_rx_packets"
 
 
 @dataclass(slots=True)
@@ -55,10 +58,12 @@ class _Check:
             finding.would = [f"would watch {windows}, write nothing, and say what a search would find"]
         else:
             finding.would = [f"would search what the agent allows, hold what it finds, and watch {windows}"]
+        self._check_state()
+        before = len(finding.problems)
         with self._place("", "agent"):
             client = client_of(service.live)
             client.status()
-        if not finding.problems:
+        if len(finding.problems) == before:
             if service.mode == "apply":
                 self._check_apply(client)
             elif service.mode == "advise":
@@ -66,8 +71,16 @@ class _Check:
             self._check_senses(client)
         return finding
 
+    def _check_state(self) -> None:
+        try:
+            check_state(self._file.state)
+        except InputError as error:
+            self._finding.problems.append(error.but(place=self._file.toml.place("", "state")))
+
     def _check_apply(self, client: AgentClient) -> None:
         service, hold = self._service, self._service.hold
+        if self._file.is_stopped:
+            self._finding.notes.append(f"{self._file.stop_file} is there: nothing is searched or held while it is")
         with self._place("", "mode"):
             check_applies(client)
         if (holder := client.status().lease_holder) is not None:
@@ -81,6 +94,9 @@ class _Check:
             self._finding.notes.append(
                 f"{agent}: {others} is looked at when a window of {service.watch_s:g} s has ended"
             )
+        if hold.band is not None:
+            with self._place("hold", "device"):
+                _check_device(client, hold.band.device)
         with self._place("knobs"):
             space = space_of(service.live, client).without_auto()
             knobs = ", ".join(f"{knob.id} {knob.describe()}" for knob in space.knobs)
@@ -118,3 +134,10 @@ class _Check:
                 place = toml.place(name)
             inner = f", {error.place}" if error.place else ""
             self._finding.problems.append(error.but(place=f"{place}{inner}"))
+
+
+def _check_device(client: AgentClient, name: str) -> None:
+    devices = sorted({reading.at for reading in client.sensors() if reading.name == _RECEIVED})
+    if name not in devices:
+        hint = f"network devices: {', '.join(devices)}"
+        raise InputError(wrong=f"there is no network device {name}", value=name, hint=hint)

@@ -24,12 +24,12 @@ from bayop.objective import Objective
 from bayop.optimize.server_class import ServerClass
 from bayop.prior_file import PriorFile
 from bayop.slo import Slo
-from bayop.toml_file import Reader, TomlFile, number, text, whole
+from bayop.toml_file import Reader, TomlFile, number, one_of, text, whole
+from bayop.units import DAY_S
 
 Mode = Literal["observe", "advise", "apply"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
-_DAY_S: Final = 86_400.0
 _LOAD_CHANGE: Final = 0.1
 _LONGEST_SETTLE_S: Final = 60.0
 """An agent passes over what clients see for no longer."""
@@ -48,7 +48,7 @@ class HoldTerms:
     """
 
     lease_s: float = 120.0
-    longest_s: float = _DAY_S
+    longest_s: float = DAY_S
     silence_s: float | None = None
     latency_factor: float = 2.0
     band: LoadBand | None = None
@@ -209,12 +209,6 @@ def state_of(path: Path) -> Path:
 _TOP: Final[Mapping[str, Reader]] = {"state": text, "stop_file": text}
 
 
-def _mode(value: object) -> Mode:
-    if value not in get_args(Mode):
-        raise InputError(wrong=f"{value!r} is no mode", value=value, hint=f"one of {', '.join(get_args(Mode))}")
-    return value  # type: ignore[return-value]
-
-
 def _triggers(value: object) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text(value).split(","))
     if unknown := [name for name in names if name not in (*TRIGGERS, SCHEDULE)]:
@@ -249,7 +243,7 @@ def _slo(value: object) -> Slo:
 
 _SERVICE: Final[Mapping[str, Reader]] = {
     "slo": _slo,
-    "mode": _mode,
+    "mode": one_of(get_args(Mode), "mode"),
     "objective": text,
     "prior": text,
     "advise_from": text,
@@ -257,22 +251,22 @@ _SERVICE: Final[Mapping[str, Reader]] = {
 }
 _POLICY: Final[Mapping[str, Reader]] = {
     "triggers": _triggers,
-    "clock_s": number(1.0, 7 * _DAY_S),
+    "clock_s": number(1.0, 7 * DAY_S),
     "load_change": number(0.01, 0.99),
-    "breach_rest_s": number(0.0, _DAY_S),
+    "breach_rest_s": number(0.0, DAY_S),
     "watch_s": number(0.1, 3600.0),
     "max_trials": whole(1, 1000),
     "polish": whole(0, 500),
     "quiet": _texts,
     "zone": lambda value: parse_zone(text(value)),
 }
-_BUDGET: Final[Mapping[str, Reader]] = {"requests_over": number(1e-9, 1.0), "period_s": number(60.0, 90 * _DAY_S)}
+_BUDGET: Final[Mapping[str, Reader]] = {"requests_over": number(1e-9, 1.0), "period_s": number(60.0, 90 * DAY_S)}
 _VALUE_OF: Final = {"clock": "clock_s", "load": "load_change", "breach": "breach_rest_s"}
 """The key with a trigger's own value."""
 
 _HOLD: Final[Mapping[str, Reader]] = {
     "lease_s": number(2.0, 3600.0),
-    "longest_s": number(1.0, 7 * _DAY_S),
+    "longest_s": number(1.0, 7 * DAY_S),
     "silence_s": number(0.5, 3600.0),
     "latency_factor": number(1.0, 1e6),
     "device": text,
@@ -359,7 +353,7 @@ def _budget(file: TomlFile, slo: Slo) -> ErrorBudget | None:
     if "budget" not in file.table_names():
         return None
     values = file.read("budget", _BUDGET)
-    return ErrorBudget(values.get("requests_over", round(1 - slo.quantile, 9)), values.get("period_s", _DAY_S))
+    return ErrorBudget(values.get("requests_over", round(1 - slo.quantile, 9)), values.get("period_s", DAY_S))
 
 
 def _hold(file: TomlFile) -> HoldTerms:

@@ -7,9 +7,9 @@ from typing import Final
 from bayop.control.week import Coming, Week
 from bayop.daemon.file import ServiceFile
 from bayop.state.store import Store
-from bayop.units import HOUR_S
+from bayop.units import DAY_S, HOUR_S
 
-_WEEKS_S: Final = 8 * 7 * 86_400.0
+_WEEKS_S: Final = 8 * 7 * DAY_S
 """How far back is looked; what was seen before says little of today."""
 
 _AHEAD_S: Final = 300.0

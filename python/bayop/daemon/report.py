@@ -15,6 +15,7 @@ from bayop.live.agent.transport import UnreachableError
 from bayop.slo import Slo
 from bayop.space import Setting, format_setting
 from bayop.state.store import StateError, Store
+from bayop.units import round_significant
 
 Cause = Literal["agent", "drift", "other"]
 """Why a machine had to be let go of: its agent does not answer, it is not as it was left, or something else."""
@@ -83,12 +84,12 @@ class Reporter:
         fields: dict[str, object] = {
             "phase": window.phase,
             "setting": _plain(window.setting),
-            "duration_s": _rounded(window.duration_s),
-            "qps": _rounded(window.qps),
-            "power_w": _rounded(window.power_w),
-            "latency_us": _rounded(window.latency_us),
+            "duration_s": round_significant(window.duration_s),
+            "qps": round_significant(window.qps),
+            "power_w": round_significant(window.power_w),
+            "latency_us": round_significant(window.latency_us),
             "meets_slo": window.meets_slo,
-            "over_share": _rounded(window.over_share),
+            "over_share": round_significant(window.over_share),
             "search": window.search,
             "cut_short": window.cut_short,
         }
@@ -106,7 +107,7 @@ class Reporter:
         fields: dict[str, object] = {
             "search": search.number,
             "reason": search.reason,
-            "qps": _rounded(search.qps),
+            "qps": round_significant(search.qps),
             "trials": len(search.trials),
             "stopped": search.stopped,
             "setting": _plain(search.setting),
@@ -145,8 +146,3 @@ def _cause(error: BayopError) -> Cause:
 
 def _plain(setting: Setting | None) -> dict[str, object] | None:
     return None if setting is None else dict(setting)
-
-
-def _rounded(value: float | None) -> float | None:
-    """A measured number without the digits that mean nothing."""
-    return None if value is None else float(f"{value:.6g}")

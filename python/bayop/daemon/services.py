@@ -17,7 +17,7 @@ from bayop.daemon.report import Reporter
 from bayop.daemon.service import Service
 from bayop.daemon.standing import Standing
 from bayop.daemon.turns import Turns
-from bayop.errors import BayopError, InputError, guess
+from bayop.errors import BayopError, no_service
 from bayop.optimize.base import Problem
 from bayop.state.store import StateError, Store
 
@@ -122,8 +122,7 @@ class Services:
         """
         names = list(self._files)
         if name is not None and name not in names:
-            hint = guess(name, names) or f"one of {', '.join(names)}"
-            raise InputError(wrong=f"there is no service {name!r}", value=name, hint=hint)
+            raise no_service(name, names)
         return names if name is None else [name]
 
     def standings(self, names: Collection[str]) -> list[dict[str, object]]:

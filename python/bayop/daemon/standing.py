@@ -10,6 +10,7 @@ from bayop.control.ledger import LedgerWindow, Phase
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.savings.account import Saved
 from bayop.space import Setting
+from bayop.units import round_significant
 
 Doing = Literal["beginning", "paused", "trouble", Phase]
 """The phase of the controller; or `beginning` (the machine is reached and measured), `paused`, or `trouble` (waits to
@@ -56,18 +57,14 @@ class Standing:
             "doing": self.doing,
             "setting": None if self.setting is None else dict(self.setting),
             "slo": str(file.slo),
-            "qps": _rounded(None if last is None else last.qps),
-            "power_w": _rounded(None if last is None else last.power_w),
-            "latency_us": _rounded(latency_us),
-            "margin": _rounded(None if latency_us is None else 1 - latency_us / file.slo.limit_us),
-            "budget_left": _rounded(self.budget_left),
+            "qps": round_significant(None if last is None else last.qps),
+            "power_w": round_significant(None if last is None else last.power_w),
+            "latency_us": round_significant(latency_us),
+            "margin": round_significant(None if latency_us is None else 1 - latency_us / file.slo.limit_us),
+            "budget_left": round_significant(self.budget_left),
             "quiet_until": None if until_s is None else datetime.fromtimestamp(until_s, UTC).isoformat(),
             "paused_by": list(self.paused_by),
             "restored": self.restored,
             "trouble": self.trouble,
             "saved": None if self.saved is None else self.saved.event(),
         }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.6g}")

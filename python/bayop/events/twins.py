@@ -87,9 +87,11 @@ _IDLE_TOTAL: Final = record({"energy_j": NUMBER, "power_w": NUMBER, "worst_us": 
 IDLE_DAY: Final = (
     Event(
         "window",
-        "A step of the day under one policy, its latency at the SLO's quantile; null is what nobody published.",
+        "A step of the day under one policy, its latency at the SLO's quantile: a lower bound where `cut_short` says "
+        "why the step ended early. Null is what nobody published.",
         {"policy": TEXT, "start_s": NUMBER, "duration_s": NUMBER, "qps_offered": NUMBER, "power_w": NUMBER,
-         "latency_us": NUMBER, "published_power_w": maybe(NUMBER), "published_latency_us": maybe(NUMBER)},
+         "latency_us": NUMBER, "cut_short": maybe(TEXT), "published_power_w": maybe(NUMBER),
+         "published_latency_us": maybe(NUMBER)},
     ),
     Event(
         "total",

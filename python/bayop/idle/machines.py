@@ -129,5 +129,6 @@ def _own(root: Path | None) -> Machine:
     try:
         found = _core.find_idle_states(root=root)
     except _core.Error as error:
-        raise UnsupportedError.of(error) from error
+        hint = f"name another machine, such as {next(iter(MACHINES))}"
+        raise UnsupportedError.of(error).but(hint=hint) from error
     return Machine(OWN, "this machine", with_shares(found))

@@ -44,6 +44,5 @@ def run_program(
         sleep=sleep,
         late=late,
         place=place,
-        start_place="--latency",
         on_print=on_print,
     )

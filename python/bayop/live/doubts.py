@@ -9,7 +9,7 @@ from typing import Final
 BUSY: Final = 0.1
 """A machine that is so busy before the load begins does other work than the service's."""
 
-LOAD_BAND: Final = 0.05
+STATED_WITHIN: Final = 0.05
 """So far from what was stated, as a share of it, and the load is another one."""
 
 _SPREAD: Final = 0.1
@@ -48,7 +48,7 @@ def other_load(seen_qps: float | None, stated_qps: float) -> list[str]:
         seen_qps: What was measured, in requests/s; None where nobody counts.
         stated_qps: What the search is for.
     """
-    if seen_qps is None or abs(seen_qps - stated_qps) <= LOAD_BAND * stated_qps:
+    if seen_qps is None or abs(seen_qps - stated_qps) <= STATED_WITHIN * stated_qps:
         return []
     return [
         f"the load is {seen_qps:,.0f} requests/s, not the stated {stated_qps:,.0f}: the result is for what was measured"

@@ -30,7 +30,7 @@ from bayop.load.plan import (
 from bayop.load.sql_query import SqlQuery, SqlText, read_password
 from bayop.load.tls import tls_of
 from bayop.space import Range, parse_range
-from bayop.toml_file import Reader, TomlFile, flag, number, text, whole
+from bayop.toml_file import Reader, TomlFile, flag, number, one_of, text, whole
 
 TABLES: Final = ("tls", "knobs", "load", "window", "guard", "host")
 """The tables of such a file."""
@@ -166,18 +166,6 @@ class LiveFile:
         )
 
 
-def _dialect(value: object) -> Dialect:
-    if value not in get_args(Dialect):
-        raise InputError(wrong=f"{value!r} is no protocol", value=value, hint=f"one of {', '.join(get_args(Dialect))}")
-    return value  # type: ignore[return-value]
-
-
-def _preset(value: object) -> str:
-    if value not in PRESETS:
-        raise InputError(wrong=f"{value!r} is no workload", value=value, hint=f"one of {', '.join(PRESETS)}")
-    return str(value)
-
-
 _qps = number(0.001, 1e9)
 _TOP: Final[Mapping[str, Reader]] = {"agent": text, "latency": text, "qps": _qps}
 _TLS: Final[Mapping[str, Reader]] = {"certificate": text, "key": text, "ca": text}
@@ -191,8 +179,8 @@ _WORKLOAD: Final[Mapping[str, Reader]] = {
 _LOAD: Final[Mapping[str, Reader]] = {
     "server": text,
     "qps": _qps,
-    "protocol": _dialect,
-    "workload": _preset,
+    "protocol": one_of(get_args(Dialect), "protocol"),
+    "workload": one_of(PRESETS, "workload"),
     "gaps": lambda value: check_distribution(text(value)),
     "threads": whole(1, 256),
     "connections": whole(1, 100_000),
@@ -239,6 +227,11 @@ def _credentials(file: TomlFile) -> Credentials | None:
 def _ranges(file: TomlFile) -> dict[str, Range | None]:
     """The numbers to search of each knob; None for all."""
     knobs = file.table("knobs")
+    for id_, value in knobs.items():
+        if isinstance(value, dict):
+            name = f"{id_}.{next(iter(value), '')}"
+            place = file.place("knobs", name)
+            raise InputError("a knob's id must be in quotes", value=name, place=place, hint=f'"{name}" = ...')
     return {k: file.at("knobs", k, lambda k=k, v=v: _range(k, v)) for k, v in knobs.items()}  # type: ignore[misc]
 
 

@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Final
 
 from bayop.errors import InputError
 from bayop.measurement import Measurement
+from bayop.saving import Z_95
 
-Z_95: Final = 1.96
 """Standard deviations on either side of a mean that hold 95 % of a normal distribution."""
 
 

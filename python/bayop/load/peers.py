@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from bayop import _core
-from bayop.errors import BayopError, InputError
+from bayop.errors import BayopError, InputError, reason
 from bayop.load.generator import Result, offered_qps, run
 from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, ThinkingLoop, translate
 from bayop.load.wire import Channel, PeerError, split
@@ -34,7 +34,13 @@ def serve(address: str, *, weight: float, on_event: Callable[[str], None], runs:
         runs: End after so many coordinators; None serves for ever.
     """
     host, port = split(address)
-    with socket.create_server((host, port)) as listener:
+    try:
+        listener = socket.create_server((host, port))
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            wrong=f"cannot listen on {address}: {reason(error)}", value=address, place="--listen"
+        ) from error
+    with listener:
         on_event(f"listening on {host}:{port}")
         count = 0
         while runs is None or count < runs:

@@ -22,9 +22,11 @@ from typing import Any, Final, Self
 from bayop import _core
 from bayop.errors import BayopError, InputError, UnsupportedError, reason
 from bayop.json_text import parse_object
+from bayop.last_words import LastWords
 from bayop.latency.base import GRACE_S, Latency, Vantage, Window
 from bayop.load.generator import QUANTILES, Result, offered_qps
 from bayop.load.plan import OpenLoop, Plan, ServerError
+from bayop.saving import Z_95
 from bayop.slo import quantile_name
 
 SLICE_S: Final = 0.25
@@ -39,7 +41,6 @@ _START_S: Final = 10.0
 _LATE_S: Final = 1.0
 """How much later than it ends a slice is reported at most."""
 _POLL_S: Final = 0.02
-_Z_95: Final = 1.96
 _ERRORS: Final[dict[str, type[BayopError]]] = {e.__name__: e for e in (InputError, ServerError, UnsupportedError)}
 
 
@@ -256,8 +257,8 @@ class SteadyLoad:
 
     def _last_words(self) -> str | None:
         self._stderr.seek(0)
-        lines = self._stderr.read().strip().splitlines()
-        return lines[-1] if lines else None
+        said = LastWords.of(self._stderr.read())
+        return said.error or said.line
 
 
 def _said(text: str) -> BayopError:
@@ -270,7 +271,7 @@ def latency_of(result: Result) -> Latency:
     """What clients saw of some slices."""
     quantiles = [q for q in result.quantiles(QUANTILES) if q.value_us is not None]
     quantities = {quantile_name(q.quantile): q.value_us for q in quantiles if q.value_us is not None}
-    sd = {quantile_name(q.quantile): q.half_width / _Z_95 for q in quantiles if q.half_width}
+    sd = {quantile_name(q.quantile): q.half_width / Z_95 for q in quantiles if q.half_width}
     return Latency(quantities | {"qps": result.achieved_qps}, Vantage.CLIENT, sd)
 
 

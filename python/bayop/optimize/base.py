@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from bayop.errors import InputError
 from bayop.measurement import Measurement
@@ -19,6 +19,9 @@ from bayop.slo import Slo
 from bayop.space import Setting, Space
 
 StopReason = Literal["converged", "infeasible", "exhausted"]
+
+SAME_LOAD: Final = 0.01
+"""Loads that differ by no more, as a share, are one load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,8 @@ class Observation:
     asked: Setting | None = None
 
     def meets(self, slo: Slo) -> bool:
-        """Whether the window met an SLO; a censored one did not, whatever its short life has shown."""
-        return not self.measurement.censored and slo.met_by(self.measurement)
+        """Whether the window met an SLO, as a measurement says it."""
+        return self.measurement.meets(slo)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,4 +35,9 @@ def day_cells(day: Day) -> list[list[str]]:
 
 def _total_cells(total: Total, menu: Total) -> list[str]:
     change = total.energy_j / menu.energy_j - 1.0
-    return [f"{total.energy_j / 3600:.1f}", f"{change:+.1%}", f"{total.worst_us:.0f}", f"{total.over_share:.1%}"]
+    return [
+        f"{total.energy_j / 3600:.1f}",
+        f"{change:+.1%}",
+        f"{'>' * total.cut_short}{total.worst_us:.0f}",
+        f"{total.over_share:.1%}",
+    ]

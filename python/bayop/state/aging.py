@@ -11,7 +11,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
-_DAY_S: Final = 86_400.0
+from bayop.units import DAY_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Grain:
     after_s: float
 
 
-GRAINS: Final = (Grain(600, 14 * _DAY_S), Grain(3600, 91 * _DAY_S))
+GRAINS: Final = (Grain(600, 14 * DAY_S), Grain(3600, 91 * DAY_S))
 """The second begins where no error budget reaches back any more (90 days), so that it is never charged by the hour."""
 
 _FIRST: Final = """
@@ -67,13 +67,13 @@ def age(database: sqlite3.Connection, service: str, now_s: float, *, days: int) 
         sqlite3.Error: it can't be written; a day is as it was, or done.
     """
     for grain in GRAINS:
-        until_s = (now_s - grain.after_s) // _DAY_S * _DAY_S
+        until_s = (now_s - grain.after_s) // DAY_S * DAY_S
         for _ in range(days):
             place = {"service": service, "span_s": grain.span_s, "until_s": until_s}
             ((first_s,),) = database.execute(_FIRST, place).fetchall()
             if first_s is None:
                 break
-            _age_day(database, {**place, "day_s": first_s // _DAY_S * _DAY_S})
+            _age_day(database, {**place, "day_s": first_s // DAY_S * DAY_S})
 
 
 def _age_day(database: sqlite3.Connection, place: dict[str, object]) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from bayop.control.history import History
-from bayop.errors import InputError, reason, unreadable
+from bayop.errors import InputError, check_writable, reason, unreadable
 from bayop.json_text import decoder
 from bayop.state.learned import ROWS, observations
 from bayop.state.schema import check
@@ -90,6 +90,17 @@ def read(
     return [_plain(path, table, row) for row in reversed(rows)]
 
 
+def services(path: Path) -> list[str]:
+    """Of which services anything is remembered.
+
+    Raises:
+        InputError: the file can't be read, or is no state.
+    """
+    sql = " UNION ".join(f"SELECT service FROM {table} WHERE service IS NOT NULL" for table in _KINDS)  # noqa: S608
+    with opened(path) as database:
+        return [row["service"] for row in database.execute(f"{sql} ORDER BY service")]
+
+
 def columns(table: Table) -> tuple[str, ...]:
     """The names of what each row of a table has."""
     return tuple(_KINDS[table].__annotations__)
@@ -113,6 +124,18 @@ def known(path: Path, service: str, *, knobs: Collection[str], quantities: Colle
     with opened(path) as database:
         rows = database.execute(ROWS, (service,)).fetchall()
     return History(known=observations(rows, service, path, knobs=knobs, quantities=quantities))
+
+
+def check_state(path: Path) -> None:
+    """Whether `bayop run` can keep its state there. Writes nothing.
+
+    Raises:
+        InputError: the file is something else, or neither it nor its folder can be written.
+    """
+    check_writable(path)
+    if path.exists():
+        with opened(path):
+            pass
 
 
 @contextmanager

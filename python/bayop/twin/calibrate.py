@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bayop import _core
 from bayop.errors import InputError, guess
-from bayop.twin.validate import Cell, simulate_cells
+from bayop.twin.validate import Cell, check_loop, simulate_cells
 
 TOLERANCES: Final[Mapping[str, float]] = {
     "power_w": 0.015,
@@ -168,6 +168,7 @@ class Calibration:
         self._seed = seed
         self._threads = threads
         self._on_simulated = on_simulated
+        check_loop(profile, cells)
         self._before = checked_parameters(profile, parameters)
         self._start: Vector = np.log(np.maximum(list(self._before.values()), _SMALL))
         self._residual_at: tuple[Vector, Vector] | None = None
@@ -323,5 +324,8 @@ def _weighted_errors(cell: Cell, simulated: Mapping[str, float]) -> Vector:
         if measured is not None and value is not None:
             queues = name.endswith("_us") and not cell.is_closed_loop
             weight = _SATURATED_WEIGHT if queues and cell.is_saturated else 1.0
+            if value <= 0.0:
+                wrong = f"in so few requests the twin shows no {name}"
+                raise InputError(wrong=wrong, value=value, place="--requests", hint="ask for more requests")
             errors.append(weight * np.log(value / measured) / tolerance)
     return np.array(errors)

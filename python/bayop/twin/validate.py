@@ -177,6 +177,22 @@ def select_loads(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
     return [cell for cell in cells if not loads or cell.load in loads]
 
 
+def check_loop(profile: _core.Profile, cells: Iterable[Cell]) -> None:
+    """Whether what was measured is what the profile models: clients that send at a rate, or one message back and forth.
+
+    Raises:
+        InputError: it is the other.
+    """
+    if any(cell.is_closed_loop != profile.closed_loop for cell in cells):
+        measured, modelled = ("rates", "a closed loop") if profile.closed_loop else ("a closed loop", "rates")
+        raise InputError(
+            "a profile must be of the loop that was measured",
+            wrong=f"the study is of {measured}, and {profile.name} of {modelled}",
+            value=profile.name,
+            place="--profile",
+        )
+
+
 def compare(
     profile: _core.Profile,
     cells: Sequence[Cell],
@@ -195,7 +211,11 @@ def compare(
         seed: Seed of all randomness.
         threads: Threads to use; the result does not depend on it.
         on_done: Told after each batch how many cells it had.
+
+    Raises:
+        InputError: the cells are of another loop than the profile's.
     """
+    check_loop(profile, cells)
     comparisons: list[Comparison] = []
     batch = 8 * threads
     for start in range(0, len(cells), batch):

@@ -67,6 +67,7 @@ def test_a_profile_is_a_folder(tmp_path: Path, capsys: Capture) -> None:
         (["nic.rx_usecs@eth0=3", "--agent", "unix:/nowhere"], "--agent says what an agent holds"),
         (["nope.db"], "cannot read nope.db"),
         (["idle.disable@C6=on"], "nobody but bayop-agent sets idle.disable@C6"),
+        (["cpu.freq=2.1GHz"], "there is no knob 'cpu.freq'"),
     ],
 )
 def test_what_is_not_understood_is_refused(words: list[str], message: str, capsys: Capture) -> None:

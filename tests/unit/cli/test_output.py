@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-from bayop.cli.terminal.output import console, new_table, print_json, progress, round_significant
+from bayop.cli.terminal.output import console, new_table, print_json, progress
+from bayop.units import round_significant
 
 
 def test_a_program_gets_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:

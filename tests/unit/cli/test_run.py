@@ -92,8 +92,8 @@ def test_what_was_done_is_listed(
     assert main(["history", str(state), "--of", table, "--json"]) == 0
     event = json.loads(capsys.readouterr().out)
     Draft202012Validator(closed(schema("history", EVENTS["history"]))).validate(event)
-    assert main(["history", str(state), "--of", table, "--service", "db"]) == 0
-    assert f"There is no {table} yet." in capsys.readouterr().out
+    assert main(["history", str(state), "--of", table, "--service", "db"]) == 2
+    assert "there is no service 'db' (--service)\nhint: one of web" in capsys.readouterr().err
 
 
 def test_a_file_leads_to_its_state(state: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ def test_what_matters_least_is_left_out_first() -> None:
 
 def test_rows_are_stacked_at_last() -> None:
     lines = [line.rstrip() for line in text_of(trials(), 40).splitlines()]
-    assert lines[:4] == ["1", "  napi.gro_flush_timeout_us 20us", "  cpu.freq_mhz              2900MHz", lines[3]]
+    assert lines[:4] == ["trial 1", "  napi.gro_flush_timeout_us 20us", "  cpu.freq_mhz              2900MHz", lines[3]]
     assert lines[-1] == "what it means"
 
 

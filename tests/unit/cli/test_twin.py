@@ -95,12 +95,14 @@ class TestRun:
         check_refusal(
             [*netpipe, "--load", "1kqps"],
             capsys,
-            "cannot use 1000.0: the load of netpipe on Linux must be a message size in bytes (--message)",
+            "cannot use 1000.0: the load of netpipe on Linux must be a message size in bytes (--load)",
         )
         check_refusal([*netpipe, "--message", "17MiB"], capsys, "from 1B to 16MiB")
         check_refusal([*netpipe, "--message", "1us"], capsys, "it must be a size")
         check_refusal(
-            ["twin", "run", "--message", "64B"], capsys, "the load of memcached on Linux must be a number of requests/s"
+            ["twin", "run", "--message", "64B"],
+            capsys,
+            "the load of memcached on Linux must be a number of requests/s (--message)",
         )
         check_refusal(["twin", "run"], capsys, "the load of memcached on Linux must be a number of requests/s")
 

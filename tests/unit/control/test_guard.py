@@ -5,6 +5,7 @@ import pytest
 from bayop.control.guard import Guard
 from bayop.errors import InputError
 from bayop.measurement import Measurement
+from bayop.objective import Objective
 from bayop.optimize.base import Observation
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS, Setting
@@ -20,7 +21,7 @@ def observe(setting: Setting, latency_us: float, power_w: float, qps: float = 10
 
 
 def fall_back(*observations: Observation, held: Setting | None = HELD) -> Setting | None:
-    return Guard().fall_back(SPACE, SLO, 1000.0, held, observations)
+    return Guard().fall_back(SPACE, Objective.parse("power", SLO), 1000.0, held, observations)
 
 
 def test_with_nothing_known_it_is_the_fastest_setting() -> None:
@@ -32,6 +33,17 @@ def test_with_nothing_known_it_is_the_fastest_setting() -> None:
 def test_the_cheapest_setting_known_to_be_safe_is_better() -> None:
     dear, cheap = {RX_USECS: 2, FREQ_MHZ: 2500}, {RX_USECS: 100, FREQ_MHZ: 1800}
     assert fall_back(observe(dear, 100, 120), observe(cheap, 300, 80)) == cheap
+
+
+def test_what_is_cheapest_goes_by_the_objective() -> None:
+    """On a machine without a power meter, too."""
+    many, few = ({RX_USECS: 2, FREQ_MHZ: 2500}, 2000.0), ({RX_USECS: 100, FREQ_MHZ: 1800}, 1000.0)
+    known = [
+        Observation(setting, Measurement({"p99_us": 100.0, "net_rx_per_s": rate}), 1000.0)
+        for setting, rate in (many, few)
+    ]
+    objective = Objective.parse("net_rx_per_s", SLO)
+    assert Guard().fall_back(SPACE, objective, 1000.0, HELD, known) == few[0]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,37 @@ def test_what_may_surprise_is_noted(tmp_path: Path, agent: AgentProcess, clients
     assert "silence_s 0.5 is no longer than watch_s 1" in found.notes[1]
 
 
+def test_a_stop_file_is_noted(tmp_path: Path, agent: AgentProcess, clients: Clients) -> None:
+    (tmp_path / "stop").touch()
+    found = finding(tmp_path, 'stop_file = "stop"\n' + service(agent, clients))
+    assert (found.problems, found.notes) == ([], [f"{tmp_path}/stop is there: nothing is searched or held while it is"])
+
+
+def test_the_device_of_a_hold_must_be_there(tmp_path: Path, agent: AgentProcess, clients: Clients) -> None:
+    band = 'device = "eth9"\nlow_packets_per_s = 1\nhigh_packets_per_s = 9\n'
+    text = service(agent, clients, more=band)
+    (problem,) = finding(tmp_path, text).problems
+    assert "there is no network device eth9" in problem.message
+    assert f"bayop.toml:{line_of(text, 'device')}" in problem.message
+    assert str(problem.hint).startswith("network devices: ")
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ("nowhere/bayop.db", "there is no folder"),
+        (".", "it is a folder"),
+        ("bayop.toml", "cannot read"),
+    ],
+)
+def test_a_state_that_can_t_be_kept_is_said(
+    tmp_path: Path, agent: AgentProcess, clients: Clients, state: str, message: str
+) -> None:
+    (problem,) = finding(tmp_path, f'state = "{state}"\n' + service(agent, clients)).problems
+    assert message in problem.message
+    assert "bayop.toml:1" in problem.message
+
+
 def test_what_the_agent_does_not_guard_is_noted(tmp_path: Path, agent: AgentProcess, clients: Clients) -> None:
     text = service(agent, clients, more="silence_s = 5").replace("p99<200us", "p99<200us,p50<100us")
     found = finding(tmp_path, text)

@@ -151,7 +151,7 @@ def test_the_agent_guards_the_highest_of_several_quantiles() -> None:
         (LEAST + '[service.web.policy]\ntriggers = "load,moon"\n', 6, "there is no trigger 'moon'"),
         (LEAST + "[service.web.policy]\nclock_s = 60\n", 6, "clock_s is the value of a trigger that is not set"),
         (LEAST + '[service.web.policy]\nquiet = "08:00-10:00"\n', 6, "it must be a list of texts"),
-        (LEAST + '[service.web.policy]\nquiet = ["08:00-10:00", "late"]\n', 6, "'late': quiet hours must be days"),
+        (LEAST + '[service.web.policy]\nquiet = ["08:00-10:00", "late"]\n', 6, "'late': hours must be days"),
         (LEAST + '[service.web.policy]\nzone = "Mars/Olympus"\n', 6, "there is no time zone 'Mars/Olympus'"),
         (LEAST + "[service.web.budget]\nrequests_over = 0\n", 6, "it must be a number from 1e-09 to 1"),
         (LEAST + "[service.web.hold]\nlease_s = 1\n", 6, "it must be a number from 2"),

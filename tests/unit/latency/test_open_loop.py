@@ -38,9 +38,9 @@ def test_a_command_runs_it_elsewhere_for_one_window(tmp_path: Path) -> None:
 
 
 def test_an_address_is_probed_from_here() -> None:
-    with pytest.raises(InputError, match="the command ended with exit code 2") as caught:
+    with pytest.raises(InputError, match=r"the command ended with exit code 2: .*smtp") as caught:
         OpenLoopProbe("smtp://server", slo=SLO).measure(WINDOW, sleep=time.sleep)
-    assert "memcached" in str(caught.value.hint), "bayop probe says what it speaks"
+    assert str(caught.value.hint).startswith("one of memcached"), "bayop probe says what it speaks"
 
 
 def test_a_window_without_requests_says_what_helps() -> None:

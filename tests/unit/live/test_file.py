@@ -105,6 +105,7 @@ def test_a_load_in_tls_believes_what_the_file_says(tmp_path: Path) -> None:
         (LEAST + "[guard]\nload_band = true\n", 4, "a number from"),
         (LEAST + '[knobs]\n"nic.rx_usecs" = "0:400"\n"cpu.freq_mhz" = "1300"\n', 5, "a range must be LOW:HIGH"),
         (LEAST + '[knobs]\n"nic.rx_usecs" = 50\n', 4, "it must be a text"),
+        (LEAST + '[knobs]\npower.cap_w = "60:120:5"\n', 4, "'power.cap_w': a knob's id must be in quotes"),
         (LEAST + '[knobs]\n"nic.rx_usecs" = "0:1W"\n', 4, "it must be a time"),
         (LEAST + '[tls]\nkey = "k.pem"\n', 3, "mutual TLS must have certificate, key and ca"),
         (LEAST + '[load]\nserver = "web1"\n', 3, "a load must have a server and qps"),

@@ -8,7 +8,8 @@ from rich.table import Table
 
 from bayop.carbon.compare import Comparison
 from bayop.carbon.notebook import DEPARTURES
-from bayop.cli.terminal.output import literal, new_table, round_significant
+from bayop.cli.terminal.output import literal, new_table
+from bayop.units import round_significant
 
 _PER_MILLION = 1e6
 

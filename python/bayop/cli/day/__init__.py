@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayop import __version__
 from bayop.cli.flags import arguments, rig
-from bayop.cli.terminal.output import print_json, round_significant
+from bayop.cli.terminal.output import print_json
 from bayop.cli.tune import events
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.experiments.rig.day.play import RigDayPlan

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from bayop import __version__
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.output import print_json, round_significant
+from bayop.cli.terminal.output import print_json
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.experiments.day.play import DayPlan

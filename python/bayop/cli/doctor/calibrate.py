@@ -8,11 +8,11 @@ from typing import Final
 
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.output import console, new_table, print_json, progress, round_significant
+from bayop.cli.terminal.output import console, new_table, print_json, progress
 from bayop.errors import InputError
 from bayop.experiments.nic_delay import VALUES_US, Delay, measure_delays
 from bayop.load.datagrams import DatagramSender
-from bayop.units import parse_quantity
+from bayop.units import parse_quantity, round_significant
 
 WINDOW_S: Final = 2.0
 SETTLE_S: Final = 0.2

@@ -6,7 +6,7 @@ import argparse
 
 from rich.table import Table
 
-from bayop.cli.terminal.output import console, new_table, print_json, progress, round_significant
+from bayop.cli.terminal.output import console, new_table, print_json, progress
 from bayop.errors import InputError, unwritable
 from bayop.model.cells import select
 from bayop.model.servers import servers
@@ -15,6 +15,7 @@ from bayop.optimize.grey_box.prior import SHAPES
 from bayop.optimize.server_class import ServerClass
 from bayop.prior_file import PriorFile
 from bayop.study import open_study
+from bayop.units import round_significant
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
-from bayop.cli.terminal.output import new_table, round_significant
+from bayop.cli.terminal.output import new_table
 from bayop.model.cells import Selection
 from bayop.model.examine import Examination
+from bayop.units import round_significant
 
 _OFF_THE_SCALE = 10.0
 

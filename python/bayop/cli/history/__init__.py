@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
-from bayop.errors import InputError
+from bayop.cli.terminal.output import console, literal, new_table, print_json
+from bayop.errors import InputError, no_service
 from bayop.space import format_setting
-from bayop.state.records import Table, columns, read
+from bayop.state.records import Table, columns, read, services
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.daemon.savings.worth import Worth
@@ -69,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
     """Prints them, oldest first."""
     state = _state_of(args.file)
     last = args.last or (_ALL if args.out else _LISTED)
+    if args.service is not None and args.service not in (names := {*services(state), *_worths(args.file)}):
+        raise no_service(args.service, names, place="--service")
     if args.of == "saving":
         if args.out is not None:
             raise InputError("a table must be of searches, windows or events", value="saving", place="--of")

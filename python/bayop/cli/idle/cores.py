@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.idle import flags
-from bayop.cli.terminal.output import console, new_table, print_json, progress, round_significant
+from bayop.cli.terminal.output import console, new_table, print_json, progress
 from bayop.errors import InputError
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.experiments.idle.record import CoreUse
@@ -20,6 +22,8 @@ EXAMPLE: Final = """\
   bayop idle cores --profile linux-memcached --loads 40k,120k,400k --out build/idle
 """
 
+_OVERRIDDEN: Final = "overridden values"
+"""Where the twin finds what is wrong with a value that a profile was given, and names no key."""
 _LOADS_QPS: Final = tuple(1e3 * kqps for kqps in range(5, 75, 5))
 """The rates of [Y]'s trace."""
 _REQUESTS: Final = 40_000
@@ -52,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
     profile = load_profile(args.profile)
     uses: list[CoreUse] = []
-    with progress("loads", len(args.loads)) as bar:
+    with progress("loads", len(args.loads)) as bar, _placed():
         for both in core_use(
             profile, args.idle_governor, args.loads, requests=args.requests, seed=args.seed, threads=args.threads
         ):
@@ -74,6 +78,15 @@ def run(args: argparse.Namespace) -> int:
         if not args.json:
             console().print(f"wrote {figure.name}.svg and .png to {args.out}", markup=False)
     return 0
+
+
+@contextmanager
+def _placed() -> Iterator[None]:
+    """What does not fit the profile by itself is the governor that was asked for."""
+    try:
+        yield
+    except InputError as error:
+        raise (error.but(place="--idle-governor") if error.place == _OVERRIDDEN else error) from error
 
 
 def _print_events(uses: Iterable[CoreUse]) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.idle import flags
-from bayop.cli.terminal.output import console, new_table, print_json, progress, round_significant
+from bayop.cli.terminal.output import console, new_table, print_json, progress
 from bayop.errors import InputError
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop import _core
@@ -115,6 +116,7 @@ def _window_event(window: Window) -> dict[str, object]:
         "qps_offered": round_significant(step.qps),
         "power_w": round_significant(window.simulated.power_w),
         "latency_us": round_significant(window.simulated.latency_us),
+        "cut_short": window.simulated.cut_short,
         "published_power_w": None if published is None else round_significant(published.power_w),
         "published_latency_us": None if published is None else round_significant(published.latency_us),
     }

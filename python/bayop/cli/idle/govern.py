@@ -12,9 +12,10 @@ from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
 from bayop.cli.flags.recorder import add_command
 from bayop.cli.idle.flags import add_price, limit_us
-from bayop.cli.terminal.output import console, literal, print_json, round_significant
+from bayop.cli.terminal.output import console, literal, print_json
 from bayop.errors import InputError
 from bayop.live.agent.address import SOCKET
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.idle.counter import Counting
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
     began_s = monotonic()
     depths: dict[int, Depth] = {}
+    said: set[int] = set()
     client = agent_flags.client_of(args.agent or SOCKET, args)
     with _counting(args, client) as counted, _limits(args, client) as limits:
         states = with_shares(counted.states)
@@ -82,9 +84,14 @@ def run(args: argparse.Namespace) -> int:
                     changed[cpu] = depth
             if limits is not None:
                 limits.write({cpu: depth.max_latency_us for cpu, depth in changed.items()})
-            for cpu, depth in changed.items():
-                _say(cpu, states[depth.deepest].name, depth, as_json=args.json)
-            if args.duration is not None and monotonic() - began_s >= args.duration:
+            is_over = args.duration is not None and monotonic() - began_s >= args.duration
+            for cpu, depth in depths.items() if is_over else changed.items():
+                if cpu in changed or cpu not in said:
+                    _say(cpu, states[depth.deepest].name, depth, as_json=args.json)
+            said |= changed.keys()
+            if is_over:
+                if not depths and not args.json:
+                    console().print("No CPU was idle.")
                 return 0
     raise InputError(wrong="the recorder ended early", place="--recorder", hint=BY_HAND)
 

@@ -8,7 +8,8 @@ from typing import Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.flags.recorder import add_cost, add_recorder
-from bayop.cli.terminal.output import console, print_json, round_significant
+from bayop.cli.terminal.output import console, print_json
+from bayop.units import round_significant
 
 EXAMPLE: Final = """\
   bayop idle record --duration 30s --out traces

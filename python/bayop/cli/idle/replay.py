@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.idle.flags import add_price, limit_us
-from bayop.cli.terminal.output import console, literal, new_table, print_json, progress, round_significant
+from bayop.cli.terminal.output import console, literal, new_table, print_json, progress
 from bayop.errors import InputError, guess
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.idle.replay import Replayed

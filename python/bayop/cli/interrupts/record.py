@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli.flags import arguments
 from bayop.cli.flags.recorder import add_cost
 from bayop.cli.interrupts.recording import add_recording, recording
-from bayop.cli.terminal.output import console, print_json, round_significant
+from bayop.cli.terminal.output import console, print_json
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.interrupts.record import Capture

@@ -129,7 +129,7 @@ def _print(logs: Sequence[Log], descriptions: Sequence[_Numbers]) -> None:
 
 def _table(names: Sequence[str], descriptions: Sequence[_Numbers]) -> Table:
     table = new_table()
-    table.add_column("", no_wrap=True)
+    table.add_column("quantity", no_wrap=True)
     for name in names:
         table.add_column(literal(name), justify="right", overflow="fold")
     for label, where, form in _ROWS:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.interrupts.recording import add_recording, recording
-from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
+from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.errors import InputError
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.cli.terminal.tables import FittingTable

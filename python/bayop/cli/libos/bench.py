@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.libos.sources import open_sources
-from bayop.cli.terminal.output import console, new_table, print_json, progress, round_significant
+from bayop.cli.terminal.output import console, new_table, print_json, progress
 from bayop.errors import InputError
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

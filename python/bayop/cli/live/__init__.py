@@ -12,10 +12,11 @@ from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments, rig
 from bayop.cli.flags import confirm as confirm_flags
 from bayop.cli.flags.applications import add_applications, application_of
-from bayop.cli.terminal.output import print_json, round_significant
+from bayop.cli.terminal.output import print_json
 from bayop.cli.tune import events
 from bayop.errors import BayopError, InputError
 from bayop.live.patience import PATIENCE_S
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.experiments.rig.experiment import Stage

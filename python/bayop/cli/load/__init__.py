@@ -12,7 +12,7 @@ from bayop.cli.load import events, expectations, flags, steps
 from bayop.cli.load.plan import plan_of
 from bayop.cli.load.watching import run_watched
 from bayop.cli.terminal.output import console, print_json
-from bayop.errors import unwritable
+from bayop.errors import InputError, check_writable, unwritable
 
 if TYPE_CHECKING:
     from bayop._core import Stored
@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
         )
     plan = plan_of(args)
     expectations.check_flags(args, plan)
+    _check_files(args)
     with ExitStack() as stack:
         runner: Runner = generator.run
         if args.with_agent:
@@ -69,6 +70,26 @@ def run(args: argparse.Namespace) -> int:
         if args.scan or args.search:
             return steps.run(args, plan, runner)
         return _run_once(args, plan, runner if args.with_agent else run_watched)
+
+
+def _check_files(args: argparse.Namespace) -> None:
+    """Refuses, before anything is sent, files that nothing could be written to.
+
+    Raises:
+        InputError: there is no one result, or a file can't be written.
+    """
+    for flag, path in (("--hgrm", args.hgrm), ("--save", args.save)):
+        if path is None:
+            continue
+        if args.scan or args.search:
+            other = "--search" if args.search else "--scan"
+            raise InputError(
+                "what is written must be of one load",
+                wrong=f"both {flag} and {other} were given",
+                place=flag,
+                hint="leave out one of them",
+            )
+        check_writable(path, place=flag)
 
 
 def _run_once(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:

@@ -29,6 +29,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
     from bayop.load.plan import PORTS, TLS_PORTS, Plan, with_ports
     from bayop.load.tls import tls_of
 
+    _check_company(args)
     schedule, duration_s = _schedule(args)
     if not args.server:
         raise InputError(wrong="no server is named", place="--server", hint="-s HOST[:PORT]")
@@ -49,6 +50,30 @@ def plan_of(args: argparse.Namespace) -> Plan:
         until_interval=_until(args),
         seed=args.seed,
     )
+
+
+def _check_company(args: argparse.Namespace) -> None:
+    """Refuses flags that say nothing without another, which was left out.
+
+    Raises:
+        InputError: such a flag was given.
+    """
+    measuring = {"-Q": args.measure_qps, "-C": args.measure_connections, "-D": args.measure_depth}
+    needs = {
+        "--curve": {"--peak": args.peak, "--hours": args.hours},
+        "--with-agent": measuring,
+    }
+    there = {"--curve": args.curve, "--with-agent": args.with_agent}
+    for flag, others in needs.items():
+        given = [other for other, value in others.items() if value is not None]
+        if given and not there[flag]:
+            wrong = f"{given[0]} was given without {flag}"
+            raise InputError(
+                f"{given[0]} must go with {flag}", wrong=wrong, place=given[0], hint=f"add {flag}, or leave it out"
+            )
+    if args.qps and args.scan:
+        wrong = "both --qps and --scan were given"
+        raise InputError("a scan must have its own loads", wrong=wrong, place="--qps", hint="leave out one of them")
 
 
 def _workload(args: argparse.Namespace) -> Workload:
@@ -91,9 +116,9 @@ def _http(args: argparse.Namespace) -> tuple[HttpRequest, ...]:
     from bayop.load.mix import read_requests
     from bayop.load.plan import HTTP, default_method
 
-    values = {"--header": args.header, "--method": args.method, "--body": args.body}
+    values = {"--path": args.path != "/", "--header": args.header, "--method": args.method, "--body": args.body}
     given = [flag for flag, value in values.items() if value]
-    _check_protocol(args, HTTP, given, "headers, methods and bodies must be those of HTTP requests")
+    _check_protocol(args, HTTP, given, "paths, headers, methods and bodies must be those of HTTP requests")
     method = args.method or default_method(args.protocol)
     if args.mix is not None and args.protocol in HTTP:
         return read_requests(args.mix, method, args.header)

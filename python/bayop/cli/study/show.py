@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.output import console, literal, new_table, print_json, round_significant
+from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.space import format_value
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from rich.table import Table

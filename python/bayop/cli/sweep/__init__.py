@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 from bayop import __version__
 from bayop.cli.sweep import flags
 from bayop.cli.sweep.target import Subject, open_subject
-from bayop.cli.terminal.output import console, print_json, progress, round_significant
+from bayop.cli.terminal.output import console, print_json, progress
 from bayop.errors import InputError
 from bayop.slo import Slo
 from bayop.space import format_setting
-from bayop.units import format_quantity
+from bayop.units import format_quantity, round_significant
 
 if TYPE_CHECKING:
     from bayop.experiments.sweep.plan import Plan, Trial

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,15 +41,6 @@ def literal(text: str) -> Text:
     from rich.text import Text
 
     return Text(text)
-
-
-@overload
-def round_significant(value: float, digits: int = 6) -> float: ...
-@overload
-def round_significant(value: float | None, digits: int = 6) -> float | None: ...
-def round_significant(value: float | None, digits: int = 6) -> float | None:
-    """A measured number without the digits that mean nothing; None stays what nothing has measured."""
-    return None if value is None else float(f"{value:.{digits}g}")
 
 
 class Bar:

@@ -81,8 +81,9 @@ class FittingTable(Table):
         headers = [str(column.header) for column in self.columns]
         # A first column without a name marks the rows that the second one names.
         heads = 1 if headers[0] else 2
+        name = [Text(headers[0], style="dim")] if headers[0] else []
         for cells in zip(*(column.cells for column in self.columns), strict=True):
-            yield Text(" ").join(_text(cell) for cell in cells[:heads])
+            yield Text(" ").join([*name, *(_text(cell) for cell in cells[:heads])])
             block = Table.grid(padding=(0, 1, 0, 0))
             block.add_column(style="dim", no_wrap=True)
             block.add_column(overflow="fold")

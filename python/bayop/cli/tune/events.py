@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from typing import Literal
 
-from bayop.cli.terminal.output import round_significant
 from bayop.cli.tune.outcome import Outcome
 from bayop.confirm import Comparison, Round
 from bayop.explain import Explanation
@@ -16,6 +15,7 @@ from bayop.saving import PairedSaving
 from bayop.search import Trial
 from bayop.slo import Slo
 from bayop.space import Setting
+from bayop.units import round_significant
 
 
 def of_trial(trial: Trial, slo: Slo, event: Literal["trial", "window"] = "trial") -> dict[str, object]:

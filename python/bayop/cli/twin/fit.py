@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.output import Bar, console, new_table, print_json, progress, round_significant
+from bayop.cli.terminal.output import Bar, console, new_table, print_json, progress
 from bayop.cli.twin import flags
 from bayop.cli.twin.fit_capture import add_captures, check_no_capture_flags, run_captures
-from bayop.errors import InputError
+from bayop.errors import InputError, check_writable
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop import _core
@@ -158,7 +156,7 @@ def calibrate(
 
 def run(args: argparse.Namespace) -> int:
     """Fits, writes the profile, and prints what changed and how well it fits at every load or capture."""
-    _check_writable(args.out)
+    check_writable(args.out, place="--out")
     if args.capture is not None:
         return run_captures(args)
     check_no_capture_flags(args)
@@ -184,18 +182,6 @@ def run(args: argparse.Namespace) -> int:
     flags.write_profile(args.out, with_numbers(text, fit.after))
     _print(args, fit, {"before": before, "after": errors(fit.profile)}, training)
     return 0
-
-
-def _check_writable(out: Path) -> None:
-    """Refuses, before hours of fitting, a file that could not be written in the end."""
-    if out.is_dir() or not out.parent.is_dir():
-        raise _unwritable(out, "it is a folder" if out.is_dir() else f"there is no folder {out.parent}")
-    if not os.access(out if out.exists() else out.parent, os.W_OK):
-        raise _unwritable(out, os.strerror(errno.EACCES))
-
-
-def _unwritable(out: Path, why: str) -> InputError:
-    return InputError(wrong=f"cannot write {out}: {why}", place="--out")
 
 
 def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]], training: list[Cell]) -> None:

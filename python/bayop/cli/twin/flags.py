@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.output import new_table, round_significant
+from bayop.cli.terminal.output import new_table
 from bayop.errors import InputError, unwritable
 from bayop.experiments.sweep.load import Load
-from bayop.units import parse_quantity
+from bayop.units import parse_quantity, round_significant
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from bayop import __version__
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.output import console, new_table, print_json, progress, round_significant
+from bayop.cli.terminal.output import console, new_table, print_json, progress
 from bayop.cli.twin import flags
 from bayop.errors import InputError
 from bayop.space import AUTO, format_value
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from rich.table import Table

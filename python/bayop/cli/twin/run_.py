@@ -8,12 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.output import console, new_table, print_json, round_significant
+from bayop.cli.terminal.output import console, new_table, print_json
 from bayop.cli.twin import flags
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.slo import Slo, quantile_of
 from bayop.space import AUTO, Setting, Space, Value, default_setting, format_value
+from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -86,6 +87,13 @@ def run(args: argparse.Namespace) -> int:
         simulation_run,
     )
 
+    if args.polling and args.idle_governor is not None:
+        raise InputError(
+            "a server that polls must have no idle governor",
+            wrong="both --polling and --idle-governor were given",
+            place="--idle-governor",
+            hint="leave out one of them",
+        )
     profile = polling(load_profile(args.profile)) if args.polling else load_profile(args.profile)
     profile = _with_word(profile, "os.idle_governor", args.idle_governor, "--idle-governor")
     profile = _with_word(profile, "os.wake_balancer", args.wake_balancer, "--wake-balancer")
@@ -97,7 +105,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         load = check_load(profile, qps=args.load, message_bytes=args.message)
     except InputError as error:
-        raise error.at("--message" if profile.closed_loop else "--load") from error
+        wrong = "--load" if args.message is None else "--message" if args.load is None else None
+        raise error.at(wrong or ("--load" if profile.closed_loop else "--message")) from error
     texts = args.setting or [AUTO]
     space = arguments.reader(partial(profile_space, profile), "--setting")(_named_knobs(texts))
     settings = [parse_setting(space, text) for text in texts]
@@ -110,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         console().print(f"[bold]{profile.name}[/bold] at {what}")
         console().print(_table(settings, windows, args.slo))
-    good = args.slo is None or any(_meets(args.slo, window) for window in windows)
+    good = args.slo is None or any(window.meets(args.slo) for window in windows)
     return 0 if good else 1
 
 
@@ -160,7 +169,7 @@ def _event(setting: Setting, window: Measurement, load: float, slo: Slo | None) 
         "measured": {name: round_significant(value) for name, value in sorted(window.quantities.items())},
         "cut_short": window.cut_short,
     }
-    return event if slo is None else event | {"meets_slo": _meets(slo, window)}
+    return event if slo is None else event | {"meets_slo": window.meets(slo)}
 
 
 def _table(settings: Sequence[Setting], windows: Sequence[Measurement], slo: Slo | None) -> Table:
@@ -202,9 +211,5 @@ def _latency(window: Measurement, name: str) -> str:
     return f"{'>' if window.censored else ''}{window[name]:.0f} us"
 
 
-def _meets(slo: Slo, window: Measurement) -> bool:
-    return not window.censored and slo.met_by(window)
-
-
 def _verdict(slo: Slo, window: Measurement) -> str:
-    return "[green]met[/green]" if _meets(slo, window) else "[red]broken[/red]"
+    return "[green]met[/green]" if window.meets(slo) else "[red]broken[/red]"

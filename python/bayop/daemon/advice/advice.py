@@ -14,10 +14,11 @@ from bayop.daemon.advice.models import Model
 from bayop.daemon.file import ServiceFile
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
+from bayop.saving import Z_95
 from bayop.slo import Slo
 from bayop.space import Setting, Space, format_setting
+from bayop.units import round_significant
 
-_Z95: Final = 1.96
 _SEED: Final = 0
 
 
@@ -39,7 +40,7 @@ class Expected:
         return NormalDist().cdf(log_far / self.relative_sd) if self.relative_sd > 0 else float(log_far > 0)
 
     def __str__(self) -> str:
-        return f"{self.value:.4g} (+-{_Z95 * self.relative_sd:.0%})"
+        return f"{self.value:.4g} (+-{Z_95 * self.relative_sd:.0%})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Advice:
             return 0.0, 0.0, 0.0
         power = self.expected["power_w"]
         saved_w = self.default_w - power.value
-        half_w = _Z95 * math.hypot(power.value * power.relative_sd, self.default_sd_w)
+        half_w = Z_95 * math.hypot(power.value * power.relative_sd, self.default_sd_w)
         return saved_w, saved_w - half_w, saved_w + half_w
 
     @property
@@ -106,19 +107,19 @@ class Advice:
         saved_w, low_w, high_w = self.saving_w
         return {
             "source": self.source,
-            "qps": _rounded(self.qps),
+            "qps": round_significant(self.qps),
             "setting": None if self.setting is None else dict(self.setting),
             "first": None if self.first is None else dict(self.first),
             "trials": self.trials,
-            "predicted": {name: _rounded(e.value) for name, e in self.expected.items()},
-            "relative_sd": {name: _rounded(e.relative_sd) for name, e in self.expected.items()},
-            "slo_probability": None if self.slo_probability is None else _rounded(self.slo_probability),
-            "default_w": _rounded(self.default_w),
+            "predicted": {name: round_significant(e.value) for name, e in self.expected.items()},
+            "relative_sd": {name: round_significant(e.relative_sd) for name, e in self.expected.items()},
+            "slo_probability": None if self.slo_probability is None else round_significant(self.slo_probability),
+            "default_w": round_significant(self.default_w),
             "saving": {
-                "power_w": _rounded(saved_w),
-                "low_w": _rounded(low_w),
-                "high_w": _rounded(high_w),
-                "share": _rounded(saved_w / self.default_w),
+                "power_w": round_significant(saved_w),
+                "low_w": round_significant(low_w),
+                "high_w": round_significant(high_w),
+                "share": round_significant(saved_w / self.default_w),
             },
         }
 
@@ -168,7 +169,3 @@ def advise(
         expected = {name: Expected(window[name], doubt.get(name, 0.0)) for name in names}
     sd_w = stdev(powers_w) / math.sqrt(len(powers_w)) if len(powers_w) > 1 else 0.0
     return Advice(model.name, qps, found.setting, found.first, found.trials, expected, file.slo, default_w, sd_w)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.6g}")

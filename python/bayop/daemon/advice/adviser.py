@@ -10,8 +10,10 @@ from bayop.daemon.advice.advice import advise
 from bayop.daemon.advice.models import Model, model_of
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.report import Reporter
+from bayop.saving import Z_95
 from bayop.space import Space
 from bayop.state.store import Store
+from bayop.units import round_significant
 
 _MOST_WINDOWS: Final = 60
 """So many windows of the default are what a saving is told against."""
@@ -79,20 +81,20 @@ class Proof:
             return
         self._advice = None
         seen = {"power_w": window.power_w, self._file.slo.quantity: window.latency_us}
-        measured = {name: float(f"{value:.6g}") for name, value in seen.items() if value is not None}
+        measured = {name: round_significant(value) for name, value in seen.items() if value is not None}
         predicted, sds = advice["predicted"], advice["relative_sd"]
         errors = {name: value / predicted[name] - 1 for name, value in measured.items() if name in predicted}
-        said = ", ".join(f"{n} {e:+.1%} (expected within +-{1.96 * sds[n]:.0%})" for n, e in errors.items())
+        said = ", ".join(f"{n} {e:+.1%} (expected within +-{Z_95 * sds[n]:.0%})" for n, e in errors.items())
         self._reporter.say(
             "advice-proven",
             f"what was advised at {advice['qps']:.0f} qps is in effect; against what was expected: {said}",
             service=self._file.name,
             setting=dict(window.setting),
-            qps=float(f"{window.qps:.6g}"),
+            qps=round_significant(window.qps),
             predicted=predicted,
             relative_sd=sds,
             measured=measured,
-            errors={name: float(f"{error:.3g}") for name, error in errors.items()},
+            errors={name: round_significant(error, 3) for name, error in errors.items()},
         )
 
 

@@ -10,9 +10,9 @@ from typing import Final
 from bayop.daemon.savings.worth import Worth
 from bayop.state.held import HeldTime, Quarter
 from bayop.switchback import HeldSaving, held_saving
+from bayop.units import DAY_S, round_significant
 
 _J_PER_KWH: Final = 3.6e6
-_DAY_S: Final = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Saved:
             "held_s": round(self.held_s, 3),
             "switchback_s": round(self.switchback_s, 3),
             "switchbacks": 0 if saving is None else saving.switchbacks,
-            "default_w": None if saving is None else _rounded(saving.reference),
+            "default_w": None if saving is None else round_significant(saving.reference),
             "power_w": None if saving is None else _interval(saving.net(share), 1.0),
             "energy_kwh": _interval(saving, self.held_s / _J_PER_KWH),
             "cost": _interval(saving, self.money),
@@ -81,8 +81,8 @@ def saved(time: HeldTime, worth: Worth, start_s: float, end_s: float) -> Saved:
 
 def days(time: HeldTime) -> Iterator[tuple[float, float]]:
     """Begin and end of each day (UTC) in which a setting was held, in order."""
-    for day in sorted({math.floor(quarter.start_s / _DAY_S) for quarter in time.quarters}):
-        yield day * _DAY_S, (day + 1) * _DAY_S
+    for day in sorted({math.floor(quarter.start_s / DAY_S) for quarter in time.quarters}):
+        yield day * DAY_S, (day + 1) * DAY_S
 
 
 def _of_a_watt(quarters: tuple[Quarter, ...], per_kwh_at: Callable[[float], float | None]) -> float | None:
@@ -97,8 +97,4 @@ def _interval(saving: HeldSaving | None, factor: float | None) -> dict[str, floa
     if saving is None or factor is None:
         return None
     ends = {"value": saving.value, "low": saving.low, "high": saving.high}
-    return {name: _rounded(factor * end) if math.isfinite(end) else None for name, end in ends.items()}
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.6g}")
+    return {name: round_significant(factor * end) if math.isfinite(end) else None for name, end in ends.items()}

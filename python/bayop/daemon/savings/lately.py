@@ -7,8 +7,9 @@ from typing import Final
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.savings.account import Saved, saved
 from bayop.state.store import StateError, Store
+from bayop.units import DAY_S
 
-LATELY_S: Final = 7 * 86_400.0
+LATELY_S: Final = 7 * DAY_S
 
 
 def saved_lately(store: Store, file: ServiceFile, now_s: float) -> Saved | None:

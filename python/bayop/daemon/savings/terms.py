@@ -15,6 +15,7 @@ from bayop.daemon.savings.worth import Tariff, Worth
 from bayop.errors import InputError
 from bayop.switchback import FEWEST, Schedule
 from bayop.toml_file import Reader, TomlFile, number, text, whole
+from bayop.units import DAY_S
 
 _SHARE: Final = number(1e-4, 0.1)
 _PRICE: Final = number(0.0, 1e6)
@@ -22,7 +23,7 @@ _KEYS: Final[Mapping[str, Reader]] = {
     "share": _SHARE,
     "least_share": _SHARE,
     "enough": whole(FEWEST, MOST),
-    "rest_s": number(0.0, 90 * 86_400.0),
+    "rest_s": number(0.0, 90 * DAY_S),
     "price_per_kwh": _PRICE,
     "currency": text,
     "grid": text,

@@ -7,9 +7,9 @@ from typing import Final
 
 from bayop.carbon.grid import Grid
 from bayop.control.quiet import Quiet
-from bayop.units import HOUR_S
+from bayop.units import DAY_S, HOUR_S
 
-_MONDAY_S: Final = 4 * 86_400.0
+_MONDAY_S: Final = 4 * DAY_S
 """The first Monday of 1970: an hour 0 with which 24 values are the hours of a day, and 168 those of a week, in UTC."""
 
 

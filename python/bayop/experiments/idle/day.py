@@ -99,7 +99,7 @@ def play_day(
             Window(
                 policy.name,
                 step,
-                Shown(window["power_w"], window[slo.quantity]),
+                Shown(window["power_w"], window[slo.quantity], window.cut_short),
                 step.published.get(policy.published or ""),
             )
             for policy, window in zip(POLICIES, windows, strict=True)

@@ -41,10 +41,20 @@ def used_states(uses: Sequence[CoreUse]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Power, and latency at the SLO's quantile, of one policy for a while."""
+    """Power, and latency at the SLO's quantile, of one policy for a while.
+
+    Attributes:
+        cut_short: Why it ended early, as where requests came faster than they were served: the latency is then a lower
+            bound. None where it did not.
+    """
 
     power_w: float
     latency_us: float
+    cut_short: str | None = None
+
+    def meets(self, slo: Slo) -> bool:
+        """Whether it met the SLO, at the quantile that it shows."""
+        return self.cut_short is None and slo.met_by({slo.quantity: self.latency_us})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +94,14 @@ class Total:
         energy_j: Of the whole day.
         power_w: Mean.
         worst_us: The greatest latency, at the SLO's quantile, of a step.
+        cut_short: Whether a step was, so that its latency, and the worst, are greater than that.
         over_share: Share of the time (0 to 1) over the SLO.
     """
 
     energy_j: float
     power_w: float
     worst_us: float
+    cut_short: bool
     over_share: float
 
     @classmethod
@@ -98,8 +110,13 @@ class Total:
         steps = list(shown)
         duration_s = sum(step.duration_s for step, _ in steps)
         energy_j = sum(step.duration_s * it.power_w for step, it in steps)
-        over_s = sum(step.duration_s for step, it in steps if not slo.met_by({slo.quantity: it.latency_us}))
-        return cls(energy_j, energy_j / duration_s, max(it.latency_us for _, it in steps), over_s / duration_s)
+        return cls(
+            energy_j=energy_j,
+            power_w=energy_j / duration_s,
+            worst_us=max(it.latency_us for _, it in steps),
+            cut_short=any(it.cut_short for _, it in steps),
+            over_share=sum(step.duration_s for step, it in steps if not it.meets(slo)) / duration_s,
+        )
 
 
 @dataclass(frozen=True, slots=True)

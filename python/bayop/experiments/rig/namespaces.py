@@ -25,6 +25,7 @@ from bayop.applications.packages import require_program
 from bayop.errors import UnsupportedError
 from bayop.experiments.rig.day.server import net_rx_softirqs
 from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing, process_cpu_s, start
+from bayop.last_words import LastWords
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.transport import UnreachableError
 from bayop.live.file import LiveFile, Load
@@ -275,9 +276,8 @@ class Rig:
                 self.client.status()
             except UnreachableError:
                 if time.monotonic() > ends or process.poll() is not None:
-                    lines = self.log().strip().splitlines()
-                    hint = lines[-1] if lines else None
-                    raise UnsupportedError(wrong="the agent does not start", hint=hint) from None
+                    said = LastWords.of(self.log())
+                    raise UnsupportedError(wrong="the agent does not start", hint=said.error or said.line) from None
                 time.sleep(0.02)
             else:
                 self.agent_pid = process.pid

@@ -119,7 +119,7 @@ def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.S
         raise InputError(
             "an https agent must be reached with mutual TLS",
             value=str(address),
-            hint="add --agent-cert, --agent-key and --agent-ca",
+            hint="add --agent-cert, --agent-key and --agent-ca; in a file, a table tls with certificate, key and ca",
         )
     for file in (credentials.certificate, credentials.key, credentials.ca):
         try:

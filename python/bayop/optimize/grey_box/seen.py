@@ -6,14 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from statistics import fmean
-from typing import Final
 
-from bayop.optimize.base import Observation, Problem
+from bayop.optimize.base import SAME_LOAD, Observation, Problem
 from bayop.optimize.measured import setting_key
 from bayop.slo import QPS
 from bayop.space import Setting
-
-_SAME_LOAD: Final = 0.01
 
 
 class Seen:
@@ -27,7 +24,7 @@ class Seen:
 
     def __init__(self, problem: Problem, observations: Sequence[Observation], falls: Collection[int]) -> None:
         self._problem = problem
-        indices = [i for i, o in enumerate(observations) if math.isclose(o.qps, problem.qps, rel_tol=_SAME_LOAD)]
+        indices = [i for i, o in enumerate(observations) if math.isclose(o.qps, problem.qps, rel_tol=SAME_LOAD)]
         self.here = [observations[i] for i in indices]
         self.misses = sum(not o.meets(problem.slo) for o in self.here)
         self._windows = Counter(setting_key(o.setting) for o in self.here)

@@ -29,7 +29,15 @@ REPORT: Final = "report.html"
 _BUSY: Final = 0.1
 """A machine that is so busy does other work than ours."""
 
-COLUMNS: Final = ("requests/s", "us", "over the limit", "CPU us per request", "polls per request", "W", "held at its end")
+COLUMNS: Final = (
+    "requests/s",
+    "us",
+    "over the limit",
+    "CPU us per request",
+    "polls per request",
+    "W",
+    "held at its end",
+)
 
 
 def write_report(day: RigDay, folder: Path, version: str) -> Path:
@@ -47,7 +55,7 @@ def write_report(day: RigDay, folder: Path, version: str) -> Path:
                 Drawing(
                     "hours",
                     "Hour by hour",
-                    "Load, latency, processor time and polls of a request, and where it was measured the power, in each "
+                    "Load, latency, processor time and polls of a request, and power where it was measured, in each "
                     "hour, for the default and for BayOp.",
                     "Each hour has a turn of the default and one of BayOp, in an order drawn by lot. Red: the SLO's "
                     "limit. The processor time is memcached's own; polls are those of the whole machine.",

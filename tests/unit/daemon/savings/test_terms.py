@@ -87,7 +87,7 @@ def test_it_polishes_unless_told_not_to(tmp_path: Path) -> None:
         ('[service.web.savings]\ngrid = "nowhere.csv"', 9, "cannot read"),
         ("[service.web.savings]\nenough = 3", 9, "it must be a whole number from 12 to 1000"),
         ("[service.web.savings]\nshares = 0.01", 9, "there is no key 'shares'"),
-        (WHOLE + '"late" = 0.2', 18, "quiet hours must be days and times"),
+        (WHOLE + '"late" = 0.2', 18, "hours must be days and times"),
         (WHOLE + '"22:00-06:00" = "much"', 18, "it must be a number from 0 to 1e"),
         ("[service.web.savings.costs]\nnight = 0.2", 8, "there is no key 'costs'"),
     ],

@@ -16,7 +16,13 @@ def test_what_the_idle_states_of_a_core_leave_it_operates() -> None:
 
 def test_a_day_s_energy_and_time_over_the_slo_go_by_how_long_its_steps_are() -> None:
     total = Total.of([(SHORT, Shown(100.0, 250.0)), (LONG, Shown(20.0, 100.0))], SLO)
-    assert total == Total(energy_j=9_600.0, power_w=40.0, worst_us=250.0, over_share=0.25)
+    assert total == Total(energy_j=9_600.0, power_w=40.0, worst_us=250.0, cut_short=False, over_share=0.25)
+
+
+def test_a_step_that_was_cut_short_is_over_the_slo() -> None:
+    """Its few requests were answered soon, and then came more than the server could answer."""
+    total = Total.of([(SHORT, Shown(100.0, 50.0, "the load overtook the server")), (LONG, Shown(20.0, 100.0))], SLO)
+    assert (total.cut_short, total.over_share) == (True, 0.25)
 
 
 def test_only_what_was_published_counts_as_published() -> None:
@@ -30,5 +36,5 @@ def test_only_what_was_published_counts_as_published() -> None:
     day = Day("a server", "a curve", SLO, windows)
     assert (day.policies, day.duration_s) == (["menu", "bayop"], 240.0)
     assert day.simulated("bayop").power_w == pytest.approx(62.5)
-    assert day.published("menu") == Total(3_000.0, 50.0, 300.0, 1.0)
+    assert day.published("menu") == Total(3_000.0, 50.0, 300.0, cut_short=False, over_share=1.0)
     assert day.published("bayop") is None

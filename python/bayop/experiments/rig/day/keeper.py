@@ -18,6 +18,7 @@ from bayop.errors import BayopError, DriftError, UnsupportedError
 from bayop.experiments.rig.day.record import Held, RigDay
 from bayop.experiments.rig.day.server import Server
 from bayop.experiments.rig.veth import start
+from bayop.last_words import LastWords
 from bayop.state.records import read
 
 _SERVICE: Final = "memcached"
@@ -150,11 +151,11 @@ class Keeper:
             BayopError: it has.
         """
         if (code := self._process.poll()) is not None:
-            lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            said = LastWords.of(self._log.read_text(encoding="utf-8", errors="replace"))
             raise BayopError(
                 wrong=f"bayop run ended before the day, with exit code {code}",
                 value=code,
-                hint=lines[-1] if lines else None,
+                hint=said.error or said.line,
             )
 
     @property

@@ -109,7 +109,7 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class _Counters:
-    """What only grows: requests answered and processor time of the service; the machine's NET_RX softirqs and energy."""
+    """What only grows: requests and processor time of the service; NET_RX softirqs and energy of the machine."""
 
     served: int
     service_cpu_s: float
