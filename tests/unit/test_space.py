@@ -249,3 +249,8 @@ def test_a_range_that_does_not_fit_says_what_would(knob_id: str, chosen: Range) 
 def test_a_range_of_a_knob_that_is_not_searched_is_refused() -> None:
     with pytest.raises(InputError, match="a range must be of a knob that is searched"):
         SPACE.within({"power.cap_w": Range(1, 2)})
+
+
+def test_what_is_safest_is_an_end() -> None:
+    with pytest.raises(InputError, match="'least': what is safest must be low or high"):
+        Knob("app.workers", Steps(1, 24, 1), safest="least")  # type: ignore[arg-type]

@@ -33,10 +33,12 @@ def serve(address: str, *, weight: float, on_event: Callable[[str], None], runs:
         on_event: Told in words what happens.
         runs: End after so many coordinators; None serves for ever.
     """
-    host, port = split(address)
     try:
+        host, port = split(address)
         listener = socket.create_server((host, port))
-    except (OSError, OverflowError) as error:
+    except InputError as error:
+        raise error.at("--listen") from error
+    except OSError as error:
         raise InputError(
             wrong=f"cannot listen on {address}: {reason(error)}", value=address, place="--listen"
         ) from error

@@ -53,6 +53,14 @@ def test_loads_are_chosen_among_the_measured(study: Path) -> None:
     assert error.value.hint == "loads in the data: 200000, 500000"
 
 
+def test_a_profile_of_another_loop_is_refused(study: Path) -> None:
+    with pytest.raises(InputError, match="the study is of rates, and netpipe on Linux of a closed loop"):
+        compare(load_profile("linux-netpipe"), read_cells(study), requests=10, seed=1, threads=1)
+    round_trips = [Cell("linux", 64.0, {}, 1, {"roundtrip_us": 20.0, "roundtrips": 5000.0})]
+    with pytest.raises(InputError, match="the study is of a closed loop, and memcached on EbbRT of rates"):
+        compare(PROFILE, round_trips, requests=10, seed=1, threads=1)
+
+
 def test_the_twin_agrees_with_what_it_wrote_itself(study: Path) -> None:
     errors = errors_by_load(compare(PROFILE, read_cells(study), requests=20_000, seed=1, threads=2))
     assert [(e.os, e.load, e.cells) for e in errors] == [("ebbrt", 200_000.0, 6), ("ebbrt", 500_000.0, 6)]
