@@ -129,7 +129,7 @@ KERNEL = re.compile(r"""(?<!\.at\()["']/(?:sys|proc|dev)/|AF_NETLINK|\bioctl\(|\
 
 MAY_TOUCH = {
     "crates/knobs": "it is what all others use",
-    "crates/probe": "it reads the kernel's own description and the namespaces of the server that it looks at",
+    "crates/probe": "it tells its eBPF programs what the machine has that they look at",
     "python/bayop/experiments/rig": "it makes network namespaces of its own to try a search in",
     "python/bayop/supervisor.py": "it looks for what a user's command has started",
     "python/bayop/testing": "it looks for threads that were left behind",

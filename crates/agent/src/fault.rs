@@ -1,8 +1,8 @@
 //! Named steps at which a test kills the process.
 //!
 //! Without the feature `fault-points` a step is nothing. With it, `BAYOP_FAULT=NAME:N` sends the process SIGKILL when
-//! it comes to the step NAME for the Nth time, `BAYOP_PANIC=NAME:N` makes it panic there, and `BAYOP_FAULT_LOG=FILE` appends the name of every step it comes to,
-//! which is how a test learns all of them instead of listing them.
+//! it comes to the step NAME for the Nth time, `BAYOP_PANIC=NAME:N` makes it panic there, and `BAYOP_FAULT_LOG=FILE`
+//! appends the name of every step it comes to, which is how a test learns all of them instead of listing them.
 
 /// The step `name` of a write is reached.
 #[cfg(not(feature = "fault-points"))]

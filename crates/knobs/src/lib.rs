@@ -1,6 +1,7 @@
 //! The knobs and sensors of a Linux server.
 //!
-//! The only crate that touches `/sys`, `/proc`, netlink and MSRs. From the outside in:
+//! The only crate that touches `/sys`, `/proc`, netlink and MSRs, but for what eBPF programs are told of the machine that
+//! they look at (`probe`). From the outside in:
 //!
 //! - [`catalogue`]: what every knob is, as data: unit, domain, kernel interface, hazards, source.
 //! - [`knob`]: the knobs that this machine has. An [`knob::Instance`] is one knob in one place

@@ -65,7 +65,7 @@ mod tests {
     fn logarithm_is_accurate() {
         for i in 1..100_000 {
             let x = i as f32 * 1e-5;
-            assert!((f64::from(ln(x)) - f64::from(x).ln()).abs() < 2e-4, "ln({x})");
+            assert!((f64::from(ln(x)) - f64::from(x).ln()).abs() < 2e-5, "ln({x})");
         }
     }
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-COLUMNS: Final = (
-    "start_us", "length_us", "timer_us", "waker", "arrivals", "arrival_age_us", "state", "tick_us", "resumed",
-)  # fmt: skip
+PERIOD_COLUMNS: Final = ("start_us", "length_us", "timer_us", "waker", "arrivals", "arrival_age_us")
+COLUMNS: Final = (*PERIOD_COLUMNS, "state", "tick_us", "resumed")
 OTHER, NETWORK, TIMER, TICK = range(4)
 
 Stay = tuple[int, int, int, int, int, int, int, int, int]

@@ -9,7 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from bayop.idle.trace import NETWORK, TIMER, Row, Trace
+from bayop.idle.stays import NETWORK, TIMER, Period
+from bayop.idle.trace import Trace
 
 Generator = np.random.Generator
 
@@ -91,7 +92,7 @@ def synthetic_trace(kind: str, seed: int) -> Trace:
     return Trace(f"{kind}-{seed}", tuple(_idle_periods(random, accumulate(gaps_us))))
 
 
-def _idle_periods(random: Generator, packets_us: Iterator[float]) -> Iterator[Row]:
+def _idle_periods(random: Generator, packets_us: Iterator[float]) -> Iterator[Period]:
     """When a core is idle that handles each packet when it can, and each timer for as long as a packet."""
     free_us, timer_us, last_us = 0.0, random.exponential(TIMER_GAP_US), -1.0
     arrivals = 0

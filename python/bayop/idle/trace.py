@@ -18,17 +18,13 @@ from typing import Final
 from bayop.errors import InputError
 from bayop.idle import stays
 
-COLUMNS: Final = ("start_us", "length_us", "timer_us", "waker", "arrivals", "arrival_age_us")
 INTERRUPT_COLUMNS: Final = ("time_us", "since_prev_us")
-OTHER, NETWORK, TIMER = stays.OTHER, stays.NETWORK, stays.TIMER
 NO_TIMER_US: Final = 10_000_000
 """The distance to a timer that there is none of."""
 
 _START_END_US: Final = 2**62
 _MOST_STATES: Final = 10
 _FIT: Final = "numbers must be 0 or more and fit into 32 bits, start_us into 62"
-
-Row = tuple[int, int, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +33,20 @@ class Trace:
 
     Attributes:
         name: What people call it.
-        rows: The periods in order, each as `COLUMNS` say.
+        rows: The periods in order, each as `stays.PERIOD_COLUMNS` say.
         stays: What they are made of, each as `stays.COLUMNS` say; none where a kernel's choices were not recorded.
     """
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[stays.Period, ...]
     stays: tuple[stays.Stay, ...] = ()
 
 
 def read_trace(path: Path) -> Trace:
     """The trace in a CSV file, also with gzip.
 
-    It has `COLUMNS`, with or without a header, or those of stays; or it is a log with one record per interrupt, whose
+    It has `stays.PERIOD_COLUMNS`, with or without a header, or those of stays; or it is a log with one record per interrupt,
+    whose
     core is taken to be idle from one interrupt to the next.
 
     Raises:
@@ -68,13 +65,13 @@ def read_trace(path: Path) -> Trace:
 
 def write_trace(trace: Trace, path: Path) -> None:
     """Writes a trace as CSV, with a header; with gzip when the file's name says so."""
-    columns, rows = (stays.COLUMNS, trace.stays) if trace.stays else (COLUMNS, trace.rows)
+    columns, rows = (stays.COLUMNS, trace.stays) if trace.stays else (stays.PERIOD_COLUMNS, trace.rows)
     with gzip.open(path, "wt") if path.suffix == ".gz" else path.open("w", encoding="utf-8") as file:
         file.write(",".join(columns) + "\n")
         file.writelines(",".join(map(str, row)) + "\n" for row in rows)
 
 
-def _read(path: Path, lines: Iterable[str]) -> tuple[tuple[Row, ...], tuple[stays.Stay, ...]]:
+def _read(path: Path, lines: Iterable[str]) -> tuple[tuple[stays.Period, ...], tuple[stays.Stay, ...]]:
     """The periods, and the stays that they are made of where those were recorded."""
     numbered = enumerate(lines, start=1)
     words = next(numbered, (0, ""))[1].strip().split(",")
@@ -84,11 +81,11 @@ def _read(path: Path, lines: Iterable[str]) -> tuple[tuple[Row, ...], tuple[stay
     return tuple(_rows(path, words, numbered)), ()
 
 
-def _rows(path: Path, first: list[str], numbered: Iterator[tuple[int, str]]) -> Iterator[Row]:
+def _rows(path: Path, first: list[str], numbered: Iterator[tuple[int, str]]) -> Iterator[stays.Period]:
     if set(INTERRUPT_COLUMNS) <= set(first):
         yield from _interrupt_rows(path, first, numbered)
         return
-    if tuple(first) != COLUMNS and first != [""]:
+    if tuple(first) != stays.PERIOD_COLUMNS and first != [""]:
         yield _row(path, 1, first)
     for number, line in numbered:
         yield _row(path, number, line.strip().split(","))
@@ -106,26 +103,26 @@ def _stay(path: Path, number: int, line: str) -> stays.Stay:
         raise InputError(rule, value=",".join(words), place=f"{path}:{number}")
     tick = words[3:4] == [str(stays.TICK)]
     start, length, timer, waker, arrivals, age = _row(
-        path, number, [*words[:3], str(TIMER), *words[4:6]] if tick else words[:6]
+        path, number, [*words[:3], str(stays.TIMER), *words[4:6]] if tick else words[:6]
     )
     return start, length, timer, stays.TICK if tick else waker, arrivals, age, state, tick_us, resumed
 
 
-def _row(path: Path, number: int, words: list[str]) -> Row:
+def _row(path: Path, number: int, words: list[str]) -> stays.Period:
     try:
         start, length, timer, waker, arrivals, age = (int(word) for word in words)
     except ValueError:
-        rule = f"a line must have six whole numbers: {', '.join(COLUMNS)}"
+        rule = f"a line must have six whole numbers: {', '.join(stays.PERIOD_COLUMNS)}"
         raise InputError(rule, value=",".join(words), place=f"{path}:{number}") from None
     if not (0 <= start < _START_END_US and all(0 <= count < 2**32 for count in (length, timer, arrivals))):
         raise InputError(_FIT, value=",".join(words), place=f"{path}:{number}")
-    if waker not in (OTHER, NETWORK, TIMER) or not -1 <= age < 2**32:
+    if waker not in (stays.OTHER, stays.NETWORK, stays.TIMER) or not -1 <= age < 2**32:
         rule = "waker must be 0, 1 or 2 and arrival_age_us at least -1"
         raise InputError(rule, value=",".join(words), place=f"{path}:{number}")
     return start, length, timer, waker, arrivals, age
 
 
-def _interrupt_rows(path: Path, header: list[str], numbered: Iterable[tuple[int, str]]) -> Iterator[Row]:
+def _interrupt_rows(path: Path, header: list[str], numbered: Iterable[tuple[int, str]]) -> Iterator[stays.Period]:
     time, gap = (header.index(column) for column in INTERRUPT_COLUMNS)
     for number, line in numbered:
         words = line.strip().split(",")
@@ -138,4 +135,4 @@ def _interrupt_rows(path: Path, header: list[str], numbered: Iterable[tuple[int,
             rule = "time_us must fit into 62 bits, and since_prev_us into 32 and not be more"
             raise InputError(rule, value=line.strip(), place=f"{path}:{number}")
         if gap_us >= 1:
-            yield int(time_us - gap_us), int(gap_us), NO_TIMER_US, NETWORK, 1, 0
+            yield int(time_us - gap_us), int(gap_us), NO_TIMER_US, stays.NETWORK, 1, 0

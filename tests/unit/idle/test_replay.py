@@ -7,8 +7,9 @@ import pytest
 from bayop.errors import InputError, UnsupportedError
 from bayop.idle.machines import MACHINES, OWN, machine
 from bayop.idle.replay import choices, governors, replay
+from bayop.idle.stays import NETWORK
 from bayop.idle.synthetic import synthetic_trace
-from bayop.idle.trace import NETWORK, Trace
+from bayop.idle.trace import Trace
 
 SANDY_BRIDGE = MACHINES["sandy-bridge"]
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from bayop.idle.stays import TIMER
 from bayop.idle.synthetic import KINDS, PACKETS, synthetic_trace
-from bayop.idle.trace import TIMER
 
 
 @pytest.mark.parametrize("kind", KINDS)

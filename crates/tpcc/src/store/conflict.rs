@@ -1,3 +1,5 @@
+//! Why a transaction is tried again.
+
 use core::error::Error;
 use core::fmt;
 

@@ -39,7 +39,8 @@ MARGIN: Final = Family(
     "bayop_slo_margin_ratio",
     "gauge",
     _SERVICE,
-    "How far the last window's latency was below the limit, as a share of it",
+    "How far the last window's latency was below the limit, as a share of it; of several limits that of the highest "
+    "quantile",
 )
 POWER: Final = Family("bayop_window_power_watts", "gauge", _SERVICE, "Mean power in the last window")
 LOAD: Final = Family("bayop_window_requests_per_second", "gauge", _SERVICE, "Load in the last window")
