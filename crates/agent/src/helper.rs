@@ -58,6 +58,10 @@ impl Helper {
         Service { name: self.key, path: self.path.clone(), why: self.why, unit: self.socket() }
     }
 
+    fn silent(&self) -> Error {
+        self.broken(format!("the {} has said nothing in {} s", self.name, PATIENCE.as_secs()))
+    }
+
     fn ended(&self) -> Error {
         let hint = format!("journalctl --unit '{}@*' says why", self.unit);
         self.broken(format!("the {} has ended", self.name)).hint(hint)
@@ -88,10 +92,11 @@ impl Connection {
     /// Tells it a line.
     ///
     /// # Errors
-    /// It can't be reached any more.
+    /// It can't be reached any more, or does not listen.
     pub async fn tell(&mut self, line: &str) -> Result<()> {
-        let told = self.stream.write_all(format!("{line}\n").as_bytes()).await;
-        told.map_err(|error| self.helper.unreachable(&error))
+        let Self { helper, stream } = self;
+        let told = timeout(PATIENCE, stream.write_all(format!("{line}\n").as_bytes())).await;
+        told.map_err(|_| helper.silent())?.map_err(|error| helper.unreachable(&error))
     }
 
     /// Its next line, and of so many bytes behind it as `length` says the line stands for.
@@ -111,8 +116,7 @@ impl Connection {
             stream.read_exact(&mut bytes).await.ok()?;
             Some((line, bytes))
         };
-        let silent = |_| helper.broken(format!("the {} has said nothing in {} s", helper.name, PATIENCE.as_secs()));
-        timeout(PATIENCE, said).await.map_err(silent)?.ok_or_else(|| helper.ended())
+        timeout(PATIENCE, said).await.map_err(|_| helper.silent())?.ok_or_else(|| helper.ended())
     }
 
     /// Its next line, with nothing behind it.

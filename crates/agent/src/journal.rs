@@ -178,13 +178,16 @@ impl Journal {
     pub fn adopt(&self) -> Result<Loaded> {
         let mut loaded = self.read()?;
         let aside = contents(&self.damaged_path())?.map(|bytes| decode(&bytes));
-        let Some(aside) = aside.filter(|aside| aside.damage.is_none() && loaded.damage.is_none()) else {
+        // What an entry means depends on the boot that it was written in. One of another waits for a person.
+        let fits = |aside: &Loaded| loaded.entries.is_empty() || aside.boot_id == loaded.boot_id;
+        let is_whole = |aside: &Loaded| aside.damage.is_none() && loaded.damage.is_none();
+        let Some(aside) = aside.filter(|aside| is_whole(aside) && fits(aside)) else {
             return Ok(loaded);
         };
         let is_known = |entry: &Entry| loaded.entries.iter().any(|known| known.control == entry.control);
         let added: Vec<_> = aside.entries.into_iter().filter(|entry| !is_known(entry)).collect();
         loaded.entries.extend(added);
-        loaded.boot_id = loaded.boot_id.or(aside.boot_id);
+        loaded.boot_id = aside.boot_id.or(loaded.boot_id);
         if self.store(loaded.boot_id.as_deref().unwrap_or_default(), &loaded.entries).is_ok() {
             let _ = self.discard_damaged();
         }

@@ -5,15 +5,20 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use bayop_core::{Error, Kind, Result};
 
 use crate::clock::since_boot;
 use crate::helper::{Connection, Helper};
+
+/// So long after one could not be begun, none is.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// The `[idle]` table: with it, stays may be counted.
 #[derive(Debug, Clone, Deserialize)]
@@ -75,7 +80,14 @@ struct Counted {
 pub struct Counting {
     counter: Option<Helper>,
     /// Whoever asks keeps others waiting.
-    running: Arc<Mutex<Option<Running>>>,
+    asked: Arc<Mutex<Asked>>,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    running: Option<Running>,
+    /// Why none could be begun, and when.
+    failed: Option<(Instant, Error)>,
 }
 
 #[derive(Debug)]
@@ -89,7 +101,7 @@ impl Counting {
     /// Nothing is counted yet, and nothing ever without a counter.
     pub fn new(counter: Option<&Counter>) -> Self {
         let counter = counter.map(|counter| Helper::idle_counter(&counter.counter));
-        Self { counter, running: Arc::default() }
+        Self { counter, asked: Arc::default() }
     }
 
     /// All stays since the counting began, which the first who asks begins.
@@ -102,26 +114,46 @@ impl Counting {
                 .rule("its configuration must have the table [idle]")
                 .hint("docs/idle.md, \"By the agent\"")
         })?;
-        let mut running = self.running.lock().await;
-        // One that was not asked for long has ended; and one that is asked by somebody who then leaves is given up.
-        if let Some(mut counting) = running.take() {
-            if let Ok(stays) = counting.stays().await {
-                *running = Some(counting);
+        let (counter, mut asked) = (counter.clone(), self.asked.clone().lock_owned().await);
+        // A task of its own: whoever leaves before the answer ends nothing for others.
+        let answer = tokio::spawn(async move { asked.stays(&counter).await });
+        answer.await.expect("it neither panics nor is ended")
+    }
+}
+
+impl Asked {
+    async fn stays(&mut self, counter: &Helper) -> Result<Stays> {
+        // One that was not asked for long has ended.
+        if let Some(mut running) = self.running.take() {
+            if let Ok(stays) = running.stays().await {
+                self.running = Some(running);
                 return Ok(stays);
             }
         }
-        let mut counting = Running::begin(counter).await?;
-        let stays = counting.stays().await?;
-        *running = Some(counting);
-        Ok(stays)
+        // Who has waited for one that failed has the same answer.
+        if let Some((_, error)) = self.failed.as_ref().filter(|(at, _)| at.elapsed() < PAUSE) {
+            return Err(error.clone());
+        }
+        match Running::begin(counter).await {
+            Ok((running, stays)) => {
+                self.running = Some(running);
+                Ok(stays)
+            }
+            Err(error) => {
+                self.failed = Some((Instant::now(), error.clone()));
+                Err(error)
+            }
+        }
     }
 }
 
 impl Running {
-    async fn begin(counter: &Helper) -> Result<Self> {
+    async fn begin(counter: &Helper) -> Result<(Self, Stays)> {
         let mut counter = counter.connect().await?;
         let header = counter.line().await?;
-        Ok(Self { header, began_s: since_boot().as_secs_f64(), counter })
+        let mut running = Self { header, began_s: since_boot().as_secs_f64(), counter };
+        let stays = running.stays().await?;
+        Ok((running, stays))
     }
 
     async fn stays(&mut self) -> Result<Stays> {

@@ -393,6 +393,38 @@ fn what_an_agent_of_another_version_set_aside_is_restored_by_the_one_that_can() 
 }
 
 #[test]
+fn what_was_set_aside_in_another_boot_is_not_taken_for_one_of_this() {
+    let machine = Machine::new();
+    machine.holding().0.kill();
+    let aside = fs::read_to_string(machine.journal()).unwrap();
+    assert_eq!(machine.run("restore", &[]).status.code(), Some(0));
+    fs::write(machine.root().join("proc/sys/kernel/random/boot_id"), "another boot\n").unwrap();
+    machine.holding().0.kill();
+    fs::write(machine.path("state/journal.damaged"), &aside).unwrap();
+    let agent = machine.serve();
+    let damage = agent.get("/v1/status")["damage"].to_string();
+    assert!(damage.contains("it was set aside"), "{damage}");
+    assert_eq!(fs::read_to_string(machine.path("state/journal.damaged")).unwrap(), aside);
+}
+
+#[test]
+fn a_doctor_that_waits_for_a_device_ends_nothing() {
+    let machine = Machine::new();
+    let agent = machine.serve_with(&[PATIENCE]).unwrap();
+    let lease = agent.lease();
+    agent.post("/v1/apply", json!({"lease": lease, "setting": {"power.cap_w": 70}}));
+    let hung = Hung::at(machine.root().join("sys/devices/system/cpu/cpufreq/policy0/scaling_driver"));
+    for _ in 0..2 {
+        let (status, answer) = agent.request("GET", "/v1/doctor", json!(null));
+        assert_eq!(status, 502, "{answer}");
+    }
+    assert_ne!(agent.get("/v1/status")["held"], json!([]));
+    drop(hung);
+    agent.until(|_| agent.request("GET", "/v1/doctor", json!(null)).0 == 200);
+    assert_eq!(agent.stop(), Some(0));
+}
+
+#[test]
 fn a_journal_leads_nowhere_but_to_attributes_of_the_kernel() {
     for (from, to) in [("sys/class", "../victim/sys/class"), ("sys/class", "sys/../../victim"), ("sys/class", "/etc")] {
         let machine = Machine::new();

@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 
 const SHAPE: &str = r#"{"states": [["POLL", 0, 0], ["C1", 2, 2]], "bounds_us": [0.0, 1.024]}"#;
 const PATIENCE: Duration = Duration::from_secs(20);
+/// So long after one could not be begun, none is.
+const PAUSE: Duration = Duration::from_millis(2100);
 
 /// A counter that says what a test has it say, each time it is asked.
 struct Counter {
@@ -96,6 +98,36 @@ fn a_counting_that_has_ended_begins_anew() {
 }
 
 #[test]
+fn who_leaves_before_the_answer_ends_nothing_for_others() {
+    let machine = machine();
+    let (counter, agent) = (Counter::listen(&machine, SHAPE), machine.serve());
+    counter.will_say(counted(3));
+    let began_s = agent.get("/v1/idle")["began_s"].clone();
+    counter.asked.recv_timeout(PATIENCE).unwrap();
+    for stays in 4..7 {
+        let mut leaving = UnixStream::connect(machine.socket()).unwrap();
+        write!(leaving, "GET /v1/idle HTTP/1.1\r\nhost: agent\r\n\r\n").unwrap();
+        counter.asked.recv_timeout(PATIENCE).unwrap();
+        drop(leaving);
+        thread::sleep(Duration::from_millis(50));
+        counter.will_say(counted(stays));
+    }
+    counter.will_say(counted(9));
+    assert_eq!(agent.get("/v1/idle")["began_s"], began_s);
+    assert_eq!(counter.asked.recv_timeout(PATIENCE), Ok(0), "the connection is the first");
+}
+
+#[test]
+fn who_has_waited_for_a_counter_that_failed_has_the_same_answer() {
+    let machine = machine();
+    let (counter, agent) = (Counter::listen(&machine, SHAPE), machine.serve());
+    counter.will_say("");
+    let first = refused(&agent);
+    assert_eq!((first.0, refused(&agent)), (502, first.clone()), "none was begun for the second");
+    assert_eq!(counter.asked.try_iter().count(), 1);
+}
+
+#[test]
 fn what_can_not_be_counted_is_said() {
     let (status, error) = refused(&Machine::with_config("mode = \"observe\"").serve());
     assert_eq!(status, 403);
@@ -131,6 +163,7 @@ fn a_counter_that_talks_nonsense_harms_nobody() {
         counter.will_say(nonsense);
         let (status, error) = refused(&agent);
         assert_eq!((status, error["wrong"].as_str()), (502, Some("the counter has ended")), "{nonsense}");
+        thread::sleep(PAUSE);
     }
     counter.will_say(counted(1));
     assert_eq!(agent.get("/v1/idle")["stays"], json!([[0, 1, 1, 1]]));

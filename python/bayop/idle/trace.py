@@ -45,9 +45,8 @@ class Trace:
 def read_trace(path: Path) -> Trace:
     """The trace in a CSV file, also with gzip.
 
-    It has `stays.PERIOD_COLUMNS`, with or without a header, or those of stays; or it is a log with one record per interrupt,
-    whose
-    core is taken to be idle from one interrupt to the next.
+    It has `stays.PERIOD_COLUMNS`, with or without a header, or those of stays; or it is a log with one record per
+    interrupt, whose core is taken to be idle from one interrupt to the next.
 
     Raises:
         InputError: it is none.

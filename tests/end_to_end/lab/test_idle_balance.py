@@ -118,6 +118,14 @@ def test_what_a_cpu_has_no_room_for_goes_where_the_kernel_would_have_it(machine:
     assert sum(total(machine, "spilled")) > 100
 
 
+def test_a_task_that_never_sleeps_is_seen_to_run(machine: Machine) -> None:
+    with balancing(machine, f"{PROGRAM} --window-s 0.5"):
+        machine.run("taskset 2 timeout 6 sh -c 'while :; do :; done'", check=False)
+    busy = [window[1]["utilization"] for window in windows(machine)]
+    assert sum(share > 0.95 for share in busy) >= 9, busy
+    assert max(busy) <= 1.0
+
+
 @pytest.mark.parametrize("signal", ["TERM", "KILL"])
 def test_the_kernel_schedules_again_whatever_ends_it(machine: Machine, signal: str) -> None:
     with balancing(machine):

@@ -333,8 +333,12 @@ impl Agent {
     }
 
     /// What this machine lets BayOp control and measure.
-    pub fn examine(&self) -> Examination {
-        Examination::of(&self.host, &self.config.examined())
+    ///
+    /// # Errors
+    /// Something of it does not answer.
+    pub fn examine(&self) -> Result<Examination> {
+        let (host, options) = (self.host.clone(), self.config.examined());
+        self.devices.on("what the doctor looks at", move || Examination::of(&host, &options))
     }
 
     fn watch(&mut self, all: bool) {

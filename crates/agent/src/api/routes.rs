@@ -254,7 +254,9 @@ async fn calibrate(
 }
 
 /// What this machine lets BayOp control and measure, what is missing, and the remedy.
-#[utoipa::path(get, path = "/v1/doctor", responses((status = 200, body = Examination)))]
-async fn doctor(State(agent): State<Shared>) -> Json<Examination> {
-    Json(lock(&agent).examine())
+#[utoipa::path(get, path = "/v1/doctor", responses(
+    (status = 200, body = Examination),
+    (status = 502, description = "Something of it does not answer", body = Failure)))]
+async fn doctor(State(agent): State<Shared>) -> Answer<Json<Examination>> {
+    Ok(Json(lock(&agent).examine()?))
 }

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use bayop_core::{Error, Kind, Result};
 use serde_json::{Map, Value};
 
-/// What one answer has at most, in bytes.
-const MOST_ANSWERED: usize = 1 << 20;
+/// What one answer has at most, in bytes: as many as there may be connections have one each within the unit's memory, though
+/// nobody reads them.
+const MOST_ANSWERED: usize = 1 << 17;
 
 /// The records of a moment, as the recorder says them.
 #[derive(Debug)]

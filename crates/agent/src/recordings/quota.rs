@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use bayop_core::{Error, Result};
 use serde::Deserialize;
 
+/// So that it fits into the memory that the agent's unit has, with all else.
+const MOST_KEPT_MB: u64 = 24;
+
 /// The `[interrupts]` table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +43,8 @@ impl Quota {
     /// # Errors
     /// A number is out of bounds, or the path is relative.
     pub fn check(&self) -> Result<()> {
-        for (key, value, most) in [("keep_mb", self.keep_mb, 1_024), ("most_per_s", self.most_per_s, 10_000_000)] {
+        for (key, value, most) in [("keep_mb", self.keep_mb, MOST_KEPT_MB), ("most_per_s", self.most_per_s, 10_000_000)]
+        {
             if !(1..=most).contains(&value) {
                 return Err(Error::cannot_use(value, format!("{key} must be from 1 to {most}")));
             }

@@ -121,7 +121,8 @@ fn online() -> Result<Vec<u32>> {
 fn row(cpu: u32, then: Done, now: Done, duration: Duration) -> Row {
     Row {
         cpu,
-        utilization: (now.ran_ns - then.ran_ns) as f64 / duration.as_nanos() as f64,
+        // What runs is counted at the kernel's ticks, so that a window may have what ran shortly before it.
+        utilization: ((now.ran_ns - then.ran_ns) as f64 / duration.as_nanos() as f64).min(1.0),
         placed: now.placed - then.placed,
         spilled: now.spilled - then.spilled,
     }

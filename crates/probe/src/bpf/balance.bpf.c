@@ -16,7 +16,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 enum {
 	MOST_CPUS = 512,
 	SHARED = 0,                 /* the queue that all CPUs take from */
-	SLICE_NS = 3000000,         /* what a task runs for while others wait */
+	SLICE_NS = 3000000,         /* what a task runs for while others wait; or until the next tick */
 	HALF_LIFE_NS = 20000000,    /* what a CPU or task did counts half after that */
 	FULL_NS = 28853901,         /* what always running adds up to so: HALF_LIFE_NS over the logarithm of 2 */
 	STALL_MS = 5000,            /* a task that waits for longer ends the balancer: the kernel's watchdog */
@@ -76,11 +76,12 @@ static __always_inline __u64 busy_of(const struct usage *usage, __u64 now_ns)
 	return busy_ns < FULL_NS ? busy_ns : FULL_NS;
 }
 
-static __always_inline void stop(struct usage *usage, __u64 now_ns)
+/* Takes in what has run until now; from then on it runs on, or does not (0). */
+static __always_inline void account(struct usage *usage, __u64 now_ns, __u64 since_ns)
 {
 	usage->busy_ns = busy_of(usage, now_ns);
 	usage->at_ns = now_ns;
-	usage->since_ns = 0;
+	usage->since_ns = since_ns;
 }
 
 static __always_inline struct cpu *cpu_of(__u32 number)
@@ -184,19 +185,39 @@ int running(__u64 *arguments)
 	return 0;
 }
 
+/* What runs on this CPU has done so until now, and runs on or not. */
+static __always_inline void ran(struct task_struct *task, bool runs_on)
+{
+	struct usage *own = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct cpu *cpu = cpu_of(bpf_get_smp_processor_id());
+	__u64 now_ns = bpf_ktime_get_ns();
+	__u64 since_ns = runs_on ? now_ns : 0;
+
+	if (own)
+		account(own, now_ns, since_ns);
+	if (cpu) {
+		cpu->ran_ns += cpu->usage.since_ns ? now_ns - cpu->usage.since_ns : 0;
+		account(&cpu->usage, now_ns, since_ns);
+	}
+}
+
 SEC("struct_ops/stopping")
 int stopping(__u64 *arguments)
 {
-	struct usage *own = bpf_task_storage_get(&tasks, (struct task_struct *)arguments[0], 0, 0);
-	struct cpu *cpu = cpu_of(bpf_get_smp_processor_id());
-	__u64 now_ns = bpf_ktime_get_ns();
+	ran((struct task_struct *)arguments[0], false);
+	return 0;
+}
 
-	if (own)
-		stop(own, now_ns);
-	if (cpu) {
-		cpu->ran_ns += cpu->usage.since_ns ? now_ns - cpu->usage.since_ns : 0;
-		stop(&cpu->usage, now_ns);
-	}
+/* The kernel has a task that is alone run on without a word, and gives it a slice of its own choice: who has come
+ * meanwhile does not wait for that. */
+SEC("struct_ops/tick")
+int tick(__u64 *arguments)
+{
+	__u32 number = bpf_get_smp_processor_id();
+
+	ran((struct task_struct *)arguments[0], true);
+	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | number))
+		scx_bpf_kick_cpu(number, SCX_KICK_PREEMPT);
 	return 0;
 }
 
@@ -232,6 +253,7 @@ struct sched_ext_ops balancer = {
 	.dispatch = (void *)dispatch,
 	.running = (void *)running,
 	.stopping = (void *)stopping,
+	.tick = (void *)tick,
 	.init_task = (void *)init_task,
 	.init = (void *)init,
 	.exit = (void *)on_exit,

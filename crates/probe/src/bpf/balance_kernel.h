@@ -8,8 +8,9 @@
 /* Names of queues: the one of the CPU that was selected, and of another. */
 #define SCX_DSQ_LOCAL ((1ULL << 63) | 2)
 #define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62))
-/* Wakes a CPU, if it is idle. */
+/* Wakes a CPU, if it is idle; and ends what it runs. */
 #define SCX_KICK_IDLE 1
+#define SCX_KICK_PREEMPT 2
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -39,6 +40,7 @@ struct sched_ext_ops {
 	void (*dispatch)(int cpu, struct task_struct *previous);
 	void (*running)(struct task_struct *task);
 	void (*stopping)(struct task_struct *task, bool runnable);
+	void (*tick)(struct task_struct *task);
 	int (*init_task)(struct task_struct *task, void *arguments);
 	int (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
