@@ -50,6 +50,8 @@ class Daemon:
         self._file, self._reporter, self._notifier = file, reporter, notifier
         self._stop = threading.Event()
         self._reloads: queue.SimpleQueue[Future[dict[str, object]]] = queue.SimpleQueue()
+        self._reloading = threading.Thread()
+        """Reads the file anew. That may wait for a machine that is let go of, and the stop file does not."""
         self._is_stopped = file.is_stopped
         self._services = Services(file.services, store, reporter, holder=holder, stopped=self._is_stopped)
         self._heard_s = 0.0
@@ -119,6 +121,11 @@ class Daemon:
         self._notifier.send("STOPPING=1")
 
     def _heed_reloads(self) -> None:
+        if not self._reloading.is_alive() and not self._reloads.empty():
+            self._reloading = threading.Thread(target=self._reload_all, name="bayop-reload", daemon=True)
+            self._reloading.start()
+
+    def _reload_all(self) -> None:
         while not self._reloads.empty():
             future = self._reloads.get()
             self._notifier.send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import threading
 import time
 from concurrent.futures import Future
@@ -22,6 +23,7 @@ from bayop.daemon.standing import Doing, Standing
 from bayop.daemon.steer import controller_of
 from bayop.daemon.turns import Turns
 from bayop.errors import BayopError, reason
+from bayop.live.agent.checks import check_restored
 from bayop.live.search import client_of, space_of
 from bayop.optimize.base import Problem
 from bayop.search import check_measured
@@ -30,6 +32,7 @@ from bayop.state.store import StateError, Store
 
 _FIRST_PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 60.0
+_PID: Final = re.compile(r"\(pid \d+\)")
 _HANGS_S: Final = 180.0
 """Nothing that a service does takes so long without a sign of life: longer than any request and any optimizer."""
 
@@ -69,7 +72,8 @@ class Service:
         """Set when somebody wants something of us."""
         self._idle = threading.Event()
         """Set while it is paused and has let go of its machine."""
-        self._restored = True
+        self._restored = file.mode != "apply"
+        """Before its agent was asked, nobody knows what an earlier process of ours has left there."""
         self._trouble: str | None = None
         self._controller: Controller | None = None
         self._last: LedgerWindow | None = None
@@ -177,6 +181,7 @@ class Service:
             try:
                 self._forget()
                 if self._paused.is_set():
+                    self._find_out()
                     self._idle.set()
                     self._wake.wait(1.0)
                     continue
@@ -188,6 +193,21 @@ class Service:
                 self._rest(error)
             except Exception as error:  # one service's trouble is not the others'
                 self._rest(BayopError(wrong=f"{type(error).__name__}: {reason(error)}"))
+        self._find_out()
+
+    def _find_out(self) -> None:
+        """Whether the machine has its own settings, where nobody knows. What an earlier process left is put back."""
+        if self._restored:
+            return
+        try:
+            client = client_of(self.file.live)
+            status = client.status()
+            by = status.applied_by if status.held else None
+            if by is not None and _nameless(by.holder) == _nameless(self._holder):
+                check_restored(client.restore())
+            self._restored = True
+        except BayopError as error:
+            self._trouble = error.message
 
     def _forget(self) -> None:
         while not self._forgetting.empty():
@@ -296,6 +316,11 @@ class Service:
         if self._trouble is not None:
             return "trouble"
         return "beginning" if self._last is None else "default"
+
+
+def _nameless(holder: str) -> str:
+    """A holder without the number of its process: the one of today is another than that of yesterday."""
+    return _PID.sub("", holder)
 
 
 class _LetGoError(Exception):

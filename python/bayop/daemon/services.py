@@ -58,6 +58,9 @@ class Services:
         self._paused: set[str] = set()
         self._is_stopped = stopped
         self._turns = Turns()
+        self._ending: list[Service] = []
+        """Those that may still have to put their machine's own settings back."""
+        self._is_over = False
         self._expect(files)
 
     def live(self) -> bool:
@@ -68,7 +71,7 @@ class Services:
     def begin(self) -> None:
         """Looks after the services."""
         with self._mutex:
-            for name, file in self._files.items():
+            for name, file in {} if self._is_over else self._files.items():
                 if name not in self._there:
                     self._there[name] = Service(
                         file,
@@ -87,26 +90,40 @@ class Services:
             unchanged = [name for name in self._there if name not in ended]
         self._expect(files)
         self._end(ended)
+        self._await_ended()
         self.begin()
         return Changes([name for name in wanted if name not in unchanged], ended, unchanged)
 
     def end(self) -> bool:
         """Puts the machines' own settings back and ends; whether all of that was done."""
-        return self._end(list(self._there))
+        with self._mutex:
+            self._is_over = True
+        self._end(list(self._there))
+        return not self._await_ended()
 
     def _expect(self, files: Sequence[ServiceFile]) -> None:
+        paused = {file.name for file in files if self._store.is_paused(file.name)}
         with self._mutex:
             self._files = {file.name: file for file in files}
-            self._paused.update(name for name in self._files if self._store.is_paused(name))
+            self._paused |= paused
 
-    def _end(self, names: Collection[str]) -> bool:
+    def _end(self, names: Collection[str]) -> None:
+        """Has services end; `_await_ended` waits for them."""
         with self._mutex:
             ending = [self._there.pop(name) for name in names]
+            self._ending += ending
         for service in ending:
             service.end()
+
+    def _await_ended(self) -> list[Service]:
+        """Those whose machines are not known to have their own settings back when all have ended, or time is over."""
         ends = time.monotonic() + _END_S
-        ended = [service.join(max(ends - time.monotonic(), 0.0)) for service in ending]
-        return all(ended) and all(service.is_restored for service in ending)
+        with self._mutex:
+            ending = list(self._ending)
+        left = [each for each in ending if not (each.join(max(ends - time.monotonic(), 0.0)) and each.is_restored)]
+        with self._mutex:
+            self._ending = [each for each in self._ending if each in left or each not in ending]
+        return left
 
     def stop(self, *, so: bool) -> None:
         """Has every service let go of its machine while there is a stop file, and go on when there is none."""

@@ -37,6 +37,8 @@ __all__ = ["StateError", "Store"]
 _TIDY_EVERY: Final = 100
 """After so many observations those that no history reads any more are removed."""
 
+_BUSY_S: Final = 0.1
+"""Nobody else has a reason to write, so that waiting for longer would only keep services from letting go."""
 _AGE_EVERY: Final = 100
 """After so many windows of a service its old ones lose detail."""
 
@@ -58,7 +60,7 @@ class Store:
         self._windows: Counter[str] = Counter()
         self._lock = _locked(path)
         try:
-            self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._database = sqlite3.connect(path, timeout=_BUSY_S, check_same_thread=False, isolation_level=None)
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")
             prepare(self._database, path)

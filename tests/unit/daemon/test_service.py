@@ -16,6 +16,7 @@ from bayop.daemon.report import Reporter
 from bayop.daemon.service import Service
 from bayop.daemon.turns import Turns
 from bayop.errors import BayopError, InputError
+from bayop.live.agent.lease import Lease
 from bayop.state.store import Store
 
 # Whether seconds are kept shows on a machine that does nothing else.
@@ -25,14 +26,14 @@ pytestmark = pytest.mark.alone
 class Kept:
     """A service whose events are noted."""
 
-    def __init__(self, folder: Path, text: str, *, paused: bool = False) -> None:
+    def __init__(self, folder: Path, text: str, *, paused: bool = False, holder: str = "a test") -> None:
         path = folder / "bayop.toml"
         path.write_text(text, encoding="utf-8")
         self.events: list[Mapping[str, object]] = []
         self.store = Store(folder / "bayop.db")
         reporter = Reporter(self.store, lambda: 0.0, lambda _: None, self.events.append)
         (file,) = DaemonFile.read(path).services
-        self.service = Service(file, self.store, reporter, holder="a test", turns=Turns(), paused=paused)
+        self.service = Service(file, self.store, reporter, holder=holder, turns=Turns(), paused=paused)
 
     def of(self, name: str) -> list[Mapping[str, object]]:
         return [event for event in self.events if event["event"] == name]
@@ -86,6 +87,34 @@ def test_paused_it_does_nothing_until_it_is_resumed(
     assert kept.service.join(5.0)
     assert not kept.service.lives()
     assert kept.of("trouble") == []
+    kept.store.close()
+
+
+@pytest.mark.parametrize("pid", [1, 2], ids=["ours", "another process of ours"])
+def test_paused_from_its_begin_it_puts_back_what_an_earlier_process_has_left(
+    tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients, pid: int
+) -> None:
+    lease = Lease(agent.client, holder=f"a test (pid {pid}), web", ttl_s=60.0)
+    agent.client.apply({"power.cap_w": 60}, lease=lease.token)
+    kept = Kept(tmp_path, service(agent, clients), paused=True, holder="a test (pid 1)")
+    assert kept.service.lets_go(10.0)
+    assert kept.service.is_restored
+    assert machine.cap_w == 120
+    kept.service.end()
+    assert kept.service.join(5.0)
+    kept.store.close()
+
+
+def test_a_machine_whose_agent_was_never_reached_is_not_known_to_be_restored(
+    tmp_path: Path, agent: AgentProcess, clients: Clients
+) -> None:
+    text = service(agent, clients).replace("agent.sock", "nobody.sock")
+    kept = Kept(tmp_path, text, paused=True)
+    assert kept.service.lets_go(10.0)
+    assert not kept.service.is_restored
+    kept.service.end()
+    assert kept.service.join(5.0)
+    assert not kept.service.is_restored
     kept.store.close()
 
 

@@ -70,6 +70,21 @@ def test_the_stop_file_and_an_operator_pause_each_for_themselves(tmp_path: Path)
         assert doing(services.standings(["web"]))["web"][1] == []
 
 
+def test_a_file_that_is_not_taken_leaves_everybody_where_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(_: object, name: str) -> bool:
+        raise StateError(wrong=f"cannot read what is known of {name}", place="bayop.db")
+
+    with kept(tmp_path, "web") as (services, _, _said):
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "is_paused", unreadable)
+            with pytest.raises(StateError, match="cannot read"):
+                services.take(files(tmp_path, "db"))
+        assert services.named(None) == ["web"]
+        assert doing(services.pause(["web"], "root")) == {"web": ("paused", ["operator"])}
+
+
 def test_who_is_meant_must_be_there(tmp_path: Path) -> None:
     with kept(tmp_path, "web", "db") as (services, _, _said):
         assert services.named(None) == ["web", "db"]
