@@ -128,7 +128,7 @@ def guess(name: str, names: Iterable[str], *, prefix: str = "", cutoff: float = 
 def no_service(name: str, names: Iterable[str], *, place: str | None = None) -> InputError:
     """That `bayop run` looks after none of this name, with those that it does."""
     known = sorted(names)
-    hint = guess(name, known) or f"one of {', '.join(known)}"
+    hint = guess(name, known) or (f"one of {', '.join(known)}" if known else None)
     return InputError(wrong=f"there is no service {name!r}", value=name, place=place, hint=hint)
 
 

@@ -22,7 +22,7 @@ from bayop.daemon.savings.lately import saved_lately
 from bayop.daemon.standing import Doing, Standing
 from bayop.daemon.steer import controller_of
 from bayop.daemon.turns import Turns
-from bayop.errors import BayopError, reason
+from bayop.errors import BayopError, DriftError, reason
 from bayop.live.agent.checks import check_restored
 from bayop.live.search import client_of, space_of
 from bayop.optimize.base import Problem
@@ -166,8 +166,8 @@ class Service:
         return not self._thread.is_alive()
 
     @property
-    def is_restored(self) -> bool:
-        """Whether the machine is known to have its own settings, once it has ended."""
+    def knows_restored(self) -> bool:
+        """Whether the machine is known to have its own settings, without asking anybody."""
         return self._restored
 
     def lives(self) -> bool:
@@ -181,7 +181,7 @@ class Service:
             try:
                 self._forget()
                 if self._paused.is_set():
-                    self._find_out()
+                    self.find_out()
                     self._idle.set()
                     self._wake.wait(1.0)
                     continue
@@ -193,21 +193,26 @@ class Service:
                 self._rest(error)
             except Exception as error:  # one service's trouble is not the others'
                 self._rest(BayopError(wrong=f"{type(error).__name__}: {reason(error)}"))
-        self._find_out()
+        self.find_out()
 
-    def _find_out(self) -> None:
-        """Whether the machine has its own settings, where nobody knows. What an earlier process left is put back."""
-        if self._restored:
-            return
-        try:
-            client = client_of(self.file.live)
-            status = client.status()
-            by = status.applied_by if status.held else None
-            if by is not None and _nameless(by.holder) == _nameless(self._holder):
-                check_restored(client.restore())
-            self._restored = True
-        except BayopError as error:
-            self._trouble = error.message
+    def find_out(self) -> bool:
+        """Whether the machine has its own settings; asks its agent where nobody knows.
+
+        What an earlier process of ours has left is put back. What this one has is not: it may be a successor's.
+        """
+        if not self._restored:
+            try:
+                client = client_of(self.file.live)
+                status = client.status()
+                by = status.applied_by.holder if status.held and status.applied_by is not None else ""
+                if by != self._holder and _nameless(by) == _nameless(self._holder):
+                    check_restored(client.restore())
+                elif by == self._holder or any(held.state == "latched" for held in status.held):
+                    raise DriftError(wrong="not every knob is known to have its own value back")
+                self._restored, self._trouble = True, None
+            except BayopError as error:
+                self._trouble = error.message
+        return self._restored
 
     def _forget(self) -> None:
         while not self._forgetting.empty():

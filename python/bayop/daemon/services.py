@@ -97,30 +97,31 @@ class Services:
     def end(self) -> bool:
         """Puts the machines' own settings back and ends; whether all of that was done."""
         with self._mutex:
-            self._is_over = True
-        self._end(list(self._there))
-        return not self._await_ended()
+            self._is_over, names = True, list(self._there)
+        self._end(names)
+        # Where one could not, a successor of its name or the agent itself may have done it since.
+        return all(each.join(0.0) and each.find_out() for each in self._await_ended())
 
     def _expect(self, files: Sequence[ServiceFile]) -> None:
-        paused = {file.name for file in files if self._store.is_paused(file.name)}
         with self._mutex:
+            paused = {file.name for file in files if self._store.is_paused(file.name)}
             self._files = {file.name: file for file in files}
             self._paused |= paused
 
     def _end(self, names: Collection[str]) -> None:
         """Has services end; `_await_ended` waits for them."""
         with self._mutex:
-            ending = [self._there.pop(name) for name in names]
+            ending = [there for name in names if (there := self._there.pop(name, None)) is not None]
             self._ending += ending
         for service in ending:
             service.end()
 
     def _await_ended(self) -> list[Service]:
-        """Those whose machines are not known to have their own settings back when all have ended, or time is over."""
+        """Those that have not ended when time is over, or whose machines are not known to have their own settings."""
         ends = time.monotonic() + _END_S
         with self._mutex:
             ending = list(self._ending)
-        left = [each for each in ending if not (each.join(max(ends - time.monotonic(), 0.0)) and each.is_restored)]
+        left = [each for each in ending if not (each.join(max(ends - time.monotonic(), 0.0)) and each.knows_restored)]
         with self._mutex:
             self._ending = [each for each in self._ending if each in left or each not in ending]
         return left

@@ -83,7 +83,9 @@ CORES: Final = Event(
     {"qps_offered": NUMBER, "balancer": TEXT, "power_w": NUMBER, "operating": each(NUMBER),
      "residency": by_name(each(NUMBER))},
 )  # fmt: skip
-_IDLE_TOTAL: Final = record({"energy_j": NUMBER, "power_w": NUMBER, "worst_us": NUMBER, "over_share": NUMBER})
+_IDLE_TOTAL: Final = record(
+    {"energy_j": NUMBER, "power_w": NUMBER, "worst_us": NUMBER, "over_share": NUMBER, "cut_short": FLAG}
+)
 IDLE_DAY: Final = (
     Event(
         "window",
@@ -95,7 +97,8 @@ IDLE_DAY: Final = (
     ),
     Event(
         "total",
-        "The day under one policy: energy, mean power, the worst latency and the share of time over the SLO.",
+        "The day under one policy: energy, mean power, the worst latency (a lower bound where a step was `cut_short`) "
+        "and the share of time over the SLO.",
         {"policy": TEXT, "slo": TEXT, "duration_s": NUMBER, "simulated": _IDLE_TOTAL,
          "published": maybe(_IDLE_TOTAL)},
     ),

@@ -11,8 +11,6 @@ from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.saving import Z_95
 
-"""Standard deviations on either side of a mean that hold 95 % of a normal distribution."""
-
 
 @dataclass(frozen=True, slots=True)
 class Precision:

@@ -104,7 +104,16 @@ class TestRun:
             capsys,
             "the load of memcached on Linux must be a number of requests/s (--message)",
         )
-        check_refusal(["twin", "run"], capsys, "the load of memcached on Linux must be a number of requests/s")
+        check_refusal(
+            ["twin", "run"],
+            capsys,
+            "no load is given; the load of memcached on Linux must be a number of requests/s (--load)",
+        )
+        check_refusal(
+            netpipe,
+            capsys,
+            "no load is given; the load of netpipe on Linux must be a message size in bytes (--message)",
+        )
 
     def test_polling_has_no_delay(self, capsys: pytest.CaptureFixture[str]) -> None:
         argv = ["twin", "run", "--polling", "--load", "200kqps", *SMALL]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.support.agents import AgentProcess, Machine
 from tests.support.patience import eventually
@@ -16,7 +17,9 @@ from bayop.daemon.report import Reporter
 from bayop.daemon.service import Service
 from bayop.daemon.turns import Turns
 from bayop.errors import BayopError, InputError
+from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import Lease
+from bayop.live.agent.messages import Held, Tenure
 from bayop.state.store import Store
 
 # Whether seconds are kept shows on a machine that does nothing else.
@@ -90,15 +93,14 @@ def test_paused_it_does_nothing_until_it_is_resumed(
     kept.store.close()
 
 
-@pytest.mark.parametrize("pid", [1, 2], ids=["ours", "another process of ours"])
 def test_paused_from_its_begin_it_puts_back_what_an_earlier_process_has_left(
-    tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients, pid: int
+    tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients
 ) -> None:
-    lease = Lease(agent.client, holder=f"a test (pid {pid}), web", ttl_s=60.0)
+    lease = Lease(agent.client, holder="a test (pid 2), web", ttl_s=60.0)
     agent.client.apply({"power.cap_w": 60}, lease=lease.token)
     kept = Kept(tmp_path, service(agent, clients), paused=True, holder="a test (pid 1)")
     assert kept.service.lets_go(10.0)
-    assert kept.service.is_restored
+    assert kept.service.knows_restored
     assert machine.cap_w == 120
     kept.service.end()
     assert kept.service.join(5.0)
@@ -111,10 +113,42 @@ def test_a_machine_whose_agent_was_never_reached_is_not_known_to_be_restored(
     text = service(agent, clients).replace("agent.sock", "nobody.sock")
     kept = Kept(tmp_path, text, paused=True)
     assert kept.service.lets_go(10.0)
-    assert not kept.service.is_restored
+    assert not kept.service.knows_restored
     kept.service.end()
     assert kept.service.join(5.0)
-    assert not kept.service.is_restored
+    assert not kept.service.find_out()
+    kept.store.close()
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        ("latched", None, False),
+        ("latched", "alice", False),
+        ("held", "alice", True),
+        ("stood_down", None, True),
+        ("held", "a test, web", False),
+    ],
+)
+def test_what_is_held_without_us_is_somebody_else_s_unless_it_could_not_be_restored(
+    tmp_path: Path,
+    agent: AgentProcess,
+    clients: Clients,
+    monkeypatch: pytest.MonkeyPatch,
+    left: tuple[str, str | None, bool],
+) -> None:
+    """State, holder, and whether the machine counts as restored. In the last case it may be a successor's of ours."""
+    state, holder, restored = left
+    status = agent.client.status()
+    held = Held("power.cap_w", 70.0, 70.0, 120.0, state, None)  # type: ignore[arg-type]
+    by = None if holder is None else Tenure(holder, 1.0)
+    told = msgspec.structs.replace(status, held=(held,), applied_by=by)
+    monkeypatch.setattr(AgentClient, "status", lambda _: told)
+    kept = Kept(tmp_path, service(agent, clients), paused=True)
+    assert kept.service.lets_go(10.0)
+    assert kept.service.knows_restored == restored
+    kept.service.end()
+    assert kept.service.join(5.0)
     kept.store.close()
 
 

@@ -21,7 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   bayop-idle-balance
   bayop-idle-balance --order 0-7 --most-utilization 0.4 --windows 10
-  bayop idle balance --recorder 'ssh root@server bayop-idle-balance'";
+  ssh root@server bayop-idle-balance --windows 60";
 
 /// Schedules this machine's tasks by eBPF (sched_ext): who wakes up goes to the first CPU that has room.
 ///

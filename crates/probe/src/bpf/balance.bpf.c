@@ -68,10 +68,17 @@ static __always_inline __u64 decayed(__u64 busy_ns, __u64 passed_ns)
 	return busy_ns - busy_ns * (passed_ns % HALF_LIFE_NS) / (2 * HALF_LIFE_NS);
 }
 
+/* Another CPU's stamp may be a little later than one's own. */
+static __always_inline __u64 passed(__u64 then_ns, __u64 now_ns)
+{
+	return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
 static __always_inline __u64 busy_of(const struct usage *usage, __u64 now_ns)
 {
-	__u64 ran_ns = usage->since_ns ? now_ns - usage->since_ns : 0;
-	__u64 busy_ns = decayed(usage->busy_ns, now_ns - usage->at_ns) + ran_ns;
+	__u64 since_ns = usage->since_ns;
+	__u64 ran_ns = since_ns ? passed(since_ns, now_ns) : 0;
+	__u64 busy_ns = decayed(usage->busy_ns, passed(usage->at_ns, now_ns)) + ran_ns;
 
 	return busy_ns < FULL_NS ? busy_ns : FULL_NS;
 }
@@ -196,7 +203,7 @@ static __always_inline void ran(struct task_struct *task, bool runs_on)
 	if (own)
 		account(own, now_ns, since_ns);
 	if (cpu) {
-		cpu->ran_ns += cpu->usage.since_ns ? now_ns - cpu->usage.since_ns : 0;
+		cpu->ran_ns += cpu->usage.since_ns ? passed(cpu->usage.since_ns, now_ns) : 0;
 		account(&cpu->usage, now_ns, since_ns);
 	}
 }

@@ -137,9 +137,9 @@ def _print_totals(day: Day) -> None:
         )
 
 
-def _numbers(total: Total) -> dict[str, float]:
+def _numbers(total: Total) -> dict[str, object]:
     names = ("energy_j", "power_w", "worst_us", "over_share")
-    return {name: round_significant(getattr(total, name)) for name in names}
+    return {name: round_significant(getattr(total, name)) for name in names} | {"cut_short": total.cut_short}
 
 
 def _print(day: Day) -> None:

@@ -105,8 +105,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         load = check_load(profile, qps=args.load, message_bytes=args.message)
     except InputError as error:
-        wrong = "--load" if args.message is None else "--message" if args.load is None else None
-        raise error.at(wrong or ("--load" if profile.closed_loop else "--message")) from error
+        own, other = ("--message", "--load") if profile.closed_loop else ("--load", "--message")
+        raise error.at(own if {"--message": args.message, "--load": args.load}[other] is None else other) from error
     texts = args.setting or [AUTO]
     space = arguments.reader(partial(profile_space, profile), "--setting")(_named_knobs(texts))
     settings = [parse_setting(space, text) for text in texts]
