@@ -46,7 +46,7 @@ def test_a_header_that_cannot_be_sent_is_bad_usage(nginx: str) -> None:
     elsewhere = load("-s", nginx, *BRIEF, "--protocol", "redis", "--header", "A: b")
     assert elsewhere.returncode == 2
     assert result_of(elsewhere)["message"] == (
-        "--header was given with --protocol redis; headers, methods and bodies must be those of HTTP requests"
+        "--header was given with --protocol redis; paths, headers, methods and bodies must be those of HTTP requests"
     )
 
 
@@ -127,11 +127,11 @@ def test_a_mix_that_cannot_be_sent_is_bad_usage(flags: list[str], message: str) 
     [
         (
             ["--protocol", "redis", "--method", "PUT"],
-            "--method was given with --protocol redis; headers, methods and bodies must be those of HTTP requests",
+            "--method was given with --protocol redis; paths, headers, methods and bodies must be those of HTTP requests",
         ),
         (
             ["--protocol", "echo", "--body", "x"],
-            "--body was given with --protocol echo; headers, methods and bodies must be those of HTTP requests",
+            "--body was given with --protocol echo; paths, headers, methods and bodies must be those of HTTP requests",
         ),
         (["--method", "POST", "--body", "nowhere.json"], "cannot read nowhere.json: no such file"),
     ],
