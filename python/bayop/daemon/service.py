@@ -205,7 +205,7 @@ class Service:
                 client = client_of(self.file.live)
                 status = client.status()
                 by = status.applied_by.holder if status.held and status.applied_by is not None else ""
-                if by != self._holder and _nameless(by) == _nameless(self._holder):
+                if by != self._holder and _without_pid(by) == _without_pid(self._holder):
                     check_restored(client.restore())
                 elif by == self._holder or any(held.state == "latched" for held in status.held):
                     raise DriftError(wrong="not every knob is known to have its own value back")
@@ -323,7 +323,7 @@ class Service:
         return "beginning" if self._last is None else "default"
 
 
-def _nameless(holder: str) -> str:
+def _without_pid(holder: str) -> str:
     """A holder without the number of its process: the one of today is another than that of yesterday."""
     return _PID.sub("", holder)
 
