@@ -30,6 +30,7 @@ from bayop.cli.day.display import Display
 from bayop.errors import BayopError
 from bayop.experiments.rig.day.play import RigDayPlan, play_rig_day, record_of
 from bayop.experiments.rig.day.server import net_rx_softirqs
+from bayop.experiments.rig.veth import requests_of
 from bayop.live.file import Load
 from bayop.load.curve import LoadCurve
 from bayop.load.plan import OpenLoop, Plan
@@ -83,9 +84,7 @@ class LabServer:
         """Reads and writes, by memcached's own statistics."""
         with socket.create_connection(("127.0.0.1", self._machine.ports.memcached), timeout=_TIMEOUT_S) as connection:
             connection.sendall(b"stats\r\nquit\r\n")
-            lines = connection.makefile(encoding="ascii").read().splitlines()
-        counts = dict(line.split()[1:3] for line in lines if line.startswith("STAT "))
-        return int(counts["cmd_get"]) + int(counts["cmd_set"])
+            return requests_of(connection.makefile(encoding="ascii").read())
 
     def service_cpu_s(self) -> float:
         """Of all threads of memcached."""

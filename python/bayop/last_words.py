@@ -23,6 +23,11 @@ class LastWords:
     hint: str | None
     line: str | None
 
+    @property
+    def wrong(self) -> str | None:
+        """What was wrong, as well as it can be told; None where it said nothing."""
+        return self.error or self.line
+
     @classmethod
     def of(cls, stderr: str) -> Self:
         """From all that it wrote there."""

@@ -68,5 +68,5 @@ def _failure(code: int, err: IO[str], place: str) -> InputError | UnsupportedErr
     err.seek(0)
     said = LastWords.of(err.read())
     kind = UnsupportedError if code == _UNSUPPORTED else InputError
-    wrong = said.error or said.line or f"the recorder ended with exit code {code}"
+    wrong = said.wrong or f"the recorder ended with exit code {code}"
     return kind(wrong=wrong, place=place, hint=said.hint or BY_HAND)

@@ -257,8 +257,7 @@ class SteadyLoad:
 
     def _last_words(self) -> str | None:
         self._stderr.seek(0)
-        said = LastWords.of(self._stderr.read())
-        return said.error or said.line
+        return LastWords.of(self._stderr.read()).wrong
 
 
 def _said(text: str) -> BayopError:

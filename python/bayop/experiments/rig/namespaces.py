@@ -276,8 +276,8 @@ class Rig:
                 self.client.status()
             except UnreachableError:
                 if time.monotonic() > ends or process.poll() is not None:
-                    said = LastWords.of(self.log())
-                    raise UnsupportedError(wrong="the agent does not start", hint=said.error or said.line) from None
+                    hint = LastWords.of(self.log()).wrong
+                    raise UnsupportedError(wrong="the agent does not start", hint=hint) from None
                 time.sleep(0.02)
             else:
                 self.agent_pid = process.pid

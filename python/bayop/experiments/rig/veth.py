@@ -207,9 +207,8 @@ class VethPair:
         run = subprocess.run(  # noqa: S603 -- our words
             self.client.command(["bash", "-c", script]), capture_output=True, text=True, check=False
         )
-        counts = dict(line.split()[1:3] for line in run.stdout.splitlines() if line.startswith("STAT "))
         try:
-            return int(counts["cmd_get"]) + int(counts["cmd_set"])
+            return requests_of(run.stdout)
         except KeyError:
             raise UnsupportedError(wrong="memcached ended before the experiment", hint=run.stderr.strip()) from None
 
@@ -224,6 +223,16 @@ class VethPair:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def requests_of(stats: str) -> int:
+    """How many reads and writes a memcached has answered, from what it says of itself (`stats`).
+
+    Raises:
+        KeyError: it says something else.
+    """
+    counts = dict(line.split()[1:3] for line in stats.splitlines() if line.startswith("STAT "))
+    return int(counts["cmd_get"]) + int(counts["cmd_set"])
 
 
 def process_cpu_s(pid: int, *, name: str = "memcached") -> float:

@@ -155,7 +155,7 @@ class Keeper:
             raise BayopError(
                 wrong=f"bayop run ended before the day, with exit code {code}",
                 value=code,
-                hint=said.error or said.line,
+                hint=said.wrong,
             )
 
     @property
