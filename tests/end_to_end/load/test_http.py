@@ -127,7 +127,7 @@ def test_a_mix_that_cannot_be_sent_is_bad_usage(flags: list[str], message: str) 
     [
         (
             ["--protocol", "redis", "--method", "PUT"],
-            "--method was given with --protocol redis; paths, headers, methods and bodies must be those of HTTP",
+            "--method was given with --protocol redis; paths, headers, methods and bodies must be those of HTTP requests",
         ),
         (
             ["--protocol", "echo", "--body", "x"],
