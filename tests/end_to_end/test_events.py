@@ -132,7 +132,8 @@ def test_a_recording_of_interrupts(tmp_path: Path, check: Check) -> None:
 
 def test_a_recording(tmp_path: Path, check: Check) -> None:
     """By something that prints what the eBPF recorder does."""
-    cost = '"kernel_ns_per_stay": 90.5, "reader_ns_per_stay": 12.0, "core_share_at_100k_per_s": 0.01'
+    kernel = '"kernel_ns_per_stay": 90.5, "nothing_ns_per_stay": 40.0'
+    cost = f'{kernel}, "reader_ns_per_stay": 12.0, "core_share_at_100k_per_s": 0.01'
     counted = '"stays": 1, "lost": 0, "duration_s": 0.1, "governor": "menu", "driver": "acpi_idle", "timers": true'
     lines = [",".join(COLUMNS), "1,9,8,7,3,0,-1,2,6,1", f"{{{counted}, {cost}}}"]
     recorder = tmp_path / "recorder.py"

@@ -2,8 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -143,39 +142,6 @@ pub fn of_each_cpu(map: &impl MapCore) -> Result<Vec<Vec<u8>>> {
 /// A file that this machine shows everybody, or should.
 pub fn unreadable(path: impl AsRef<Path>, error: &io::Error) -> Error {
     Error::unreadable(path, error).of(Kind::Unsupported)
-}
-
-/// Has the kernel take the time of eBPF programs, while the file descriptor is open.
-///
-/// # Errors
-/// It does not.
-pub fn enable_statistics() -> Result<OwnedFd> {
-    // SAFETY: the call takes a constant and no memory.
-    let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
-    owned(statistics, "take the time of eBPF programs", "leave out --cost")
-}
-
-/// The time that an object's programs have taken while that was measured, in ns.
-///
-/// # Errors
-/// The kernel does not tell it.
-pub fn run_time_of_all_ns(object: &Object) -> Result<u64> {
-    object.progs().filter(|program| program.autoload()).map(|program| run_time_ns(&program)).sum()
-}
-
-/// The time that a program has taken while that was measured, in ns.
-///
-/// # Errors
-/// The kernel does not tell it.
-pub fn run_time_ns(program: &impl AsFd) -> Result<u64> {
-    let mut info = libbpf_sys::bpf_prog_info::default();
-    let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;
-    // SAFETY: the program's file descriptor is open, and `info` is a structure of `length` bytes.
-    let code = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_fd().as_raw_fd(), &mut info, &mut length) };
-    if code < 0 {
-        return Err(refused("tell the time of a program", &reason(&io::Error::from_raw_os_error(-code))));
-    }
-    Ok(info.run_time_ns)
 }
 
 /// The file descriptor that a call of libbpf returned, or its error.

@@ -6,11 +6,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use bayop_core::{Error, Result};
+use bayop_probe::cost::Statistics;
 use bayop_probe::counters::Counters;
-use bayop_probe::ebpf::{
-    Scope, check, device_index, enable_statistics, enter, of_each_cpu, owned, refused, run_time_ns, unreadable,
-};
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use bayop_probe::ebpf::{Scope, check, device_index, enter, of_each_cpu, owned, refused, unreadable};
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject, ProgramMut};
 
 #[allow(missing_docs, clippy::undocumented_unsafe_blocks)] // Generated.
@@ -39,7 +38,7 @@ pub struct Probe<'a> {
     skeleton: ProbeSkel<'a>,
     _links: [Link; 2],
     _receive: Option<OwnedFd>,
-    statistics: Option<OwnedFd>,
+    statistics: Option<Statistics>,
 }
 
 impl<'a> Probe<'a> {
@@ -68,7 +67,7 @@ impl<'a> Probe<'a> {
         // Responses first: a request that is seen will have its response seen.
         let links = [attach(&skeleton.progs.on_response)?, attach(&skeleton.progs.on_request)?];
         let receive = device.map(|index| attach_receive(&skeleton.progs.on_receive, index)).transpose()?;
-        let statistics = watch.cost.then(enable_statistics).transpose()?;
+        let statistics = watch.cost.then(Statistics::enable).transpose()?;
         Ok(Self { skeleton, _links: links, _receive: receive, statistics })
     }
 
@@ -85,16 +84,9 @@ impl<'a> Probe<'a> {
     ///
     /// # Errors
     /// The kernel does not give it.
-    pub fn run_time_ns(&self) -> Result<Option<u64>> {
-        if self.statistics.is_none() {
-            return Ok(None);
-        }
-        let programs = &self.skeleton.progs;
-        let mut attached = vec![&programs.on_request, &programs.on_response];
-        if self._receive.is_some() {
-            attached.push(&programs.on_receive);
-        }
-        attached.into_iter().map(run_time_ns).sum::<Result<u64>>().map(Some)
+    pub fn run_time_ns(&self) -> Result<Option<f64>> {
+        let taken = self.statistics.as_ref().map(|statistics| statistics.taken_by(self.skeleton.object()));
+        Ok(taken.transpose()?.map(|taken| taken.ns))
     }
 }
 

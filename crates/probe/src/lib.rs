@@ -12,11 +12,13 @@
 //!
 //! This library is the pure half: what the programs counted becomes quantiles, with the wait before the interrupt added
 //! where it has to be modelled, and what they recorded becomes traces. The binaries (feature `ebpf`) attach the programs
-//! and print; [`ebpf`] is what they share, and [`recording`] what the recorders do.
+//! and print; [`ebpf`] is what they share, [`cost`] what all that takes, and [`recording`] what the recorders do.
 //!
 //! What is seen on the server alone is less than what clients see, by the time a packet waits for its interrupt:
 //! exactly what interrupt moderation lengthens. Every window says from where it was seen, `server` or `server+wait`.
 
+#[cfg(feature = "ebpf")]
+pub mod cost;
 pub mod count;
 pub mod counters;
 pub mod cpus;

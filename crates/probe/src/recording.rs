@@ -54,38 +54,9 @@ fn time_of(clock: ClockId) -> Result<Duration> {
     })
 }
 
-/// What a recorder took while it recorded.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cost {
-    /// The programs in the kernel, in ns a record.
-    pub kernel_ns: f64,
-    /// The process that takes the records, likewise.
-    pub reader_ns: f64,
-}
-
-impl Cost {
-    /// Of some records.
-    pub fn of(records: usize, kernel_ns: u64, reader: Duration) -> Self {
-        let per_record = |ns: f64| ns / (records.max(1) as f64);
-        Self { kernel_ns: per_record(kernel_ns as f64), reader_ns: per_record(reader.as_nanos() as f64) }
-    }
-
-    /// The share of a core that both together take at a rate.
-    pub fn core_share_at(self, records_per_s: f64) -> f64 {
-        (self.kernel_ns + self.reader_ns) * records_per_s / 1e9
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cost_is_spread_over_the_records() {
-        let cost = Cost::of(1_000, 400_000, Duration::from_micros(100));
-        assert_eq!(cost, Cost { kernel_ns: 400.0, reader_ns: 100.0 });
-        assert_eq!(cost.core_share_at(100_000.0), 0.05);
-    }
 
     #[test]
     fn a_time_longer_than_a_month_is_refused() {

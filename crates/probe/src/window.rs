@@ -53,7 +53,7 @@ pub struct Window {
 
 impl Window {
     /// From what was counted in `duration_s`, and what eBPF took for it, when that is known.
-    pub fn new(counters: &Counters, duration_s: f64, wait: Wait, run_time_ns: Option<u64>) -> Self {
+    pub fn new(counters: &Counters, duration_s: f64, wait: Wait, run_time_ns: Option<f64>) -> Self {
         let server = of_counts(&counters.buckets);
         let (mut quantities, mut relative_sd) = (BTreeMap::new(), BTreeMap::new());
         if server.count() > 0 {
@@ -80,7 +80,7 @@ impl Window {
             requests: server.count(),
             crowded: counters.crowded,
             undated: counters.undated,
-            cost_ns: run_time_ns.filter(|_| server.count() > 0).map(|ns| ns as f64 / server.count() as f64),
+            cost_ns: run_time_ns.filter(|_| server.count() > 0).map(|ns| ns / server.count() as f64),
             quantities,
             relative_sd,
         }
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn the_vantage_says_whether_the_wait_was_added() {
         let moderation = Moderation { delay_us: 100.0, quiet_delays: 1 };
-        let window = |wait| Window::new(&counters(20_000), 2.0, wait, Some(10_000_000));
+        let window = |wait| Window::new(&counters(20_000), 2.0, wait, Some(10_000_000.0));
         let (server, departure) = (window(Wait::None), window(Wait::Departure));
         let modelled = window(Wait::Modelled(moderation, 2));
         assert_eq!((server.vantage, server.wait), ("server", None));

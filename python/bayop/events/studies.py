@@ -117,7 +117,12 @@ RECORDED: Final = Event(
         "driver": TEXT,
         "timers": FLAG,
     },
-    {"kernel_ns_per_stay": NUMBER, "reader_ns_per_stay": NUMBER, "core_share_at_100k_per_s": NUMBER},
+    {
+        "kernel_ns_per_stay": NUMBER,
+        "nothing_ns_per_stay": NUMBER,
+        "reader_ns_per_stay": NUMBER,
+        "core_share_at_100k_per_s": NUMBER,
+    },
 )
 CAPTURED: Final = Event(
     "recorded",
@@ -137,6 +142,7 @@ CAPTURED: Final = Event(
         "rest_tx_packets": COUNT,
         "uncounted": COUNT,
         "kernel_ns_per_record": NUMBER,
+        "nothing_ns_per_record": NUMBER,
         "reader_ns_per_record": NUMBER,
         "core_share_at_200k_per_s": NUMBER,
     },

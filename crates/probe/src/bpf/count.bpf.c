@@ -6,6 +6,7 @@
  * the first `TAKEN` count once, then every second counts twice until as many were taken again, then every fourth. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "nothing.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -99,10 +100,4 @@ int on_idle(__u64 *arguments)
 	return 0;
 }
 
-/* What taking the time of a program takes, loaded only where that is asked. */
-SEC("tp_btf/cpu_idle")
-int on_idle_nothing(__u64 *arguments)
-{
-	(void)arguments;
-	return 0;
-}
+NOTHING_AT("tp_btf/cpu_idle")

@@ -2,8 +2,11 @@
 /* The stays of every CPU in idle states.
  *
  *   idle loop ──► cpu_idle(state) ──► cpu_idle(exit) ──► napi_poll ──► ... ──► cpu_idle(state)
- *                 a stay begins       it ends            its waker,            it is complete:
- *                                                        arrivals              one record
+ *                 a stay begins       it ends            its waker,            it is complete
+ *                                                        arrivals
+ *
+ * A CPU keeps its complete stays and hands them out by `HANDED`: the lock of the buffer that it shares with the others, and
+ * what a record there takes beside its bytes, cost several times what a stay does.
  *
  * What a governor is told is read where the kernel keeps it: the distance to the next timer in menu's own data, the next
  * tick and the alarm that is set in those of the clock. */
@@ -12,6 +15,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include "idle_kernel.h"
+#include "nothing.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -21,7 +25,8 @@ const volatile bool by_menu = false;
 enum {
 	EXIT = -1,             /* what cpu_idle says when a stay ends */
 	UNKNOWN_NS = -1,       /* no distance */
-	BUFFER = 4 << 20,      /* bytes of records that nobody has read yet */
+	HANDED = 64,           /* stays that a CPU hands out at once */
+	BUFFER = 4 << 20,      /* bytes that nobody has read yet */
 };
 
 /* One stay. `stay.rs` reads it in this order. */
@@ -39,13 +44,14 @@ struct stay {
 	__u8 network : 1; /* an interrupt of the network ended it */
 };
 
-/* What one CPU does. `record/kernel.rs` reads `lost`, 72 bytes from the start. */
+/* What one CPU does. `record/kernel.rs` reads `lost`, and the stays that were not handed out. */
 struct own {
-	struct stay stay;
+	__u64 lost;     /* stays that found no room */
+	__u32 kept;     /* complete stays; the one after them is under way */
+	__u32 arrivals;
 	__u64 arrived_ns;
 	__u64 switches; /* away from the idle task, at the last stay's begin */
-	__u64 lost;     /* records that found no room */
-	__u32 arrivals;
+	struct stay stays[HANDED];
 };
 
 struct {
@@ -84,11 +90,17 @@ static __always_inline void look(struct stay *stay)
 	stay->tick_ns = tick_ns > 0 ? tick_ns : (__s64)(tick->sched_timer.node.expires - stay->start_ns);
 }
 
-static __always_inline void begin(struct own *own, __u64 now_ns, __u32 state, __u32 cpu)
+/* The stay that is under way, or was the last. */
+static __always_inline struct stay *latest(struct own *own)
+{
+	return &own->stays[own->kept % HANDED];
+}
+
+static __always_inline struct stay *begin(struct own *own, __u64 now_ns, __u32 state, __u32 cpu)
 {
 	struct task_struct *idle = bpf_get_current_task_btf();
 	__u64 switches = idle->nvcsw + idle->nivcsw;
-	struct stay *stay = &own->stay;
+	struct stay *stay = latest(own);
 
 	stay->start_ns = now_ns;
 	stay->length_ns = 0;
@@ -101,6 +113,7 @@ static __always_inline void begin(struct own *own, __u64 now_ns, __u32 state, __
 	stay->network = false;
 	own->switches = switches;
 	own->arrivals = 0;
+	return stay;
 }
 
 /* The stay that has begun, or NULL. The tracepoint's arguments are state and CPU. */
@@ -109,26 +122,22 @@ static __always_inline struct stay *turn(const __u64 *arguments)
 	__u32 state = arguments[0];
 	struct own *own = this_cpu();
 	__u64 now_ns = bpf_ktime_get_ns();
+	struct stay *stay;
 
 	if (!own)
 		return NULL;
+	stay = latest(own);
 	if (state == (__u32)EXIT) {
-		if (own->stay.start_ns && !own->stay.length_ns)
-			own->stay.length_ns = now_ns - own->stay.start_ns;
+		if (stay->start_ns && !stay->length_ns)
+			stay->length_ns = now_ns - stay->start_ns;
 		return NULL;
 	}
-	if (own->stay.length_ns) {
-		struct stay *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
-
-		if (record) {
-			*record = own->stay;
-			bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-		} else {
-			own->lost++;
-		}
+	if (stay->length_ns && ++own->kept == HANDED) {
+		if (bpf_ringbuf_output(&records, own->stays, sizeof(own->stays), BPF_RB_NO_WAKEUP))
+			own->lost += HANDED;
+		own->kept = 0;
 	}
-	begin(own, now_ns, state, arguments[1]);
-	return &own->stay;
+	return begin(own, now_ns, state, arguments[1]);
 }
 
 /* One of the two is loaded: the other where the kernel does not tell where it keeps its data. */
@@ -154,13 +163,17 @@ SEC("tp_btf/napi_poll")
 int on_poll(__u64 *arguments)
 {
 	struct own *own = this_cpu();
+	struct stay *stay;
 
 	if (!own || (__s32)arguments[1] <= 0)
 		return 0;
 	own->arrivals++;
 	own->arrived_ns = bpf_ktime_get_ns();
+	stay = latest(own);
 	/* On top of the idle task: nothing but this interrupt has run since the CPU woke up. */
-	if (own->stay.length_ns && bpf_get_current_pid_tgid() == 0)
-		own->stay.network = true;
+	if (stay->length_ns && bpf_get_current_pid_tgid() == 0)
+		stay->network = true;
 	return 0;
 }
+
+NOTHING_AT("tp_btf/cpu_idle")

@@ -15,6 +15,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include "interrupts_kernel.h"
+#include "nothing.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -419,3 +420,5 @@ int on_interrupt(__u64 *arguments)
 	own->entered_ns = now_ns;
 	return 0;
 }
+
+NOTHING_AT("tp_btf/napi_poll")

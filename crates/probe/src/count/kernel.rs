@@ -1,11 +1,11 @@
 //! The eBPF programs in the kernel: loaded and attached, their numbers read, their cost.
 
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
 
 use bayop_core::Result;
+use bayop_probe::cost::{KernelTime, Statistics};
 use bayop_probe::count::Counts;
-use bayop_probe::ebpf::{Scope, attach_traces, check, enable_statistics, of_each_cpu, refused, run_time_ns};
+use bayop_probe::ebpf::{Scope, attach_traces, check, of_each_cpu, refused};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject};
 
@@ -19,7 +19,7 @@ use skeleton::{CountSkel, CountSkelBuilder};
 pub struct Counter<'a> {
     skeleton: CountSkel<'a>,
     _links: Vec<Link>,
-    statistics: Option<OwnedFd>,
+    statistics: Option<Statistics>,
 }
 
 impl<'a> Counter<'a> {
@@ -32,9 +32,9 @@ impl<'a> Counter<'a> {
         libbpf_rs::set_print(None);
         let mut open =
             CountSkelBuilder::default().open(storage).map_err(|error| refused("open the programs", &error))?;
-        open.progs.on_idle_nothing.set_autoload(cost);
+        open.progs.on_nothing.set_autoload(cost);
         let skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
-        let statistics = cost.then(enable_statistics).transpose()?;
+        let statistics = cost.then(Statistics::enable).transpose()?;
         let links = attach_traces(skeleton.object())?;
         Ok(Self { skeleton, _links: links, statistics })
     }
@@ -49,13 +49,11 @@ impl<'a> Counter<'a> {
         Ok(Counts::of(&of_each_cpu(&self.skeleton.maps.cpus)?))
     }
 
-    /// The time that counting has taken, and that a program takes which does nothing, in ns, where it is measured.
+    /// What the programs have taken, where it is measured.
     ///
     /// # Errors
     /// The kernel does not tell it.
-    pub fn run_times_ns(&self) -> Result<Option<(u64, u64)>> {
-        let programs = &self.skeleton.progs;
-        let both = || Ok((run_time_ns(&programs.on_idle)?, run_time_ns(&programs.on_idle_nothing)?));
-        self.statistics.as_ref().map(|_| both()).transpose()
+    pub fn taken(&self) -> Result<Option<KernelTime>> {
+        self.statistics.as_ref().map(|statistics| statistics.taken_by(self.skeleton.object())).transpose()
     }
 }

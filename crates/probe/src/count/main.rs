@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use bayop_core::{Error, Result, reason};
 use bayop_knobs::host::Host;
 use bayop_knobs::idle_states::{IdleState, idle_states};
+use bayop_probe::cost::Cost;
 use bayop_probe::count::{Row, bounds_us};
 use bayop_probe::ebpf::{ended, printed};
 use bayop_probe::recording::{cpu_time, seconds};
@@ -79,6 +80,14 @@ struct Taken {
     reader_ns_per_stay: f64,
 }
 
+impl From<Cost> for Taken {
+    fn from(cost: Cost) -> Self {
+        let Cost { kernel_ns: kernel_ns_per_stay, nothing_ns: nothing_ns_per_stay, reader_ns: reader_ns_per_stay } =
+            cost;
+        Self { kernel_ns_per_stay, nothing_ns_per_stay, reader_ns_per_stay }
+    }
+}
+
 fn main() -> ExitCode {
     ended(run(&Arguments::parse()))
 }
@@ -142,27 +151,26 @@ fn unread(error: &io::Error) -> Error {
 fn print_windows(arguments: &Arguments, counter: &mut Counter) -> Result<()> {
     let window = Duration::from_secs_f64(arguments.window_s);
     let (mut began, mut counted) = (Instant::now(), counter.counts()?);
-    let (mut taken_ns, mut reader) = (counter.run_times_ns()?, cpu_time()?);
+    let (mut taken, mut reader) = (counter.taken()?, cpu_time()?);
     let mut windows = 0;
     while arguments.windows.is_none_or(|most| windows < most) {
         sleep((began + window).saturating_duration_since(Instant::now()));
-        let (now, total, total_ns, total_reader) =
-            (Instant::now(), counter.counts()?, counter.run_times_ns()?, cpu_time()?);
+        let (now, total, total_taken, total_reader) =
+            (Instant::now(), counter.counts()?, counter.taken()?, cpu_time()?);
         let rows = total.since(&counted);
         let stays = rows.iter().map(|row| row.stays).sum::<u64>() as usize;
         let shown = Window {
             duration_s: (now - began).as_secs_f64(),
             stays: rows.iter().map(Row::numbers).collect(),
-            cost: total_ns.zip(taken_ns).filter(|_| stays > 0).map(|(now_ns, then_ns)| Taken {
-                kernel_ns_per_stay: (now_ns.0 - then_ns.0) as f64 / stays as f64,
-                nothing_ns_per_stay: (now_ns.1 - then_ns.1) as f64 / stays as f64,
-                reader_ns_per_stay: (total_reader - reader).as_nanos() as f64 / stays as f64,
-            }),
+            cost: total_taken
+                .zip(taken)
+                .filter(|_| stays > 0)
+                .map(|(now, then)| Cost::of(stays, now - then, total_reader - reader).into()),
         };
         if !print(&shown)? {
             return Ok(());
         }
-        (began, counted, taken_ns, reader) = (now, total, total_ns, total_reader);
+        (began, counted, taken, reader) = (now, total, total_taken, total_reader);
         windows += 1;
     }
     Ok(())

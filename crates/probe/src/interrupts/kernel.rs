@@ -2,14 +2,12 @@
 
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
 
 use bayop_core::{Error, Result};
-use bayop_probe::ebpf::{
-    Scope, attach_traces, check, device_index, enable_statistics, enter, of_each_cpu, refused, ring, run_time_of_all_ns,
-};
+use bayop_probe::cost::{KernelTime, Statistics};
+use bayop_probe::ebpf::{Scope, attach_traces, check, device_index, enter, of_each_cpu, refused, ring};
 use bayop_probe::interrupt::{BYTES, Sources};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, Map, MapCore, MapFlags, OpenObject, RingBuffer, num_possible_cpus};
@@ -62,7 +60,7 @@ pub struct Recorder<'a> {
     ring: RingBuffer<'static>,
     taken: Rc<RefCell<Vec<u8>>>,
     links: Vec<Link>,
-    statistics: Option<OwnedFd>,
+    statistics: Option<Statistics>,
     _counters: Vec<Running>,
     device: String,
     /// None of a device in a namespace that was entered: sysfs shows those of the one before.
@@ -104,6 +102,7 @@ impl<'a> Recorder<'a> {
         }
         let frequency = freq_khz(0).is_some();
         open.progs.on_frequency.set_autoload(frequency);
+        open.progs.on_nothing.set_autoload(cost);
         let mut skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
         number(&skeleton.maps.queues, &queues)?;
         for (index, event) in indices(&counters, cpus) {
@@ -118,7 +117,7 @@ impl<'a> Recorder<'a> {
         let taken = Rc::new(RefCell::new(Vec::new()));
         let into = Rc::clone(&taken);
         let ring = ring(&skeleton.maps.records, move |record| into.borrow_mut().extend_from_slice(record))?;
-        let statistics = cost.then(enable_statistics).transpose()?;
+        let statistics = cost.then(Statistics::enable).transpose()?;
         let links = attach_traces(skeleton.object())?;
         skeleton.maps.bss_data.as_deref_mut().expect("the programs have a variable").recording = true;
         let columns = counters.iter().map(|running| running.counter.column()).collect();
@@ -172,12 +171,12 @@ impl<'a> Recorder<'a> {
         Ok(Rest { lost, rx_packets, tx_packets, uncounted })
     }
 
-    /// The time that the programs have taken, in ns, where it is measured.
+    /// What the programs have taken, where it is measured.
     ///
     /// # Errors
     /// The kernel does not tell it.
-    pub fn run_time_ns(&self) -> Result<Option<u64>> {
-        self.statistics.as_ref().map(|_| run_time_of_all_ns(self.skeleton.object())).transpose()
+    pub fn taken(&self) -> Result<Option<KernelTime>> {
+        self.statistics.as_ref().map(|statistics| statistics.taken_by(self.skeleton.object())).transpose()
     }
 }
 

@@ -8,9 +8,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bayop_core::{Error, Result, reason};
+use bayop_probe::cost::Cost;
 use bayop_probe::ebpf::{ended, printed};
 use bayop_probe::interrupt::{BYTES, Field};
-use bayop_probe::recording::{Cost, TAKE, cpu_time, is_read, seconds};
+use bayop_probe::recording::{TAKE, cpu_time, is_read, seconds};
 use clap::Parser;
 use serde::Serialize;
 
@@ -105,14 +106,19 @@ struct Summary {
 #[derive(Debug, Serialize)]
 struct Taken {
     kernel_ns_per_record: f64,
+    nothing_ns_per_record: f64,
     reader_ns_per_record: f64,
     core_share_at_200k_per_s: f64,
 }
 
 impl From<Cost> for Taken {
     fn from(cost: Cost) -> Self {
-        let Cost { kernel_ns: kernel_ns_per_record, reader_ns: reader_ns_per_record } = cost;
-        Self { kernel_ns_per_record, reader_ns_per_record, core_share_at_200k_per_s: cost.core_share_at(200_000.0) }
+        Self {
+            kernel_ns_per_record: cost.kernel_ns,
+            nothing_ns_per_record: cost.nothing_ns,
+            reader_ns_per_record: cost.reader_ns,
+            core_share_at_200k_per_s: cost.core_share_at(200_000.0),
+        }
     }
 }
 
@@ -148,7 +154,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         let (records, lost) = (recorder.take()?, recorder.rest()?.lost);
         out.records(&records, lost, began.elapsed(), Now { delay_us, energy: energy()? })?;
     }
-    let (duration, kernel_ns) = (began.elapsed(), recorder.run_time_ns()?);
+    let (duration, taken) = (began.elapsed(), recorder.taken()?);
     let last = recorder.finish()?;
     let rest = recorder.rest()?;
     out.records(&last, rest.lost, duration, Now { delay_us, energy: energy()? })?;
@@ -160,7 +166,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         rest_rx_packets: rest.rx_packets,
         rest_tx_packets: rest.tx_packets,
         uncounted: rest.uncounted,
-        cost: kernel_ns.filter(|_| out.records > 0).map(|ns| Cost::of(out.records, ns, reader).into()),
+        cost: taken.filter(|_| out.records > 0).map(|kernel| Cost::of(out.records, kernel, reader).into()),
     })
 }
 

@@ -3,15 +3,13 @@
 use std::cell::RefCell;
 use std::fs;
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
 
 use bayop_core::Result;
-use bayop_probe::ebpf::{
-    Scope, attach_traces, check, enable_statistics, of_each_cpu, refused, ring, run_time_of_all_ns, unreadable,
-};
-use bayop_probe::stay::Stay;
+use bayop_probe::cost::{KernelTime, Statistics};
+use bayop_probe::ebpf::{Scope, attach_traces, check, of_each_cpu, refused, ring, unreadable};
+use bayop_probe::stay::{BYTES, Stay};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject, RingBuffer};
 
@@ -21,8 +19,10 @@ mod skeleton {
 }
 use skeleton::{IdleSkel, IdleSkelBuilder};
 
-/// Where `lost` stands in `struct own` of `idle.bpf.c`.
-const LOST: usize = 72;
+/// Where a CPU's numbers stand in `struct own` of `idle.bpf.c`.
+const LOST: usize = 0;
+const KEPT: usize = 8;
+const STAYS: usize = 32;
 
 /// What chooses idle states here, and what enters them; "none" where a CPU just halts.
 #[derive(Debug, Clone)]
@@ -56,10 +56,19 @@ impl Cpuidle {
     }
 }
 
-/// The stays that there was room for.
+/// The stays that there was room for, as the programs wrote them.
 struct Stays {
-    stays: Vec<Stay>,
+    bytes: Vec<u8>,
+    most_bytes: usize,
     beyond: u64,
+}
+
+impl Stays {
+    fn take(&mut self, stays: &[u8]) {
+        let room = (self.most_bytes - self.bytes.len()).min(stays.len());
+        self.bytes.extend_from_slice(&stays[..room]);
+        self.beyond += ((stays.len() - room) / BYTES) as u64;
+    }
 }
 
 /// The attached programs. They are detached when this is dropped, and by the kernel if the process dies before.
@@ -67,8 +76,8 @@ pub struct Recorder<'a> {
     skeleton: IdleSkel<'a>,
     records: RingBuffer<'static>,
     stays: Rc<RefCell<Stays>>,
-    _links: Vec<Link>,
-    statistics: Option<OwnedFd>,
+    links: Vec<Link>,
+    statistics: Option<Statistics>,
     timers: bool,
 }
 
@@ -91,20 +100,16 @@ impl<'a> Recorder<'a> {
         let timers = Cpuidle::shows_timers()?;
         open.progs.on_idle.set_autoload(timers);
         open.progs.on_idle_alone.set_autoload(!timers);
+        open.progs.on_nothing.set_autoload(cost);
         let skeleton = open.load().map_err(|error| refused("load the programs", &error))?;
-        let stays = Rc::new(RefCell::new(Stays { stays: Vec::with_capacity(most), beyond: 0 }));
-        let kept = Rc::clone(&stays);
-        let records = ring(&skeleton.maps.records, move |record| {
-            let mut kept = kept.borrow_mut();
-            if kept.stays.len() < most {
-                kept.stays.push(Stay::of(record));
-            } else {
-                kept.beyond += 1;
-            }
-        })?;
-        let statistics = cost.then(enable_statistics).transpose()?;
+        let most_bytes = most * BYTES;
+        let taken = Stays { bytes: Vec::with_capacity(most_bytes), most_bytes, beyond: 0 };
+        let stays = Rc::new(RefCell::new(taken));
+        let into = Rc::clone(&stays);
+        let records = ring(&skeleton.maps.records, move |handed_out| into.borrow_mut().take(handed_out))?;
+        let statistics = cost.then(Statistics::enable).transpose()?;
         let links = attach_traces(skeleton.object())?;
-        Ok(Self { skeleton, records, stays, _links: links, statistics, timers })
+        Ok(Self { skeleton, records, stays, links, statistics, timers })
     }
 
     /// Whether timers and ticks are seen.
@@ -112,7 +117,7 @@ impl<'a> Recorder<'a> {
         self.timers
     }
 
-    /// Takes the records that there are.
+    /// Takes the stays that were handed out.
     ///
     /// # Errors
     /// The kernel does not give them.
@@ -120,22 +125,28 @@ impl<'a> Recorder<'a> {
         self.records.consume().map_err(|error| refused("give its records", &error))
     }
 
-    /// The stays so far, and how many there was no room for.
+    /// Detaches the programs. The stays, each CPU's in their order, and how many there was no room for.
     ///
     /// # Errors
     /// The kernel does not tell.
-    pub fn stays(&self) -> Result<(Vec<Stay>, u64)> {
-        let cpus = of_each_cpu(&self.skeleton.maps.cpus)?;
-        let lost = |cpu: &Vec<u8>| u64::from_ne_bytes(cpu[LOST..][..8].try_into().expect("eight bytes"));
-        let kept = self.stays.replace(Stays { stays: Vec::new(), beyond: 0 });
-        Ok((kept.stays, kept.beyond + cpus.iter().map(lost).sum::<u64>()))
+    pub fn finish(&mut self) -> Result<(Vec<Stay>, u64)> {
+        self.links.clear();
+        self.take()?;
+        let mut stays = self.stays.borrow_mut();
+        let mut lost = 0;
+        for cpu in of_each_cpu(&self.skeleton.maps.cpus)? {
+            lost += u64::from_ne_bytes(cpu[LOST..][..8].try_into().expect("eight bytes"));
+            let kept = u32::from_ne_bytes(cpu[KEPT..][..4].try_into().expect("four bytes")) as usize;
+            stays.take(&cpu[STAYS..][..kept * BYTES]);
+        }
+        Ok((stays.bytes.chunks_exact(BYTES).map(Stay::of).collect(), stays.beyond + lost))
     }
 
-    /// The time that the programs have taken, in ns, where it is measured.
+    /// What the programs have taken, where it is measured.
     ///
     /// # Errors
     /// The kernel does not tell it.
-    pub fn run_time_ns(&self) -> Result<Option<u64>> {
-        self.statistics.as_ref().map(|_| run_time_of_all_ns(self.skeleton.object())).transpose()
+    pub fn taken(&self) -> Result<Option<KernelTime>> {
+        self.statistics.as_ref().map(|statistics| statistics.taken_by(self.skeleton.object())).transpose()
     }
 }

@@ -1,13 +1,14 @@
-"""The flags of what records a running kernel: how long, by which command, of which NIC, and whether to say the cost."""
+"""What records a running kernel: the flags for how long, by which command, of which NIC; and what that cost."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Final
 
 from bayop.cli.flags import arguments
 from bayop.errors import InputError
-from bayop.units import HOUR_S, parse_quantity
+from bayop.units import HOUR_S, parse_quantity, round_significant
 
 _LEAST_S: Final = 0.01
 _MOST_S: Final = 720 * HOUR_S
@@ -51,6 +52,22 @@ def add_cost(parser: argparse.ArgumentParser) -> None:
         "--cost",
         action="store_true",
         help="also measure what recording takes; slows every eBPF program of the server a little meanwhile",
+    )
+
+
+def cost_of(counted: Mapping[str, object], noun: str, rate_k: int) -> dict[str, float]:
+    """What a recorder took, of what it has counted; empty where it was not asked. `noun` is what it records, and `rate_k`
+    how many thousands of them a second its share of a core is told for."""
+    what = (f"kernel_ns_per_{noun}", f"nothing_ns_per_{noun}", f"reader_ns_per_{noun}", f"core_share_at_{rate_k}k_per_s")
+    return {key: round_significant(float(str(counted[key]))) for key in what if key in counted}
+
+
+def cost_in_words(cost: Mapping[str, float], noun: str, rate_k: int) -> str:
+    """The same for people."""
+    kernel_ns, nothing_ns, reader_ns, share = cost.values()
+    return (
+        f"cost: {kernel_ns:.0f} ns a {noun} in the kernel, {nothing_ns:.0f} of them for measuring, and {reader_ns:.0f} in "
+        f"the recorder; {share:.1%} of a core at {rate_k},000 {noun}s/s, unmeasured"
     )
 
 

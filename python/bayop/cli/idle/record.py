@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.flags.recorder import add_cost, add_recorder
+from bayop.cli.flags.recorder import add_cost, add_recorder, cost_in_words, cost_of
 from bayop.cli.terminal.output import console, print_json
-from bayop.units import round_significant
 
 EXAMPLE: Final = """\
   bayop idle record --duration 30s --out traces
@@ -18,7 +17,7 @@ EXAMPLE: Final = """\
 """
 
 _PROGRAM: Final = "bayop-idle-record"
-_COST: Final = ("kernel_ns_per_stay", "reader_ns_per_stay", "core_share_at_100k_per_s")
+_COST: Final = ("stay", 100)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,9 +52,8 @@ def run(args: argparse.Namespace) -> int:
             raise unwritable(path, error, place="--out") from error
     summary = recording.summary
     if args.json:
-        cost = {key: round_significant(float(str(summary[key]))) for key in _COST if key in summary}
         told = {key: summary.get(key) for key in ("stays", "lost", "duration_s", "governor", "driver", "timers")}
-        print_json({"event": "recorded", "out": str(args.out), "cpus": len(recording.of_cpu), **told, **cost})
+        print_json({"event": "recorded", "out": str(args.out), "cpus": len(recording.of_cpu), **told, **cost_of(summary, *_COST)})
     else:
         _print(len(recording.of_cpu), summary, str(args.out))
     return 0
@@ -72,10 +70,5 @@ def _print(cpus: int, summary: Mapping[str, object], out: str) -> None:
         say.print(
             "this kernel does not show its timers (CONFIG_KALLSYMS_ALL): they are not in the traces", markup=False
         )
-    if all(key in summary for key in _COST):
-        kernel_ns, reader_ns, share = (float(str(summary[key])) for key in _COST)
-        say.print(
-            f"cost: {kernel_ns:.0f} ns a stay in the kernel and {reader_ns:.0f} in the recorder, "
-            f"{share:.1%} of a core at 100,000 stays/s",
-            markup=False,
-        )
+    if cost := cost_of(summary, *_COST):
+        say.print(cost_in_words(cost, *_COST), markup=False)

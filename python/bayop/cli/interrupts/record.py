@@ -7,10 +7,9 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.flags.recorder import add_cost
+from bayop.cli.flags.recorder import add_cost, cost_in_words, cost_of
 from bayop.cli.interrupts.recording import add_recording, recording
 from bayop.cli.terminal.output import console, print_json
-from bayop.units import round_significant
 
 if TYPE_CHECKING:
     from bayop.interrupts.record import Capture
@@ -26,7 +25,7 @@ EXAMPLE: Final = """\
 """
 
 _MB: Final = 1_000_000
-_COST: Final = ("kernel_ns_per_record", "reader_ns_per_record", "core_share_at_200k_per_s")
+_COST: Final = ("record", 200)
 _REST: Final = ("rest_rx_packets", "rest_tx_packets")
 _TOLD: Final = ("duration_s", *_REST, "uncounted")
 
@@ -82,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _print_event(capture: Capture, out: str) -> None:
     counted = capture.counted
-    cost = {key: round_significant(float(counted[key])) for key in _COST if key in counted}
+    cost = cost_of(counted, *_COST)
     told = {key: counted[key] for key in _TOLD if key in counted}
     print_json(
         {
@@ -117,10 +116,5 @@ def _print(capture: Capture, args: argparse.Namespace) -> None:
             f"no record has {received} packets received and {sent} sent by CPUs that took no interrupt after them",
             markup=False,
         )
-    if all(key in capture.counted for key in _COST):
-        kernel_ns, reader_ns, share = (float(capture.counted[key]) for key in _COST)
-        say.print(
-            f"cost: {kernel_ns:.0f} ns a record in the kernel and {reader_ns:.0f} in the recorder, "
-            f"{share:.1%} of a core at 200,000 records/s",
-            markup=False,
-        )
+    if cost := cost_of(capture.counted, *_COST):
+        say.print(cost_in_words(cost, *_COST), markup=False)
