@@ -28,9 +28,11 @@ from typing import Any
 from bench import environment
 from tests.support.agents import AgentProcess
 
+from bayop.space import CAP_W
+
 ZONES = 32
 CONSTRAINTS = 2
-ALLOWED = {"power.cap_w": 'places = ["*"]'}
+ALLOWED = {CAP_W: 'places = ["*"]'}
 
 
 def main() -> None:
@@ -70,7 +72,7 @@ def measure(agent: Path, folder: Path, rest_s: float, settings: int) -> Mapping[
         def apply(setting: Mapping[str, float]) -> None:
             client.ask("POST", "/v1/apply", {"lease": lease, "setting": setting})
 
-        one, every = "power.cap_w@intel-rapl:0/0", "power.cap_w"
+        one, every = "power.cap_w@intel-rapl:0/0", CAP_W
 
         def cost(action: Callable[[int], object]) -> Mapping[str, float]:
             before_s = client.cpu_s()

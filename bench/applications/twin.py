@@ -34,7 +34,7 @@ from bayop.experiments.rig.veth import VethPair, process_cpu_s
 from bayop.live.patience import MOST_STOLEN
 from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.twin.calibrate import Calibration
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 from bayop.twin.validate import Cell, compare
 
 APPS: Final = ("img-dnn", "nodejs", "tpcc", "xapian")

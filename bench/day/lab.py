@@ -36,10 +36,11 @@ from bayop.load.curve import LoadCurve
 from bayop.load.plan import OpenLoop, Plan
 from bayop.report.rig_day.report import write_report
 from bayop.slo import Slo
+from bayop.space import FREQ_MHZ, RX_USECS
 from lab import Files, Machine
 from lab.agent import add_agent
 
-KNOBS: Final = {"cpu.freq_mhz": "all", "nic.rx_usecs": "0:1000:50"}
+KNOBS: Final = {FREQ_MHZ: "all", RX_USECS: "0:1000:50"}
 _ENERGY: Final = "/sys/class/powercap/intel-rapl:0/energy_uj"
 _CONNECTIONS: Final = 8
 _TIMEOUT_S: Final = 5.0

@@ -16,7 +16,7 @@ from bayop.control.ledger import Ledger
 from bayop.control.policy import Policy
 from bayop.control.triggers import AnyOf, Breach, LoadChange
 from bayop.control.warm import Warm
-from bayop.daemon.steer import STEADY
+from bayop.daemon.policy import STEADY
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.slo import Slo

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs
 
-CAP: Final = "power.cap_w"
+from bayop.space import CAP_W
+
 MOST_W: Final = 120.0
 QPS: Final = 5000.0
 SLO_US: Final = 200.0
@@ -61,7 +62,7 @@ class Agent:
     def _release(self) -> dict[str, Any]:
         self._set(MOST_W)
         self._holder = self._hold = None
-        return {"restored": [CAP], "latched": [], "stood_down": []}
+        return {"restored": [CAP_W], "latched": [], "stood_down": []}
 
     def _set(self, cap_w: float) -> None:
         now_s = time.monotonic()
@@ -70,13 +71,13 @@ class Agent:
 
     def _apply(self, body: dict[str, Any], *, is_hold: bool) -> dict[str, Any]:
         before, setting = self.cap_w, body["setting"]
-        self._set(float(setting.get(CAP, MOST_W)))
+        self._set(float(setting.get(CAP_W, MOST_W)))
         self._hold = None
         if is_hold:
             kept = {name: body[name] for name in ("setting", "fall_back", "conditions")}
             self._hold = kept | {"age_s": 0.0, "latest": None, "packets_per_s": None, "fell_back": None}
-        change = {"knob": CAP, "before": before, "requested": self.cap_w, "effective": self.cap_w}
-        return {"changes": [change], "setting": {CAP: self.cap_w}}
+        change = {"knob": CAP_W, "before": before, "requested": self.cap_w, "effective": self.cap_w}
+        return {"changes": [change], "setting": {CAP_W: self.cap_w}}
 
     def _read(self) -> dict[str, Any]:
         self._set(self.cap_w)

@@ -10,7 +10,9 @@ import numpy as np
 from bayop import _core
 from bayop.slo import Slo
 from bayop.space import Setting
-from bayop.twin.target import load_profile, parse_profile, profile_space, simulate, simulation_run
+from bayop.twin.profile_library import load_profile, parse_profile
+from bayop.twin.target import profile_space
+from bayop.twin.windows import simulate, simulation_run
 
 _PROBE_REQUESTS = 20_000
 

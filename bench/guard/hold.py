@@ -34,8 +34,8 @@ from tests.support.agents import AgentProcess, Machine
 
 from bayop.latency.base import Latency, Vantage
 from bayop.live.agent.messages import Conditions, LatencyLimit, LoadBand
+from bayop.space import CAP_W
 
-CAP: Final = "power.cap_w"
 HELD_W, FALL_BACK_W = 70.0, 110.0
 LIMIT_US: Final = 500.0
 SILENCE_S: Final = 0.5
@@ -62,7 +62,7 @@ class Server:
     def hold(self, conditions: Conditions) -> None:
         """Holds a cap anew, at any time between two looks of the agent."""
         time.sleep(self._random.uniform(0.0, LOOK_S))
-        self._client.hold({CAP: HELD_W}, fall_back={CAP: FALL_BACK_W}, conditions=conditions, lease=self._lease)
+        self._client.hold({CAP_W: HELD_W}, fall_back={CAP_W: FALL_BACK_W}, conditions=conditions, lease=self._lease)
 
     def datagram(self) -> float:
         """How long the fall-back takes after a datagram, in s."""

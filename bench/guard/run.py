@@ -32,12 +32,11 @@ from bayop.live.space import agent_space
 from bayop.live.target import SETTLE_S, AgentTarget
 from bayop.live.trial_guard import TrialGuard
 from bayop.optimize.base import Observation, Prediction, Proposal
-from bayop.space import Range, Setting
+from bayop.space import CAP_W, Range, Setting
 
 SLO: Final = Slo.parse("p99<500us")
 WINDOW_S: Final = 10.0
-CAP: Final = "power.cap_w"
-BREACH, SAFE = {CAP: 60}, {CAP: 110}
+BREACH, SAFE = {CAP_W: 60}, {CAP_W: 110}
 PRINT: Final = """case $BAYOP_SETTING in *": 60.0}"*) p99=500000;; *) p99=200;; esac
 say() { echo "{\\"vantage\\": \\"client\\", \\"p99_us\\": $p99, \\"qps\\": 1000}"; }
 """
@@ -79,9 +78,9 @@ class Stopwatch(Background):
         began: float | None = None
         while not self._over.wait(0.001):
             cap_w = self._machine.cap_w  # NaN while the file is written
-            if cap_w == BREACH[CAP] and began is None:
+            if cap_w == BREACH[CAP_W] and began is None:
                 began = time.perf_counter()
-            elif cap_w > BREACH[CAP] and began is not None:
+            elif cap_w > BREACH[CAP_W] and began is not None:
                 self.times_s.append(time.perf_counter() - began)
                 began = None
 
@@ -107,7 +106,7 @@ def measure(agent: Path, script: str, breaches: int) -> list[float]:
         (folder / "root").mkdir()
         with Machine(folder / "root") as machine, AgentProcess(agent, folder, folder / "root") as running:
             (folder / "p99").write_text(script)
-            space = agent_space(running.client.knobs(), only=[CAP], ranges={CAP: Range(60, 120, 5)})
+            space = agent_space(running.client.knobs(), only=[CAP_W], ranges={CAP_W: Range(60, 120, 5)})
             target = AgentTarget(
                 running.client,
                 space,

@@ -24,8 +24,9 @@ from typing import Final
 from bench import environment
 from bench.rows import write_rows
 
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Value
-from bayop.twin.target import load_profile, simulate, simulation_run
+from bayop.space import AUTO, FREQ_MHZ, IDLE_GOVERNOR, MAX_LATENCY_US, RX_USECS, Value
+from bayop.twin.profile_library import load_profile
+from bayop.twin.windows import simulate, simulation_run
 
 SERVER: Final = "linux-memcached"
 LOADS: Final = (40e3, 100e3, 200e3, 400e3)
@@ -40,14 +41,11 @@ LATENCIES_US: Final[tuple[Value, ...]] = (AUTO, 80.0, 10.0, 2.0)
 REQUESTS: Final = 40_000
 SEEDS: Final = (11, 12, 13)
 """Of what is simulated anew."""
-GOVERNOR: Final = "idle.governor"
-LATENCY: Final = "idle.max_latency_us"
-
 KNOBS: Final[Mapping[str, tuple[str, ...]]] = {
     "delay, frequency": (),
-    "+ governor": (GOVERNOR,),
-    "+ max latency": (LATENCY,),
-    "+ both": (GOVERNOR, LATENCY),
+    "+ governor": (IDLE_GOVERNOR,),
+    "+ max latency": (MAX_LATENCY_US,),
+    "+ both": (IDLE_GOVERNOR, MAX_LATENCY_US),
 }
 """Which idle knobs may be set beside the first two."""
 
@@ -86,7 +84,7 @@ class Server:
         self._profile = load_profile(SERVER)
         pairs = itertools.product(DELAYS_US, FREQS_MHZ, GOVERNORS, LATENCIES_US)
         self.settings: list[Setting] = [
-            {RX_USECS: delay, FREQ_MHZ: freq, GOVERNOR: governor, LATENCY: latency}
+            {RX_USECS: delay, FREQ_MHZ: freq, IDLE_GOVERNOR: governor, MAX_LATENCY_US: latency}
             for delay, freq, governor, latency in pairs
         ]
         self._seen = self._simulate(self.settings, seed=1)
@@ -100,7 +98,7 @@ class Server:
 
     def cheapest(self, limit_us: float, free: tuple[str, ...]) -> tuple[Setting, float, float] | None:
         """The setting of least power that keeps the SLO, power and p99; idle knobs not free are as by default."""
-        held = {GOVERNOR: GOVERNORS[0], LATENCY: LATENCIES_US[0]}
+        held = {IDLE_GOVERNOR: GOVERNORS[0], MAX_LATENCY_US: LATENCIES_US[0]}
         allowed = [
             index
             for index, setting in enumerate(self.settings)
@@ -132,7 +130,8 @@ def rows(threads: int) -> Iterator[Row]:
                 setting, power_w, p99_us = found
                 yield Row(
                     qps, limit_us, name, *server.default, power_w, p99_us,
-                    float(setting[RX_USECS]), float(setting[FREQ_MHZ]), str(setting[GOVERNOR]), str(setting[LATENCY]),
+                    float(setting[RX_USECS]), float(setting[FREQ_MHZ]),
+                    str(setting[IDLE_GOVERNOR]), str(setting[MAX_LATENCY_US]),
                 )  # fmt: skip
 
 

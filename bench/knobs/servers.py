@@ -10,18 +10,17 @@ from typing import Final
 
 from bench.generality.servers import Case, spread
 
-from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space
-from bayop.twin.target import TwinTarget, profile_space, simulate, simulation_run
+from bayop.space import FREQ_MHZ, MAX_LATENCY_US, QUEUES, RX_USECS, Setting, Space
+from bayop.twin.target import TwinTarget, profile_space
+from bayop.twin.windows import simulate, simulation_run
 
-IDLE_DEPTH: Final = "idle.max_latency_us"
-QUEUES: Final = "nic.combined_queues"
-KNOBS: Final = (IDLE_DEPTH, QUEUES)
+KNOBS: Final = (MAX_LATENCY_US, QUEUES)
 """What is searched besides delay and frequency."""
 
 TOLERANCE: Final = 1.02
 """A held setting may exceed the SLO by as much as measurements of it scatter."""
 
-_MOST: Final = {FREQ_MHZ: 10, IDLE_DEPTH: 5, QUEUES: 6}
+_MOST: Final = {FREQ_MHZ: 10, MAX_LATENCY_US: 5, QUEUES: 6}
 _RANKED_REQUESTS: Final = 20_000
 _CONTENDERS: Final = 12
 _TRUTH_SEED: Final = 1_000_003

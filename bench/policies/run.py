@@ -27,7 +27,8 @@ from bench import environment
 from bayop import _core
 from bayop.measurement import Measurement
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.twin.target import load_profile, simulate
+from bayop.twin.profile_library import load_profile
+from bayop.twin.windows import simulate
 
 LOADS: Final = {"memcached": (200e3, 400e3, 600e3), "silo": (50e3, 100e3, 200e3)}
 SLOS_US: Final = {"memcached": (200.0, 500.0), "silo": (500.0, 1000.0)}

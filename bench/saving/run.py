@@ -30,10 +30,10 @@ from bayop.confirm import DEFAULT, FOUND, objective_pairs, take_turns
 from bayop.experiments.rig.namespaces import Rig
 from bayop.live.file import LiveFile
 from bayop.live.search import open_target
-from bayop.live.space import TIMEOUT
 from bayop.objective import Objective
 from bayop.saving import Looks
 from bayop.slo import Slo
+from bayop.space import GRO_FLUSH_TIMEOUT_US
 
 SLO: Final = Slo.parse("p90<500us")
 NOTHING: Final = "nothing to gain"
@@ -88,7 +88,9 @@ def without_gain(file: Path) -> Path:
     """The rig's file without the timeout, which stays 0."""
     lines = file.read_text(encoding="utf-8").splitlines()
     other = file.with_name("nothing.toml")
-    other.write_text("\n".join(line for line in lines if not line.startswith(f'"{TIMEOUT}"')), encoding="utf-8")
+    other.write_text(
+        "\n".join(line for line in lines if not line.startswith(f'"{GRO_FLUSH_TIMEOUT_US}"')), encoding="utf-8"
+    )
     return other
 
 

@@ -37,12 +37,12 @@ from bayop.objective import Objective
 from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Proposal
 from bayop.search import Halt
 from bayop.slo import Slo
-from bayop.space import Knob, Setting, Space, Steps
+from bayop.space import CAP_W, Knob, Setting, Space, Steps
 from bayop.switchback import HeldSaving, held_saving
 
 SLO: Final = Slo.parse("p99<500us")
-SETTING: Final[Setting] = {"power.cap_w": 90}
-SPACE: Final = Space((Knob("power.cap_w", Steps(60, 120, 5), safest="high"),))
+SETTING: Final[Setting] = {CAP_W: 90}
+SPACE: Final = Space((Knob(CAP_W, Steps(60, 120, 5), safest="high"),))
 QPS: Final = 5000.0
 SAVINGS: Final = (0.0, 0.05)
 LONGER: Final = 3

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from bayop.study import open_study
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 from bayop.twin.validate import Cell, Comparison, simulate_cells
 
 MACHINES: Final = {"node1": "xeon-e5-2630-v3", "node3": "xeon-silver-4314"}

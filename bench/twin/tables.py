@@ -19,7 +19,7 @@ from typing import Final
 from bench.markdown import rewrite_tables
 from bench.twin import machines
 
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 from bayop.twin.validate import (
     CLOSED_LOOP_QUANTITIES,
     LATENCIES,

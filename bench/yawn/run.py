@@ -26,7 +26,8 @@ from bench.rows import write_rows
 
 from bayop.experiments.idle.policy import POLICIES, Policy
 from bayop.space import FREQ_MHZ, Value
-from bayop.twin.target import load_profile, simulate
+from bayop.twin.profile_library import load_profile
+from bayop.twin.windows import simulate
 
 SERVER: Final = "linux-memcached@python/bayop/papers/yawn_server.toml"
 ELSEWHERE: Final = "linux-memcached"

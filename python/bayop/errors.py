@@ -9,12 +9,15 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 if TYPE_CHECKING:
     from bayop import _core
+
+
+_PARTS: Final = ("rule", "wrong", "value", "place", "hint")
 
 
 class BayopError(Exception):
@@ -79,8 +82,20 @@ class BayopError(Exception):
 
     def but(self, **parts: Any) -> Self:  # noqa: ANN401 -- the arguments of the constructor
         """The same error with other parts."""
-        own = {name: getattr(self, name) for name in ("rule", "wrong", "value", "place", "hint")}
+        own = {name: getattr(self, name) for name in _PARTS}
         return type(self)(**(own | parts))
+
+    @property
+    def parts(self) -> dict[str, str | None]:
+        """What another process needs to raise it again."""
+        own = {name: getattr(self, name) for name in _PARTS}
+        return {"kind": self.kind} | {name: None if part is None else str(part) for name, part in own.items()}
+
+    @staticmethod
+    def of_parts(parts: Mapping[str, Any], classes: Iterable[type[BayopError]]) -> BayopError:
+        """The error whose parts another process has told; `classes` are what it may be, one of a kind."""
+        kinds = {of.kind: of for of in classes}
+        return kinds[parts["kind"]](**{name: parts[name] for name in _PARTS})
 
     def to_json(self) -> dict[str, object]:
         """The error as the event that programs get; docs/reference/events.md."""

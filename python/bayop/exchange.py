@@ -8,7 +8,6 @@ several steps: a name is resolved, or TLS is agreed on.
 from __future__ import annotations
 
 import io
-import ipaddress
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
 from bayop.deadline import within
+from bayop.hosts import is_ip_address
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -162,8 +162,4 @@ def _is_one_step(connection: HTTPConnection) -> bool:
         return False
     if isinstance(connection, UnixConnection):
         return True
-    try:
-        ipaddress.ip_address(connection.host)
-    except ValueError:
-        return False
-    return True
+    return is_ip_address(connection.host)

@@ -24,6 +24,24 @@ FREQ_MHZ: Final = "cpu.freq_mhz"
 QUEUES: Final = "nic.combined_queues"
 """The NIC's pairs of queues in use (`ethtool -L combined`), and with them the cores that serve."""
 
+RX_FRAMES: Final = "nic.rx_frames"
+"""Packets after which the NIC waits no longer for its interrupt delay (`ethtool -C rx-frames`)."""
+
+CAP_W: Final = "power.cap_w"
+"""The limit of a package's power (powercap, RAPL), in W."""
+
+MAX_LATENCY_US: Final = "idle.max_latency_us"
+"""The latest that a CPU may wake up (PM QoS resume latency), which bounds its idle states, in us."""
+
+IDLE_GOVERNOR: Final = "idle.governor"
+"""What chooses idle states."""
+
+GRO_FLUSH_TIMEOUT_US: Final = "napi.gro_flush_timeout_us"
+"""How long the kernel defers a device's next poll, in us."""
+
+DEFER_HARD_IRQS: Final = "napi.defer_hard_irqs"
+"""How many polls without packets it does so before the device may interrupt again."""
+
 Value: TypeAlias = float | str
 Setting: TypeAlias = Mapping[str, Value]
 """A value for every knob of a space, by knob id; numbers are in the unit that the id carries.

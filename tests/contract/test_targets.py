@@ -26,7 +26,8 @@ from bayop.target.base import Target
 from bayop.target.own_knob import OwnKnobTarget
 from bayop.testing.fakes import FakeServer
 from bayop.testing.targets import TargetContract
-from bayop.twin.target import TwinTarget, load_profile
+from bayop.twin.profile_library import load_profile
+from bayop.twin.target import TwinTarget
 
 
 class TestFake(TargetContract):

@@ -17,7 +17,7 @@ from tests.support.patience import eventually
 from bayop.experiments.rig.namespaces import Rig
 from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE
 from bayop.live.agent.messages import Conditions, FellBack, LoadBand
-from bayop.live.space import DEFERRAL, TIMEOUT
+from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
@@ -76,7 +76,7 @@ def test_a_load_that_doubles_ends_a_hold_by_the_kernels_own_counter(rig: Rig) ->
     band = LoadBand(SERVER_DEVICE, 0.5 * PACKETS_PER_S, 1.5 * PACKETS_PER_S)
     with traffic(rig) as send:
         send(PACKETS_PER_S)
-        settings = ({TIMEOUT: ns / 1000, DEFERRAL: polls} for ns, polls in (HELD, FALL_BACK))
+        settings = ({GRO_FLUSH_TIMEOUT_US: ns / 1000, DEFER_HARD_IRQS: polls} for ns, polls in (HELD, FALL_BACK))
         client.hold(next(settings), fall_back=next(settings), conditions=Conditions(load=band), lease=lease)
         assert rig.deferral() == HELD
         assert not eventually(lambda: fell_back(rig) is not None, within_s=3)

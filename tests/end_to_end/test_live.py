@@ -18,7 +18,7 @@ from tests.support.patience import eventually
 from bayop.experiments.rig.namespaces import Rig
 from bayop.experiments.rig.record import LiveRecord
 from bayop.live.agent.lease import TTL_S
-from bayop.live.space import DEFERRAL, TIMEOUT
+from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
@@ -87,7 +87,11 @@ def test_latency_follows_the_deferral_and_the_report_shows_it(agent_binary: Path
     assert stages == ["start", *["sweep"] * 6, *["search"] * 2, *["again"] * again, "data", "result"]
     assert again >= 4, "default and winner are measured in turns, until the saving is known well enough"
     assert events[0]["estimated"] == ["energy_j", "power_w"]
-    swept = {(e["setting"][TIMEOUT], e["setting"][DEFERRAL]): e["measured"] for e in events if e["event"] == "sweep"}
+    swept = {
+        (e["setting"][GRO_FLUSH_TIMEOUT_US], e["setting"][DEFER_HARD_IRQS]): e["measured"]
+        for e in events
+        if e["event"] == "sweep"
+    }
     for polls in (1, 2, 4):
         # Half of the timeout is expected; two windows of a quarter of a second differ by up to 70 us.
         assert swept[800, polls]["p50_us"] > swept[0, polls]["p50_us"] + 150
@@ -166,7 +170,7 @@ def test_a_guard_ends_a_trial_that_hurts(rig: Rig) -> None:
     run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode in (0, 1), run.stderr
     trials = [json.loads(line) for line in run.stdout.splitlines() if '"trial"' in line]
-    slowest = next(t for t in trials if t["setting"][TIMEOUT] == 400)
+    slowest = next(t for t in trials if t["setting"][GRO_FLUSH_TIMEOUT_US] == 400)
     assert "p50" in slowest["cut_short"]
     assert slowest["meets_slo"] is False
     assert rig.deferral() == DEFAULT
@@ -177,14 +181,20 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(rig: Rig) -> None:
     run = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
     assert run.returncode == 0, run.stderr
     assert {change["knob"] for change in json.loads(run.stdout)["changes"]} == {
-        f"{TIMEOUT}@server0",
-        f"{DEFERRAL}@server0",
+        f"{GRO_FLUSH_TIMEOUT_US}@server0",
+        f"{DEFER_HARD_IRQS}@server0",
     }
     assert "holder" not in rig.log()
 
 
 @pytest.mark.parametrize(
-    "flag", [["--load", "5"], ["--only", TIMEOUT], ["--range", f"{TIMEOUT}=0:10"], ["--window", "1s"]]
+    "flag",
+    [
+        ["--load", "5"],
+        ["--only", GRO_FLUSH_TIMEOUT_US],
+        ["--range", f"{GRO_FLUSH_TIMEOUT_US}=0:10"],
+        ["--window", "1s"],
+    ],
 )
 def test_what_the_file_says_is_not_said_again(tmp_path: Path, flag: list[str]) -> None:
     words = [sys.executable, "-m", "bayop", "tune", "--target", str(tmp_path / "live.toml"), *flag]

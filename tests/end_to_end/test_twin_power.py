@@ -11,8 +11,7 @@ from typing import Final
 import pytest
 
 from bayop import _core
-from bayop.twin.profile_library import profile_names
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile, profile_names
 
 pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 

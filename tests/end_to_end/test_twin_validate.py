@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from bayop.cli import main
-from bayop.twin.target import load_profile, simulate, simulation_run
+from bayop.twin.profile_library import load_profile
+from bayop.twin.windows import simulate, simulation_run
 
 # Greatest mean absolute error in per cent, by application and operating system.
 BARS = {

@@ -14,7 +14,7 @@ from bayop.interrupts import parquet
 from bayop.interrupts.batch import Batch
 from bayop.interrupts.layout import IDLE_NS, INTERRUPT_COLUMNS, Layout
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 
 MACHINE: Final = """\
 # own.toml

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from bayop import _core
-from bayop.twin.target import load_profile, polling
+from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.twin.profile_library import load_profile, polling
 
 from .law import Experiment, Law
 from .server import exact, law, load, server
 
 _SETTLE: Final = "machine.idle_states.0.settle_us"
 _CORES: Final = 16
-_FIXED: Final = {"nic.rx_usecs": 50.0, "cpu.freq_mhz": 2000.0}
+_FIXED: Final = {RX_USECS: 50.0, FREQ_MHZ: 2000.0}
 _STATIC_W: Final = 10.0
 _SETTLED_W: Final = 0.5
 """As `bare.toml` has them."""

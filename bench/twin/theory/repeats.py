@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator
 
 from bayop import _core
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 
 from .law import Experiment, Law, Row
 from .queues import SERVICE_US

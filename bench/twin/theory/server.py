@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from bayop import _core
-from bayop.twin.target import load_profile
+from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.twin.profile_library import load_profile
 
 from .law import EXACT_BAR, MEAN_BAR, P99_BAR, Law, Read
 
@@ -39,7 +40,7 @@ def load(
     freq_mhz: float | None = 1000.0,
 ) -> _core.Run:
     """A window; at 1000 MHz, the least, a kilocycle takes a microsecond. None leaves the frequency to the governor."""
-    knobs = {"nic.rx_usecs": rx_usecs, "cpu.freq_mhz": freq_mhz}
+    knobs = {RX_USECS: rx_usecs, FREQ_MHZ: freq_mhz}
     setting = {knob: value for knob, value in knobs.items() if value is not None}
     return {"qps": qps, "requests": requests, "duration_s": duration_s, "warmup_s": warmup_s, "setting": setting}
 

@@ -53,7 +53,7 @@ impl Agent {
                 self.leases.end();
                 json(&Released { restored: self.holding.restore(), ..Released::default() })
             }
-            (_, path @ ("/v1/hold" | "/v1/latency" | "/v1/calibration" | "/v1/doctor" | "/metrics")) => {
+            (_, path @ ("/v1/hold" | "/v1/latency" | "/v1/calibration" | "/v1/idle" | "/v1/doctor" | "/metrics")) => {
                 Err(Error::unsupported(format!("the library OS's agent has no {} {path}", request.method))
                     .hint("docs/libos.md has what it answers"))
             }

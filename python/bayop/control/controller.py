@@ -148,19 +148,8 @@ class Controller:
             default: What a window of the default has shown; None where none was measured.
             qps: The load that it is for; None for that of this moment.
         """
-        policy, qps = self._policy, qps or self._qps
-        return Problem(
-            policy.space,
-            policy.slo,
-            policy.objective,
-            qps,
-            self._history.near(qps),
-            policy.headroom,
-            small_steps=policy.small_steps,
-            default=default,
-            server_class=policy.server_class,
-            steady=policy.steady,
-        )
+        qps = qps or self._qps
+        return self._policy.problem(qps, self._history.near(qps), default)
 
     def poll(self, now_s: float, qps: float, answer: Answer | None = None) -> Action:
         """What to do next.

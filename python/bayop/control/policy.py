@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bayop.control.guard import Guard
 from bayop.control.triggers import Trigger
 from bayop.errors import InputError
+from bayop.measurement import Measurement
 from bayop.objective import Objective
+from bayop.optimize.base import Observation, Problem
 from bayop.optimize.server_class import ServerClass
 from bayop.slo import Slo
 from bayop.space import Space
@@ -56,3 +59,24 @@ class Policy:
     def __post_init__(self) -> None:
         if not (self.trial_s > 0 and self.watch_s > 0):
             raise InputError("windows must last longer than nothing", value=(self.trial_s, self.watch_s))
+
+    def problem(self, qps: float, history: Sequence[Observation] = (), default: Measurement | None = None) -> Problem:
+        """What a search under it looks for.
+
+        Args:
+            qps: The load that it is for.
+            history: What is known of this load.
+            default: What a window of the default has shown; None where none was measured.
+        """
+        return Problem(
+            self.space,
+            self.slo,
+            self.objective,
+            qps,
+            history,
+            self.headroom,
+            small_steps=self.small_steps,
+            default=default,
+            server_class=self.server_class,
+            steady=self.steady,
+        )

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from bayop.control.foresight import expected_by, foresee
 from bayop.daemon.file import ServiceFile
+from bayop.daemon.policy import policy_of
 from bayop.errors import BayopError
 from bayop.explain import Explanation, explain
 from bayop.objective import Objective
@@ -82,15 +83,7 @@ def explained(service: ServiceFile, state: Path, space: Space) -> Explained:
         raise BayopError(wrong=f"{service.name} holds no setting to explain: {wrong}", place=str(state))
     windows = read(state, "window", service=service.name, last=1)
     qps = windows[0]["qps"] if windows else searches[0]["qps"]
-    problem = Problem(
-        space,
-        service.slo,
-        service.objective,
-        qps,
-        history.near(qps),
-        service.live.headroom,
-        server_class=service.server_class,
-    )
+    problem = policy_of(service, space).problem(qps, history.near(qps))
     model = make_optimizer("grey-box", problem, seed=_SEED)
     explanation = explain(problem, setting, model.predict)
     if explanation is None:

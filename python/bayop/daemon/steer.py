@@ -5,26 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
 
 from bayop.control.controller import Controller
-from bayop.control.guard import Guard
 from bayop.control.ledger import LedgerWindow, Search
-from bayop.control.policy import Policy
 from bayop.control.switchbacks import MOST, Switchbacks
 from bayop.control.warm import Warm
 from bayop.daemon.file import ServiceFile
 from bayop.daemon.forecast import Forecast
 from bayop.daemon.halts import Halts
 from bayop.daemon.notes import take_note
+from bayop.daemon.policy import policy_of
 from bayop.daemon.report import Reporter
 from bayop.daemon.turns import Turns
 from bayop.optimize import make_optimizer
 from bayop.space import Space
 from bayop.state.store import Store
-
-STEADY: Final = 2.5
-"""One window in 160 lies so many standard deviations above the mean: some ten minutes of a day."""
 
 
 def controller_of(
@@ -51,24 +46,7 @@ def controller_of(
         on_window: Called after each window.
     """
     searches = store.last_search(file.name)
-    policy = Policy(
-        space=space,
-        slo=file.slo,
-        objective=file.objective,
-        trigger=file.trigger,
-        guard=Guard() if file.objective.constrained else None,
-        trial_s=trial_s,
-        watch_s=file.watch_s,
-        phase_s=file.phase_s,
-        max_trials=file.max_trials,
-        headroom=file.live.headroom,
-        server_class=file.server_class,
-        small_steps=True,
-        default_first=True,
-        polish=file.polish,
-        follow=file.polish > 0,
-        steady=STEADY,
-    )
+    policy = replace(policy_of(file, space), trial_s=trial_s)
 
     def window_counted(window: LedgerWindow) -> None:
         number = window.search

@@ -18,16 +18,16 @@ from typing import Final
 from bayop.latency.base import Latency, Window
 from bayop.latency.probe_program import measure_with
 from bayop.program import split_command
-from bayop.space import AUTO, Setting
+from bayop.space import AUTO, DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US, RX_USECS, Setting
 
 PREFIX: Final = "ebpf:"
 """What such a source begins with in `--latency`."""
 
 DELAY_FLAGS: Final = MappingProxyType(
     {
-        "nic.rx_usecs": "--rx-usecs",
-        "napi.gro_flush_timeout_us": "--gro-flush-timeout-us",
-        "napi.defer_hard_irqs": "--defer-hard-irqs",
+        RX_USECS: "--rx-usecs",
+        GRO_FLUSH_TIMEOUT_US: "--gro-flush-timeout-us",
+        DEFER_HARD_IRQS: "--defer-hard-irqs",
     }
 )
 """The probe's flag for each knob that makes packets wait."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import ssl
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ import msgspec
 
 from bayop.errors import InputError, unreadable
 from bayop.exchange import Exchange, Reply
+from bayop.hosts import is_loopback
 from bayop.json_text import decoder, parse_object
 from bayop.latency.gathering import Gathering
 
@@ -72,7 +72,7 @@ class Api:
                 place=host,
                 hint="token_file=FILE, with a bearer token in it",
             )
-        if token_file is not None and parts.scheme == "http" and not _is_loopback(host):
+        if token_file is not None and parts.scheme == "http" and not is_loopback(host):
             raise InputError("a token must not be sent in the clear", value=url, hint="https://")
         self.url = f"{url.rstrip('/')}/api/v1/query"
         self._parts, self._host, self._path = parts, parts.netloc, urlsplit(self.url).path
@@ -274,10 +274,3 @@ def _object(body: bytes) -> Mapping[str, object]:
 def _trusting() -> ssl.SSLContext:
     """Trusts whom this machine trusts; a thousand services need it once."""
     return ssl.create_default_context()
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

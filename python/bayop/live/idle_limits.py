@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
 
 from bayop.live.agent.checks import check_applies, check_held, check_restored
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import STEP_S, Lease
-
-KNOB: Final = "idle.max_latency_us"
-"""The knob: `power/pm_qos_resume_latency_us` of a CPU."""
+from bayop.space import MAX_LATENCY_US
 
 
 class IdleLimits:
@@ -34,9 +31,9 @@ class IdleLimits:
             DriftError: somebody else has changed a limit, or the lease was lost.
         """
         self._lease.expect(STEP_S)
-        check_held(self._client, {KNOB})
+        check_held(self._client, {MAX_LATENCY_US})
         if of_cpu:
-            setting = {f"{KNOB}@cpu{cpu}": float(limit_us) for cpu, limit_us in of_cpu.items()}
+            setting = {f"{MAX_LATENCY_US}@cpu{cpu}": float(limit_us) for cpu, limit_us in of_cpu.items()}
             self._client.apply(setting, lease=self._lease.token)
 
 

@@ -10,13 +10,17 @@ from typing import Final
 
 from bayop.errors import BayopError, InputError, UnsupportedError, guess
 from bayop.live.agent.messages import MachineKnob, MachineKnobs
-from bayop.space import RX_USECS, Choices, Knob, Range, Space, Steps, check_ranges
-
-TIMEOUT: Final = "napi.gro_flush_timeout_us"
-"""How long a packet waits for the next poll."""
-
-DEFERRAL: Final = "napi.defer_hard_irqs"
-"""How many empty polls pass before the interrupt is switched on again."""
+from bayop.space import (
+    DEFER_HARD_IRQS,
+    GRO_FLUSH_TIMEOUT_US,
+    RX_USECS,
+    Choices,
+    Knob,
+    Range,
+    Space,
+    Steps,
+    check_ranges,
+)
 
 MOST_VALUES: Final = 10_000
 """The most values of one knob that a search looks through."""
@@ -56,12 +60,12 @@ def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapp
 
 def doubts(machine: MachineKnobs, space: Space) -> list[str]:
     """Knobs that have no effect while another one stays as it is, for people."""
-    if TIMEOUT not in space.ids or DEFERRAL in space.ids:
+    if GRO_FLUSH_TIMEOUT_US not in space.ids or DEFER_HARD_IRQS in space.ids:
         return []
-    deferral = next((knob for knob in machine.knobs if knob.id == DEFERRAL), None)
+    deferral = next((knob for knob in machine.knobs if knob.id == DEFER_HARD_IRQS), None)
     if deferral is not None and any(place.effective for place in deferral.places):
         return []
-    return [f"{TIMEOUT} defers no interrupt while {DEFERRAL} is 0: allow and search both"]
+    return [f"{GRO_FLUSH_TIMEOUT_US} defers no interrupt while {DEFER_HARD_IRQS} is 0: allow and search both"]
 
 
 def _find(knob_id: str, by_id: Mapping[str, MachineKnob], machine: MachineKnobs) -> MachineKnob:

@@ -229,7 +229,7 @@ class AgentTarget:
         if offered_qps is None:
             raise InputError(
                 wrong="the offered load is not known",
-                place="--load",
-                hint="give --load, or let the latency command print qps",
+                place="qps",
+                hint="say it (--load on the command line, qps in a file), or let the source of latency count it",
             )
         return offered_qps

@@ -41,7 +41,7 @@ _START_S: Final = 10.0
 _LATE_S: Final = 1.0
 """How much later than it ends a slice is reported at most."""
 _POLL_S: Final = 0.02
-_ERRORS: Final[dict[str, type[BayopError]]] = {e.__name__: e for e in (InputError, ServerError, UnsupportedError)}
+_ERRORS: Final = (InputError, ServerError, UnsupportedError)
 
 
 class LoadLostError(BayopError):
@@ -234,7 +234,7 @@ class SteadyLoad:
             word, _, text = line.partition(" ")
             try:
                 if word == "error":
-                    self._error = _said(text)
+                    self._error = BayopError.of_parts(parse_object(text), _ERRORS)
                     return
                 report = _core.LoadReport.from_json(text)
             except (BayopError, _core.Error, KeyError, TypeError):
@@ -258,12 +258,6 @@ class SteadyLoad:
     def _last_words(self) -> str | None:
         self._stderr.seek(0)
         return LastWords.of(self._stderr.read()).wrong
-
-
-def _said(text: str) -> BayopError:
-    """The error that the generator ended with."""
-    said = parse_object(text)
-    return _ERRORS[said.pop("kind")](**said)
 
 
 def latency_of(result: Result) -> Latency:

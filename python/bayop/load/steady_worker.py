@@ -17,7 +17,6 @@ import threading
 from typing import Any
 
 from bayop import _core
-from bayop.errors import BayopError
 from bayop.load.plan import STORES, translate
 
 
@@ -37,7 +36,7 @@ def main() -> None:
             plan = plans[-1] | {"seed": plans[-1]["seed"] + run}
             lines.put(f"report {_core.load_run(json.dumps(plan), connections=connections).to_json()}")
     except _core.Error as error:
-        lines.put(f"error {json.dumps(_fields(translate(error)))}")
+        lines.put(f"error {json.dumps(translate(error).parts)}")
     finally:
         lines.put(None)
         printer.join()
@@ -53,17 +52,6 @@ def _print_all(lines: queue.SimpleQueue[str | None]) -> None:
     while (line := lines.get()) is not None:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
-
-
-def _fields(error: BayopError) -> dict[str, object]:
-    return {
-        "kind": type(error).__name__,
-        "wrong": error.wrong,
-        "rule": error.rule,
-        "value": None if error.value is None else str(error.value),
-        "place": error.place,
-        "hint": error.hint,
-    }
 
 
 if __name__ == "__main__":

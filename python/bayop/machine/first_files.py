@@ -10,9 +10,8 @@ from typing import Final
 
 from bayop.live.agent.address import SOCKET
 from bayop.live.agent.messages import Finding
-from bayop.live.space import DEFERRAL, TIMEOUT
 from bayop.machine.verdict import METER, finding_of
-from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.space import DEFER_HARD_IRQS, FREQ_MHZ, GRO_FLUSH_TIMEOUT_US, RX_USECS
 
 _LONGEST_US: Final = 500.0
 """The longest delay that is searched at first; SLOs of servers lie about there."""
@@ -58,7 +57,7 @@ class Inventory:
 
     def nic(self) -> Nic | None:
         """The device whose delay is worth setting: the first one with a knob of its own."""
-        has_knob = {place for knob_id in (RX_USECS, TIMEOUT) for place in self.knobs.get(knob_id, {})}
+        has_knob = {place for knob_id in (RX_USECS, GRO_FLUSH_TIMEOUT_US) for place in self.knobs.get(knob_id, {})}
         return next((nic for nic in self.nics if nic.name in has_knob), None)
 
     @property
@@ -157,7 +156,9 @@ def _high(steps: tuple[float, float, float] | None) -> list[str]:
 
 
 def _deferral(inventory: Inventory, nic: Nic) -> list[str]:
-    return [knob_id for knob_id in (TIMEOUT, DEFERRAL) if nic.name in inventory.knobs.get(knob_id, {})]
+    return [
+        knob_id for knob_id in (GRO_FLUSH_TIMEOUT_US, DEFER_HARD_IRQS) if nic.name in inventory.knobs.get(knob_id, {})
+    ]
 
 
 def _frequency(inventory: Inventory) -> list[str]:
@@ -237,7 +238,7 @@ def _range(knob_id: str, steps: tuple[float, float, float] | None) -> str:
     if steps is None:
         return "all"
     low, high, step = steps
-    if knob_id == DEFERRAL:
+    if knob_id == DEFER_HARD_IRQS:
         return f"{max(low, 1):g}:{min(high, 4):g}"
     wide = step * ceil(_STEP_US / step)
     last = low + wide * ((min(high, _LONGEST_US) - low) // wide)

@@ -65,10 +65,9 @@ def open_loop_rows(frame: pl.DataFrame, path: Path) -> list[Row]:
     rows = frame.filter(pl.col("power_w").is_not_null() & pl.col("qps_offered").is_not_null())
     if rows.is_empty():
         raise InputError(
-            "a study must have at least one trusted trial",
-            wrong="no trial of the study is trusted",
+            "a study must have at least one trial of an open loop with its power",
+            wrong="the study has none that is trusted",
             place=str(path),
-            hint="of an open loop, with its power",
         )
     _check_one_service(rows, path)
     knobs = sorted(

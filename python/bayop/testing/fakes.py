@@ -17,7 +17,19 @@ from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize.base import Observation, Problem
 from bayop.slo import Slo
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Setting, Space, Steps, nic_and_cpu_space
+from bayop.space import (
+    AUTO,
+    CAP_W,
+    FREQ_MHZ,
+    IDLE_GOVERNOR,
+    RX_USECS,
+    Choices,
+    Knob,
+    Setting,
+    Space,
+    Steps,
+    nic_and_cpu_space,
+)
 from bayop.target.base import Modelled
 
 QUANTITIES: Final = frozenset({"power_w", "energy_j", "duration_s", "p50_us", "p90_us", "p99_us", "qps", "utilization"})
@@ -193,7 +205,7 @@ def awkward_spaces() -> Mapping[str, Space]:
     """Spaces that have broken optimizers, by what is awkward about them."""
     delay = Knob(RX_USECS, Steps(2, 400, 2), safest="low")
     three = Knob(FREQ_MHZ, Choices((1300, 2100, 2900)), safest="high")
-    governor = Knob("idle.governor", Choices(("menu", "teo", "haltpoll")))
+    governor = Knob(IDLE_GOVERNOR, Choices(("menu", "teo", "haltpoll")))
     return MappingProxyType(
         {
             "papers": papers_space(),
@@ -204,7 +216,7 @@ def awkward_spaces() -> Mapping[str, Space]:
             "only categorical": Space((governor,)),
             "auto": papers_space(auto=True),
             "three frequencies": Space((delay, three)),
-            "unknown number": Space((delay, three, Knob("power.cap_w", Steps(60, 120, 5)))),
+            "unknown number": Space((delay, three, Knob(CAP_W, Steps(60, 120, 5)))),
         }
     )
 

@@ -8,6 +8,7 @@ soft loss keeps single odd cells from bending everything else. Every load weighs
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from bayop import _core
 from bayop.errors import InputError, guess
+from bayop.twin.profile_library import with_values
 from bayop.twin.validate import Cell, check_loop, simulate_cells
 
 TOLERANCES: Final[Mapping[str, float]] = {
@@ -194,7 +196,7 @@ class Calibration:
         )
         after = dict(zip(self._parameters, map(float, np.exp(solution.x)), strict=True))
         return Fit(
-            profile=replace_numbers(self._profile, after),
+            profile=with_values(self._profile, after),
             before=self._before,
             after=after,
             cost_before=self._cost(self._start),
@@ -218,7 +220,7 @@ class Calibration:
 
     def _errors(self, profile: _core.Profile, cells: Sequence[Cell], values: Mapping[str, float]) -> list[Vector]:
         simulated = simulate_cells(
-            replace_numbers(profile, values), cells, requests=self._requests, seed=self._seed, threads=self._threads
+            with_values(profile, values), cells, requests=self._requests, seed=self._seed, threads=self._threads
         )
         per_load = Counter(cell.load for cell in cells)
         return [
@@ -239,24 +241,11 @@ class Calibration:
 
     def _greatest(self) -> Vector:
         """The logarithms that a profile allows at most."""
-        most = [next((most for end, most in _MOST.items() if key.endswith(end)), np.inf) for key in self._parameters]
-        return np.log(most)
+        return np.log([_most(key) for key in self._parameters])
 
     def _cost(self, x: Vector) -> float:
         errors = self.residuals(x)[: -len(x)]
         return float(np.sum(errors**2))
-
-
-def replace_numbers(profile: _core.Profile, values: Mapping[str, float]) -> _core.Profile:
-    """The profile with some numbers replaced.
-
-    Raises:
-        InputError: a number is out of its range.
-    """
-    try:
-        return profile.with_values(values)
-    except _core.Error as error:
-        raise InputError.of(error) from error
 
 
 def checked_parameters(profile: _core.Profile, parameters: Sequence[str]) -> dict[str, float]:
@@ -311,10 +300,14 @@ def scattered(profile: _core.Profile, parameters: Sequence[str], *, relative_sd:
     before = checked_parameters(profile, parameters)
     factors = np.exp(relative_sd * np.random.default_rng(seed).standard_normal(len(before)))
     values = {
-        key: min(value * float(factor), 1.0) if key.endswith("_share") else value * float(factor)
+        key: min(value * float(factor), _most(key))
         for (key, value), factor in zip(before.items(), factors, strict=True)
     }
-    return profile.with_values(values)
+    return with_values(profile, values)
+
+
+def _most(key: str) -> float:
+    return next((most for end, most in _MOST.items() if key.endswith(end)), math.inf)
 
 
 def _weighted_errors(cell: Cell, simulated: Mapping[str, float]) -> Vector:

@@ -23,9 +23,10 @@ import numpy as np
 from bayop import _core
 from bayop.errors import InputError
 from bayop.space import RX_USECS
-from bayop.twin.calibrate import GROUPS, Calibration, replace_numbers
+from bayop.twin.calibrate import GROUPS, Calibration
 from bayop.twin.handlers import HandlerTimes, Line
 from bayop.twin.observed import Observed
+from bayop.twin.profile_library import with_values
 from bayop.twin.validate import Cell, simulate_cells
 
 QUANTITIES: Final = ("interrupts_per_s", "packets_per_interrupt", "utilization", "power_w")
@@ -164,7 +165,7 @@ class CaptureProblem:
         stages = self._stages(captures)
         for quantity, keys in stages.items():
             problem = Calibration(
-                replace_numbers(self._profile, values),
+                with_values(self._profile, values),
                 [_cell(capture, quantity) for capture in captures],
                 keys,
                 requests=self._requests,
@@ -217,7 +218,7 @@ class CaptureProblem:
 
     def _prediction(self, values: Mapping[str, float], capture: Observed, *, held_out: bool) -> Prediction:
         """What the profile with some values says; packets come as often as the load and the acknowledgements say."""
-        profile = replace_numbers(self._profile, values)
+        profile = with_values(self._profile, values)
         simulated = simulate_cells(
             profile, [_cell(capture)], requests=4 * self._requests, seed=self._seed + 1, threads=self._threads
         )[0]

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from bayop.measurement import Measurement
 from bayop.space import Space, default_setting
 from bayop.target.oracle import Question
-from bayop.twin.target import QUANTITIES, load_profile, profile_space, simulate, simulation_run
+from bayop.twin.profile_library import load_profile
+from bayop.twin.target import profile_space
+from bayop.twin.windows import QUANTITIES, simulate, simulation_run
 
 
 class TwinOracle:

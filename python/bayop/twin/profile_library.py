@@ -17,6 +17,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Final
 
+from bayop import _core
 from bayop.errors import InputError, unreadable
 
 BASE: Final = "base"
@@ -30,6 +31,45 @@ _MOST_DEPTH: Final = 5
 
 _MOST_BASES: Final = 8
 """More files than anybody would have a profile start from, one after the other: they start from each other."""
+
+
+def load_profile(name_or_file: str) -> _core.Profile:
+    """A built-in profile (`linux-memcached`) or a TOML file, on its own machine or another (`linux-xapian@epyc-ena`).
+
+    Raises:
+        InputError: there is no such profile, or its text breaks a rule.
+    """
+    text, source = read_profile(name_or_file)
+    return parse_profile(text, source=source)
+
+
+def parse_profile(text: str, *, source: str) -> _core.Profile:
+    """A profile from TOML text.
+
+    Raises:
+        InputError: with file, line and key, for an unknown key, a wrong unit or a value out of range.
+    """
+    try:
+        return _core.Profile(text, source=source)
+    except _core.Error as error:
+        raise InputError.of(error) from error
+
+
+def with_values(profile: _core.Profile, values: Mapping[str, str | float]) -> _core.Profile:
+    """The same server with other values at some keys, such as `app.request_kcycles` or `os.idle_governor`.
+
+    Raises:
+        InputError: the profile has no such key, or may not have that value there.
+    """
+    try:
+        return profile.with_values(dict(values))
+    except _core.Error as error:
+        raise InputError.of(error) from error
+
+
+def polling(profile: _core.Profile) -> _core.Profile:
+    """The same server with cores that spin on their queues; it has no ITR-delay left to set."""
+    return profile.with_values({"os.dispatch": "polling"})
 
 
 def read_profile(name_or_file: str) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from bayop.recorded.rows import open_loop_rows
 from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.study import open_study, trusted
 from bayop.study.schema import ASKED
-from bayop.twin.target import combine_batches, simulate, simulation_run
+from bayop.twin.windows import combine_batches, simulate, simulation_run
 
 QUANTITIES: Final = ("power_w", "p99_us", "p50_us", "utilization", "interrupts_per_s")
 """What is compared in an open loop."""

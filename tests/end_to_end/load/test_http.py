@@ -11,6 +11,7 @@ from tests.support.servers import load, result_of
 pytestmark = pytest.mark.alone
 
 BRIEF = ["--protocol", "http", "-q", "1kqps", "-t", "0.3s", "-w", "0s", "-c", "2", "-r", "3", "--json"]
+HTTP_ALONE = "paths, headers, methods and bodies must be those of HTTP requests"
 
 
 @pytest.fixture(params=["http", "http2"])
@@ -45,9 +46,7 @@ def test_a_header_that_cannot_be_sent_is_bad_usage(nginx: str) -> None:
     )
     elsewhere = load("-s", nginx, *BRIEF, "--protocol", "redis", "--header", "A: b")
     assert elsewhere.returncode == 2
-    assert result_of(elsewhere)["message"] == (
-        "--header was given with --protocol redis; paths, headers, methods and bodies must be those of HTTP requests"
-    )
+    assert result_of(elsewhere)["message"] == f"--header was given with --protocol redis; {HTTP_ALONE}"
 
 
 @pytest.mark.parametrize(
@@ -127,11 +126,11 @@ def test_a_mix_that_cannot_be_sent_is_bad_usage(flags: list[str], message: str) 
     [
         (
             ["--protocol", "redis", "--method", "PUT"],
-            "--method was given with --protocol redis; paths, headers, methods and bodies must be those of HTTP requests",
+            f"--method was given with --protocol redis; {HTTP_ALONE}",
         ),
         (
             ["--protocol", "echo", "--body", "x"],
-            "--body was given with --protocol echo; paths, headers, methods and bodies must be those of HTTP requests",
+            f"--body was given with --protocol echo; {HTTP_ALONE}",
         ),
         (["--method", "POST", "--body", "nowhere.json"], "cannot read nowhere.json: no such file"),
     ],

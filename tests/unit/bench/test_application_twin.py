@@ -7,7 +7,7 @@ from bench.applications import twin
 from bench.applications.twin import FITTED_SHARES, SHARES, Row, Window, foretell, main, table
 
 from bayop.space import FREQ_MHZ, RX_USECS
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 from bayop.twin.validate import Cell, simulate_cells
 
 

@@ -12,7 +12,7 @@ from bench.yawn.run import ELSEWHERE, SERVER, Case, Row, line, row
 
 from bayop.experiments.idle.cores import core_use
 from bayop.experiments.idle.policy import POLICIES
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 
 ROWS = max(Path("bench/yawn/results").glob("*/rows.csv"))
 

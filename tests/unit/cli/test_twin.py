@@ -10,8 +10,7 @@ import pytest
 from tests.support.twin_studies import write_twin_study
 
 from bayop.cli import main
-from bayop.twin.profile_library import read_profile
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile, read_profile
 
 SMALL = ("--requests", "2000", "--threads", "2")
 

@@ -11,7 +11,8 @@ import pytest
 from tests.support.twin_captures import SETTINGS, write_twin_captures
 
 from bayop.cli import main
-from bayop.twin.target import TwinTarget, load_profile
+from bayop.twin.profile_library import load_profile
+from bayop.twin.target import TwinTarget
 
 SMALL = ("--sweeps", "12", "--requests", "1000", "--threads", "2")
 THREE = ("--capture", *SETTINGS)

@@ -4,8 +4,8 @@ import pytest
 
 from bayop.errors import InputError, UnsupportedError
 from bayop.live.agent.messages import Cause, Domain, MachineKnob, MachineKnobs, MissingKnob, Numbers, Place, Reserved
-from bayop.live.space import DEFERRAL, TIMEOUT, agent_space, doubts
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Range, Steps
+from bayop.live.space import agent_space, doubts
+from bayop.space import AUTO, DEFER_HARD_IRQS, FREQ_MHZ, GRO_FLUSH_TIMEOUT_US, RX_USECS, Choices, Range, Steps
 
 WIDE = Steps(0, 8191, 1)
 NO_CPUIDLE = Cause("the kernel has no cpuidle", None, None, "/sys/devices/system/cpu/cpuidle", None)
@@ -60,11 +60,13 @@ def test_without_any_of_them_the_allow_list_is_named() -> None:
 
 @pytest.mark.parametrize(("polls", "doubtful"), [(0, True), (None, True), (2, False)])
 def test_a_timeout_without_deferral_is_doubtful(polls: int | None, doubtful: bool) -> None:  # noqa: FBT001
-    deferral = MachineKnob(DEFERRAL, "", None, "low", (Place("eth0", message_of(WIDE), message_of(WIDE), polls, None),))
-    server = machine(knob(TIMEOUT, WIDE), deferral)
-    assert bool(doubts(server, agent_space(server, only=[TIMEOUT]))) == doubtful
+    deferral = MachineKnob(
+        DEFER_HARD_IRQS, "", None, "low", (Place("eth0", message_of(WIDE), message_of(WIDE), polls, None),)
+    )
+    server = machine(knob(GRO_FLUSH_TIMEOUT_US, WIDE), deferral)
+    assert bool(doubts(server, agent_space(server, only=[GRO_FLUSH_TIMEOUT_US]))) == doubtful
     assert doubts(server, agent_space(server)) == []
-    assert doubts(server, agent_space(server, only=[DEFERRAL])) == []
+    assert doubts(server, agent_space(server, only=[DEFER_HARD_IRQS])) == []
 
 
 def test_other_knobs_are_searched_when_they_are_named() -> None:

@@ -10,9 +10,8 @@ import pytest
 
 from bayop.live.agent.messages import Finding
 from bayop.live.file import LiveFile
-from bayop.live.space import DEFERRAL, TIMEOUT
 from bayop.machine.first_files import Inventory, Nic, agent_toml, live_toml
-from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.space import DEFER_HARD_IRQS, FREQ_MHZ, GRO_FLUSH_TIMEOUT_US, RX_USECS
 
 METER = Finding("power meter", "ok", "powercap: package-0", "", None)
 NO_METER = Finding("power meter", "missing", "power", "", "modprobe intel_rapl_msr; or give idle_w")
@@ -27,7 +26,7 @@ SERVER = Inventory(
 )
 GUEST_ONLY = dataclasses.replace(
     SERVER,
-    knobs={TIMEOUT: {"eth1": (0, 1e6, 1)}, DEFERRAL: {"eth1": (0, 1e6, 1)}},
+    knobs={GRO_FLUSH_TIMEOUT_US: {"eth1": (0, 1e6, 1)}, DEFER_HARD_IRQS: {"eth1": (0, 1e6, 1)}},
     services=[],
     findings=[NO_METER, GUEST],
 )
@@ -60,13 +59,13 @@ def test_the_service_is_probed_and_the_papers_knobs_are_searched(tmp_path: Path)
 def test_a_guest_defers_its_polls_and_estimates_its_power(tmp_path: Path) -> None:
     text = agent_toml(GUEST_ONLY)
     config = tomllib.loads(text)
-    assert set(config["allow"]) == {TIMEOUT, DEFERRAL}
+    assert set(config["allow"]) == {GRO_FLUSH_TIMEOUT_US, DEFER_HARD_IRQS}
     assert set(config["power"]["model"]) == {"idle_w", "busy_w"}
     assert "This machine has no cpu.freq_mhz: pin the frequency on the host." in text, "on one line, as a comment"
     assert "to get one: modprobe intel_rapl_msr. Until then power is estimated" in text
     file = live(GUEST_ONLY, tmp_path)
-    assert file.knobs == (TIMEOUT, DEFERRAL)
-    assert (file.ranges[DEFERRAL].low, file.ranges[DEFERRAL].high) == (1, 4)
+    assert file.knobs == (GRO_FLUSH_TIMEOUT_US, DEFER_HARD_IRQS)
+    assert (file.ranges[DEFER_HARD_IRQS].low, file.ranges[DEFER_HARD_IRQS].high) == (1, 4)
     assert file.latency == "./p99.sh"
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from bayop.errors import InputError
 from bayop.study.schema import COLUMNS, REQUIRED, column_of, in_order, knob_ids
-from bayop.twin.target import QUANTITIES
+from bayop.twin.windows import QUANTITIES
 
 
 def test_every_trial_says_where_it_comes_from() -> None:

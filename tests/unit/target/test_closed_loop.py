@@ -7,16 +7,9 @@ import pytest
 from bayop.errors import InputError
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS
 from bayop.testing.targets import TargetContract
-from bayop.twin.target import (
-    CLOSED_LOOP_QUANTITIES,
-    TwinTarget,
-    check_load,
-    load_profile,
-    polling,
-    profile_space,
-    simulate,
-    simulation_run,
-)
+from bayop.twin.profile_library import load_profile, polling
+from bayop.twin.target import TwinTarget, check_load, profile_space
+from bayop.twin.windows import CLOSED_LOOP_QUANTITIES, simulate, simulation_run
 
 NETPIPE = load_profile("linux-netpipe")
 MEMCACHED = load_profile("linux-memcached")

@@ -9,8 +9,7 @@ from tests.support.twin_studies import write_twin_study
 
 from bayop.errors import InputError
 from bayop.twin.calibrate import GROUPS, Calibration, Sibling, checked_parameters, named_parameters, scattered
-from bayop.twin.profile_library import profile_names
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile, profile_names
 from bayop.twin.validate import Cell, read_cells
 
 TRUTH = load_profile("ebbrt-memcached")

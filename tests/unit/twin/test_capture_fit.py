@@ -14,7 +14,7 @@ from bayop.interrupts.observe import observe
 from bayop.twin.capture_fit import CaptureFit, CaptureProblem, Estimate
 from bayop.twin.handlers import HandlerTimes
 from bayop.twin.observed import Observed
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 
 
 @pytest.fixture(scope="module")

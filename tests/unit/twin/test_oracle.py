@@ -6,7 +6,9 @@ from bayop.errors import InputError
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting
 from bayop.target.oracle import Question
 from bayop.twin.oracle import TwinOracle
-from bayop.twin.target import QUANTITIES, load_profile, profile_space
+from bayop.twin.profile_library import load_profile
+from bayop.twin.target import profile_space
+from bayop.twin.windows import QUANTITIES
 
 SLOW: Setting = {RX_USECS: 400, FREQ_MHZ: 1300}
 REQUESTS = 2000

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from bayop.errors import InputError
 from bayop.twin import profile_library
-from bayop.twin.profile_library import profile_names, read_profile
-from bayop.twin.target import load_profile, parse_profile
+from bayop.twin.profile_library import load_profile, parse_profile, profile_names, read_profile
 
 TAILBENCH = ("linux-img-dnn", "linux-sphinx", "linux-xapian")
 MACHINES = ("epyc-ena", "xeon-e5-2630-v3", "xeon-e5-2690", "xeon-silver-4314")

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from bayop.errors import InputError
-from bayop.twin.profile_library import profile_names, read_profile
+from bayop.twin.profile_library import parse_profile, profile_names, read_profile
 from bayop.twin.profile_text import with_numbers
-from bayop.twin.target import parse_profile
 
 
 @pytest.mark.parametrize("name", profile_names())

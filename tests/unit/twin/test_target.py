@@ -14,19 +14,9 @@ from bayop.search import run_search
 from bayop.slo import Slo
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Steps, default_setting
 from bayop.target.own_knob import OwnKnobTarget
-from bayop.twin.profile_library import read_profile
-from bayop.twin.target import (
-    IDLE_GOVERNORS,
-    SAFEST,
-    TwinTarget,
-    combine_batches,
-    load_profile,
-    parse_profile,
-    profile_space,
-    simulate,
-    simulation_run,
-    with_words,
-)
+from bayop.twin.profile_library import load_profile, parse_profile, read_profile, with_values
+from bayop.twin.target import IDLE_GOVERNORS, SAFEST, TwinTarget, profile_space
+from bayop.twin.windows import combine_batches, simulate, simulation_run
 
 FAST = {RX_USECS: 10.0, FREQ_MHZ: 2900.0}
 SLOW = {RX_USECS: 400.0, FREQ_MHZ: 1300.0}
@@ -71,7 +61,7 @@ def test_the_governor_of_idle_states_is_a_knob_where_one_is_chosen() -> None:
 def test_a_governor_as_a_knob_is_the_profiles(governor: str) -> None:
     as_knob = TwinTarget.from_profile("linux-memcached", qps=5e4, seed=3, knobs=["idle.governor"])
     as_knob.apply({**FAST, "idle.governor": governor})
-    profile = with_words(load_profile("linux-memcached"), {"os.idle_governor": governor})
+    profile = with_values(load_profile("linux-memcached"), {"os.idle_governor": governor})
     in_profile = TwinTarget(profile, qps=5e4, seed=3)
     in_profile.apply(FAST)
     assert as_knob.measure() == in_profile.measure()

@@ -8,7 +8,7 @@ from tests.support.studies import write_study
 from tests.support.twin_studies import COLUMNS, write_twin_study
 
 from bayop.errors import InputError
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 from bayop.twin.validate import Cell, Comparison, compare, errors_by_load, read_cells, select_loads
 
 PROFILE = load_profile("ebbrt-memcached")

@@ -21,7 +21,7 @@ SUFFIX: Final = ".toml"
 """What such a target ends with in `--target`."""
 
 # Flags of other targets whose meaning has a place in the file.
-_IN_FILE: Final = {"load": "qps in [load]", "only": "[knobs]", "range": "[knobs]"}
+_IN_FILE: Final = {"load": "qps", "only": "[knobs]", "range": "[knobs]"}
 
 
 def open_target(args: argparse.Namespace, slo: Slo | RelativeSlo) -> AbstractContextManager[AgentTarget]:

@@ -56,18 +56,24 @@ def add_cost(parser: argparse.ArgumentParser) -> None:
 
 
 def cost_of(counted: Mapping[str, object], noun: str, rate_k: int) -> dict[str, float]:
-    """What a recorder took, of what it has counted; empty where it was not asked. `noun` is what it records, and `rate_k`
-    how many thousands of them a second its share of a core is told for."""
-    what = (f"kernel_ns_per_{noun}", f"nothing_ns_per_{noun}", f"reader_ns_per_{noun}", f"core_share_at_{rate_k}k_per_s")
-    return {key: round_significant(float(str(counted[key]))) for key in what if key in counted}
+    """What a recorder took, of what it has counted; empty where it was not asked.
+
+    Args:
+        counted: What it has counted.
+        noun: What it records.
+        rate_k: How many thousands of them a second its share of a core is told for.
+    """
+    times = (f"{what}_ns_per_{noun}" for what in ("kernel", "nothing", "reader"))
+    keys = (*times, f"core_share_at_{rate_k}k_per_s")
+    return {key: round_significant(float(str(counted[key]))) for key in keys if key in counted}
 
 
 def cost_in_words(cost: Mapping[str, float], noun: str, rate_k: int) -> str:
     """The same for people."""
     kernel_ns, nothing_ns, reader_ns, share = cost.values()
     return (
-        f"cost: {kernel_ns:.0f} ns a {noun} in the kernel, {nothing_ns:.0f} of them for measuring, and {reader_ns:.0f} in "
-        f"the recorder; {share:.1%} of a core at {rate_k},000 {noun}s/s, unmeasured"
+        f"cost: {kernel_ns:.0f} ns a {noun} in the kernel, {nothing_ns:.0f} of them for measuring, and {reader_ns:.0f} "
+        f"in the recorder; {share:.1%} of a core at {rate_k},000 {noun}s/s, unmeasured"
     )
 
 

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Simulates every load without and with the balancer, and prints how the cores spent their time."""
     from bayop.experiments.idle.cores import core_use
-    from bayop.twin.target import load_profile
+    from bayop.twin.profile_library import load_profile
 
     profile = load_profile(args.profile)
     uses: list[CoreUse] = []

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     """Plays the day under every policy, and prints what each took and how long it was over the SLO."""
     from bayop.experiments.idle.day import POLICIES, play_day
     from bayop.experiments.idle.record import Day
-    from bayop.twin.target import load_profile
+    from bayop.twin.profile_library import load_profile
 
     profile = load_profile(args.profile)
     _check_measured(profile, args.slo)
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_measured(profile: _core.Profile, slo: Slo) -> None:
-    from bayop.twin.target import quantities_of
+    from bayop.twin.windows import quantities_of
 
     if slo.quantity not in quantities_of(profile):
         hint = "such as p99<200us"

@@ -53,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     summary = recording.summary
     if args.json:
         told = {key: summary.get(key) for key in ("stays", "lost", "duration_s", "governor", "driver", "timers")}
-        print_json({"event": "recorded", "out": str(args.out), "cpus": len(recording.of_cpu), **told, **cost_of(summary, *_COST)})
+        told |= {"cpus": len(recording.of_cpu), **cost_of(summary, *_COST)}
+        print_json({"event": "recorded", "out": str(args.out), **told})
     else:
         _print(len(recording.of_cpu), summary, str(args.out))
     return 0

@@ -206,9 +206,9 @@ def _display(record: LiveRecord, problem: Problem) -> Any:  # noqa: ANN401 -- of
 
 
 def _grid(timeouts_us: tuple[int, ...]) -> list[dict[str, float | str]]:
-    from bayop.live.space import DEFERRAL, TIMEOUT
+    from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 
-    return [{TIMEOUT: timeout, DEFERRAL: polls} for timeout in timeouts_us for polls in _POLLS]
+    return [{GRO_FLUSH_TIMEOUT_US: timeout, DEFER_HARD_IRQS: polls} for timeout in timeouts_us for polls in _POLLS]
 
 
 def _timeouts(text: str) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fits and predicts once for every load, and prints the errors of the predictions."""
     from bayop.twin.calibrate import scattered
-    from bayop.twin.target import load_profile
+    from bayop.twin.profile_library import load_profile
     from bayop.twin.validate import compare, errors_by_load
 
     profile = load_profile(args.profile)

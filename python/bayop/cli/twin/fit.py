@@ -108,7 +108,7 @@ def cells_to_fit(args: argparse.Namespace) -> list[Cell]:
 
 def _sibling(text: str) -> Sibling:
     from bayop.twin.calibrate import Sibling
-    from bayop.twin.target import load_profile
+    from bayop.twin.profile_library import load_profile
 
     name, equals, data = text.partition("=")
     if not equals:
@@ -160,9 +160,8 @@ def run(args: argparse.Namespace) -> int:
     if args.capture is not None:
         return run_captures(args)
     check_no_capture_flags(args)
-    from bayop.twin.profile_library import read_profile
+    from bayop.twin.profile_library import parse_profile, read_profile
     from bayop.twin.profile_text import with_numbers
-    from bayop.twin.target import parse_profile
     from bayop.twin.validate import compare, errors_by_load
 
     text, source = read_profile(args.profile)

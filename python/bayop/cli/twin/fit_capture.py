@@ -69,9 +69,8 @@ def check_no_capture_flags(args: argparse.Namespace) -> None:
 def run_captures(args: argparse.Namespace) -> int:
     """Fits, writes the profile, and prints what is known of each number and how wrong predictions are."""
     from bayop.twin.capture_fit import CaptureProblem
-    from bayop.twin.profile_library import read_profile
+    from bayop.twin.profile_library import parse_profile, read_profile
     from bayop.twin.profile_text import with_numbers
-    from bayop.twin.target import parse_profile
 
     for name, (flag, default) in _OF_DATA.items():
         if getattr(args, name) != default:

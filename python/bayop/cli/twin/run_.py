@@ -77,15 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulates and prints; 1 when there is an SLO and no setting meets it."""
-    from bayop.twin.target import (
-        check_load,
-        load_profile,
-        polling,
-        profile_space,
-        quantities_of,
-        simulate,
-        simulation_run,
-    )
+    from bayop.twin.profile_library import load_profile, polling
+    from bayop.twin.target import check_load, profile_space
+    from bayop.twin.windows import quantities_of, simulate, simulation_run
 
     if args.polling and args.idle_governor is not None:
         raise InputError(
@@ -125,10 +119,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _with_word(profile: _core.Profile, key: str, word: str | None, flag: str) -> _core.Profile:
     """The profile with another word at a key, if a flag says one."""
-    from bayop.twin.target import with_words
+    from bayop.twin.profile_library import with_values
 
     try:
-        return profile if word is None else with_words(profile, {key: word})
+        return profile if word is None else with_values(profile, {key: word})
     except InputError as error:
         raise error.but(place=flag) from error
 

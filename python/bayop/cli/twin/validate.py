@@ -66,8 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _profiles(args: argparse.Namespace, systems: list[str]) -> tuple[str, dict[str, _core.Profile]]:
     """What to call the application, and the profile of every operating system in the data."""
-    from bayop.twin.profile_library import profile_names
-    from bayop.twin.target import load_profile
+    from bayop.twin.profile_library import load_profile, profile_names
 
     if args.profile is not None:
         if len(systems) > 1:

@@ -12,8 +12,8 @@ from bayop.control.foresight import foresee
 from bayop.control.ledger import LedgerWindow
 from bayop.daemon.advice.models import Model
 from bayop.daemon.file import ServiceFile
+from bayop.daemon.policy import policy_of
 from bayop.measurement import Measurement
-from bayop.optimize.base import Problem
 from bayop.saving import Z_95
 from bayop.slo import Slo
 from bayop.space import Setting, Space, format_setting
@@ -145,16 +145,7 @@ def advise(
     default_w, qps = fmean(powers_w), fmean(w.qps for w in windows)
     latencies_us = [w.latency_us for w in windows if w.latency_us is not None]
     default = Measurement({"power_w": default_w} | ({file.slo.quantity: fmean(latencies_us)} if latencies_us else {}))
-    problem = Problem(
-        space,
-        file.slo,
-        file.objective,
-        qps,
-        headroom=file.live.headroom,
-        small_steps=True,
-        default=default,
-        server_class=file.server_class,
-    )
+    problem = policy_of(file, space).problem(qps, default=default)
     expectation = model.at(problem, default)
 
     def expect(setting: Setting) -> Measurement:

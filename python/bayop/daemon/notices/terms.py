@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from bayop.errors import InputError, guess, unreadable
+from bayop.errors import InputError, guess
 from bayop.events.declared import EVENTS
+from bayop.hosts import is_loopback
+from bayop.secret_file import read_secret
 from bayop.toml_file import Reader, TomlFile, text
 
 NOT_DELIVERED: Final = "not-notified"
@@ -19,7 +20,6 @@ NOT_DELIVERED: Final = "not-notified"
 _DEFAULT: Final = ("trouble", "fell-back", "halted")
 _MAY: Final = tuple(dict.fromkeys(e.name for e in EVENTS["run"] if e.name not in ("service", NOT_DELIVERED)))
 _TOKEN: Final = re.compile(r"[!-~]{1,1024}")
-_HERE: Final = ("localhost", "127.0.0.1", "::1")
 _HINT: Final = 'url = "https://hooks.example.com/bayop"'
 
 
@@ -52,7 +52,7 @@ class Notify:
         named = values.get("token_file")
         notify = cls(values["url"], values.get("events", _DEFAULT), None if named is None else folder / named)
         file.at("notify", "token_file", notify.token)
-        if named is not None and values["url"].startswith("http://") and notify.host not in _HERE:
+        if named is not None and values["url"].startswith("http://") and not is_loopback(notify.host):
             raise InputError(
                 "an address must begin with https:// for a token to be sent there",
                 wrong="others could read the token on its way",
@@ -75,14 +75,7 @@ class Notify:
         path = self.token_file
         if path is None:
             return None
-        try:
-            if path.stat().st_mode & (stat.S_IRWXO | stat.S_IWGRP):
-                rule = "a token file must be closed to others"
-                raise InputError(rule, value=str(path), hint=f"chmod 600 {path}")
-            with path.open(encoding="utf-8") as stream:
-                token = stream.read(2048).strip()
-        except (OSError, ValueError) as error:
-            raise unreadable(path, error) from error
+        token = read_secret(path).strip()
         if not _TOKEN.fullmatch(token):
             # What it holds may be a secret.
             raise InputError("a token file must have one token", wrong="it has none", place=str(path))

@@ -12,9 +12,7 @@ from bayop.errors import BayopError, DriftError, InputError, UnsupportedError
 MOST_BYTES: Final = 1_000_000
 """No line is longer."""
 
-_KINDS: Final[Mapping[str, type[BayopError]]] = {
-    kind.kind: kind for kind in (BayopError, InputError, DriftError, UnsupportedError)
-}
+_ERRORS: Final = (BayopError, InputError, DriftError, UnsupportedError)
 
 
 class Stream(Protocol):
@@ -65,11 +63,9 @@ def receive(stream: Stream) -> dict[str, Any]:
 
 def from_error(error: BayopError) -> dict[str, object]:
     """An error as a message carries it."""
-    parts = {"kind": error.kind, "rule": error.rule, "wrong": error.wrong, "place": error.place, "hint": error.hint}
-    return {"error": parts | {"value": None if error.value is None else str(error.value)}}
+    return {"error": error.parts}
 
 
 def to_error(error: Mapping[str, Any]) -> BayopError:
     """The error that a message carries."""
-    parts = dict(error)
-    return _KINDS[parts.pop("kind")](**parts)
+    return BayopError.of_parts(error, _ERRORS)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hmac
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Self
 
-from bayop.errors import InputError, unreadable
+from bayop.errors import InputError
+from bayop.hosts import is_loopback
+from bayop.secret_file import read_secret
 from bayop.toml_file import Reader, TomlFile, text
 
 _PORT: Final = 9464
 _LISTEN: Final = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<v4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
 _TOKEN: Final = re.compile(r"(?P<who>[A-Za-z0-9][A-Za-z0-9_.@-]{0,31})[ \t]+(?P<token>[A-Za-z0-9_+/=.~-]{16,256})")
-_MOST_BYTES: Final = 65_536
 _LISTEN_HINT: Final = f'an address and a port, such as listen = "127.0.0.1:{_PORT}" or "[::1]:{_PORT}"'
 
 
@@ -66,7 +66,7 @@ class WebFile:
     @property
     def is_local(self) -> bool:
         """Whether nobody but this machine's own programs can reach it."""
-        return ip_address(self.host).is_loopback
+        return is_loopback(self.host)
 
     def url(self, port: int) -> str:
         """Where the page is, for people."""
@@ -93,19 +93,8 @@ def tokens_of(path: Path) -> Mapping[str, str]:
     Raises:
         InputError: it can't be read, others may read it, or a line is none.
     """
-    try:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            raise InputError(wrong=f"cannot read {path}: it is no regular file", place=str(path))
-        if mode & (stat.S_IRWXO | stat.S_IWGRP):
-            hint = f"chmod 600 {path}"
-            raise InputError("a token file must be closed to others", value=str(path), hint=hint)
-        with path.open(encoding="utf-8") as stream:
-            lines = stream.read(_MOST_BYTES).splitlines()
-    except (OSError, ValueError) as error:
-        raise unreadable(path, error) from error
     tokens = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_secret(path).splitlines(), start=1):
         if not (words := line.strip()) or words.startswith("#"):
             continue
         if (match := _TOKEN.fullmatch(words)) is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -11,6 +10,7 @@ from bayop.daemon.web.content import RefusedError
 from bayop.daemon.web.file import WebFile
 from bayop.daemon.web.request import Request
 from bayop.errors import BayopError, InputError, UnsupportedError
+from bayop.hosts import is_ip_address
 
 _SCHEME: Final = "bearer "
 
@@ -32,7 +32,7 @@ class Gate:
             RefusedError: it is one.
         """
         host = _host_of(request.headers.get("host", ""))
-        if host is None or not (_is_address(host) or host == "localhost" or host in self._web.names):
+        if host is None or not (is_ip_address(host) or host == "localhost" or host in self._web.names):
             hint = 'localhost, an IP address, or a name in [web] names = ["bayop.example.com"]'
             error = InputError(
                 "the page must be asked for by a name of its own", wrong="the host is refused", hint=hint
@@ -97,11 +97,3 @@ def _host_of(header: str) -> str | None:
     except ValueError:
         return None
     return None if parts.username is not None or parts.path else parts.hostname
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -24,7 +24,8 @@ from bayop.optimize.base import Problem
 from bayop.search import Result, run_search
 from bayop.slo import Slo
 from bayop.space import Setting, default_setting
-from bayop.twin.target import BATCHES, TwinTarget, load_profile
+from bayop.twin.profile_library import load_profile
+from bayop.twin.target import BATCHES, TwinTarget
 
 MACHINES: Final = ("xeon-e5-2690", "xeon-e5-2630-v3", "xeon-silver-4314", "epyc-ena")
 """Four machines like those of [D] Table 2, from fine steps of everything to three frequencies and delays of 50 us."""

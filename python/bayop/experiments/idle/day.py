@@ -14,7 +14,7 @@ from bayop.experiments.idle.policy import BAYOP, MENU, OFF, YAWN
 from bayop.experiments.idle.record import Shown, Step, Window
 from bayop.load.curve import LoadCurve
 from bayop.slo import Slo
-from bayop.twin.target import simulate
+from bayop.twin.windows import simulate
 from bayop.units import HOUR_S
 
 POLICIES: Final = (MENU, OFF, YAWN, BAYOP)

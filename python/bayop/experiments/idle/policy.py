@@ -7,8 +7,9 @@ from types import MappingProxyType
 from typing import Final
 
 from bayop import _core
-from bayop.space import Setting
-from bayop.twin.target import simulation_run, with_words
+from bayop.space import MAX_LATENCY_US, Setting
+from bayop.twin.profile_library import with_values
+from bayop.twin.windows import simulation_run
 
 BALANCERS: Final = ("none", "yawn")
 """Words of `os.wake_balancer`: requests are served where their threads are, or gathered on cores that operate."""
@@ -37,7 +38,7 @@ class Policy:
             InputError: the profile has no such governor or can't have the balancer.
         """
         words = {} if self.governor is None else {"os.idle_governor": self.governor}
-        return with_words(profile, {**words, "os.wake_balancer": self.balancer})
+        return with_values(profile, {**words, "os.wake_balancer": self.balancer})
 
     def run(
         self,
@@ -49,7 +50,7 @@ class Policy:
         setting: Setting = MappingProxyType({}),
     ) -> _core.Run:
         """One run of the core at a load in requests/s, on `server(profile)`; what `setting` leaves out stays `auto`."""
-        limit: Setting = {"idle.max_latency_us": 0.0} if self.off else {}
+        limit: Setting = {MAX_LATENCY_US: 0.0} if self.off else {}
         run = simulation_run(profile, {**setting, **limit}, load=qps, requests=requests, seed=seed)
         return {**run, "profile": self.server(profile)}
 

@@ -30,7 +30,7 @@ from bayop.live.agent.client import AgentClient
 from bayop.live.agent.transport import UnreachableError
 from bayop.live.file import LiveFile, Load
 from bayop.live.patience import PATIENCE_S
-from bayop.live.space import DEFERRAL, TIMEOUT
+from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 
 LONGEST_US: Final = 400
 """The longest wait that is searched unless somebody asks for more."""
@@ -195,7 +195,7 @@ class Rig:
     @property
     def knobs(self) -> Mapping[str, str]:
         """What is searched, as its file has it."""
-        return {TIMEOUT: f"0:{self._longest_us}:10", DEFERRAL: f"1:{MOST_POLLS}"}
+        return {GRO_FLUSH_TIMEOUT_US: f"0:{self._longest_us}:10", DEFER_HARD_IRQS: f"1:{MOST_POLLS}"}
 
     @property
     def client(self) -> AgentClient:
@@ -292,7 +292,7 @@ class Rig:
     def _write(self, name: str, template: str, **values: object) -> Path:
         path = self.folder / name
         words = {"folder": self.folder, "device": SERVER_DEVICE, "server": SERVER_ADDRESS}
-        words |= {"timeout": TIMEOUT, "deferral": DEFERRAL}
+        words |= {"timeout": GRO_FLUSH_TIMEOUT_US, "deferral": DEFER_HARD_IRQS}
         path.write_text(template.format(**words, **values), encoding="utf-8")
         return path
 

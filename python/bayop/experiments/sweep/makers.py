@@ -17,8 +17,8 @@ from bayop.errors import InputError
 from bayop.experiments.sweep.load import Load
 from bayop.recorded.target import StudyTarget
 from bayop.target.base import Target
-from bayop.twin.profile_library import read_profile
-from bayop.twin.target import ROUND_TRIPS_PER_WINDOW, TwinTarget, parse_profile
+from bayop.twin.profile_library import parse_profile, read_profile
+from bayop.twin.target import ROUND_TRIPS_PER_WINDOW, TwinTarget
 
 if TYPE_CHECKING:
     from bayop.recorded.table import Row

@@ -100,13 +100,14 @@ class Evidence:
         """The rates of yawn_by_rate.csv under menu and under Yawn with its balancer, on the twin of that server."""
         import polars as pl
 
-        from bayop.twin.target import load_profile, simulate, simulation_run, with_words
+        from bayop.twin.profile_library import load_profile, with_values
+        from bayop.twin.windows import simulate, simulation_run
 
         server = load_profile(f"linux-memcached@{YAWN_SERVER}")
         rates = sorted(set(self.table("yawn_by_rate.csv")["qps_offered"].to_list()))
         rows = []
         for governor, words in {"menu": {}, "yawn": {"os.idle_governor": "yawn", "os.wake_balancer": "yawn"}}.items():
-            profile = with_words(server, words)
+            profile = with_values(server, words)
             runs = [
                 simulation_run(profile, {}, load=float(qps), requests=_CELL_REQUESTS, seed=self._seed) for qps in rates
             ]
@@ -153,7 +154,7 @@ class Evidence:
     def _simulate(self, app: str, load: str, requests: int) -> pl.DataFrame:
         import polars as pl
 
-        from bayop.twin.target import load_profile
+        from bayop.twin.profile_library import load_profile
         from bayop.twin.validate import read_cells, simulate_cells
 
         cells = read_cells(self.path(f"study_{app}.csv"))

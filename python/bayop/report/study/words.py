@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bayop.analysis.conditions import SYSTEM
 from bayop.slo import quantile_of
-from bayop.space import FREQ_MHZ, RX_USECS
+from bayop.space import CAP_W, FREQ_MHZ, RX_USECS
 from bayop.units import format_quantity, unit_of
 
 _QUANTITIES: Final = {
@@ -23,7 +23,7 @@ _QUANTITIES: Final = {
     "llc_misses_per_request": ("LLC misses per request", ""),
 }
 # How the value of a knob reads, and what it is multiplied by.
-_KNOBS: Final = ((RX_USECS, "{:g} us", 1.0), (FREQ_MHZ, "{:g} GHz", 1e-3), ("power.cap_w", "{:g} W cap", 1.0))
+_KNOBS: Final = ((RX_USECS, "{:g} us", 1.0), (FREQ_MHZ, "{:g} GHz", 1e-3), (CAP_W, "{:g} W cap", 1.0))
 
 
 def quantity_name(quantity: str) -> str:

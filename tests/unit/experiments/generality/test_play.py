@@ -14,7 +14,8 @@ from bayop.experiments.generality.play import (
     trial_requests,
 )
 from bayop.slo import Slo
-from bayop.twin.target import BATCHES, load_profile
+from bayop.twin.profile_library import load_profile
+from bayop.twin.target import BATCHES
 
 SPHINX = load_profile("linux-sphinx@epyc-ena")
 

@@ -4,7 +4,7 @@ import pytest
 
 from bayop.errors import InputError
 from bayop.experiments.idle.cores import core_use
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 
 SERVER = load_profile("linux-memcached")
 

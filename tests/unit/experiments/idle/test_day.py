@@ -9,7 +9,7 @@ from bayop.experiments.idle.day import POLICIES, is_published_trace, play_day, s
 from bayop.experiments.idle.record import Shown, Step
 from bayop.load.curve import LoadCurve
 from bayop.slo import Slo
-from bayop.twin.target import load_profile
+from bayop.twin.profile_library import load_profile
 
 SERVER = load_profile("linux-memcached")
 SLO = Slo.parse("p99<200us")

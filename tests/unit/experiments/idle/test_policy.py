@@ -4,7 +4,8 @@ import pytest
 
 from bayop.errors import InputError
 from bayop.experiments.idle.policy import OFF, POLICIES, Policy
-from bayop.twin.target import load_profile, simulate
+from bayop.twin.profile_library import load_profile
+from bayop.twin.windows import simulate
 
 SERVER = load_profile("linux-memcached")
 

@@ -18,8 +18,7 @@ from bayop.errors import UnsupportedError
 from bayop.experiments.rig.namespaces import LONGEST_US, MOST_POLLS, QPS, WINDOW_S, Rig
 from bayop.experiments.rig.veth import SERVER_ADDRESS, process_cpu_s
 from bayop.live.file import LiveFile
-from bayop.live.space import DEFERRAL, TIMEOUT
-from bayop.space import Range
+from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US, Range
 
 pytestmark = pytest.mark.alone
 
@@ -33,7 +32,7 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
     with Rig(agent_binary, qps=3000.0, window_s=0.5) as rig:
         folder = rig.file.parent
         live = LiveFile.read(rig.file)
-        assert live.ranges == {TIMEOUT: Range(0, LONGEST_US, 10), DEFERRAL: Range(1, MOST_POLLS)}
+        assert live.ranges == {GRO_FLUSH_TIMEOUT_US: Range(0, LONGEST_US, 10), DEFER_HARD_IRQS: Range(1, MOST_POLLS)}
         assert (live.qps, live.window_s) == (3000.0, 0.5)
         assert live.load is not None
         assert live.load.plan.servers == (f"{SERVER_ADDRESS}:11211",)
@@ -41,7 +40,7 @@ def test_a_whole_machine_for_as_long_as_its_block(agent_binary: Path) -> None:
 
         assert rig.deferral() == (0, 0)
         lease = rig.client.acquire("a test", 5.0)
-        rig.client.apply({TIMEOUT: 50, DEFERRAL: 2}, lease=lease)
+        rig.client.apply({GRO_FLUSH_TIMEOUT_US: 50, DEFER_HARD_IRQS: 2}, lease=lease)
         assert rig.deferral() == (50_000, 2)
         rig.client.release(lease, keep=False)
         assert rig.deferral() == (0, 0)

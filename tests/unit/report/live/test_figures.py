@@ -10,8 +10,8 @@ from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.measurement import Measurement
 from bayop.report.live.figures import draw_map, draw_response
 from bayop.report.style import DEFAULT_COLOUR, SLO_COLOUR, bayop_style
+from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 
-TIMEOUT, DEFERRAL = "napi.gro_flush_timeout_us", "napi.defer_hard_irqs"
 # Timeout (us), deferral, p90 (us), power (W).
 SWEEP = ((0, 1, 90.0, 40.0), (100, 1, 190.0, 38.0), (400, 1, 490.0, 33.0), (0, 2, 95.0, 39.0), (100, 2, 200.0, 36.0))
 
@@ -19,7 +19,7 @@ SWEEP = ((0, 1, 90.0, 40.0), (100, 1, 190.0, 38.0), (400, 1, 490.0, 33.0), (0, 2
 def point(timeout_us: float, polls: float, p90_us: float, power_w: float, *, cut_short: str | None = None) -> Point:
     seen = {"power_w": power_w, "p90_us": p90_us, "qps": 8000.0, "net_rx_per_s": 16000.0 - 10 * timeout_us}
     quantities = seen | {"service_cpu": 0.2}
-    return Point.of({TIMEOUT: timeout_us, DEFERRAL: polls}, Measurement(quantities, {}, cut_short))
+    return Point.of({GRO_FLUSH_TIMEOUT_US: timeout_us, DEFER_HARD_IRQS: polls}, Measurement(quantities, {}, cut_short))
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def record() -> LiveRecord:
         default=Point.of({}, Measurement(seen)),
         sweep=[point(*cell) for cell in SWEEP],
         search=[point(0, 1, 90.0, 40.0), point(120, 2, 220.0, 35.5), point(0, 1, 90.0, 40.0)],
-        held={TIMEOUT: 120, DEFERRAL: 2},
-        best={TIMEOUT: 100, DEFERRAL: 2},
+        held={GRO_FLUSH_TIMEOUT_US: 120, DEFER_HARD_IRQS: 2},
+        best={GRO_FLUSH_TIMEOUT_US: 100, DEFER_HARD_IRQS: 2},
     )
 
 
@@ -75,7 +75,7 @@ class TestResponse:
         assert [axes.get_ylabel() for axes in measured.axes] == [
             "p90 (us)", "memcached's CPU time\nper request (us)", "NET_RX softirqs\nper request", "power (W)",
         ]  # fmt: skip
-        assert measured.axes[-1].get_xlabel() == TIMEOUT
+        assert measured.axes[-1].get_xlabel() == GRO_FLUSH_TIMEOUT_US
         assert estimated.axes[-1].get_ylabel() == "power (W, estimated)"
 
     def test_a_trial_that_was_cut_short_has_no_latency(self, record: LiveRecord) -> None:
@@ -95,7 +95,7 @@ class TestMap:
         assert np.asarray(dots.get_offsets()).tolist() == [[float(t), float(n)] for t, n, _, _ in SWEEP]
         assert np.asarray(dots.get_array()).tolist() == [40.0, 38.0, 33.0, 39.0, 36.0]
         assert bar.get_ylabel() == "power (W)"
-        assert (axes.get_xlabel(), axes.get_ylabel()) == (TIMEOUT, DEFERRAL)
+        assert (axes.get_xlabel(), axes.get_ylabel()) == (GRO_FLUSH_TIMEOUT_US, DEFER_HARD_IRQS)
         assert list(axes.get_yticks()) == [1.0, 2.0]
 
     def test_what_misses_the_slo_is_crossed_out(self, record: LiveRecord) -> None:

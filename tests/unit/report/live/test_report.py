@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from bayop.experiments.rig.record import LiveRecord, Point
-from bayop.live.space import DEFERRAL, TIMEOUT
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
 from bayop.report.live.report import caveats, headline, write_report
+from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 from bayop.testing.fakes import make_problem, papers_space
 
 PROBLEM: Problem = make_problem(papers_space(), slo="p90<250us")
@@ -16,11 +16,11 @@ PROBLEM: Problem = make_problem(papers_space(), slo="p90<250us")
 def point(timeout_us: float, polls: float, power_w: float, *, cut_short: str | None = None) -> Point:
     seen = {"power_w": power_w, "p90_us": 100 + timeout_us, "qps": 8000.0, "net_rx_per_s": 16000.0}
     quantities = seen | {"service_cpu": 0.2}
-    return Point.of({TIMEOUT: timeout_us, DEFERRAL: polls}, Measurement(quantities, {}, cut_short))
+    return Point.of({GRO_FLUSH_TIMEOUT_US: timeout_us, DEFER_HARD_IRQS: polls}, Measurement(quantities, {}, cut_short))
 
 
 def record() -> LiveRecord:
-    held = {TIMEOUT: 120, DEFERRAL: 1}
+    held = {GRO_FLUSH_TIMEOUT_US: 120, DEFER_HARD_IRQS: 1}
     return LiveRecord(
         machine="a machine with <angles>",
         slo="p90<250us",
@@ -34,7 +34,7 @@ def record() -> LiveRecord:
         search=[point(0, 1, 40.0), point(120, 1, 37.6), point(120, 1, 37.6)],
         stopped="converged",
         held=held,
-        best={TIMEOUT: 100, DEFERRAL: 2},
+        best={GRO_FLUSH_TIMEOUT_US: 100, DEFER_HARD_IRQS: 2},
         again={
             "default": [point(0, 1, 40.0)] * 6,
             "search": [point(120, 1, 37.6)] * 6,

@@ -21,11 +21,11 @@ from bayop.experiments.rig.day.summary import (
 )
 from bayop.load.curve import LoadCurve
 from bayop.slo import Slo
+from bayop.space import GRO_FLUSH_TIMEOUT_US
 
 HOURS = 8
 CPU_US: dict[Who, float] = {"default": 40.0, "bayop": 30.0}
 POLLS: dict[Who, int] = {"default": 200, "bayop": 150}
-TIMEOUT = "napi.gro_flush_timeout_us"
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def day() -> RigDay:
             over = 10 * (who == "bayop")
             record.turns.append(Turn(hour, part, who, 100.0, start_s, time_s, 300.0, 990, over, 1000, cpu_s, polls))
             if who == "bayop":
-                record.windows.append(Held(start_s + 1.0, 2.0, "trial", {TIMEOUT: 100}))
-                record.windows.append(Held(start_s + 3.0, 5.0, "hold", {TIMEOUT: 200}))
+                record.windows.append(Held(start_s + 1.0, 2.0, "trial", {GRO_FLUSH_TIMEOUT_US: 100}))
+                record.windows.append(Held(start_s + 3.0, 5.0, "hold", {GRO_FLUSH_TIMEOUT_US: 200}))
                 record.windows.append(Held(start_s + 8.0, 1.0, "default", None))
     return record
 
@@ -73,7 +73,7 @@ def test_turns_add_up(day: RigDay) -> None:
 def test_what_was_held(day: RigDay) -> None:
     turn = turns_of(day, "bayop")[0]
     assert [window.phase for window in windows_of(day, turn)] == ["trial", "hold", "default"]
-    assert last_held(day, turn) == {TIMEOUT: 200}
+    assert last_held(day, turn) == {GRO_FLUSH_TIMEOUT_US: 200}
     assert held_share(day) == pytest.approx(0.5)
 
 
