@@ -61,7 +61,7 @@ class Result:
         setting: What is held now: `auto` for every knob when the default is best; None when nothing was trusted to meet
             the SLO and the default is back.
         trials: All trials of the search, in order.
-        stopped: Why it ended: the optimizer's reason, `budget` or `interrupted`.
+        stopped: Why it ended, by the optimizer or around it.
         prediction: What the model expects of the setting; None without a setting or a model.
     """
 

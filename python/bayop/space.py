@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
 from bayop.errors import InputError, guess
 from bayop.units import format_quantity, parse_quantity, unit_of
@@ -41,6 +41,8 @@ GRO_FLUSH_TIMEOUT_US: Final = "napi.gro_flush_timeout_us"
 
 DEFER_HARD_IRQS: Final = "napi.defer_hard_irqs"
 """How many polls without packets it does so before the device may interrupt again."""
+
+T = TypeVar("T")
 
 Value: TypeAlias = float | str
 Setting: TypeAlias = Mapping[str, Value]
@@ -453,6 +455,14 @@ def check_ranges(ranges: Mapping[str, Range], knob_ids: Sequence[str]) -> None:
 def nic_and_cpu_space(rx_usecs: Steps | Choices, freq_mhz: Steps | Choices, *, auto: bool) -> Space:
     """The space of the papers: ITR-delay x DVFS. A short delay and a high frequency make the service fastest."""
     return Space((Knob(RX_USECS, rx_usecs, auto, safest="low"), Knob(FREQ_MHZ, freq_mhz, auto, safest="high")))
+
+
+def evenly(values: Sequence[T], count: int) -> list[T]:
+    """`count` of the values, evenly from end to end, or all where there are no more; the first where it is one."""
+    last = len(values) - 1
+    if count > last:
+        return list(values)
+    return [values[round(i * last / max(count - 1, 1))] for i in range(count)]
 
 
 def default_setting(space: Space) -> Setting:

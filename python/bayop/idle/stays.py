@@ -10,7 +10,7 @@ Lengths are as the kernel measures them: from the entry until the core runs agai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 PERIOD_COLUMNS: Final = ("start_us", "length_us", "timer_us", "waker", "arrivals", "arrival_age_us")
@@ -41,9 +41,3 @@ def periods(stays: Iterable[Stay]) -> Iterator[Period]:
         goes_on = waker == TICK
     if period is not None:
         yield period
-
-
-def agreement(choices: Sequence[Sequence[int]]) -> float:
-    """Share of decisions in which a governor chose what the kernel did, of `bayop.idle.replay.follow`; 1 of none."""
-    decisions = sum(map(sum, choices))
-    return sum(row[state] for state, row in enumerate(choices)) / decisions if decisions else 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from bayop.load.plan import (
 )
 from bayop.load.sql_query import SqlQuery, SqlText, read_password
 from bayop.load.tls import tls_of
+from bayop.program import split_command
 from bayop.space import Range, parse_range
 from bayop.toml_file import Reader, TomlFile, flag, number, one_of, text, whole
 
@@ -262,11 +262,5 @@ def _load(file: TomlFile) -> Load | None:
         schedule=OpenLoop.constant(values.pop("qps"), gaps),
         **values,
     )
-    return Load(plan, tuple(file.at("load", "through", lambda: _words(through))), store)
-
-
-def _words(through: str) -> list[str]:
-    try:
-        return shlex.split(through)
-    except ValueError as error:
-        raise InputError(f"a command must be words as a shell splits them ({error})", value=through) from error
+    words = file.at("load", "through", lambda: split_command(through)) if through else ()
+    return Load(plan, tuple(words), store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from bayop.errors import InputError
 from bayop.model import grey_box, published_fit
@@ -15,7 +15,6 @@ from bayop.model.published_fit import Method
 from bayop.model.validate import BOOTSTRAPS, FOLDS, Errors, Interval, Predictions, bootstrap, errors, predictions
 
 Model: TypeAlias = Literal["published", "grey-box"]
-MODELS: Final[tuple[Model, ...]] = ("published", "grey-box")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from bayop.model.least_squares import covariance, solve
 from bayop.model.published import UNITS, Parameters
 
 Method: TypeAlias = Literal["adam", "least-squares"]
-METHODS: Final[tuple[Method, ...]] = ("least-squares", "adam")
 
 RESTARTS: Final = 8
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from bayop.optimize.base import Problem
 from bayop.optimize.measured import MeasuredSearch
-from bayop.space import Knob, Setting, Value
+from bayop.space import Knob, Setting, Value, evenly
 
 # The most settings that one grid lists; a finer grid than this is beyond any budget of trials.
 _MOST_SETTINGS: Final = 100_000
@@ -65,7 +65,7 @@ class GridSearch(MeasuredSearch):
 
     def _settings(self) -> list[Setting]:
         """The settings of the grid, by how far they are from the safest one."""
-        axes = [_evenly(len(values), n) for values, n in zip(self._values, self._counts, strict=True)]
+        axes = [evenly(range(len(values)), n) for values, n in zip(self._values, self._counts, strict=True)]
         far = [max(len(values) - 1, 1) for values in self._values]
         points = sorted(product(*axes), key=lambda point: sum(i / n for i, n in zip(point, far, strict=True)))
         ids = self.problem.space.ids
@@ -82,10 +82,3 @@ def _safest_first(knob: Knob) -> tuple[Value, ...]:
     numbers = knob.numbers() if knob.safest == "low" else knob.numbers()[::-1]
     others = [v for v in knob.values() if isinstance(v, str)]
     return (*numbers, *others)
-
-
-def _evenly(size: int, count: int) -> list[int]:
-    """`count` evenly spaced indices below `size`, both ends included; the first when there is room for one."""
-    if count == 1:
-        return [0]
-    return sorted({round(i * (size - 1) / (count - 1)) for i in range(count)})

@@ -26,7 +26,7 @@ from bayop.report.study.words import workload_name
 from bayop.report.style import bayop_style
 from bayop.search import Result
 from bayop.slo import Slo
-from bayop.space import FREQ_MHZ, RX_USECS, Knob, Setting, Space
+from bayop.space import FREQ_MHZ, RX_USECS, Knob, Setting, Space, evenly
 from bayop.study.store import trusted
 from bayop.target.base import Target
 
@@ -108,7 +108,7 @@ def draw_search(result: Result, target: Target, slo: Slo | str, *, knobs: tuple[
         _leave_room(axes, pair)
     else:
         others = result.trials[-1].setting if result.setting is None else result.setting
-        x, y = (_evenly(knob, count) for knob, count in zip(pair, (_COLUMNS, _ROWS), strict=True))
+        x, y = (evenly(knob.numbers(), count) for knob, count in zip(pair, (_COLUMNS, _ROWS), strict=True))
         seen = [truth({**others, pair[0].id: right, pair[1].id: up}) for up, right in product(y, x)]
         power_w, latency_us = (
             np.array([window[name] for window in seen]).reshape(len(y), len(x)) for name in ("power_w", wanted.quantity)
@@ -138,13 +138,6 @@ def _point(setting: Setting, pair: tuple[Knob, Knob]) -> Point:
     if isinstance(x, str) or isinstance(y, str):
         raise InputError("a trial must have numbers to be drawn", value=dict(setting))
     return float(x), float(y)
-
-
-def _evenly(knob: Knob, count: int) -> list[float]:
-    """Some of a knob's numbers, both ends among them."""
-    numbers = knob.numbers()
-    places = np.linspace(0, len(numbers) - 1, min(count, len(numbers)))
-    return [numbers[round(place)] for place in places]
 
 
 def _leave_room(axes: Axes, pair: tuple[Knob, Knob]) -> None:

@@ -176,7 +176,7 @@ def test_the_load_is_what_is_said_else_what_clients_see(agent: AgentProcess) -> 
     assert target_of(agent, blind, qps=700.0).qps == 700.0
     with pytest.raises(InputError, match="the offered load is not known") as caught:
         target_of(agent, blind)
-    assert caught.value.place == "--load"
+    assert caught.value.place == "qps"
     assert caught.value.hint == "give --load, or let the latency command print qps"
 
 

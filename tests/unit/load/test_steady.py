@@ -142,7 +142,7 @@ def test_a_server_that_answers_nothing_ends_the_window(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [InputError, ServerError])
 def test_the_generators_error_is_ours(tmp_path: Path, kind: type[BayopError]) -> None:
-    fields = {"kind": kind.__name__, "wrong": "W", "rule": "it must", "value": "V", "place": "P", "hint": "H"}
+    fields = {"kind": kind.kind, "wrong": "W", "rule": "it must", "value": "V", "place": "P", "hint": "H"}
     load = played(tmp_path, [*slices(2), f"error {json.dumps(fields)}"])
     with load, pytest.raises(kind) as caught:
         load.measure(Window({}, 5.0), sleep=time.sleep)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from typing import get_args
-
 import numpy as np
 import pytest
 from tests.unit.model.synthetic import TRUTH, grey_box_cells, published_cells
 
 from bayop.errors import InputError
-from bayop.model.examine import MODELS, Model, examine, fits_needed
+from bayop.model.examine import examine, fits_needed
 from bayop.model.validate import BOOTSTRAPS, FOLDS
 
 
@@ -24,10 +22,6 @@ def test_an_examination_has_everything_and_takes_the_fits_it_said(model: str) ->
 
 def nothing() -> None:
     pass
-
-
-def test_there_are_the_two_models() -> None:
-    assert set(MODELS) == set(get_args(Model))
 
 
 def test_every_load_is_left_out_once_where_there_are_several() -> None:

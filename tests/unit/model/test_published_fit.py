@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -12,7 +11,7 @@ from tests.unit.model.synthetic import TRUTH, published_cells, settings
 from bayop.errors import InputError
 from bayop.model.cells import Cells
 from bayop.model.published import UNITS, Parameters
-from bayop.model.published_fit import METHODS, Method, fit, random_starts
+from bayop.model.published_fit import Method, fit, random_starts
 from bayop.slo import Slo
 
 STARTS = random_starts(0)
@@ -33,10 +32,6 @@ def authors_cells(data: Path, os: str, qps: int) -> Cells:
     energy = (frame["energy_j"] / frame["interrupts"]).to_numpy()
     nothing = np.full(len(energy), np.nan)
     return Cells(Slo.parse("p99<501us"), load, delay_us, freq_ghz, p99_us, nothing, nothing, energy)
-
-
-def test_there_are_the_two_methods() -> None:
-    assert set(METHODS) == set(get_args(Method))
 
 
 @pytest.mark.parametrize("method", ["least-squares", pytest.param("adam", marks=pytest.mark.slow)])

@@ -72,7 +72,10 @@ def test_services_and_machines_are_not_mixed(tmp_path: Path) -> None:
     [
         (study_frame().drop("power_w"), "power_w is missing"),
         (study_frame().drop("qps_offered"), "qps_offered is missing"),
-        (study_frame().with_columns(cut_short=pl.lit("harm")), "no trial of the study is trusted"),
+        (
+            study_frame().with_columns(cut_short=pl.lit("harm")),
+            "must have at least one trial of an open loop with its power",
+        ),
     ],
 )
 def test_a_study_that_answers_nothing_is_refused(tmp_path: Path, frame: pl.DataFrame, message: str) -> None:

@@ -23,8 +23,8 @@ EXAMPLE: Final = """\
   bayop fit --prior example:memcached example:silo --out caches.prior.toml
 """
 
-_MODELS: Final = ("published", "grey-box")
-_METHODS: Final = ("least-squares", "adam")
+MODELS: Final = ("published", "grey-box")
+METHODS: Final = ("least-squares", "adam")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,10 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="only ITR-delays from here on; the authors fit from 50us (default: every one above 0)",
     )
-    parser.add_argument("--model", choices=_MODELS, help="only this model (default: both)")
+    parser.add_argument("--model", choices=MODELS, help="only this model (default: both)")
     parser.add_argument(
         "--method",
-        choices=_METHODS,
+        choices=METHODS,
         help="how the published model is fitted; adam, as published, needs the extra `torch` (default: least-squares)",
     )
     arguments.add_seed(parser)
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         make_folder(args.out)
     loads = [] if args.load is None else [args.load]
     selections = select(open_study(args.study[0]), args.slo, loads=loads, os=args.os, least_delay_us=args.min_delay)
-    models: tuple[Model, ...] = (args.model,) if args.model else ("published", "grey-box")
+    models: tuple[Model, ...] = (args.model,) if args.model else MODELS
     with progress("fits", len(models) * sum(fits_needed(s.cells) for s in selections)) as bar:
         results = [(selection, list(_examinations(args, selection, models, bar))) for selection in selections]
     for selection, examinations in results:

@@ -13,6 +13,7 @@ from bayop.errors import InputError
 from bayop.live.agent.address import PORT, PREFIX, SOCKET, parse_address
 from bayop.relative_slo import RelativeSlo
 from bayop.slo import Slo
+from bayop.space import Space
 from bayop.target.base import Target
 
 FLAGS_OF: Final[Mapping[str, tuple[Sequence[str], str, Sequence[str]]]] = {
@@ -49,6 +50,20 @@ def kind(target: str) -> str:
     return "file" if target.endswith(live_file.SUFFIX) else target.partition(":")[0]
 
 
+def check_auto(args: argparse.Namespace, space: Space) -> None:
+    """Refuses `--with-auto` where no knob can be left to the operating system.
+
+    Raises:
+        InputError: it was given, and none can.
+    """
+    if args.with_auto and not any(knob.auto for knob in space.knobs):
+        raise InputError(
+            wrong="the target has no knob that can be left to the operating system",
+            place="--with-auto",
+            hint="leave the flag out, or use another target, such as the twin",
+        )
+
+
 def check_flags(
     args: argparse.Namespace, flags_of: Mapping[str, tuple[Sequence[str], str, Sequence[str]]] = FLAGS_OF
 ) -> None:
@@ -57,6 +72,9 @@ def check_flags(
     Raises:
         InputError: there is one.
     """
+    ids = [knob_id for knob_id, _ in args.range or ()]
+    if len(set(ids)) != len(ids):
+        raise InputError("a knob must have one range", value=", ".join(ids), place="--range")
     for name, (kinds, target, flags) in flags_of.items():
         for flag in flags:
             value = getattr(args, flag)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.idle import flags
-from bayop.cli.terminal.output import console, new_table, print_json, progress
+from bayop.cli.idle.shown import print_cells, save_figure
+from bayop.cli.terminal.output import console, print_json, progress
 from bayop.errors import InputError
 from bayop.units import round_significant
 
@@ -65,18 +66,14 @@ def run(args: argparse.Namespace) -> int:
             if args.json:
                 _print_events(both)
     if not args.json:
-        console().print(f"[bold]{profile.name}[/bold] under {args.idle_governor}", highlight=False)
-        _print(uses)
-    if args.out is not None:
-        from bayop.report.files import make_folder
-        from bayop.report.idle_cores import drawing
-        from bayop.report.svg import save
+        from bayop.report.idle_tables import core_cells
 
-        make_folder(args.out)
-        figure = drawing(uses, f"{profile.name} under {args.idle_governor}")
-        save(figure, args.out)
-        if not args.json:
-            console().print(f"wrote {figure.name}.svg and .png to {args.out}", markup=False)
+        console().print(f"[bold]{profile.name}[/bold] under {args.idle_governor}", highlight=False)
+        print_cells(core_cells(uses), "shares of time: of the first core, of the last", left="balancer")
+    if args.out is not None:
+        from bayop.report.idle_cores import drawing
+
+        save_figure(drawing(uses, f"{profile.name} under {args.idle_governor}"), args)
     return 0
 
 
@@ -103,18 +100,6 @@ def _print_events(uses: Iterable[CoreUse]) -> None:
                 },
             }
         )
-
-
-def _print(uses: Sequence[CoreUse]) -> None:
-    from bayop.report.idle_tables import core_cells
-
-    header, *rows = core_cells(uses)
-    table = new_table("shares of time: of the first core, of the last")
-    for name in header:
-        table.add_column(name, justify="left" if name == "balancer" else "right")
-    for row in rows:
-        table.add_row(*row)
-    console().print(table)
 
 
 def _loads_qps(text: str) -> tuple[float, ...]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.idle import flags
-from bayop.cli.terminal.output import console, new_table, print_json, progress
+from bayop.cli.idle.shown import print_cells, save_figure
+from bayop.cli.terminal.output import console, print_json, progress
 from bayop.errors import InputError
 from bayop.units import round_significant
 
@@ -74,15 +75,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(day)
     if args.out is not None:
-        from bayop.report.files import make_folder
         from bayop.report.idle_day import drawing
-        from bayop.report.svg import save
 
-        make_folder(args.out)
-        figure = drawing(day)
-        save(figure, args.out)
-        if not args.json:
-            console().print(f"wrote {figure.name}.svg and .png to {args.out}", markup=False)
+        save_figure(drawing(day), args)
     return 0
 
 
@@ -147,10 +142,4 @@ def _print(day: Day) -> None:
     from bayop.report.idle_tables import day_cells
 
     console().print(f"[bold]{day.server}[/bold], {day.duration_s / 3600:g} h of {day.curve}", highlight=False)
-    header, *rows = day_cells(day)
-    table = new_table("in brackets: as published by [Y]" if day.is_published else None)
-    for name in header:
-        table.add_column(name, justify="right" if name else "left")
-    for row in rows:
-        table.add_row(*row)
-    console().print(table)
+    print_cells(day_cells(day), "in brackets: as published by [Y]" if day.is_published else None, left="")

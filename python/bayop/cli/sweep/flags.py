@@ -65,9 +65,6 @@ def check_flags(args: argparse.Namespace) -> None:
     Raises:
         InputError: there is one.
     """
-    ids = [knob_id for knob_id, _ in args.range or ()]
-    if len(set(ids)) != len(ids):
-        raise InputError("a knob must have one range", value=", ".join(ids), place="--range")
     if args.design == "sobol" and args.settings is None:
         raise InputError(
             "a filling design must have a number of settings",
@@ -105,11 +102,7 @@ def settings_of(space: Space, args: argparse.Namespace, *, seed: int) -> list[Se
     points = args.points or (POINTS if args.design == "grid" else None)
     if args.only:
         space = arguments.reader(space.only, "--only")(args.only)
-    if args.with_auto and not any(knob.auto for knob in space.knobs):
-        hint = "leave the flag out, or use another target, such as the twin"
-        raise InputError(
-            wrong="the target has no knob that can be left to the operating system", place="--with-auto", hint=hint
-        )
+    target_flags.check_auto(args, space)
     values = arguments.reader(partial(axes, space, points=points, with_auto=args.with_auto), "--range")(choices)
     if args.design == "grid":
         settings = arguments.reader(grid, "--design")(values)

@@ -220,9 +220,6 @@ def _doubts(target: Target, baseline: Measurement | None, outcome: Outcome | Non
 
 
 def _check_flags(args: argparse.Namespace) -> None:
-    ids = [knob_id for knob_id, _ in args.range or ()]
-    if len(set(ids)) != len(ids):
-        raise InputError("a knob must have one range", value=", ".join(ids), place="--range")
     for flag, does, given in (("--explain", "explains", args.explain), ("--prior", "has a prior", args.prior)):
         if given and args.optimizer != _MODEL:
             raise InputError(
@@ -238,11 +235,5 @@ def _search_space(target: Target, args: argparse.Namespace) -> Space:
     space = target.space.within(dict(args.range or ()))
     if args.only:
         return arguments.reader(space.only, "--only")(args.only)
-    if args.with_auto and not any(knob.auto for knob in space.knobs):
-        raise InputError(
-            wrong=f"{target.description} has no knob that can be left to the operating system",
-            value=target.description,
-            place="--with-auto",
-            hint="leave the flag out, or use another target, such as the twin",
-        )
+    target_flags.check_auto(args, space)
     return space if args.with_auto else space.without_auto()

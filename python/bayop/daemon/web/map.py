@@ -15,7 +15,7 @@ from bayop.daemon.web.content import JSON, Content, json_content
 from bayop.optimize.base import Problem
 from bayop.optimize.grey_box import GreyBox
 from bayop.optimize.sealed import sealed
-from bayop.space import Knob, Setting, fastest_setting
+from bayop.space import Knob, Setting, evenly, fastest_setting
 
 _MOST_COLUMNS: Final = 24
 _MOST_ROWS: Final = 16
@@ -50,8 +50,8 @@ class Maps:
 def _map(problem: Problem) -> dict[str, Any]:
     seen = [observation.setting for observation in problem.history]
     x, y = _axes(problem.space.knobs, seen)
-    columns = _spread(x, _MOST_COLUMNS)
-    rows = [None] if y is None else _spread(y, _MOST_ROWS)
+    columns = evenly(x.numbers(), _MOST_COLUMNS)
+    rows = [None] if y is None else evenly(y.numbers(), _MOST_ROWS)
     base = {**fastest_setting(problem.space), **seen[-1]}  # what is no axis stays as it was last
     settings = [
         {**base, x.id: column, **({} if y is None or row is None else {y.id: row})}
@@ -81,12 +81,6 @@ def _axes(knobs: Sequence[Knob], seen: Sequence[Setting]) -> tuple[Knob, Knob | 
     first, *others = sorted(numbers, key=lambda knob: -len({setting.get(knob.id) for setting in seen}))
     pair = sorted([first, *others[:1]], key=numbers.index)
     return pair[0], pair[1] if len(pair) > 1 else None
-
-
-def _spread(knob: Knob, most: int) -> list[Any]:
-    """Some of a knob's numbers from end to end."""
-    numbers = knob.numbers()
-    return [numbers[int(i)] for i in np.unique(np.linspace(0, len(numbers) - 1, min(most, len(numbers))).round())]
 
 
 def _rounded(values: Any, shape: tuple[int, int]) -> list[list[float]]:  # noqa: ANN401 -- an array

@@ -25,7 +25,7 @@ from bayop.search import Result, run_search
 from bayop.slo import Slo
 from bayop.space import Setting, default_setting
 from bayop.twin.profile_library import load_profile
-from bayop.twin.target import BATCHES, TwinTarget
+from bayop.twin.target import BATCHES, REQUESTS_PER_WINDOW, TwinTarget
 
 MACHINES: Final = ("xeon-e5-2690", "xeon-e5-2630-v3", "xeon-silver-4314", "epyc-ena")
 """Four machines like those of [D] Table 2, from fine steps of everything to three frequencies and delays of 50 us."""
@@ -44,7 +44,6 @@ TOLERANCE: Final = 1.02
 _TRIAL_S: Final = 20.0
 _LEAST_BATCH_REQUESTS: Final = 1_000
 _LEAST_BATCH_SERVICES: Final = 50.0
-_MOST_REQUESTS: Final = 200_000
 
 _PEAK_STEPS: Final = 10
 _TRUTH_SEED: Final = 1_000_003
@@ -153,7 +152,7 @@ def service_s(profile: _core.Profile) -> float:
 def trial_requests(profile: _core.Profile, qps: float) -> int:
     """Requests in the window of a trial: as long as the service needs to show its tail."""
     least = max(_LEAST_BATCH_REQUESTS, math.ceil(qps * _LEAST_BATCH_SERVICES * service_s(profile)))
-    return min(max(math.ceil(qps * _TRIAL_S), BATCHES * least), _MOST_REQUESTS)
+    return min(max(math.ceil(qps * _TRIAL_S), BATCHES * least), REQUESTS_PER_WINDOW)
 
 
 def peak_qps(profile: _core.Profile, slo: Slo) -> float:
@@ -164,7 +163,7 @@ def peak_qps(profile: _core.Profile, slo: Slo) -> float:
     low, high = 0.0, 1.2 * profile.values()["machine.cores"] / service_s(profile)
     for _ in range(_PEAK_STEPS):
         middle = (low + high) / 2
-        requests = min(4 * trial_requests(profile, middle), _MOST_REQUESTS)
+        requests = min(4 * trial_requests(profile, middle), REQUESTS_PER_WINDOW)
         target = TwinTarget(profile, qps=middle, seed=_TRUTH_SEED, requests=requests)
         low, high = (middle, high) if slo.met_by(target.baseline()) else (low, middle)
     return low

@@ -23,7 +23,7 @@ from typing import Final, Self
 from bayop.applications.definition import DEFAULT, Application, find_application
 from bayop.applications.packages import require_program
 from bayop.errors import UnsupportedError
-from bayop.experiments.rig.day.server import net_rx_softirqs
+from bayop.experiments.rig.softirqs import net_rx_softirqs
 from bayop.experiments.rig.veth import AHEAD, SERVER_ADDRESS, SERVER_DEVICE, VethPair, missing, process_cpu_s, start
 from bayop.last_words import LastWords
 from bayop.live.agent.client import AgentClient

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from bayop.errors import InputError
-from bayop.space import AUTO, Knob, Range, Setting, Space, Value
+from bayop.space import AUTO, Knob, Range, Setting, Space, Value, evenly
 
 Axes: TypeAlias = Mapping[str, tuple[Value, ...]]
 """The values of each knob, by knob id, in the order of the space."""
@@ -106,16 +106,8 @@ def _axis(
     narrowed = knob if choice is None else knob.within(choice)
     values = narrowed.domain.values()
     if points is not None and (choice is None or choice.step is None):
-        values = _spread(values, points)
+        values = tuple(evenly(values, points))
     return (*values, AUTO) if with_auto and knob.auto else values
-
-
-def _spread(values: Sequence[Value], count: int) -> tuple[Value, ...]:
-    """`count` of the values, evenly spaced, both ends included; the first when there is room for one."""
-    if count >= len(values):
-        return tuple(values)
-    last = len(values) - 1
-    return tuple(values[round(i * last / (count - 1))] for i in range(count)) if count > 1 else (values[0],)
 
 
 def _combinations(axes: Axes) -> Iterator[Setting]:

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from bayop.optimize.measured import setting_key
-from bayop.space import Knob, Setting, Space, Value
+from bayop.space import Knob, Setting, Space, Value, evenly
 
 _MOST: Final = 1000
 _MOST_AROUND: Final = 2000
@@ -150,7 +150,5 @@ def _between(values: Sequence[Value], coarse: Sequence[Value], value: Value) -> 
 
 def _spread(values: Sequence[Value], count: int, value: Value) -> list[Value]:
     """`count` of the values, evenly, and `value`."""
-    if count >= len(values):
-        return list(values)
-    indices = {round(i * (len(values) - 1) / (count - 1)) for i in range(count)} | {values.index(value)}
+    indices = {*evenly(range(len(values)), count), values.index(value)}
     return [values[i] for i in sorted(indices)]

@@ -9,7 +9,7 @@ import pytest
 from bench.unknown import page
 from bench.unknown.play import Outcome
 from bench.unknown.run import main, parser, plan
-from bench.unknown.table import markdown, quantile, summarise
+from bench.unknown.table import markdown, summarise
 from bench.unknown.traits import POPULATION, SCENARIOS
 
 from bayop.errors import InputError
@@ -57,11 +57,6 @@ def test_a_scenario_is_a_row_and_what_it_has_not_a_dash() -> None:
 def test_nothing_held_anywhere_is_no_number() -> None:
     (line,) = markdown(summarise([NOTHING])).splitlines()[2:]
     assert "| - / - | nothing held / nothing held |" in line
-
-
-def test_quantiles_are_values_that_were_seen() -> None:
-    assert quantile([1.0, 2.0, 3.0, 4.0], 0.5) == 2.0
-    assert quantile([1.0, 2.0, 3.0, 4.0], 0.9) == 4.0
 
 
 def test_the_plan_has_every_scenario_unless_it_is_told() -> None:

@@ -60,9 +60,3 @@ class Server(Protocol):
 
     def energy_j(self) -> float | None:
         """What it has drawn, in J from any time on; None where nothing measures that."""
-
-
-def net_rx_softirqs(softirqs: str) -> int:
-    """Of all CPUs since the machine has started, from what /proc/softirqs says."""
-    line = next(line for line in softirqs.splitlines() if line.strip().startswith("NET_RX:"))
-    return sum(map(int, line.split()[1:]))
