@@ -1,11 +1,12 @@
-"""What benchmarks have in common as commands: their flags, and rows that come one by one until they are results."""
+"""What benchmarks have in common as commands: their flags, and what they find, written down or refused in one line."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bench.results import write_results
 from rich.console import Console
@@ -19,50 +20,88 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="DataclassInstance")
 
 
-def flags_of(module: str, says: str | None) -> argparse.ArgumentParser:
+class Results(NamedTuple):
+    """What a benchmark has found, as `write_results` takes it."""
+
+    tables: Mapping[str, Sequence[DataclassInstance]]
+    summary: str
+
+
+def flags_of(module: str, says: str | None, *, examples: str | None = None) -> argparse.ArgumentParser:
     """The flags of a benchmark, `--out` so far.
 
     Args:
         module: What runs, such as `bench.hold.run`.
         says: Its docstring.
+        examples: What stands below the flags.
     """
     flags = argparse.ArgumentParser(
-        prog=f"python -m {module}", description=says, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"python -m {module}",
+        description=says,
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     flags.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     return flags
 
 
-def collect(
+def run_benchmark(
     module: str,
-    arguments: Sequence[str],
-    measured: Iterable[R],
-    *,
-    say: Callable[[R], str],
-    table: Callable[[Sequence[R]], str],
-    out: Path | None,
+    flags: argparse.ArgumentParser,
+    argv: Sequence[str] | None,
+    measure: Callable[[argparse.Namespace, Console], Results],
 ) -> int:
-    """Tells of each row as it comes, and writes all of them, or says why there are no more.
+    """Measures what the flags ask for and writes the results, or says why there are none.
 
     Args:
         module: What runs.
-        arguments: With these.
-        measured: The rows.
-        say: What people are told of one.
-        table: The summary.
-        out: As of `write_results`.
+        flags: Those of `flags_of`, and its own.
+        argv: Their values; None for those that this process was given.
+        measure: What makes the results; it tells people of its progress.
 
     Returns:
         The exit code.
     """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    args = flags.parse_args(arguments)
     console = Console(stderr=True, highlight=False)
-    rows = []
     try:
-        for row in measured:
-            rows.append(row)
-            console.print(say(row))
+        results = measure(args, console)
     except BayopError as error:
         report_error(error)
         return error.exit_code
-    write_results(module, arguments, {"raw": rows}, table(rows), out=out, console=console)
+    write_results(module, arguments, results.tables, results.summary, out=args.out, console=console)
     return 0
+
+
+def collect(
+    module: str,
+    flags: argparse.ArgumentParser,
+    argv: Sequence[str] | None,
+    measure: Callable[[argparse.Namespace], Iterable[R]],
+    *,
+    say: Callable[[R], str],
+    table: Callable[[Sequence[R]], str],
+) -> int:
+    """Tells of each row as it comes, and writes all of them, or says why there are no more.
+
+    Args:
+        module: As of `run_benchmark`.
+        flags: Likewise.
+        argv: Likewise.
+        measure: What makes the rows.
+        say: What people are told of one.
+        table: The summary.
+
+    Returns:
+        The exit code.
+    """
+
+    def collected(args: argparse.Namespace, console: Console) -> Results:
+        rows = []
+        for row in measure(args):
+            rows.append(row)
+            console.print(say(row))
+        return Results({"raw": rows}, table(rows))
+
+    return run_benchmark(module, flags, argv, collected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,3 +44,24 @@ def write_results(
     (out / "summary.md").write_text(summary, encoding="utf-8")
     sys.stdout.write(summary)
     console.print(f"written to {out}")
+
+
+def tell_summary(module: str, summary: object, out: Path | None) -> Path | None:
+    """Prints a summary as JSON, and writes it and env.json into a folder of today's in `out`.
+
+    Args:
+        module: What ran, with the arguments of this process.
+        summary: What JSON can say.
+        out: The folder of results; None where nothing is written.
+
+    Returns:
+        The folder of today's, for whatever else belongs there.
+    """
+    text = f"{json.dumps(summary, indent=2)}\n"
+    sys.stdout.write(text)
+    if out is None:
+        return None
+    folder = environment.results_folder(out)
+    environment.write(folder, module, sys.argv[1:])
+    (folder / "summary.json").write_text(text, encoding="utf-8")
+    return folder

@@ -18,14 +18,13 @@ import json
 import os
 import socket
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench import environment
+from bench.results import tell_summary
 from tests.support.agents import AgentProcess
 
 from bayop.space import CAP_W
@@ -45,11 +44,7 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         summary = measure(args.agent.resolve(), Path(name), args.rest_s, args.settings)
-    print(json.dumps(summary, indent=2))
-    if args.out:
-        folder = environment.results_folder(args.out)
-        environment.write(folder, "bench.agent.run", sys.argv[1:])
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    tell_summary("bench.agent.run", summary, args.out)
 
 
 def measure(agent: Path, folder: Path, rest_s: float, settings: int) -> Mapping[str, object]:

@@ -20,7 +20,6 @@ from bench.rows import write_rows
 
 from bayop.idle.machines import OWN, Machine, machine
 from bayop.idle.replay import follow
-from bayop.idle.stays import agreement
 from bayop.idle.trace import Trace, read_trace
 
 SUBJECT: Final = "menu"
@@ -55,7 +54,8 @@ def rows(traces: Sequence[Trace], on: Machine) -> Iterator[Row]:
 
 def _row(trace: str, governor: str, counts: np.ndarray) -> Row:
     stays = int(counts.sum())
-    return Row(trace, governor, stays, agreement(counts.tolist()), float(np.triu(counts, 1).sum() / max(stays, 1)))
+    same, deeper = (float(part.sum() / max(stays, 1)) for part in (counts.diagonal(), np.triu(counts, 1)))
+    return Row(trace, governor, stays, same, deeper)
 
 
 def summary(found: Sequence[Row], traces: Sequence[Trace], on: Machine) -> str:

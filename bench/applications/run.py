@@ -23,11 +23,14 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Final
 
+from bench.command import flags_of
 from bench.results import write_results
 from rich.console import Console
 
 from bayop.cli import report_error
 from bayop.errors import BayopError
+
+_MODULE: Final = "bench.applications.run"
 
 LOADS_QPS: Final = {
     "echo": 8000,
@@ -124,26 +127,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     finally:
         if rows:
-            write_results(
-                "bench.applications.run", arguments, {"raw": rows}, table(rows), out=args.out, console=console
-            )
+            write_results(_MODULE, arguments, {"raw": rows}, table(rows), out=args.out, console=console)
     return 0
 
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    result = argparse.ArgumentParser(
-        prog="python -m bench.applications.run",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    result = flags_of(_MODULE, __doc__)
     result.add_argument("--agent-program", type=Path, required=True, metavar="FILE", help="the agent")
     result.add_argument("--apps", default=",".join(LOADS_QPS), metavar="NAME,...", help="default: all")
     result.add_argument("--pairs", type=int, default=32, metavar="N", help="most pairs in turns (default: 32)")
     result.add_argument(
         "--patience", default="2min", metavar="TIME", help="of each search, for the hypervisor (default: 2min)"
     )
-    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     return result
 
 

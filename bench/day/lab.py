@@ -29,7 +29,7 @@ from bayop.cli import report_error
 from bayop.cli.day.display import Display
 from bayop.errors import BayopError
 from bayop.experiments.rig.day.play import RigDayPlan, play_rig_day, record_of
-from bayop.experiments.rig.day.server import net_rx_softirqs
+from bayop.experiments.rig.softirqs import net_rx_softirqs
 from bayop.experiments.rig.veth import requests_of
 from bayop.live.file import Load
 from bayop.load.curve import LoadCurve

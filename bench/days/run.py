@@ -20,20 +20,19 @@ from typing import Final
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from bench.command import Results, flags_of, run_benchmark
 from bench.days.curves import CROWD, read_days
 from bench.days.play import Day, Play, play
 from bench.days.yardstick import Yardstick
-from bench.results import write_results
 from bench.side_by_side import run_side_by_side
 from rich.console import Console
 
-from bayop.cli import report_error
-from bayop.errors import InputError
 from bayop.experiments.day.play import PEAK_QPS
 from bayop.objective import Objective
 from bayop.slo import Slo
 from bayop.twin.oracle import TwinOracle
 
+_MODULE: Final = "bench.days.run"
 SLO: Final = "p99<500us"
 REQUESTS: Final = 480_000
 EXAMPLES: Final = """\
@@ -45,27 +44,18 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark and writes its results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    args = parser().parse_args(arguments)
-    console = Console(stderr=True, highlight=False)
-    try:
-        plays = list(plan(args))
-    except InputError as error:
-        report_error(error)
-        return error.exit_code
+    return run_benchmark(_MODULE, parser(), argv, _measured)
+
+
+def _measured(args: argparse.Namespace, console: Console) -> Results:
+    plays = list(plan(args))
     days = run_side_by_side(play, plays, args.jobs, console, label="days", describe=lambda what: what.curve.name)
-    write_results("bench.days.run", arguments, {"raw": days}, report(days), out=args.out, console=console)
-    return 0
+    return Results({"raw": days}, report(days))
 
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    result = argparse.ArgumentParser(
-        prog="python -m bench.days.run",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    result = flags_of(_MODULE, __doc__, examples=EXAMPLES)
     result.add_argument("data", type=Path, help="folder of trace_twitter_cluster1_hourly.csv and cluster2's")
     result.add_argument("--app", choices=PEAK_QPS, action="append", help="only this service")
     result.add_argument("--seeds", type=int, default=10, metavar="N", help="days of each kind (default: 10)")
@@ -80,7 +70,6 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--plain", action="store_true", help="nothing follows the load between two searches")
     result.add_argument("--jobs", type=int, default=1, metavar="N", help="days at a time (default: 1)")
-    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     return result
 
 

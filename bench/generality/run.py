@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import statistics
 import sys
@@ -23,11 +22,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from bench import environment
 from bench.generality.servers import Case, draw_case, sweep_settings
+from bench.judge import TOLERANCE, held_after, quantile
 
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Problem
-from bayop.search import Result, run_search
+from bayop.search import run_search
 from bayop.space import Setting
 from bayop.twin.target import TwinTarget
 
@@ -39,9 +39,6 @@ TRUTH_WINDOWS = 6
 CONTENDERS = 12
 MAX_TRIALS = 15
 JUDGED_TRIAL = 8
-
-# A final setting may exceed the SLO by as much as measurements of it scatter.
-TOLERANCE = 1.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +146,6 @@ def simulated(
         return list(pool.map(measure, settings))
 
 
-def held_after(result: Result, trials: int) -> Setting | None:
-    """The setting held after a number of trials; a search that has ended keeps its result."""
-    return result.trials[trials - 1].incumbent if len(result.trials) > trials else result.setting
-
-
 def regret_pct(case: Case, setting: Setting | None, best_w: float) -> float:
     """How much more power than the best the setting truly draws; 100 without a setting or with the SLO broken."""
     if setting is None:
@@ -186,7 +178,7 @@ def summarise(outcomes: list[Outcome]) -> dict[str, float | int | None]:
         "servers": len(outcomes),
         "feasible": len(regrets),
         f"median_regret@{JUDGED_TRIAL}_pct": round(statistics.median(regrets), 3) if regrets else None,
-        f"p90_regret@{JUDGED_TRIAL}_pct": round(regrets[math.ceil(0.9 * len(regrets)) - 1], 3) if regrets else None,
+        f"p90_regret@{JUDGED_TRIAL}_pct": round(quantile(regrets, 0.9), 3) if regrets else None,
         "slo_ok_share": round(statistics.fmean(o.slo_ok for o in outcomes), 3),
         "mean_trials": round(statistics.fmean(o.trials for o in outcomes), 2),
         "bad_share": round(sum(o.bad_trials for o in possible) / max(sum(o.trials for o in possible), 1), 3),

@@ -29,7 +29,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from bench.guard.times import summarized, write_times
+from bench.guard.times import summarized, tell_times
 from tests.support.agents import AgentProcess, Machine
 
 from bayop.latency.base import Latency, Vantage
@@ -141,9 +141,7 @@ def main() -> None:
             alarms = server.false_alarms(args.quiet_s)
     quiet = {"quiet_s": args.quiet_s, "false_alarms": alarms}
     summary = {name: summarized(times, 4) for name, times in times_s.items()} | quiet
-    print(json.dumps(summary, indent=2))
-    if args.out:
-        write_times(args.out, "bench.guard.hold", summary, times_s, name="fall_backs", kind="news")
+    tell_times(args.out, "bench.guard.hold", summary, times_s, name="fall_backs", kind="news")
 
 
 def limit(silence_s: float) -> Conditions:

@@ -16,14 +16,13 @@ Example:
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from pathlib import Path
 from typing import Final
 
 from bench.background import Background
-from bench.guard.times import summarized, write_times
+from bench.guard.times import summarized, tell_times
 from tests.support.agents import AgentProcess, Machine
 
 from bayop import Objective, Problem, Slo, run_search
@@ -94,9 +93,7 @@ def main() -> None:
     args = parser.parse_args()
     times_s = {name: measure(args.agent.resolve(), words, args.breaches) for name, words in SOURCES.items()}
     summary = {name: summarized(times, 3) for name, times in times_s.items()} | {"settle_s": SETTLE_S}
-    print(json.dumps(summary, indent=2))
-    if args.out:
-        write_times(args.out, "bench.guard.run", summary, times_s, name="breaches", kind="source")
+    tell_times(args.out, "bench.guard.run", summary, times_s, name="breaches", kind="source")
 
 
 def measure(agent: Path, script: str, breaches: int) -> list[float]:

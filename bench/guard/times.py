@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 import statistics
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench import environment
+from bench.results import tell_summary
 
 
 def summarized(times_s: Sequence[float], digits: int) -> Mapping[str, float]:
@@ -21,8 +19,8 @@ def summarized(times_s: Sequence[float], digits: int) -> Mapping[str, float]:
     }
 
 
-def write_times(
-    out: Path,
+def tell_times(
+    out: Path | None,
     program: str,
     summary: Mapping[str, object],
     times_s: Mapping[str, Sequence[float]],
@@ -30,19 +28,19 @@ def write_times(
     name: str,
     kind: str,
 ) -> None:
-    """Writes summary.json, env.json and NAME.csv into a folder of `out`.
+    """Prints a summary, and writes summary.json, env.json and NAME.csv into a folder of `out`.
 
     Args:
-        out: The folder of results.
+        out: The folder of results; None where nothing is written.
         program: The module that measured.
-        summary: What it printed.
+        summary: What it says.
         times_s: The times of each kind.
         name: Of the file with a line for each time.
         kind: The column that says of which kind a time is.
     """
-    folder = environment.results_folder(out)
-    environment.write(folder, program, sys.argv[1:])
-    (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    folder = tell_summary(program, summary, out)
+    if folder is None:
+        return
     with (folder / f"{name}.csv").open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow([kind, "breach", "fall_back_s"])

@@ -17,15 +17,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from bench.command import Results, flags_of, run_benchmark
 from bench.hold.play import MAX_TRIALS, Play, Window, play
-from bench.results import write_results
 from bench.search.cells import find_cells
 from bench.side_by_side import run_side_by_side
 from rich.console import Console
 
-from bayop.cli import report_error
-from bayop.errors import InputError
-
+_MODULE = "bench.hold.run"
 UNKNOWN = "unknown physics"
 EXAMPLES = """\
 examples:
@@ -36,35 +34,23 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark and writes its results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    args = parser().parse_args(arguments)
-    console = Console(stderr=True, highlight=False)
-    try:
-        plays = plan(args)
-    except InputError as error:
-        report_error(error)
-        return error.exit_code
-    held = run_side_by_side(play, plays, args.jobs, console, label="holds", describe=lambda what: what.source)
+    return run_benchmark(_MODULE, parser(), argv, _measured)
+
+
+def _measured(args: argparse.Namespace, console: Console) -> Results:
+    held = run_side_by_side(play, plan(args), args.jobs, console, label="holds", describe=lambda what: what.source)
     windows = [window for one in held for window in one]
-    text = report(windows, args.windows)
-    write_results("bench.hold.run", arguments, {"raw": windows}, text, out=args.out, console=console)
-    return 0
+    return Results({"raw": windows}, report(windows, args.windows))
 
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    result = argparse.ArgumentParser(
-        prog="python -m bench.hold.run",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    result = flags_of(_MODULE, __doc__, examples=EXAMPLES)
     result.add_argument("data", type=Path, help="folder of study_memcached.csv and study_silo.csv")
     result.add_argument("--seeds", type=int, default=5, metavar="N", help="searches per cell (default: 5)")
     result.add_argument("--servers", type=int, default=40, metavar="N", help=f"of {UNKNOWN} (default: 40)")
     result.add_argument("--windows", type=int, default=60, metavar="N", help="to hold (default: 60)")
     result.add_argument("--jobs", type=int, default=1, metavar="N", help="searches at a time (default: 1)")
-    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     return result
 
 

@@ -10,6 +10,7 @@ Example:
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import sys
 from bisect import bisect_right
@@ -20,15 +21,16 @@ from pathlib import Path
 from statistics import fmean, geometric_mean
 from typing import Final
 
-from bench.command import flags_of
+from bench.command import Results, flags_of, run_benchmark
 from bench.idle.run import ON, is_synthetic, traces
-from bench.results import write_results
 from rich.console import Console
 
 from bayop.idle.depth import Depth, StayEnergy
 from bayop.idle.machines import MACHINES, Machine
 from bayop.idle.replay import choices
 from bayop.idle.trace import Trace
+
+_MODULE: Final = "bench.idle.limits"
 
 BOUNDS_US: Final = (0.0, *(1.024 * half * 2.0**octave for octave in range(1, 16) for half in (1.0, 1.5)))
 """Where the bins of `bayop-idle-count` begin, but for one into which nothing falls."""
@@ -68,15 +70,14 @@ class Row:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Plays every trace and writes the results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = flags_of("bench.idle.limits", __doc__)
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the recorded traces")
-    args = parser.parse_args(arguments)
+    flags = flags_of(_MODULE, __doc__)
+    flags.add_argument("--data", type=Path, required=True, metavar="DIR", help="the recorded traces")
+    return run_benchmark(_MODULE, flags, argv, _measured)
+
+
+def _measured(args: argparse.Namespace, _: Console) -> Results:
     rows = list(play(traces(args.data)))
-    write_results(
-        "bench.idle.limits", arguments, {"limits": rows}, table(rows), out=args.out, console=Console(stderr=True)
-    )
-    return 0
+    return Results({"limits": rows}, table(rows))
 
 
 def play(played: Sequence[Trace]) -> Iterator[Row]:

@@ -10,6 +10,7 @@ Example:
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -19,19 +20,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from bench.command import flags_of
+from bench.command import Results, flags_of, run_benchmark
 from bench.idle_record.players import ping_pong
-from bench.results import write_results
 from rich.console import Console
 from tests.support.agents import AgentProcess, bare_root
 from tests.support.ebpf import listening
 from tests.support.processes import cpu_s
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
+_MODULE: Final = "bench.idle_record.count"
 _WINDOWS: Final = 10
 _BAR_PER_S: Final = 50_000.0
 _GOVERNED_S: Final = 30.0
@@ -78,20 +76,19 @@ class Governed:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark and writes the results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = flags_of("bench.idle_record.count", __doc__)
-    parser.add_argument("--recorder", default="target/release/bayop-idle-count", metavar="FILE", help="the counter")
-    parser.add_argument("--agent", default="target/release/bayop-agent", metavar="FILE", help="the agent")
-    args = parser.parse_args(arguments)
+    flags = flags_of(_MODULE, __doc__)
+    flags.add_argument("--recorder", default="target/release/bayop-idle-count", metavar="FILE", help="the counter")
+    flags.add_argument("--agent", default="target/release/bayop-agent", metavar="FILE", help="the agent")
+    return run_benchmark(_MODULE, flags, argv, _measured)
+
+
+def _measured(args: argparse.Namespace, _: Console) -> Results:
     with ping_pong():
         command = [args.recorder, "--cost", "--windows", str(_WINDOWS)]
         lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
         governed = Governed(*_governed(Path(args.agent), args.recorder))
     rows = [_row(json.loads(line)) for line in lines[1:]]
-    tables: dict[str, Sequence[DataclassInstance]] = {"raw": rows, "governed": [governed]}
-    text = table(rows, governed)
-    write_results("bench.idle_record.count", arguments, tables, text, out=args.out, console=Console(stderr=True))
-    return 0
+    return Results({"raw": rows, "governed": [governed]}, table(rows, governed))
 
 
 def table(rows: Sequence[Row], governed: Governed) -> str:

@@ -10,13 +10,11 @@ Example:
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Final
 
-from bench import environment
 from bench.idle_record.players import ping_pong
+from bench.results import tell_summary
 
 from bayop.idle.recorder import record
 
@@ -31,11 +29,7 @@ def main() -> None:
     args = parser.parse_args()
     with ping_pong():
         recording = record([args.recorder, "--most-stays", "5000000"], duration_s=DURATION_S, cost=True)
-    folder = environment.results_folder(args.out)
-    environment.write(folder, "bench.idle_record.run", sys.argv[1:])
-    text = json.dumps(dict(recording.summary), indent=2)
-    (folder / "summary.json").write_text(f"{text}\n", encoding="utf-8")
-    print(text)
+    tell_summary("bench.idle_record.run", dict(recording.summary), args.out)
 
 
 if __name__ == "__main__":

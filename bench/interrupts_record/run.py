@@ -10,14 +10,13 @@ Example:
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
-from bench import environment
+from bench.results import tell_summary
 
 from bayop.experiments.rig.veth import SERVER_ADDRESS, SERVER_DEVICE, VethPair
 from bayop.interrupts.capture import recorded, recorder_place
@@ -55,11 +54,7 @@ def main() -> None:
         log_bytes = sum(path.stat().st_size for path in capture.paths)
     per_s = capture.records / float(capture.counted["duration_s"])
     summary = {**capture.counted, "records_per_s": round(per_s), "log_bytes_per_record": log_bytes / capture.records}
-    folder = environment.results_folder(args.out)
-    environment.write(folder, "bench.interrupts_record.run", sys.argv[1:])
-    text = json.dumps(summary, indent=2)
-    (folder / "summary.json").write_text(f"{text}\n", encoding="utf-8")
-    print(text)
+    tell_summary("bench.interrupts_record.run", summary, args.out)
 
 
 if __name__ == "__main__":

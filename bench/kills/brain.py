@@ -32,7 +32,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from bench import environment
+from bench.results import tell_summary
 from bench.rows import write_rows
 from tests.support.agents import CAP, NIC, AgentProcess, Machine
 from tests.support.patience import eventually
@@ -220,12 +220,7 @@ def run() -> None:
         ends = time.monotonic() + 60.0 * args.minutes
         lanes = pool.map(lambda i: lane(i, args.agent.resolve(), shares[i], args.seed, ends), range(args.lanes))
         kills = [kill for done in lanes for kill in done]
-    summary = summarized(kills)
-    print(json.dumps(summary, indent=2))
-    if args.out:
-        folder = environment.results_folder(args.out)
-        environment.write(folder, "bench.kills.brain", sys.argv[1:])
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    if folder := tell_summary("bench.kills.brain", summarized(kills), args.out):
         write_rows(folder / "kills.csv", kills)
     sys.exit(any(kill.is_bad for kill in kills))
 

@@ -15,21 +15,20 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from bench.command import Results, flags_of, run_benchmark
 from bench.generality.servers import draw_case
+from bench.judge import TOLERANCE
 from bench.knobs.cost import Cost
-from bench.knobs.servers import KNOBS, TOLERANCE, best_of_sweep, regret_pct, server_space, sweep_settings, truth
+from bench.knobs.servers import KNOBS, best_of_sweep, regret_pct, server_space, sweep_settings, truth
 from bench.knobs.tables import Outcome, costs_table, regrets_table
-from bench.results import write_results
 from bench.side_by_side import run_side_by_side
 from rich.console import Console
 
-from bayop.cli import report_error
 from bayop.errors import InputError
 from bayop.objective import Objective
 from bayop.optimize import OPTIMIZERS, make_optimizer
@@ -37,6 +36,8 @@ from bayop.optimize.base import Problem
 from bayop.search import run_search
 from bayop.space import default_setting
 from bayop.twin.target import TwinTarget
+
+_MODULE: Final = "bench.knobs.run"
 
 COUNTS: Final = (2, 4, 8)
 """Numbers of knobs whose cost is measured."""
@@ -63,16 +64,15 @@ class Plan:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark and writes its results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    args = parser().parse_args(arguments)
-    console = Console(stderr=True, highlight=False)
+    return run_benchmark(_MODULE, parser(), argv, _measured)
+
+
+def _measured(args: argparse.Namespace, console: Console) -> Results:
     names = tuple(args.optimizers.split(","))
     for name in names:
         if name not in OPTIMIZERS:
             hint = f"there are {', '.join(OPTIMIZERS)}"
-            error = InputError(wrong=f"there is no optimizer {name!r}", value=name, place="--optimizers", hint=hint)
-            report_error(error)
-            return error.exit_code
+            raise InputError(wrong=f"there is no optimizer {name!r}", value=name, place="--optimizers", hint=hint)
     plans = [Plan(args.first_seed + i, names, args.settings, args.trials) for i in range(args.servers)]
 
     def show(outcomes: Sequence[Outcome]) -> None:
@@ -84,22 +84,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     outcomes = [outcome for server in judged for outcome in server]
     costs = [cost for count in COUNTS if (cost := measure_cost(count, console))]
-    text = report(outcomes, costs, args)
     tables: dict[str, Sequence[Outcome | Cost]] = {"cost": costs}
     if outcomes:
         tables["raw"] = outcomes
-    write_results("bench.knobs.run", arguments, tables, text, out=args.out, console=console)
-    return 0
+    return Results(tables, report(outcomes, costs, args))
 
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    result = argparse.ArgumentParser(
-        prog="python -m bench.knobs.run",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    result = flags_of(_MODULE, __doc__, examples=EXAMPLES)
     result.add_argument(
         "--servers", type=int, default=40, metavar="N", help="random servers; 0 for the cost alone (default: 40)"
     )
@@ -108,7 +101,6 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--optimizers", default="grey-box", metavar="NAMES", help="comma-separated (default: grey-box)")
     result.add_argument("--trials", type=int, default=12, metavar="N", help="budget of a search (default: 12)")
     result.add_argument("--jobs", type=int, default=1, metavar="N", help="servers at a time (default: 1)")
-    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     return result
 
 

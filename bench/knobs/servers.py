@@ -9,6 +9,7 @@ from itertools import product
 from typing import Final
 
 from bench.generality.servers import Case, spread
+from bench.judge import TOLERANCE
 
 from bayop.space import FREQ_MHZ, MAX_LATENCY_US, QUEUES, RX_USECS, Setting, Space
 from bayop.twin.target import TwinTarget, profile_space
@@ -16,9 +17,6 @@ from bayop.twin.windows import simulate, simulation_run
 
 KNOBS: Final = (MAX_LATENCY_US, QUEUES)
 """What is searched besides delay and frequency."""
-
-TOLERANCE: Final = 1.02
-"""A held setting may exceed the SLO by as much as measurements of it scatter."""
 
 _MOST: Final = {FREQ_MHZ: 10, MAX_LATENCY_US: 5, QUEUES: 6}
 _RANKED_REQUESTS: Final = 20_000

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bench.judge import quantile
 from bench.knobs.cost import Cost
 
 
@@ -43,7 +43,7 @@ def regrets_table(outcomes: Sequence[Outcome]) -> str:
     for name in dict.fromkeys(o.optimizer for o in outcomes):
         own = [o for o in outcomes if o.optimizer == name]
         regrets = sorted(o.regret_pct for o in own if o.regret_pct is not None)
-        middle = f"{statistics.median(regrets):.2f} / {_quantile(regrets, 0.9):.2f}" if regrets else "-"
+        middle = f"{statistics.median(regrets):.2f} / {quantile(regrets, 0.9):.2f}" if regrets else "-"
         feasible = [o for o in own if o.best_w is not None]
         over = sum(o.trials_over for o in feasible) / max(sum(o.trials for o in feasible), 1)
         lines.append(
@@ -62,7 +62,3 @@ def costs_table(costs: Sequence[Cost]) -> str:
         for cost in costs
     ]
     return "\n".join(lines)
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    return ordered[math.ceil(share * len(ordered)) - 1]

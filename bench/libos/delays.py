@@ -10,6 +10,7 @@ of the library OS that sleeps, polls, or does the one or the other by load, up t
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -73,15 +74,16 @@ class Row:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Counts all of it and writes the results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
     flags = flags_of(_MODULE, __doc__)
     flags.add_argument("--repeats", type=int, default=3, metavar="N", help="machines for each row (default: 3)")
     flags.add_argument("--few", action="store_true", help="two delays and two loads only")
-    args = flags.parse_args(arguments)
-    if args.repeats < 1:
-        flags.error("--repeats must be at least 1")
-    measured = measure(repeats=args.repeats, few=args.few)
-    return collect(_MODULE, arguments, measured, say=said, table=table, out=args.out)
+
+    def measured(args: argparse.Namespace) -> Iterator[Row]:
+        if args.repeats < 1:
+            flags.error("--repeats must be at least 1")
+        return measure(repeats=args.repeats, few=args.few)
+
+    return collect(_MODULE, flags, argv, measured, say=said, table=table)
 
 
 def said(row: Row) -> str:

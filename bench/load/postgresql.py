@@ -12,6 +12,7 @@ Example:
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -21,12 +22,13 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from bench.command import flags_of
+from bench.command import Results, flags_of, run_benchmark
 from bench.load.beside import CONNECTIONS, LEAST_S, SERVER_CPU, Row, measure, table
 from bench.load.processes import first_on
-from bench.results import write_results
 from rich.console import Console
 from tests.support.servers import free_port, serving
+
+_MODULE: Final = "bench.load.postgresql"
 
 RECORDS: Final = 100_000
 """Of the application's table."""
@@ -37,17 +39,23 @@ _COUNT: Final = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'bayop
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs every round and writes the results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    flags = flags_of("bench.load.postgresql", __doc__)
+    return run_benchmark(_MODULE, parser(), argv, _measured)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags."""
+    flags = flags_of(_MODULE, __doc__)
     flags.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each (default: 5)")
     flags.add_argument("--duration", type=float, default=9.0, metavar="SECONDS", help="of a run (default: 9)")
-    args = flags.parse_args(arguments)
+    return flags
+
+
+def _measured(args: argparse.Namespace, console: Console) -> Results:
     if args.rounds < 1 or args.duration < LEAST_S:
-        flags.error(f"--rounds must be at least 1, and --duration {LEAST_S:g}")
+        parser().error(f"--rounds must be at least 1, and --duration {LEAST_S:g}")
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not programs:
-        flags.error("PostgreSQL is not installed: bayop app install postgresql")
-    console = Console(stderr=True, highlight=False)
+        parser().error("PostgreSQL is not installed: bayop app install postgresql")
     rows: list[Row] = []
     port = free_port()
     server = [sys.executable, "-m", "bayop", "app", "start", "postgresql", "--port", str(port)]
@@ -56,8 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for round_, (name, words) in product(range(1, args.rounds + 1), generators.items()):
             console.print(f"round {round_}: {name}")
             rows.append(Row("postgresql", 1, round_, name, *measure(words, partial(answered, port), args.duration)))
-    write_results("bench.load.postgresql", arguments, {"postgresql": rows}, table(rows), out=args.out, console=console)
-    return 0
+    return Results({"postgresql": rows}, table(rows))
 
 
 def commands(programs: Path, port: int, duration_s: float, folder: Path) -> Mapping[str, list[str]]:

@@ -28,16 +28,17 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
+from bench.command import Results, flags_of, run_benchmark
 from bench.load.beside import CONNECTIONS, LEAST_S, SERVER_CPU, Row, measure, table
 from bench.load.processes import first_on
 from bench.load.quick import answered
-from bench.results import write_results
 from rich.console import Console
 from tests.support.needs import program
 from tests.support.servers import free_port, serving
 
 from lab.certificates import Authority, Identity
 
+_MODULE: Final = "bench.load.web"
 _NGINX: Final = """
 daemon off; master_process off; pid {folder}/pid; error_log {folder}/log; user root;
 events {{ worker_connections 256; }}
@@ -136,14 +137,14 @@ CONTESTS: Final[Sequence[Contest]] = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs every round and writes the results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    flags = parser()
-    args = flags.parse_args(arguments)
+    return run_benchmark(_MODULE, parser(), argv, _measured)
+
+
+def _measured(args: argparse.Namespace, console: Console) -> Results:
     if args.rounds < 1 or args.duration < LEAST_S:
-        flags.error(f"--rounds must be at least 1, and --duration {LEAST_S:g}")
+        parser().error(f"--rounds must be at least 1, and --duration {LEAST_S:g}")
     if missing := [name for name in ("nginx", "wrk", "h2load") if program(name) is None]:
-        flags.error(f"{missing[0]} is not installed: apt-get install nginx-light wrk nghttp2-client")
-    console = Console(stderr=True, highlight=False)
+        parser().error(f"{missing[0]} is not installed: apt-get install nginx-light wrk nghttp2-client")
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -159,18 +160,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                     for round_, (name, command) in product(range(1, args.rounds + 1), contest.generators.items()):
                         words = command(ports, depth, args.duration, folder)
                         rows.append(Row(contest.protocol, depth, round_, name, *measure(words, count, args.duration)))
-    write_results("bench.load.web", arguments, {"web": rows}, table(rows), out=args.out, console=console)
-    return 0
+    return Results({"web": rows}, table(rows))
 
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    result = argparse.ArgumentParser(
-        prog="python -m bench.load.web", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    result = flags_of(_MODULE, __doc__)
     result.add_argument("--rounds", type=int, default=5, metavar="N", help="runs of each (default: 5)")
     result.add_argument("--duration", type=float, default=4.0, metavar="SECONDS", help="of a run (default: 4)")
-    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     return result
 
 

@@ -18,23 +18,21 @@ from typing import Final
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from bench import environment
+from bench.command import Results, flags_of, run_benchmark
 from bench.prior.classes import drawn_lesson, nonsense, study_lessons
 from bench.prior.play import Play, play
 from bench.prior.table import NOTHING, markdown, summarise
-from bench.rows import write_rows
 from bench.search.cells import STUDIES, find_cells
 from bench.side_by_side import run_side_by_side
 from bench.unknown.play import MAX_TRIALS
 from bench.unknown.traits import POPULATION
 from rich.console import Console
 
-from bayop.cli import report_error
-from bayop.errors import InputError
 from bayop.optimize.grey_box.learn import learn
 from bayop.optimize.server_class import ServerClass
 from bayop.slo import Slo
 
+_MODULE: Final = "bench.prior.run"
 PUBLISHED: Final = "published"
 SCENARIOS: Final = ("as the prior expects", "residual 40 %", POPULATION)
 _SLO: Final = Slo(0.99, 500.0)
@@ -49,38 +47,22 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark and writes its results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    args = parser().parse_args(arguments)
-    console = Console(stderr=True, highlight=False)
-    try:
-        plays = [*published(args.data, args.seeds), *unknown(args.servers)]
-    except InputError as error:
-        report_error(error)
-        return error.exit_code
+    return run_benchmark(_MODULE, parser(), argv, _measured)
+
+
+def _measured(args: argparse.Namespace, console: Console) -> Results:
+    plays = [*published(args.data, args.seeds), *unknown(args.servers)]
     outcomes = run_side_by_side(play, plays, args.jobs, console, label="searches", describe=lambda what: what.suite)
-    out = args.out or environment.results_folder(Path(__file__).parent / "results")
-    environment.write(out, "bench.prior.run", arguments)
-    write_rows(out / "raw.csv", outcomes)
-    text = "\n".join([*_HEAD, markdown(summarise(outcomes)), ""])
-    (out / "summary.md").write_text(text, encoding="utf-8")
-    sys.stdout.write(text)
-    console.print(f"written to {out}")
-    return 0
+    return Results({"raw": outcomes}, "\n".join([*_HEAD, markdown(summarise(outcomes)), ""]))
 
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    result = argparse.ArgumentParser(
-        prog="python -m bench.prior.run",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    result = flags_of(_MODULE, __doc__, examples=EXAMPLES)
     result.add_argument("data", type=Path, help="folder of study_memcached.csv and study_silo.csv")
     result.add_argument("--seeds", type=int, default=8, metavar="N", help="searches per published cell (default: 8)")
     result.add_argument("--servers", type=int, default=80, metavar="N", help="of each scenario (default: 80)")
     result.add_argument("--jobs", type=int, default=1, metavar="N", help="searches at a time (default: 1)")
-    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     return result
 
 

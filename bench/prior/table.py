@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from bench.judge import quantile, trials_or_never
 from bench.prior.play import Outcome
 
 NOTHING = "nothing"
@@ -65,7 +66,7 @@ def markdown(rows: Sequence[Row]) -> str:
         "regret median / p95 % | change of mean regret, points | of trials a search | of those over the SLO |"
     )
     lines = [
-        f"| {r.suite} | {r.known} | {r.searches} | {r.trials:.2f} | {_trials(r.to_good)} | {r.good:.0%} | "
+        f"| {r.suite} | {r.known} | {r.searches} | {r.trials:.2f} | {trials_or_never(r.to_good)} | {r.good:.0%} | "
         f"{r.over:.1%} | {r.regret_median:.2f} / {r.regret_p95:.2g} | "
         + " | ".join(_change(change) for change in (r.regret_change, r.trials_change, r.over_change))
         + " |"
@@ -90,7 +91,7 @@ def _row(played: Sequence[Outcome], without: Sequence[Outcome]) -> Row:
         good=statistics.fmean(math.isfinite(x) for x in to_good),
         over=sum(o.trials_over for o in played) / sum(o.trials for o in played),
         regret_median=statistics.median(regrets),
-        regret_p95=regrets[math.ceil(0.95 * len(regrets)) - 1],
+        regret_p95=quantile(regrets, 0.95),
         regret_change=change(lambda o: o.regret_pct),
         trials_change=change(lambda o: o.trials),
         over_change=change(lambda o: o.trials_over),
@@ -101,10 +102,6 @@ def paired_change(values: Sequence[float], without: Sequence[float]) -> Change:
     """How much more the values are than those of the same searches without a class; at least two of them."""
     differences = [a - b for a, b in zip(values, without, strict=True)]
     return Change(statistics.fmean(differences), statistics.stdev(differences) / math.sqrt(len(differences)))
-
-
-def _trials(count: float) -> str:
-    return f"{count:.0f}" if math.isfinite(count) else "never"
 
 
 def _change(change: Change) -> str:

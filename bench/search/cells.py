@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.judge import TOLERANCE
+
 from bayop.errors import InputError
 from bayop.objective import Objective
 from bayop.optimize.base import Problem
@@ -17,9 +19,6 @@ from bayop.space import Setting
 # The studies that measure power and p99 at loads of a service.
 STUDIES = ("study_memcached.csv", "study_silo.csv")
 SLOS_US = (200.0, 500.0)
-
-# A setting breaks the SLO when its true latency is above it by more than measurements of it scatter.
-TOLERANCE = 1.02
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from bench.results import write_results
+from bench.command import Results, flags_of, run_benchmark
 from bench.search.cells import find_cells
 from bench.search.contestants import CONTESTANTS, OPTUNA
 from bench.search.records import Record, Search, run
@@ -26,9 +26,9 @@ from bench.search.summary import by_cell, markdown, summarise
 from bench.side_by_side import run_side_by_side
 from rich.console import Console
 
-from bayop.cli import report_error
 from bayop.errors import InputError
 
+_MODULE = "bench.search.run"
 SLOW = ("ax", "ax-constrained", OPTUNA)
 EXAMPLES = """\
 examples:
@@ -39,31 +39,21 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark and writes its results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    args = parser().parse_args(arguments)
-    console = Console(stderr=True, highlight=False)
-    try:
-        searches = list(plan(args))
-    except InputError as error:
-        report_error(error)
-        return error.exit_code
+    return run_benchmark(_MODULE, parser(), argv, _measured)
+
+
+def _measured(args: argparse.Namespace, console: Console) -> Results:
+    searches = list(plan(args))
     searched = run_side_by_side(
         run, searches, args.jobs, console, label="searches", describe=lambda s: f"{s.cell.name}, {s.optimizer}"
     )
     records = [record for search in searched for record in search]
-    text = report(records, args)
-    write_results("bench.search.run", arguments, {"raw": records}, text, out=args.out, console=console)
-    return 0
+    return Results({"raw": records}, report(records, args))
 
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    result = argparse.ArgumentParser(
-        prog="python -m bench.search.run",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    result = flags_of(_MODULE, __doc__, examples=EXAMPLES)
     result.add_argument("data", type=Path, help="folder of study_memcached.csv and study_silo.csv")
     result.add_argument(
         "--optimizers", default=",".join(CONTESTANTS), metavar="NAMES", help="comma-separated (default: all)"
@@ -75,7 +65,6 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--trials", type=int, default=30, metavar="N", help="budget of a search (default: 30)")
     result.add_argument("--cells", default="", metavar="TEXT", help="only cells whose name holds this text")
     result.add_argument("--jobs", type=int, default=1, metavar="N", help="searches at a time (default: 1)")
-    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     return result
 
 

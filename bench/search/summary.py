@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from bench.judge import quantile, trials_or_never
 from bench.search.records import Record
 
 GOOD = 0.01
@@ -57,8 +58,8 @@ def markdown(title: str, lines: Sequence[Line]) -> str:
         "final setting meets it | final regret, median | 95th percentile | computing per trial |"
     )
     rows = [
-        f"| {x.optimizer} | {x.searches} | {x.trials:.1f} | {_trials(x.to_good)} | {x.good:.0%} | {x.over_slo:.1%} | "
-        f"{x.final_ok:.0%} | {x.regret:.2%} | {x.regret_p95:.2%} | {_seconds(x.chosen_in_s)} |"
+        f"| {x.optimizer} | {x.searches} | {x.trials:.1f} | {trials_or_never(x.to_good)} | {x.good:.0%} | "
+        f"{x.over_slo:.1%} | {x.final_ok:.0%} | {x.regret:.2%} | {x.regret_p95:.2%} | {_seconds(x.chosen_in_s)} |"
         for x in lines
     ]
     return "\n".join([f"## {title}", "", head, "|---" + "|---:" * 9 + "|", *rows, ""])
@@ -86,13 +87,9 @@ def _line(optimizer: str, rows: Sequence[Record]) -> Line:
         over_slo=statistics.fmean(r.over_slo for r in rows),
         final_ok=statistics.fmean(s[-1].held_ok for s in searches),
         regret=statistics.median(regrets),
-        regret_p95=regrets[math.ceil(0.95 * len(regrets)) - 1],
+        regret_p95=quantile(regrets, 0.95),
         chosen_in_s=statistics.median(r.chosen_in_s for r in rows),
     )
-
-
-def _trials(count: float) -> str:
-    return f"{count:.0f}" if math.isfinite(count) else "never"
 
 
 def _seconds(seconds: float) -> str:

@@ -19,15 +19,15 @@ from statistics import fmean, median
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from bench.results import write_results
-from bench.search.cells import TOLERANCE, Cell, find_cells
+from bench.command import Results, flags_of, run_benchmark
+from bench.judge import TOLERANCE
+from bench.search.cells import Cell, find_cells
 from rich.console import Console
 
-from bayop.cli import report_error
-from bayop.errors import InputError
 from bayop.search import tune
 from bayop.slo import Slo
 
+_MODULE = "bench.several.run"
 _LIMIT_US = 500.0
 _SHARE = 0.6
 
@@ -58,22 +58,17 @@ class Outcome:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark and writes its results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="python -m bench.several.run", description=__doc__)
-    parser.add_argument("data", type=Path, help="folder of study_memcached.csv and study_silo.csv")
-    parser.add_argument("--seeds", type=int, default=20, metavar="N", help="searches per cell and SLO (default: 20)")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
-    args = parser.parse_args(arguments)
-    try:
-        cells = [cell for cell in find_cells(args.data) if cell.slo_us == _LIMIT_US]
-    except InputError as error:
-        report_error(error)
-        return error.exit_code
+    flags = flags_of(_MODULE, __doc__)
+    flags.add_argument("data", type=Path, help="folder of study_memcached.csv and study_silo.csv")
+    flags.add_argument("--seeds", type=int, default=20, metavar="N", help="searches per cell and SLO (default: 20)")
+    return run_benchmark(_MODULE, flags, argv, _measured)
+
+
+def _measured(args: argparse.Namespace, _: Console) -> Results:
+    cells = [cell for cell in find_cells(args.data) if cell.slo_us == _LIMIT_US]
     searches = ((cell, limits, slo) for cell in cells for limits, slo in slos_of(cell).items())
     outcomes = [outcome for search in searches for outcome in play(*search, args.seeds)]
-    console = Console(stderr=True, highlight=False)
-    write_results("bench.several.run", arguments, {"raw": outcomes}, summary(outcomes), out=args.out, console=console)
-    return 0
+    return Results({"raw": outcomes}, summary(outcomes))
 
 
 def slos_of(cell: Cell) -> dict[str, Slo]:

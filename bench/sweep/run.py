@@ -22,7 +22,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench import environment
+from bench.command import flags_of
 
+_MODULE: Final = "bench.sweep.run"
 DESIGN: Final = ("--range", "nic.rx_usecs=2:962:30", "--range", "cpu.freq_mhz=1300:2900:200", "--no-default")
 SETTINGS: Final = 297
 BAR_S: Final = 60.0
@@ -59,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 tables.add(out.read_bytes())
                 sys.stderr.write(f"{runs[-1]}\n")
     folder_out = args.out or environment.results_folder(Path(__file__).parent / "results")
-    environment.write(folder_out, "bench.sweep.run", arguments)
+    environment.write(folder_out, _MODULE, arguments)
     (folder_out / "raw.json").write_text(json.dumps([asdict(run) for run in runs], indent=2) + "\n", encoding="utf-8")
     text = summary(runs, same=len(tables) == 1)
     (folder_out / "summary.md").write_text(text, encoding="utf-8")
@@ -69,10 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    result = argparse.ArgumentParser(prog="python -m bench.sweep.run", description=__doc__)
+    result = flags_of(_MODULE, __doc__)
     result.add_argument("--processes", type=int, nargs="+", default=[1, os.cpu_count() or 1], metavar="N")
     result.add_argument("--rounds", type=int, default=3, metavar="N", help="sweeps of each kind (default: 3)")
-    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     return result
 
 

@@ -12,15 +12,13 @@ Example:
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from bench import environment
+from bench.results import tell_summary
 from bench.switchback.coverage import SCHEDULES, WINDOW_S, WINDOWS, Day, simulate
 
 from bayop.control.controller import Controller
@@ -206,11 +204,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write summary.json and env.json into a folder")
     args = parser.parse_args()
     summary = [summarise(share, args.days) for share in SAVINGS]
-    print(json.dumps(summary, indent=2))
-    if args.out:
-        folder = environment.results_folder(args.out / "controlled")
-        environment.write(folder, "bench.switchback.controlled", sys.argv[1:])
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    tell_summary("bench.switchback.controlled", summary, args.out and args.out / "controlled")
 
 
 if __name__ == "__main__":

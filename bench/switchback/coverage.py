@@ -12,9 +12,7 @@ Example:
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +21,7 @@ from statistics import fmean
 from typing import Final
 
 import numpy as np
-from bench import environment
+from bench.results import tell_summary
 from scipy.signal import lfilter
 
 from bayop.switchback import HeldSaving, Schedule, Switchback, held_saving
@@ -103,11 +101,7 @@ def main() -> None:
     summary = {
         name: [coverage(share, schedule, args.days) for share in SAVINGS] for name, schedule in SCHEDULES.items()
     }
-    print(json.dumps(summary, indent=2))
-    if args.out:
-        folder = environment.results_folder(args.out)
-        environment.write(folder, "bench.switchback.coverage", sys.argv[1:])
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    tell_summary("bench.switchback.coverage", summary, args.out)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from bench import environment
 from bench.generality.run import best_of_sweep, simulated
 from bench.generality.servers import Case, draw_case, sweep_settings
+from bench.judge import TOLERANCE
 
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
@@ -36,7 +37,6 @@ LEARNED_AT = (0.5, 0.85)
 ASKED_AT = {"between": 0.7, "above": 1.0, "below": 0.3}
 WITHIN_PCT = 1.0
 MAX_TRIALS = 15
-TOLERANCE = 1.02
 
 
 def main() -> None:

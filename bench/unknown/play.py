@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bench.judge import held_after
 from bench.unknown.drawing import draw_server
 from bench.unknown.servers import Server, Truth
 from bench.unknown.target import ServerTarget
@@ -14,7 +15,7 @@ from bench.unknown.target import ServerTarget
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Problem
-from bayop.search import Result, run_search
+from bayop.search import run_search
 from bayop.space import AUTO, Setting
 
 MAX_TRIALS = 15
@@ -132,11 +133,6 @@ def regret_pct(server: Server, setting: Setting | None) -> float:
     if not server.meets(truth):
         return math.inf if setting is None else 100.0
     return 100.0 * max(truth.power_w / server.best_w - 1.0, 0.0)
-
-
-def held_after(result: Result, trials: int) -> Setting | None:
-    """What would be held after a number of trials; a search that has ended keeps its result."""
-    return result.trials[trials - 1].incumbent if len(result.trials) > trials else result.setting
 
 
 def over_share(outcomes: Sequence[Outcome]) -> float:

@@ -11,24 +11,23 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 # One thread a search: the computing time of an optimizer is that of one core. Set before numpy is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from bench.results import write_results
+from bench.command import Results, flags_of, run_benchmark
 from bench.side_by_side import run_side_by_side
 from bench.unknown.play import FAR, JUDGED_TRIAL, MAX_TRIALS, Outcome, Play, play
 from bench.unknown.table import markdown, summarise
 from bench.unknown.traits import POPULATION, SCENARIOS
 from rich.console import Console
 
-from bayop.cli import report_error
 from bayop.errors import InputError
 from bayop.optimize import OPTIMIZERS
 
+_MODULE: Final = "bench.unknown.run"
 EVERY: Final = (*SCENARIOS, POPULATION)
 EXAMPLES = """\
 examples:
@@ -39,35 +38,24 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark and writes its results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    args = parser().parse_args(arguments)
-    console = Console(stderr=True, highlight=False)
-    try:
-        plays = plan(args)
-    except InputError as error:
-        report_error(error)
-        return error.exit_code
+    return run_benchmark(_MODULE, parser(), argv, _measured)
+
+
+def _measured(args: argparse.Namespace, console: Console) -> Results:
+    plays = plan(args)
     outcomes = run_side_by_side(play, plays, args.jobs, console, label="searches", describe=lambda what: what.scenario)
-    text = report(outcomes, args.optimizer)
-    write_results("bench.unknown.run", arguments, {"raw": outcomes}, text, out=args.out, console=console)
-    return 0
+    return Results({"raw": outcomes}, report(outcomes, args.optimizer))
 
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    result = argparse.ArgumentParser(
-        prog="python -m bench.unknown.run",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    result = flags_of(_MODULE, __doc__, examples=EXAMPLES)
     result.add_argument("--servers", type=int, default=40, metavar="N", help="of each scenario (default: 40)")
     result.add_argument("--population", type=int, default=200, metavar="N", help="servers (default: 200)")
     every = "|".join(EVERY).replace("%", "%%")
     result.add_argument("--only", metavar="NAMES", help=f"scenarios, separated by |, of {every} (default: all)")
     result.add_argument("--optimizer", default="grey-box", metavar="NAME", help="who chooses (default: grey-box)")
     result.add_argument("--jobs", type=int, default=1, metavar="N", help="searches at a time (default: 1)")
-    result.add_argument("--out", type=Path, metavar="FOLDER", help="default: results/<date>-<kind of machine>")
     return result
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from bench.judge import TOLERANCE
 from bench.unknown.physics import Answer, Array, Physics
 from bench.unknown.traits import Traits
 
 from bayop.slo import Slo
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, Space
-
-TOLERANCE: Final = 1.02
-"""What truly takes longer than this times the limit is over the SLO."""
 
 
 class Truth(NamedTuple):

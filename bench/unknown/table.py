@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from bench.judge import quantile
 from bench.unknown.play import JUDGED_TRIAL, Outcome, over_share
 
 
@@ -92,11 +93,6 @@ def _row(scenario: str, played: Sequence[Outcome]) -> Row:
         islands=(sum(o.holds == "fixed" and not o.held_over for o in islands), len(islands)),
         defaults=(sum(o.holds == "default" for o in defaults), len(defaults)),
     )
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """The least of the values that at least this share of them does not exceed."""
-    return ordered[math.ceil(share * len(ordered)) - 1]
 
 
 def _pct(value: float) -> str:

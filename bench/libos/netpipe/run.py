@@ -11,6 +11,7 @@ opened until after it was closed.
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -61,15 +62,16 @@ class Row:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Counts all of it and writes the results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
     flags = flags_of(_MODULE, __doc__)
     flags.add_argument("--repeats", type=int, default=5, metavar="N", help="machines for each row (default: 5)")
     flags.add_argument("--few", action="store_true", help="two sizes only")
-    args = flags.parse_args(arguments)
-    if args.repeats < 1:
-        flags.error("--repeats must be at least 1")
-    measured = measure(FEW_SIZES if args.few else SIZES, args.repeats)
-    return collect(_MODULE, arguments, measured, say=said, table=table, out=args.out)
+
+    def measured(args: argparse.Namespace) -> Iterator[Row]:
+        if args.repeats < 1:
+            flags.error("--repeats must be at least 1")
+        return measure(FEW_SIZES if args.few else SIZES, args.repeats)
+
+    return collect(_MODULE, flags, argv, measured, say=said, table=table)
 
 
 def said(row: Row) -> str:

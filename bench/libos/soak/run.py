@@ -53,12 +53,9 @@ class Row:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Serves so many requests and writes the results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
     flags = flags_of(_MODULE, __doc__)
     flags.add_argument("--requests", type=int, default=24_000_000, metavar="N", help="default: 24000000")
-    args = flags.parse_args(arguments)
-    measured = measure(args.requests)
-    return collect(_MODULE, arguments, measured, say=said, table=table, out=args.out)
+    return collect(_MODULE, flags, argv, lambda args: measure(args.requests), say=said, table=table)
 
 
 def said(row: Row) -> str:

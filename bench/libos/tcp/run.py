@@ -59,14 +59,15 @@ class Row:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs all of it and writes the results."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
     flags = flags_of(_MODULE, __doc__)
     flags.add_argument("--megabytes", type=_count, default=1000, metavar="N", help="each way (default: 1000)")
     flags.add_argument("--connections", type=_count, default=100_000, metavar="N", help="one by one (default: 100000)")
     flags.add_argument("--seed", type=int, default=0, metavar="N", help="of the network's chance (default: 0)")
-    args = flags.parse_args(arguments)
-    measured = measure(megabytes=args.megabytes, connections=args.connections, seed=args.seed)
-    return collect(_MODULE, arguments, measured, say=said, table=table, out=args.out)
+
+    def measured(args: argparse.Namespace) -> Iterator[Row]:
+        return measure(megabytes=args.megabytes, connections=args.connections, seed=args.seed)
+
+    return collect(_MODULE, flags, argv, measured, say=said, table=table)
 
 
 def said(row: Row) -> str:
