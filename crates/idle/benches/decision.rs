@@ -53,7 +53,7 @@ fn main() {
         cost("teo", &states, &decisions, Teo::default),
         cost("yawn", &states, &decisions, Yawn::default),
         cost("bayop", &states, &decisions, || BayOp::new(&plans, PRICE)),
-        cost("bayop, SLO", &states, &decisions, || Slo::new(&plans, 9_000)),
+        cost("bayop, SLO", &states, &decisions, || Slo::new(&plans, Slo::LATE_PER_MILLION)),
         cost("bayop, menu in its shadow", &states, &decisions, || Shadow::new(&plans, menu())),
         cost("bayop, teo in its shadow", &states, &decisions, || Shadow::new(&plans, Teo::default())),
     ];

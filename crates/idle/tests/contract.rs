@@ -20,7 +20,7 @@ fn governors(plans: &Plans) -> Vec<(&'static str, Box<dyn Governor + '_>)> {
         ("yawn", Box::new(Yawn::new(experts(), Faults::AsPublished))),
         ("yawn-mended", Box::new(Yawn::new(experts(), Faults::Mended))),
         ("bayop", Box::new(BayOp::new(plans, UNIT / 10))),
-        ("bayop under an SLO", Box::new(Slo::new(plans, 9_000))),
+        ("bayop under an SLO", Box::new(Slo::new(plans, Slo::LATE_PER_MILLION))),
         ("bayop with menu in its shadow", Box::new(Shadow::new(plans, Menu::new(MenuOf::Linux6)))),
         ("bayop with teo in its shadow", Box::new(Shadow::new(plans, Teo::default()))),
     ]

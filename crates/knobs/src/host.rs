@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::control::{DmaLatency, dma_latency};
-use crate::network::device::{NET, driver, driver_link};
+use crate::network::device::{driver, driver_link};
 use crate::network::{Live, Network, Recorded};
 use crate::overwrite::overwrite;
 use crate::refusal::refusal;
+use crate::sysfs::NET;
 use bayop_core::Result;
 
 /// The hardware type of a loopback device (ARPHRD_LOOPBACK), which has no NAPI instance.

@@ -1,9 +1,8 @@
 //! A machine's table of idle states (Documentation/admin-guide/pm/cpuidle.rst, "Representation of Idle States").
 
 use crate::host::Host;
+use crate::sysfs::CPUS;
 use bayop_core::{Error, Result};
-
-const FOLDER: &str = "sys/devices/system/cpu/cpu0/cpuidle";
 
 /// What the kernel says of one idle state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,9 +17,10 @@ pub struct IdleState {
 
 /// The idle states of the first CPU, from the shallowest to the deepest.
 pub fn idle_states(host: &Host) -> Result<Vec<IdleState>> {
+    let table = format!("{CPUS}/cpu0/cpuidle");
     let mut states = Vec::new();
-    while host.has(&format!("{FOLDER}/state{}/latency", states.len())) {
-        let folder = format!("{FOLDER}/state{}", states.len());
+    while host.has(&format!("{table}/state{}/latency", states.len())) {
+        let folder = format!("{table}/state{}", states.len());
         let number = |attribute: &str| {
             let file = format!("{folder}/{attribute}");
             let text = host.read(&file)?;
@@ -33,7 +33,7 @@ pub fn idle_states(host: &Host) -> Result<Vec<IdleState>> {
         });
     }
     if states.is_empty() {
-        return Err(Error::unsupported("the kernel shows no idle states").at(format!("/{FOLDER}")));
+        return Err(Error::unsupported("the kernel shows no idle states").at(format!("/{table}")));
     }
     Ok(states)
 }

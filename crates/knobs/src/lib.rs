@@ -13,6 +13,7 @@
 //! - [`doctor`]: what the machine lets BayOp control and measure, and what to do about the rest.
 //! - [`idle_states`]: the kernel's table of idle states.
 //! - [`serving`]: what the machine serves, and through which network device.
+//! - [`sysfs`]: its folders, and its units in ours.
 //! - [`host`]: where the kernel's interfaces are: the live machine, or a recorded one, unpacked by [`tree`].
 //! - [`recording`]: a machine as such a text, with no more in it than BayOp looks at.
 //!
@@ -30,6 +31,7 @@ pub mod recording;
 mod refusal;
 pub mod sensor;
 pub mod serving;
+pub mod sysfs;
 pub mod tree;
 pub mod value;
 

@@ -18,9 +18,9 @@ use crate::doctor::{
 };
 use crate::host::{Host, Look};
 use crate::knob::survey;
-use crate::network::device::NET;
 use crate::network::recorded;
 use crate::sensor::{self, Sensors, nic_interrupts};
+use crate::sysfs::NET;
 use crate::tree::{Content, Entry, READ_ONLY, READ_WRITE, UNREADABLE};
 
 /// What of `/proc/cpuinfo` is taken: the processor's make. A board's serial number also stands there (Arm).

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::host::Host;
-use crate::network::device::NET;
+use crate::sysfs::NET;
 
 /// TCP_LISTEN in `/proc/net/tcp` (Documentation/networking/proc_net_tcp.rst).
 const LISTEN: &str = "0A";

@@ -18,8 +18,6 @@ use crate::error::raise;
 
 /// Repeats of a replay, of which the fastest tells the time.
 const REPEATS: usize = 3;
-/// Share of wake-ups that an SLO of the 99th percentile lets be late, in millionths: with some to spare.
-const LATE_PER_MILLION: u32 = 9_000;
 
 /// A period as Python has it: start, length, timer, waker, arrivals, age of the last.
 type Row = (u64, u32, u32, u8, u32, i64);
@@ -64,7 +62,7 @@ fn governor<'a>(name: &str, terms: &Terms<'a>) -> Option<Box<dyn Governor + Send
         "bayop" => Box::new(BayOp::new(plans, terms.price)),
         "bayop-menu" => Box::new(Shadow::new(plans, menu())),
         "bayop-teo" => Box::new(Shadow::new(plans, Teo::default())),
-        "bayop-slo" => Box::new(Slo::new(plans, LATE_PER_MILLION)),
+        "bayop-slo" => Box::new(Slo::new(plans, Slo::LATE_PER_MILLION)),
         _ => return None,
     })
 }
@@ -98,8 +96,7 @@ pub fn idle_replay<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let table = table(&states).map_err(|error| raise(py, &error))?;
     let plans = Plans::new(&table, limit_us);
-    let price = (price * f64::from(UNIT)).round() as u32;
-    let terms = Terms { states: &table, plans: &plans, price };
+    let terms = Terms { states: &table, plans: &plans, price: units(price) };
     check_governor(governor).map_err(|error| raise(py, &error))?;
     let periods: Vec<Period> = periods.into_iter().map(period).collect();
     let (outcome, log, ns_per_decision) = py.detach(|| run(&terms, &periods, governor));
@@ -131,7 +128,7 @@ pub fn idle_follow(
 ) -> PyResult<Vec<Vec<u64>>> {
     let table = table(&states).map_err(|error| raise(py, &error))?;
     let plans = Plans::new(&table, limit_us);
-    let terms = Terms { states: &table, plans: &plans, price: (price * f64::from(UNIT)).round() as u32 };
+    let terms = Terms { states: &table, plans: &plans, price: units(price) };
     check_governor(governor).map_err(|error| raise(py, &error))?;
     let mut subject = self::governor(governor, &terms).expect("a governor of this name");
     let choices = follow(&table, stays.into_iter().map(recorded), &mut *subject);
@@ -146,10 +143,13 @@ fn check_governor(name: &str) -> Result<(), Error> {
     Err(error.hint(format!("known: {}", GOVERNORS.join(", "))))
 }
 
+/// A power or a price as governors have it. What is beyond their numbers is the nearest of them.
+fn units(share: f64) -> u32 {
+    (share * f64::from(UNIT)).round() as u32
+}
+
 fn table(states: &[(u32, u32, f64)]) -> Result<States, Error> {
-    let share =
-        |&(_, _, power): &(u32, u32, f64)| (power * f64::from(UNIT)).round().clamp(0.0, f64::from(u32::MAX)) as u32;
-    let rows: Vec<_> = states.iter().map(|row| (row.0, row.1, share(row))).collect();
+    let rows: Vec<_> = states.iter().map(|row| (row.0, row.1, units(row.2))).collect();
     States::new(&rows).map_err(|rule| {
         let rule = match rule {
             Rule::Count => "a machine must have 1 to 10 idle states",

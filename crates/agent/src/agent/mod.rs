@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bayop_knobs::knob::{Instance, Survey, survey};
 use bayop_knobs::sensor::Sensors;
+use bayop_knobs::sysfs::ONLINE;
 use bayop_knobs::{Host, Value};
 
 use crate::calibration::{Calibration, Map};
@@ -118,7 +119,7 @@ impl Agent {
     }
 
     fn online_now(&self) -> Option<String> {
-        self.host.read("sys/devices/system/cpu/online").ok()
+        self.host.read(ONLINE).ok()
     }
 
     /// What is to be done each second: look at counters that wrap, end a lease whose holder is silent, look after what

@@ -27,6 +27,9 @@ pub struct Slo<'a> {
 }
 
 impl<'a> Slo<'a> {
+    /// Share of wake-ups that an SLO of the 99th percentile lets be late, in millionths: with some to spare.
+    pub const LATE_PER_MILLION: u32 = 9_000;
+
     /// A governor by whose plans at most `late_per_million` wake-ups in a million are later than their limit.
     pub fn new(plans: &'a Plans, late_per_million: u32) -> Self {
         let share = u64::from(late_per_million.min(1_000_000)) * u64::from(LATE) / 1_000_000;

@@ -1,9 +1,7 @@
 //! Whose attribute a control is.
 
 use super::Control;
-use crate::network::device::NET;
-
-const POWERCAP: &str = "sys/class/powercap";
+use crate::sysfs::{NET, POWERCAP};
 
 impl Control {
     /// The name of the network device, where it is one's.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
 use crate::network::{CoalesceParameter, NapiParameter};
+use crate::sysfs::NET;
 use bayop_core::{Error, Result};
 
 pub(crate) use dma_latency::DmaLatency;
@@ -158,7 +159,7 @@ fn mask(queue: u32) -> String {
 /// The number of the NAPI instance is asked for when the command runs, because it changes when a device is opened anew.
 fn napi_command(device: &str, queue: u32, parameter: NapiParameter, text: &str) -> String {
     let ynl = "ynl --family netdev";
-    let ifindex = format!("$(cat /sys/class/net/{}/ifindex)", quoted(device));
+    let ifindex = format!("$(cat /{NET}/{}/ifindex)", quoted(device));
     let id = format!(
         r#"$({ynl} --output-json --do queue-get --json "{{\"ifindex\": {ifindex}, \"type\": \"rx\", \"id\": {queue}}}" | jq '."napi-id"')"#
     );

@@ -3,10 +3,8 @@
 use super::Control;
 use crate::host::Host;
 use crate::network::{CoalesceParameter, NapiParameter};
+use crate::sysfs::{CPUFREQ, NET};
 use bayop_core::{Kind, Result};
-
-const NET: &str = "sys/class/net/";
-const CPUFREQ: &str = "sys/devices/system/cpu/cpufreq";
 
 /// The files of a device that set every NAPI instance of it (Documentation/networking/napi.rst, "Software IRQ
 /// coalescing").
@@ -68,7 +66,7 @@ fn policies(host: &Host) -> Result<Vec<Control>> {
 }
 
 fn napis(host: &Host, path: &str) -> Result<Vec<Control>> {
-    let Some((device, file)) = path.strip_prefix(NET).and_then(|rest| rest.split_once('/')) else {
+    let Some((device, file)) = path.strip_prefix(NET).and_then(|rest| rest.strip_prefix('/')?.split_once('/')) else {
         return Ok(Vec::new());
     };
     let Some((_, parameter)) = NAPI_FILES.iter().find(|(name, _)| *name == file) else { return Ok(Vec::new()) };

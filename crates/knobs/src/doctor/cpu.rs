@@ -3,9 +3,7 @@
 use super::finding::{Finding, Status};
 use super::machine::LOCKDOWN;
 use crate::host::Host;
-
-const CPUS: &str = "sys/devices/system/cpu";
-const GOVERNORS: &str = "sys/devices/system/cpu/cpufreq/policy0/scaling_available_governors";
+use crate::sysfs::{CPUFREQ, CPUS};
 
 /// What the kernel's command line may forbid its idle drivers (Documentation/admin-guide/kernel-parameters.txt).
 const IDLE_PARAMETERS: [&str; 4] = ["idle=", "cpuidle.off=", "intel_idle.max_cstate=", "processor.max_cstate="];
@@ -21,14 +19,14 @@ pub(super) fn examine(host: &Host) -> Vec<Finding> {
 fn frequency(host: &Host) -> Finding {
     let (check, why) =
         ("frequency driver", "cpu.freq_mhz pins a frequency: by the userspace governor, else by min = max");
-    let policies = host.names(&format!("{CPUS}/cpufreq"));
+    let policies = host.names(CPUFREQ);
     let Some(policy) = policies.iter().find(|name| name.starts_with("policy")) else {
         return Finding::new(check, Status::Missing, "no frequency policy", why).remedy(driver_remedy(host));
     };
-    let read = |name| host.read(&format!("{CPUS}/cpufreq/{policy}/{name}")).unwrap_or_else(|_| "unknown".to_owned());
+    let read = |name| host.read(&format!("{CPUFREQ}/{policy}/{name}")).unwrap_or_else(|_| "unknown".to_owned());
     let (driver, governor) = (read("scaling_driver"), read("scaling_governor"));
     let found = format!("{driver}, governor {governor}");
-    let governors = host.read(GOVERNORS).unwrap_or_default();
+    let governors = host.read(&format!("{CPUFREQ}/policy0/scaling_available_governors")).unwrap_or_default();
     let takes_governors = governors.split_ascii_whitespace().any(|name| name == "ondemand" || name == "schedutil");
     if takes_governors && !governors.split_ascii_whitespace().any(|name| name == "userspace") {
         return Finding::note(check, found, why).remedy("modprobe cpufreq_userspace");
@@ -52,7 +50,7 @@ fn driver_remedy(host: &Host) -> &'static str {
 fn turbo(host: &Host) -> Option<Finding> {
     let why =
         "above the base frequency the hardware chooses by temperature and load, so a pinned frequency is not held";
-    let switches = [(format!("{CPUS}/intel_pstate/no_turbo"), "0", "1"), (format!("{CPUS}/cpufreq/boost"), "1", "0")];
+    let switches = [(format!("{CPUS}/intel_pstate/no_turbo"), "0", "1"), (format!("{CPUFREQ}/boost"), "1", "0")];
     let (path, on, off) = switches.into_iter().find(|(path, ..)| host.has(path))?;
     Some(match host.read(&path) {
         Ok(value) if value == on => {

@@ -4,6 +4,7 @@ use super::finding::Finding;
 use crate::host::Host;
 use crate::knob::Survey;
 use crate::sensor::nic_interrupts;
+use crate::sysfs::ONLINE;
 use crate::value::Value;
 
 /// The knob that tells whether a driver moderates by itself.
@@ -50,7 +51,7 @@ fn affinity(host: &Host, device: &str, irqs: &[u32]) -> Option<Finding> {
     cpus.sort();
     cpus.dedup();
     let check = format!("interrupt affinity {device}");
-    let online = host.read("sys/devices/system/cpu/online").unwrap_or_default();
+    let online = host.read(ONLINE).unwrap_or_default();
     Some(match cpus.as_slice() {
         [cpu] if online != "0" => Finding::note(check, format!("all {interrupts} interrupts on CPU {cpu}"), why)
             .remedy(format!("write one CPU for each to /proc/irq/{}/smp_affinity_list and its siblings", irqs[0])),

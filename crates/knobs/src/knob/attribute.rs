@@ -4,9 +4,6 @@ use crate::host::Host;
 use crate::value::Value;
 use bayop_core::{Error, Result};
 
-/// The folder of a CPU's, a policy's and the idle governor's files.
-pub(super) const CPU: &str = "sys/devices/system/cpu";
-
 /// The whole number that a kernel file holds.
 ///
 /// # Errors

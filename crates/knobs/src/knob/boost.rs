@@ -1,12 +1,13 @@
 //! `cpu.boost`: frequencies above those that can be held (Documentation/admin-guide/pm/cpufreq.rst, "Frequency Boost
 //! Support"; intel_pstate.rst, `no_turbo`).
 
-use super::attribute::{CPU, as_word, number, switch};
+use super::attribute::{as_word, number, switch};
 use super::domain::Domain;
 use super::kind::Kind;
 use super::policy;
 use crate::control::{Control, Write};
 use crate::host::Host;
+use crate::sysfs::{CPUFREQ, CPUS};
 use crate::value::Value;
 use bayop_core::{Error, Result};
 
@@ -37,7 +38,7 @@ impl Kind for Boost {
             .collect();
         if places.is_empty() {
             return Err(Error::unsupported("the cpufreq driver does not let boost be switched")
-                .at(format!("/{CPU}/cpufreq/boost"))
+                .at(format!("/{CPUFREQ}/boost"))
                 .hint("look for turbo or core performance boost in the firmware's set-up"));
         }
         Ok(places)
@@ -59,12 +60,12 @@ impl Kind for Boost {
 }
 
 fn switch_at(host: &Host, at: &str) -> Switch {
-    let no_turbo = format!("{CPU}/intel_pstate/no_turbo");
+    let no_turbo = format!("{CPUS}/intel_pstate/no_turbo");
     if at != ALL {
         Switch { path: policy::file(at, "boost"), forbids: false }
     } else if host.has(&no_turbo) {
         Switch { path: no_turbo, forbids: true }
     } else {
-        Switch { path: format!("{CPU}/cpufreq/boost"), forbids: false }
+        Switch { path: format!("{CPUFREQ}/boost"), forbids: false }
     }
 }

@@ -8,7 +8,7 @@ use crate::catalogue::{self, Driver};
 use crate::control::{Control, Write};
 use crate::host::Host;
 use crate::network::CoalesceParameter;
-use crate::network::device::NET;
+use crate::sysfs::NET;
 use crate::value::Value;
 use bayop_core::{Error, Result};
 

@@ -5,16 +5,15 @@
 //! decide themselves (intel_pstate and amd-pstate in their active modes) have no such governor, and a machine may lack
 //! its module; there, equal limits leave them one frequency to choose.
 
-use super::attribute::{CPU, as_number, no_number, number, parse, words};
+use super::attribute::{as_number, no_number, number, parse, words};
 use super::domain::Domain;
 use super::kind::Kind;
 use super::policy::{self, USERSPACE, file};
 use crate::control::{Control, Write};
 use crate::host::Host;
+use crate::sysfs::{CPUFREQ, KHZ_PER_MHZ};
 use crate::value::Value;
 use bayop_core::{Error, Result};
-
-const KHZ_PER_MHZ: f64 = 1e3;
 
 /// Processors of Intel change frequency in multiples of their 100 MHz bus clock (Intel SDM volume 3, section 16.1).
 const INTEL_STEP_MHZ: f64 = 100.0;
@@ -96,7 +95,7 @@ fn domain(host: &Host, policy: &str) -> Result<Domain> {
     let high = low + ((high - low) / step).floor() * step;
     if low > high {
         return Err(Error::unsupported(format!("the least frequency, {low} MHz, is above the greatest, {high} MHz"))
-            .at(format!("/{CPU}/cpufreq/{policy}")));
+            .at(format!("/{CPUFREQ}/{policy}")));
     }
     Ok(Domain::steps(low, high, step))
 }

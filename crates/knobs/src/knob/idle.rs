@@ -1,11 +1,12 @@
 //! How deep CPUs sleep: the idle governor, switched-off states, and latency limits by PM QoS
 //! (Documentation/admin-guide/pm/cpuidle.rst).
 
-use super::attribute::{CPU, as_number, as_word, no_number, number, numbered, parse, switch, words};
+use super::attribute::{as_number, as_word, no_number, number, numbered, parse, switch, words};
 use super::domain::Domain;
 use super::kind::Kind;
 use crate::control::{Control, Write};
 use crate::host::Host;
+use crate::sysfs::CPUS;
 use crate::value::Value;
 use bayop_core::{Error, Result};
 
@@ -40,7 +41,7 @@ impl Kind for Governor {
     }
 
     fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>> {
-        let governors = words(host, &format!("{CPU}/cpuidle/available_governors"))
+        let governors = words(host, &format!("{CPUS}/cpuidle/available_governors"))
             .map_err(|error| error.hint("a kernel with CONFIG_CPU_IDLE offers idle governors"))?;
         Ok(vec![(ALL.to_owned(), Domain::Choices(governors.into_iter().map(Value::Word).collect()))])
     }
@@ -55,7 +56,7 @@ impl Kind for Governor {
 }
 
 fn governor() -> String {
-    format!("{CPU}/cpuidle/current_governor")
+    format!("{CPUS}/cpuidle/current_governor")
 }
 
 impl Kind for Disable {
@@ -97,8 +98,8 @@ impl Kind for Disable {
 
 /// The folders of all states of all CPUs.
 fn states(host: &Host) -> impl Iterator<Item = String> {
-    numbered(host, CPU, "cpu").into_iter().flat_map(move |cpu| {
-        let folder = format!("{CPU}/{cpu}/cpuidle");
+    numbered(host, CPUS, "cpu").into_iter().flat_map(move |cpu| {
+        let folder = format!("{CPUS}/{cpu}/cpuidle");
         numbered(host, &folder, "state").into_iter().map(move |state| format!("{folder}/{state}"))
     })
 }
@@ -111,7 +112,7 @@ fn files(host: &Host, name: &str) -> impl Iterator<Item = String> {
 
 fn no_states() -> Error {
     Error::unsupported("the CPUs have no idle states")
-        .at(format!("/{CPU}/cpu0/cpuidle"))
+        .at(format!("/{CPUS}/cpu0/cpuidle"))
         .hint("boot without idle=poll and processor.max_cstate=0; in a virtual machine the host decides")
 }
 
@@ -122,7 +123,7 @@ impl Kind for ResumeLatency {
 
     fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>> {
         let high = deepest_us(host)?;
-        let cpus = numbered(host, CPU, "cpu").into_iter().filter(|cpu| host.has(&resume_latency(cpu)));
+        let cpus = numbered(host, CPUS, "cpu").into_iter().filter(|cpu| host.has(&resume_latency(cpu)));
         Ok(cpus.map(|cpu| (cpu, Domain::steps(0.0, high, 1.0))).collect())
     }
 
@@ -148,7 +149,7 @@ impl Kind for ResumeLatency {
 }
 
 fn resume_latency(cpu: &str) -> String {
-    format!("{CPU}/{cpu}/power/pm_qos_resume_latency_us")
+    format!("{CPUS}/{cpu}/power/pm_qos_resume_latency_us")
 }
 
 /// The exit latency of the deepest state of any CPU: a limit that is no less forbids nothing.

@@ -17,6 +17,7 @@ use crate::catalogue::{Entry, entry};
 use crate::control::Write;
 use crate::host::Host;
 use crate::network::{CoalesceParameter, NapiParameter};
+use crate::sysfs::US_PER_NS;
 use crate::value::Value;
 use bayop_core::{Error, Result};
 
@@ -132,7 +133,6 @@ const KINDS: &[&dyn Kind] = &[
 
 /// The longest deferral that makes sense; the kernel has no bound.
 const LONGEST_US: f64 = 1e6;
-const US_PER_NS: f64 = 1e-3;
 
 /// Looks for every knob of the catalogue on this machine. Reads only.
 pub fn survey(host: &Host) -> Survey {

@@ -8,7 +8,7 @@ use super::kind::Kind;
 use crate::control::{Control, Write};
 use crate::host::Host;
 use crate::network::NapiParameter;
-use crate::network::device::NET;
+use crate::sysfs::NET;
 use crate::value::Value;
 use bayop_core::{Error, Result};
 

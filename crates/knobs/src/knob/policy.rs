@@ -1,8 +1,9 @@
 //! What the frequency knobs share: cpufreq policies (Documentation/admin-guide/pm/cpufreq.rst, "Policy Interface in
 //! sysfs").
 
-use super::attribute::{CPU, numbered};
+use super::attribute::numbered;
 use crate::host::Host;
+use crate::sysfs::CPUFREQ;
 use bayop_core::{Error, Result};
 
 /// The governor that lets user space set the frequency.
@@ -14,11 +15,11 @@ pub(super) const USERSPACE: &str = "userspace";
 /// # Errors
 /// There is none: no cpufreq driver is at work.
 pub(super) fn names(host: &Host) -> Result<Vec<String>> {
-    let mut names = numbered(host, &format!("{CPU}/cpufreq"), "policy");
+    let mut names = numbered(host, CPUFREQ, "policy");
     names.retain(|policy| host.read(&file(policy, "affected_cpus")).is_ok_and(|cpus| !cpus.is_empty()));
     if names.is_empty() {
         return Err(Error::unsupported("no cpufreq driver is at work")
-            .at(format!("/{CPU}/cpufreq"))
+            .at(format!("/{CPUFREQ}"))
             .hint("modprobe acpi-cpufreq or cppc_cpufreq; in a virtual machine the host decides the frequency"));
     }
     Ok(names)
@@ -26,5 +27,5 @@ pub(super) fn names(host: &Host) -> Result<Vec<String>> {
 
 /// A file of a policy.
 pub(super) fn file(policy: &str, name: &str) -> String {
-    format!("{CPU}/cpufreq/{policy}/{name}")
+    format!("{CPUFREQ}/{policy}/{name}")
 }

@@ -5,10 +5,9 @@ use super::domain::Domain;
 use super::kind::Kind;
 use crate::control::{Control, Write};
 use crate::host::Host;
+use crate::sysfs::POWERCAP;
 use crate::value::Value;
 use bayop_core::{Error, Result};
-
-const CLASS: &str = "sys/class/powercap";
 
 /// The bound of a constraint that does not tell its own: 4295 W, or 72 minutes.
 const UNBOUNDED: u64 = u32::MAX as u64;
@@ -35,7 +34,7 @@ impl Kind for Constraint {
 
     fn places(&self, host: &Host) -> Result<Vec<(String, Domain)>> {
         let mut places = Vec::new();
-        for zone in host.names(CLASS).iter().filter(|name| name.contains(':')) {
+        for zone in host.names(POWERCAP).iter().filter(|name| name.contains(':')) {
             for index in 0.. {
                 if !host.has(&file(zone, index, "power_limit_uw")) {
                     break;
@@ -47,7 +46,7 @@ impl Kind for Constraint {
         }
         if places.is_empty() {
             return Err(Error::unsupported("the kernel offers no powercap zone with a constraint")
-                .at(format!("/{CLASS}"))
+                .at(format!("/{POWERCAP}"))
                 .hint("modprobe intel_rapl_msr"));
         }
         Ok(places)
@@ -85,5 +84,5 @@ fn split(at: &str) -> Result<(&str, u32)> {
 }
 
 fn file(zone: &str, index: u32, name: &str) -> String {
-    format!("{CLASS}/{zone}/constraint_{index}_{name}")
+    format!("{POWERCAP}/{zone}/constraint_{index}_{name}")
 }

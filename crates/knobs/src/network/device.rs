@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// Where the network devices are.
-pub(crate) const NET: &str = "sys/class/net";
+use crate::sysfs::NET;
 
 /// The driver of a network device in the trees under `root`.
 pub(crate) fn driver(root: &Path, device: &str) -> Option<String> {

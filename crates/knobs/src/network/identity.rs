@@ -5,8 +5,8 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use super::device::NET;
 use crate::host::{Host, Look};
+use crate::sysfs::NET;
 
 /// How the kernel says that an address is the hardware's own (NET_ADDR_PERM, include/uapi/linux/netdevice.h).
 const PERMANENT: &str = "0";

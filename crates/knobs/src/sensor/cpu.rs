@@ -3,6 +3,7 @@
 use super::reading::{Quantity, Sample};
 use super::text::quote;
 use crate::host::Host;
+use crate::sysfs::CPUS;
 use bayop_core::{Error, Result};
 
 /// Where the kernel counts it.
@@ -49,7 +50,7 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
 /// The CPUs that sysfs knows, `cpu0` first.
 pub(super) fn names(host: &Host) -> Vec<String> {
     let mut cpus: Vec<u32> =
-        host.names("sys/devices/system/cpu").iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect();
+        host.names(CPUS).iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect();
     cpus.sort_unstable();
     cpus.into_iter().map(|cpu| format!("cpu{cpu}")).collect()
 }

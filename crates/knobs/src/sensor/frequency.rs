@@ -7,11 +7,10 @@ use super::attribute::Attribute;
 use super::reading::{Quantity, Sample};
 use super::text::number;
 use crate::host::Host;
+use crate::sysfs::{CPUFREQ, CPUS, KHZ_PER_MHZ};
 use bayop_core::{Error, Result};
 
 const FREQUENCY: Quantity = Quantity::gauge("freq_mhz", "MHz");
-const CPUS: &str = "sys/devices/system/cpu";
-const KHZ_PER_MHZ: f64 = 1e3;
 
 pub(super) fn sample(host: &Host, sample: &mut Sample) {
     for cpu in super::cpu::names(host) {
@@ -36,9 +35,8 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
 
 /// The frequency files of the machine's policies.
 pub(super) fn policies(host: &Host) -> Vec<Attribute> {
-    let folder = format!("{CPUS}/cpufreq");
-    let policies = host.names(&folder).into_iter().filter(|name| name.starts_with("policy"));
-    policies.map(|policy| Attribute::new(format!("{folder}/{policy}/scaling_cur_freq"))).collect()
+    let policies = host.names(CPUFREQ).into_iter().filter(|name| name.starts_with("policy"));
+    policies.map(|policy| Attribute::new(format!("{CPUFREQ}/{policy}/scaling_cur_freq"))).collect()
 }
 
 /// The mean frequency of the policies that have an online CPU; the kernel reads nothing of the others.
@@ -47,7 +45,7 @@ pub(super) fn policies(host: &Host) -> Vec<Attribute> {
 /// There is none, or none can be read.
 pub(super) fn mean_mhz(host: &Host, policies: &mut [Attribute]) -> Result<f64> {
     let none = Error::unsupported("the kernel shows no frequency policy")
-        .at(format!("/{CPUS}/cpufreq"))
+        .at(format!("/{CPUFREQ}"))
         .hint("leave [power.model.frequency] out");
     let (khz, errors): (Vec<_>, Vec<_>) = policies.iter_mut().map(|policy| policy.read(host)).partition(Result::is_ok);
     if khz.is_empty() {

@@ -4,8 +4,7 @@
 use super::reading::{Quantity, Sample};
 use super::text::number;
 use crate::host::Host;
-
-const CPUS: &str = "sys/devices/system/cpu";
+use crate::sysfs::CPUS;
 
 /// An attribute of a state, what it is read as, and the factor between them.
 const ATTRIBUTES: [(&str, Quantity, f64); 5] = [

@@ -25,6 +25,7 @@ use bayop_core::Result;
 use power::Power;
 use reading::Sample;
 
+pub use interrupts::interrupts_of;
 pub(crate) use interrupts::nic_interrupts;
 pub use nic::received_packets;
 pub use power::{Method, Model, Options, Order, Scaling};

@@ -3,7 +3,7 @@
 use super::reading::{Quantity, Sample};
 use super::text::number;
 use crate::host::Host;
-use crate::network::device::NET;
+use crate::sysfs::NET;
 use bayop_core::{Error, Kind, Result};
 
 const STATISTICS: [(&str, Quantity); 4] = [

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use bayop_knobs::Host;
-use bayop_knobs::sensor::{Kind, Options, Reading, Sensors};
+use bayop_knobs::sensor::{Kind, Options, Reading, Sensors, interrupts_of};
 use proptest::prelude::*;
 
 use crate::machine::{Machine, find, value};
@@ -45,6 +45,18 @@ fn interrupts_belong_to_devices_whatever_drivers_call_them() {
     assert_eq!(value(&readings, "interrupts@eth1/rx-0"), 8.0);
     assert_eq!(value(&readings, "interrupts@eth2/irq-19"), 9.0);
     assert_eq!(readings.iter().filter(|reading| reading.name == "interrupts").count(), 3);
+}
+
+#[test]
+fn a_device_without_message_signalled_interrupts_has_its_one_line() {
+    let machine = server();
+    let irqs = |device| interrupts_of(&machine.host(), device);
+    assert_eq!(["eth0", "eth1", "eth2", "lo", "eth3"].map(irqs), [vec![40], vec![41], vec![19], vec![], vec![]]);
+    machine.set("sys/devices/pci0000:00/0000:00:19.0/msi_irqs/42", "msi\n");
+    assert_eq!(irqs("eth2"), [42], "with them the line is out of use");
+    machine.set("sys/devices/pci0000:3a/0000:3b:00.0/irq", "0\n");
+    machine.remove("sys/devices/pci0000:3a/0000:3b:00.0/msi_irqs/40");
+    assert!(irqs("eth0").is_empty(), "0 stands for none");
 }
 
 #[test]

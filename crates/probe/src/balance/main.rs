@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use bayop_core::{Error, Result};
 use bayop_knobs::host::Host;
+use bayop_knobs::sysfs::ONLINE;
 use bayop_probe::cpus::parse_cpus;
 use bayop_probe::ebpf::{ended, printed};
 use bayop_probe::recording::{TAKE, is_read, seconds};
@@ -110,8 +111,6 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     Ok(())
 }
-
-const ONLINE: &str = "sys/devices/system/cpu/online";
 
 fn online() -> Result<Vec<u32>> {
     let text = Host::live().read(ONLINE)?;

@@ -1,14 +1,12 @@
 //! The machine around a NIC: its interrupts, the idle states of its CPUs, whether it announces frequencies.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use bayop_knobs::Host;
 use bayop_knobs::control::Control;
 use bayop_knobs::network::CoalesceParameter;
+use bayop_knobs::sensor::interrupts_of;
+use bayop_knobs::sysfs::{CPUS, NET, US_PER_NS};
+use bayop_knobs::{Host, idle_states};
 use serde::Serialize;
 
-const CPU: &str = "/sys/devices/system/cpu";
 /// Drivers whose hardware chooses frequencies by itself, so that the kernel has none to announce.
 const SILENT: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 
@@ -21,49 +19,40 @@ pub struct Queue {
     pub name: String,
 }
 
-/// The message-signalled interrupts of a device of our own network namespace that its driver has requested, in order of
-/// their number (Documentation/ABI/testing/sysfs-bus-pci, `msi_irqs`): its own, or those of the device that it is a
-/// function of (virtio). None of a virtual device, or of another namespace, which sysfs does not show.
+/// The interrupts of a device of our own network namespace that its driver has requested, in order of their number. None
+/// of a virtual device, or of another namespace, which sysfs does not show.
 pub fn queues(device: &str, index: u32) -> Vec<Queue> {
-    let Some(folder) = folder_of(device, index) else { return Vec::new() };
-    let mut irqs: Vec<u32> = ["device/msi_irqs", "device/../msi_irqs"]
-        .into_iter()
-        .filter_map(|list| fs::read_dir(folder.join(list)).ok())
-        .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
-        .find(|irqs: &Vec<u32>| !irqs.is_empty())
-        .unwrap_or_default();
+    let mut irqs = folder_of(device, index).map(|_| interrupts_of(&Host::live(), device)).unwrap_or_default();
     irqs.sort_unstable();
     irqs.into_iter().filter_map(|irq| Some(Queue { irq, name: action_of(irq)? })).collect()
 }
 
 /// Where sysfs shows a device; None where it shows those of another network namespace.
-fn folder_of(device: &str, index: u32) -> Option<PathBuf> {
-    let folder = Path::new("/sys/class/net").join(device);
-    let shown: u32 = text(&folder.join("ifindex"))?.parse().ok()?;
+fn folder_of(device: &str, index: u32) -> Option<String> {
+    let folder = format!("{NET}/{device}");
+    let shown: u32 = text(&format!("{folder}/ifindex"))?.parse().ok()?;
     (shown == index).then_some(folder)
 }
 
 /// Who has requested an interrupt (Documentation/ABI/testing/sysfs-kernel-irq).
 fn action_of(irq: u32) -> Option<String> {
-    text(Path::new(&format!("/sys/kernel/irq/{irq}/actions"))).filter(|name| !name.is_empty())
+    text(&format!("sys/kernel/irq/{irq}/actions")).filter(|name| !name.is_empty())
 }
 
 /// Names of the CPUs' idle states by their number; "halt" where no driver knows any.
 pub fn idle_states() -> Vec<(usize, String)> {
-    let driver = text(&Path::new(CPU).join("cpuidle/current_driver"));
-    if driver.is_none_or(|name| name == "none") {
+    match idle_states::idle_states(&Host::live()) {
+        Ok(states) => states.into_iter().map(|state| state.name).enumerate().collect(),
         // What the kernel's default_idle_call() says.
-        return vec![(1, "halt".to_owned())];
+        Err(_) => vec![(1, "halt".to_owned())],
     }
-    let name = |state| text(&Path::new(CPU).join(format!("cpu0/cpuidle/state{state}/name")));
-    (0..).map_while(|state| Some((state, name(state)?))).collect()
 }
 
 /// The frequency of a CPU in kHz, where the kernel announces its changes.
 pub fn freq_khz(cpu: usize) -> Option<u32> {
-    let folder = Path::new(CPU).join(format!("cpu{cpu}/cpufreq"));
-    let driver = text(&folder.join("scaling_driver"))?;
-    let freq = text(&folder.join("scaling_cur_freq"))?;
+    let folder = format!("{CPUS}/cpu{cpu}/cpufreq");
+    let driver = text(&format!("{folder}/scaling_driver"))?;
+    let freq = text(&format!("{folder}/scaling_cur_freq"))?;
     if SILENT.contains(&driver.as_str()) { None } else { freq.parse().ok() }
 }
 
@@ -76,10 +65,10 @@ pub fn rx_usecs(device: &str) -> Option<f64> {
 
 /// The same of a device that is polled, in us: its gro_flush_timeout. None where sysfs does not show the device.
 pub fn gro_flush_timeout_us(device: &str, index: u32) -> Option<f64> {
-    let timeout_ns: f64 = text(&folder_of(device, index)?.join("gro_flush_timeout"))?.parse().ok()?;
-    Some(timeout_ns / 1_000.0)
+    let timeout_ns: f64 = text(&format!("{}/gro_flush_timeout", folder_of(device, index)?))?.parse().ok()?;
+    Some(timeout_ns * US_PER_NS)
 }
 
-fn text(path: &Path) -> Option<String> {
-    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+fn text(path: &str) -> Option<String> {
+    Host::live().read(path).ok()
 }

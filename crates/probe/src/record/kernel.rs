@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::fs;
 use std::mem::MaybeUninit;
-use std::path::Path;
 use std::rc::Rc;
 
 use bayop_core::Result;
+use bayop_knobs::host::Host;
+use bayop_knobs::sysfs::CPUS;
 use bayop_probe::cost::{KernelTime, Statistics};
 use bayop_probe::ebpf::{Scope, attach_traces, check, of_each_cpu, refused, ring, unreadable};
 use bayop_probe::stay::{BYTES, Stay};
@@ -36,10 +37,7 @@ pub struct Cpuidle {
 impl Cpuidle {
     /// This machine's.
     pub fn of_this_machine() -> Self {
-        let read = |name| {
-            let path = Path::new("/sys/devices/system/cpu/cpuidle").join(name);
-            fs::read_to_string(path).map_or_else(|_| "none".to_owned(), |text| text.trim().to_owned())
-        };
+        let read = |name| Host::live().read(&format!("{CPUS}/cpuidle/{name}")).unwrap_or_else(|_| "none".to_owned());
         Self { governor: read("current_governor_ro"), driver: read("current_driver") }
     }
 

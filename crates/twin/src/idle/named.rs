@@ -7,9 +7,6 @@ use bayop_idle::{
 use super::terms::Terms;
 use crate::profile::IdlePolicy;
 
-/// Share of wake-ups that an SLO of the 99th percentile lets be late, in millionths: with some to spare.
-const LATE_PER_MILLION: u32 = 9_000;
-
 /// The governor of `crates/idle` that a policy names, if it names one.
 pub fn named(policy: IdlePolicy, terms: &Terms) -> Option<Box<dyn Governor + '_>> {
     // What a shadow takes is told from the table that it chooses by, so BayOp's plans beside it are, too.
@@ -28,6 +25,6 @@ pub fn named(policy: IdlePolicy, terms: &Terms) -> Option<Box<dyn Governor + '_>
         IdlePolicy::Bayop => Box::new(BayOp::new(own, terms.price)),
         IdlePolicy::BayopMenu => Box::new(Shadow::new(beside, Menu::new(MenuOf::Linux6))),
         IdlePolicy::BayopTeo => Box::new(Shadow::new(beside, Teo::default())),
-        IdlePolicy::BayopSlo => Box::new(Slo::new(own, LATE_PER_MILLION)),
+        IdlePolicy::BayopSlo => Box::new(Slo::new(own, Slo::LATE_PER_MILLION)),
     })
 }

@@ -8,19 +8,16 @@ mod queue;
 use super::reading::{Quantity, Sample};
 use super::text::quote;
 use crate::host::Host;
-use crate::network::device::NET;
+use crate::sysfs::NET;
 use bayop_core::{Error, Result};
 use queue::Interrupt;
 
 const FILE: &str = "proc/interrupts";
 const INTERRUPTS: Quantity = Quantity::counter("interrupts", "1");
 
-/// A network device with its interrupts' numbers.
-type Device = (String, Vec<u32>);
-
 /// The interrupts of each network device but the loopback; none for one without a device.
-pub(crate) fn nic_interrupts(host: &Host) -> Vec<Device> {
-    host.devices().into_iter().map(|device| irqs(host, device)).collect()
+pub(crate) fn nic_interrupts(host: &Host) -> Vec<(String, Vec<u32>)> {
+    host.devices().into_iter().map(|device| (device.clone(), interrupts_of(host, &device))).collect()
 }
 
 pub(super) fn sample(host: &Host, sample: &mut Sample) {
@@ -48,7 +45,7 @@ pub(super) fn sample(host: &Host, sample: &mut Sample) {
 
 /// The interrupts of a network device: its message-signalled ones, or those of the device that it is a function of
 /// (virtio, auxiliary devices), else its one line.
-fn irqs(host: &Host, device: String) -> Device {
+pub fn interrupts_of(host: &Host, device: &str) -> Vec<u32> {
     let folder = format!("{NET}/{device}/device");
     let numbers = |names: Vec<String>| -> Vec<u32> { names.iter().filter_map(|name| name.parse().ok()).collect() };
     let signalled = ["msi_irqs", "../msi_irqs"]
@@ -56,7 +53,7 @@ fn irqs(host: &Host, device: String) -> Device {
         .into_iter()
         .find(|irqs| !irqs.is_empty());
     let line = || host.read(&format!("{folder}/irq")).ok().and_then(|irq| irq.parse().ok()).filter(|&irq| irq > 0);
-    (device, signalled.unwrap_or_else(|| line().into_iter().collect()))
+    signalled.unwrap_or_else(|| line().into_iter().collect())
 }
 
 /// The wanted interrupts. Those that no driver has requested have no row.

@@ -10,10 +10,10 @@ use super::channel::{Channel, Input, Look};
 use super::integral::Integral;
 use super::options::Method;
 use crate::host::Host;
+use crate::sysfs::UJ_PER_J;
 use bayop_core::{Error, Result};
 
 const CLASS: &str = "sys/class/hwmon";
-const UJ_PER_J: f64 = 1e6;
 const UW_PER_W: f64 = 1e6;
 
 /// What an input measures.

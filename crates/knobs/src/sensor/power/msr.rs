@@ -10,6 +10,7 @@ use super::channel::{Channel, Input, Look};
 use super::options::Method;
 use super::vendor::{self, Vendor};
 use crate::host::Host;
+use crate::sysfs::CPUS;
 use bayop_core::{Error, Result};
 
 /// The energy counter takes the low 32 bits of its register.
@@ -50,7 +51,7 @@ pub(super) fn channels(host: &Host) -> Vec<Channel> {
 
 /// What a package register belongs to: the package, or its die where each die counts for itself.
 fn domain(host: &Host, cpu: &str, vendor: Vendor) -> Option<String> {
-    let id = |name: &str| host.read(&format!("sys/devices/system/cpu/{cpu}/topology/{name}")).ok()?.parse::<u32>().ok();
+    let id = |name: &str| host.read(&format!("{CPUS}/{cpu}/topology/{name}")).ok()?.parse::<u32>().ok();
     let package = id("physical_package_id")?;
     Some(match id("die_id").filter(|&die| die > 0 && !vendor.counts_energy_by_socket()) {
         Some(die) => format!("msr/package-{package}-die-{die}"),

@@ -13,10 +13,8 @@ use super::channel::{Channel, Input, Look};
 use super::options::Method;
 use super::vendor::{self, Vendor};
 use crate::host::Host;
+use crate::sysfs::{POWERCAP, UJ_PER_J};
 use bayop_core::Result;
-
-const CLASS: &str = "sys/class/powercap";
-const UJ_PER_J: f64 = 1e6;
 
 /// The channels of the zones that count energy, each place once.
 pub(super) fn channels(host: &Host) -> Vec<Channel> {
@@ -38,8 +36,8 @@ struct Zone {
 /// The zones, those around others first. A place that two control types show is taken once, from the one that is not
 /// memory-mapped.
 fn zones(host: &Host) -> Vec<Zone> {
-    let mut ids = host.names(CLASS);
-    ids.retain(|id| id.contains(':') && host.has(&format!("{CLASS}/{id}/energy_uj")));
+    let mut ids = host.names(POWERCAP);
+    ids.retain(|id| id.contains(':') && host.has(&format!("{POWERCAP}/{id}/energy_uj")));
     ids.sort_by_key(|id| (id.matches(':').count(), id.contains("mmio")));
     let mut zones: Vec<Zone> = Vec::new();
     for id in ids {
@@ -56,7 +54,7 @@ fn zones(host: &Host) -> Vec<Zone> {
 
 /// The names from the outermost zone to this one.
 fn place(host: &Host, id: &str) -> String {
-    let name = host.read(&format!("{CLASS}/{id}/name")).unwrap_or_else(|_| id.to_owned());
+    let name = host.read(&format!("{POWERCAP}/{id}/name")).unwrap_or_else(|_| id.to_owned());
     match id.rsplit_once(':') {
         Some((outer, _)) if outer.contains(':') => format!("{}/{name}", place(host, outer)),
         _ => name,
@@ -76,7 +74,7 @@ fn is_counted(zone: &Zone, zones: &[Zone], dies_count: bool) -> bool {
 
 impl Zone {
     fn file(&self, attribute: &str) -> String {
-        format!("{CLASS}/{}/{attribute}", self.id)
+        format!("{POWERCAP}/{}/{attribute}", self.id)
     }
 
     fn control_type(&self) -> &str {
