@@ -29,8 +29,8 @@ PANELS: Final = (
     }, "state-timeline"),
     Panel("Power", "watt", {f"bayop_window_power_watts{_MINE}": "{{service}}"}),
     Panel("Latency and its limit", "s", {
-        f"bayop_window_latency_seconds{_MINE}": "{{service}}: at {{quantile}}",
-        f"bayop_slo_limit_seconds{_MINE}": "{{service}}: limit at {{quantile}}",
+        f"bayop_window_latency_seconds{_MINE}": "{{service}}: at {{slo_quantile}}",
+        f"bayop_slo_limit_seconds{_MINE}": "{{service}}: limit at {{slo_quantile}}",
     }),
     Panel("Margin to the SLO", "percentunit", {f"bayop_slo_margin_ratio{_MINE}": "{{service}}"}),
     Panel("Load", "reqps", {f"bayop_window_requests_per_second{_MINE}": "{{service}}"}),

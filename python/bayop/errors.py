@@ -178,4 +178,5 @@ def reason(error: Exception) -> str:
         words = "no such file" if error.errno == errno.ENOENT else os.strerror(error.errno)
     else:
         words = str(error).partition("\n")[0] or type(error).__name__
-    return words[:1].lower() + words[1:]
+    # A name such as JSON stays as it is.
+    return words if words[1:2].strip() and not words[1].islower() else words[:1].lower() + words[1:]

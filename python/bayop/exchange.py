@@ -8,13 +8,14 @@ several steps: a name is resolved, or TLS is agreed on.
 from __future__ import annotations
 
 import io
+import math
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPSConnection
-from time import monotonic
+from time import monotonic, sleep
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Final, Self, cast
 
 from bayop.deadline import within
 from bayop.hosts import is_ip_address
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from email.message import Message
 
     from _typeshed import ReadableBuffer, WriteableBuffer
+
+_QUEUE_S: Final = 0.001
+"""How long to wait before a server's full queue is tried again."""
 
 
 class UnixConnection(HTTPConnection):
@@ -40,7 +44,14 @@ class UnixConnection(HTTPConnection):
         """Connects, within `timeout`."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+        ends = monotonic() + (self.timeout or math.inf)
+        while True:
+            try:
+                return self.sock.connect(self._path)
+            except BlockingIOError:  # the server's queue is full, for which a socket with a limit does not wait
+                if monotonic() >= ends:
+                    raise
+                sleep(_QUEUE_S)
 
 
 @dataclass(frozen=True, slots=True)

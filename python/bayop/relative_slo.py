@@ -44,7 +44,10 @@ class RelativeSlo:
         Raises:
             InputError: the text is no SLO, or has no positive number before `*default`.
         """
-        return cls(text.strip(), _filled(text, None))
+        try:
+            return cls(text.strip(), _filled(text, None))
+        except InputError as error:
+            raise error.but(value=text) from error
 
     def against(self, default: Measurement | None) -> Slo:
         """The SLO with the numbers of a window of the default.

@@ -128,10 +128,10 @@ class SearchSteps:
             _check_value(self._problem.objective, measurement)
         return self._take(self.trials, setting, measurement)
 
-    def hold(self) -> Setting | None:
+    def hold(self, held: Setting | None = None) -> Setting | None:
         """What to hold in the next window, polished where the optimizer can do that; None is the default."""
         began = self._timer()
-        setting = None if self.is_default_best else to_hold(self._optimizer)
+        setting = None if self.is_default_best else to_hold(self._optimizer, held)
         self._chosen_in_s = self._timer() - began
         if setting is not None:
             self._pending = setting
@@ -292,7 +292,8 @@ def run_search(
                 # Ends the harm at once; the next trial is chosen afterwards.
                 put(target, search.incumbent)
             on_trial(search.tell(effective, measurement))
-        while len(search.windows) < hold and (held := search.hold()) is not None:
+        held: Setting | None = None
+        while len(search.windows) < hold and (held := search.hold(held)) is not None:
             effective = target.apply(held)
             measurement = target.measure()
             if measurement.censored:

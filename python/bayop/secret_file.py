@@ -8,14 +8,14 @@ from typing import Final
 
 from bayop.errors import InputError, unreadable
 
-_MOST_BYTES: Final = 65_536
+_LONGEST: Final = 65_536
 
 
 def read_secret(path: Path) -> str:
-    """What a file holds, or its beginning. Nothing of it may be told: it may be a secret.
+    """What a file holds. Nothing of it may be told: it may be a secret.
 
     Raises:
-        InputError: it can't be read, others may read it, or it is no regular file.
+        InputError: it can't be read, others may read it, it is no regular file, or too long.
     """
     try:
         mode = path.stat().st_mode
@@ -25,6 +25,9 @@ def read_secret(path: Path) -> str:
             hint = f"chmod 600 {path}"
             raise InputError("a token file must be closed to others", value=str(path), hint=hint)
         with path.open(encoding="utf-8") as stream:
-            return stream.read(_MOST_BYTES)
+            text = stream.read(_LONGEST + 1)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from error
+    if len(text) > _LONGEST:  # a token that is cut is another token
+        raise InputError(f"a token file must have at most {_LONGEST} characters", value=str(path))
+    return text

@@ -124,6 +124,11 @@ class Steps:
         return inside and _is_multiple(value - self.low, self.step) and not self._is_reserved(value)
 
     @property
+    def last(self) -> float:
+        """The greatest number that the steps reach, reserved ones included."""
+        return self._at(self._count - 1)
+
+    @property
     def _count(self) -> int:
         """How many numbers there are, reserved ones included."""
         return math.floor((self.high - self.low) / self.step + 1e-9) + 1
@@ -319,7 +324,7 @@ class Knob:
         steps = Steps(chosen.low, chosen.high, own.step if chosen.step is None else chosen.step, own.reserved)
         if not (own.holds(steps.low) and steps.high <= own.high and _is_multiple(steps.step, own.step)):
             raise InputError(f"{self.id} must be {self.describe()}", value=str(chosen), place=place)
-        return replace(self, domain=steps)
+        return replace(self, domain=replace(steps, high=steps.last))
 
     def _without(self, reserved: tuple[tuple[float, float], ...]) -> str:
         def shown(low: float, high: float) -> str:

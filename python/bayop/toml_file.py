@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
@@ -16,6 +17,9 @@ Reader = Callable[[object], Any]
 
 _TABLE: Final = re.compile(r"\s*\[\s*(?P<name>[A-Za-z0-9_.-]+)\s*\]\s*(#.*)?")
 _KEY: Final = re.compile(r"\s*(?P<quote>[\"']?)(?P<key>[^\"'=]+?)(?P=quote)\s*=")
+_NAMES: Final = re.compile(r"\((?:'[^']*'(?:, |,)?)+\)")
+"""A table's name as Python's reader tells it: `('service', 'web')`."""
+_NAME: Final = re.compile("'([^']*)'")
 _POSITION: Final = re.compile(r"(?P<rule>.*) \(at line (?P<line>\d+), column \d+\)", re.DOTALL)
 
 
@@ -44,21 +48,25 @@ class TomlFile:
         except (ValueError, RecursionError) as error:  # also a number or a nesting that Python gives up on
             match = _POSITION.fullmatch(str(error))
             line = match["line"] if match else len(self._text.splitlines())
-            rule = match["rule"] if match else reason(error)
+            rule = _NAMES.sub(
+                lambda names: ".".join(_NAME.findall(names[0])), match["rule"] if match else reason(error)
+            )
             raise InputError(wrong=f"the file is not TOML: {rule}", place=f"{path}:{line}") from error
 
     def place(self, table: str, key: str | None = None) -> str:
-        """Where a key stands, as `live.toml:7`; without a key, where its table begins."""
+        """Where a key stands, as `live.toml:7`; without a key, where its table begins, or the first of those in it."""
         table = ".".join((*self._outer, *filter(None, [table])))
-        current = ""
+        current, within = "", None
         for number, line in enumerate(self._text.splitlines(), start=1):
             if header := _TABLE.fullmatch(line):
                 current = header["name"]
                 if key is None and current == table:
                     return f"{self._path}:{number}"
+                if key is None and within is None and current.startswith(f"{table}."):
+                    within = number
             elif current == table and (match := _KEY.match(line)) and match["key"].strip() == key:
                 return f"{self._path}:{number}"
-        return str(self._path)
+        return str(self._path) if within is None else f"{self._path}:{within}"
 
     def below(self, table: str) -> Self:
         """A table of the file as a file of its own, whose tables are those within it: `[web.window]` is `[window]`."""
@@ -74,9 +82,17 @@ class TomlFile:
         """
         for name, value in self._data.items():
             is_table = isinstance(value, dict)
-            if name not in (tables if is_table else keys):
-                place = self.place(name) if is_table else self.place("", name)
-                raise _unknown(name, [*tables, *keys], place)
+            if name in (tables if is_table else keys):
+                continue
+            place = self.place(name) if is_table else self.place("", name)
+            if name in tables:
+                hint = f"[{'.'.join((*self._outer, name))}]"
+                raise InputError(f"{name} must be a table", value=_as_written(value), place=place, hint=hint)
+            if name in keys:
+                raise InputError(
+                    f"{name} must be a value", wrong=f"{name} is a table", place=place, hint=f"{name} = ..."
+                )
+            raise _unknown(name, [*tables, *keys], place)
 
     def read(self, table: str, keys: Mapping[str, Reader]) -> dict[str, Any]:
         """The values of a table by their keys; the table "" is the file's own.
@@ -125,18 +141,31 @@ class TomlFile:
             return build()
         except InputError as error:
             inner = f", {error.place}" if error.place else ""
-            raise error.but(place=f"{self.place(table, key)}{inner}") from error
+            place = f"{self.place(table, key)}{inner}"
+            raise error.but(place=place, value=_as_written(error.value)) from error
+
+
+class _Written(str):
+    """A value as TOML has it, which errors show as it is."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _as_written(value: object) -> object:
+    """A value as whoever wrote the file would recognise it."""
+    return _Written(json.dumps(value, default=str)) if isinstance(value, bool | list | dict) else value
 
 
 def _unknown(name: str, names: list[str], place: str) -> InputError:
-    hint = guess(name, names) or f"known here: {', '.join(k for k in names if k)}"
+    hint = guess(name, names) or (f"known here: {', '.join(names)}" if names else None)
     return InputError(wrong=f"there is no key {name!r}", value=name, place=place, hint=hint)
 
 
 def text(value: object) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value:
-        raise InputError("it must be a text", value=value)
+        raise InputError("it must be a text" + " that is not empty" * (value == ""), value=value)
     return value
 
 
@@ -144,8 +173,10 @@ def one_of(names: Collection[str], what: str) -> Callable[[object], Any]:
     """A reader of one of some names; `what` is what they are of, for people."""
 
     def read(value: object) -> Any:  # noqa: ANN401 -- one of the names, which the caller has as a Literal
-        if value not in names:
-            raise InputError(wrong=f"{value!r} is no {what}", value=value, hint=f"one of {', '.join(names)}")
+        if not isinstance(value, str) or value not in names:
+            raise InputError(
+                wrong=f"{_as_written(value)!r} is no {what}", value=value, hint=f"one of {', '.join(names)}"
+            )
         return value
 
     return read

@@ -148,7 +148,7 @@ ADDRESS = "cannot use 'web1': an agent's address must be a Unix socket or an htt
         ("load -q 5k", "no server is named (--server)"),
         ("load --replay nope.csv", "cannot read nope.csv: no such file"),
         ("load --bogus", "'--bogus' is no argument of bayop load"),
-        ("probe ftp://x", "cannot use 'ftp://x': a server must be PROTOCOL://HOST:PORT (URL)"),
+        ("probe ftp://x", "there is no protocol 'ftp' (URL)"),
         ("probe redis://h --bogus", "'--bogus' is no argument of bayop probe"),
         ("twin run --load 5W", "cannot use '5W': it must be a rate (--load)"),
         ("twin run --load 5k --profile nope.toml", "cannot read nope.toml: no such file"),

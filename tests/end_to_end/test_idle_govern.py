@@ -139,6 +139,22 @@ def test_what_can_not_be_governed_is_said(
         assert "not allowed with" in capsys.readouterr().err
 
 
+def test_a_limit_that_is_not_allowed_is_refused_before_the_first_write(
+    agent_binary: Path,
+    tmp_path: Path,
+    idle_machine: Machine,
+    recorder: Callable[..., str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    quiet = {"duration_s": 0.1, "stays": []}
+    with AgentProcess(agent_binary, tmp_path, idle_machine.root) as agent:
+        assert main(words(agent, recorder(quiet), "--duration", "1s")) == 4
+        said = capsys.readouterr().err
+        assert said.startswith("error: idle.max_latency_us is not on the agent's allow-list")
+        assert 'hint: add [allow."idle.max_latency_us"]' in said
+        assert agent.client.status().lease is None
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [

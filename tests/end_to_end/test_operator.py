@@ -100,3 +100,27 @@ def test_a_search_is_asked_for_what_was_learned_is_forgotten_and_the_file_is_rea
         (unknown,) = bayop("pause", "wbe", code=2)
         assert unknown["hint"] == "did you mean web?"
         assert run.end() == 0
+
+
+def test_what_a_killed_one_has_left_is_unknown_and_is_put_back_whatever_has_become_of_the_file(
+    file: Path, machine: Machine, bayop: Verb, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("lease_s = 4", "lease_s = 60"), encoding="utf-8")
+    with running(file) as run:
+        holds(run, machine)
+        run.end(signal.SIGKILL)
+    with running(file) as run:
+        assert "holds the agent's lease" in run.until("trouble")["message"]
+        (left,) = bayop("status")
+        assert (left["doing"], left["setting"], left["restored"]) == ("trouble", None, False)
+        assert main(["status", "--file", str(file)]) == 0
+        assert "unknown" in capsys.readouterr().out
+        assert machine.cap_w == 90
+        file.write_text(f"{text}broken\n", encoding="utf-8")
+        (paused,) = bayop("pause")
+        assert (paused["doing"], paused["restored"], machine.cap_w) == ("paused", True, 120)
+        file.unlink()
+        assert bayop("resume")[0]["doing"] != "paused"
+        file.write_text(text, encoding="utf-8")
+        assert run.end() == 0

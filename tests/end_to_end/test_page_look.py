@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -47,14 +48,14 @@ MOST_BLOCKS_OFF: Final = 0.01
 """The share of squares that may be further off."""
 
 
-def answer(route: Any) -> None:
+def answer(route: Any, answers: Mapping[str, Any]) -> None:
     """Plays the daemon, and the letters."""
     path = route.request.url.removeprefix(HERE.rstrip("/"))
     if path == "/letters.ttf":
         letters = files("matplotlib") / "mpl-data/fonts/ttf/DejaVuSans.ttf"
         route.fulfill(body=letters.read_bytes(), content_type="font/ttf")
-    elif path in ANSWERS:
-        route.fulfill(json=ANSWERS[path])
+    elif path in answers:
+        route.fulfill(json=answers[path])
     else:
         content = page()[path]
         route.fulfill(body=content.body, content_type=content.kind)
@@ -68,7 +69,7 @@ def test_it_looks_as_in_its_pictures(browser: Any, width: str, scheme: str, tmp_
     tab = context.new_page()
     tab.set_default_timeout(1000 * LATEST_S)
     tab.clock.set_fixed_time(1000 * NOW_S)
-    tab.route("**/*", answer)
+    tab.route("**/*", lambda route: answer(route, ANSWERS))
     tab.add_init_script(STREAM)
     tab.goto(HERE)
     tab.add_style_tag(content=LETTERS)
@@ -83,6 +84,27 @@ def test_it_looks_as_in_its_pictures(browser: Any, width: str, scheme: str, tmp_
     off = np.abs(blocks(io.BytesIO(seen)) - blocks(picture)).max(axis=2)
     share = np.mean(off > MOST_OFF)
     assert share <= MOST_BLOCKS_OFF, f"{share:.1%} of {tmp_path / 'seen.png'} differ from {picture}"
+
+
+def test_before_a_first_window_an_axis_has_its_beginning_alone(browser: Any) -> None:
+    service = ANSWERS["/api/services/cache"]["service"]
+    nothing = dict.fromkeys(("power_w", "latency_us", "margin", "setting", "saved", "qps"))
+    service = {**service, **nothing, "doing": "trouble", "trouble": "no agent listens", "restored": False}
+    answers: dict[str, Any] = {
+        "/api/services": {**ANSWERS["/api/services"], "services": [service]},
+        "/api/services/cache": {"service": service, "default": None, "windows": [], "searches": [], "events": []},
+        "/api/services/cache/map": None,
+    }
+    tab = browser.new_page()
+    tab.set_default_timeout(1000 * LATEST_S)
+    tab.route("**/*", lambda route: answer(route, answers))
+    tab.add_init_script(STREAM)
+    tab.goto(HERE)
+    for name, said in (("Latency at", "0 µs"), ("Power of", "0 W")):
+        assert tab.get_by_role("img", name=name).locator("text").all_text_contents() == [said]
+    assert tab.get_by_text("p99<200us; unknown").is_visible()
+    assert tab.get_by_text("not known to be in effect").count() == 1
+    tab.close()
 
 
 def blocks(picture: Path | io.BytesIO) -> np.ndarray:

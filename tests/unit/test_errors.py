@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bayop.errors import BayopError, DriftError, InputError, UnsupportedError, unreadable, unwritable
+from bayop.errors import BayopError, DriftError, InputError, UnsupportedError, reason, unreadable, unwritable
 
 
 def test_a_message_says_what_is_wrong_then_the_rule_then_the_place() -> None:
@@ -67,3 +67,11 @@ def test_a_file_that_is_no_text_or_can_not_be_written_is_named_with_the_reason()
         "cannot read a.csv: it is not text in UTF-8 (--data)"
     )
     assert str(unwritable("out", OSError(28, "x"))) == "cannot write out: no space left on device"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [("No answer", "no answer"), ("A line", "a line"), ("JSON is malformed", "JSON is malformed"), ("X", "x")],
+)
+def test_a_reason_goes_on_in_a_sentence_unless_it_begins_with_a_name(said: str, shown: str) -> None:
+    assert reason(ValueError(said)) == shown

@@ -334,7 +334,7 @@ class Polishing(Scripted):
 
     polished: list[Setting] = field(default_factory=list)
 
-    def polish(self) -> Setting | None:
+    def polish(self, held: Setting | None) -> Setting | None:
         return self.polished[min(len(self.observations) - len(self.asks), len(self.polished) - 1)]
 
 

@@ -225,6 +225,10 @@ def test_a_search_may_look_at_some_numbers(chosen: Range, values: tuple[float, .
     assert SPACE.within({RX_USECS: chosen})[RX_USECS].numbers() == values
 
 
+def test_a_range_ends_at_the_last_number_that_its_steps_reach() -> None:
+    assert SPACE[RX_USECS].within(Range(2, 9, 4)).describe() == "2us to 6us in steps of 4us, or auto"
+
+
 def test_a_range_of_listed_numbers_takes_some_of_them() -> None:
     assert SPACE.within({FREQ_MHZ: Range(1300, 2500)})[FREQ_MHZ].values() == (1300, 2100)
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bayop.errors import InputError
-from bayop.toml_file import TomlFile, flag, number, text, whole
+from bayop.toml_file import TomlFile, flag, number, one_of, text, whole
 
 TEXT = """\
 # a comment
@@ -76,12 +76,50 @@ def test_an_unknown_key_is_refused(tmp_path: Path, content: str, line: int, valu
 
 
 @pytest.mark.parametrize(
-    ("content", "line"), [("name = 1\n\n[windw]\n", 3), ("name = 1\nwindow = 3\n", 2), ("[name]\n", 1)]
+    ("content", "line", "message", "hint"),
+    [
+        ("name = 1\n\n[windw]\n", 3, "there is no key 'windw'", "did you mean window?"),
+        ("name = 1\n\n[windw.a]\nb = 1\n[windw.b]\n", 3, "there is no key 'windw'", "did you mean window?"),
+        ("name = 1\nwindow = 3\n", 2, "cannot use 3: window must be a table", "[window]"),
+        ("window = [true, 'a']\n", 1, 'cannot use [true, "a"]: window must be a table', "[window]"),
+        ("[name]\n", 1, "name is a table; name must be a value", "name = ..."),
+    ],
 )
-def test_a_table_is_no_value_and_a_value_no_table(tmp_path: Path, content: str, line: int) -> None:
-    with pytest.raises(InputError, match="there is no key") as caught:
+def test_a_table_is_no_value_and_a_value_no_table(
+    tmp_path: Path, content: str, line: int, message: str, hint: str
+) -> None:
+    with pytest.raises(InputError) as caught:
         written(tmp_path, content).check_tables({"window": None, "empty": None}, KEYS)
-    assert caught.value.place == f"{tmp_path}/live.toml:{line}"
+    assert caught.value.message.startswith(message)
+    assert (caught.value.place, caught.value.hint) == (f"{tmp_path}/live.toml:{line}", hint)
+
+
+def test_where_nothing_is_known_there_is_no_hint(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no key 'a'") as caught:
+        written(tmp_path, "a = 1\n").check_tables({}, {})
+    assert caught.value.hint is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("name = true\n", "cannot use true: it must be a text ("),
+        ("name = ['load', 'breach']\n", 'cannot use ["load", "breach"]: it must be a text ('),
+        ("name = ''\n", "cannot use '': it must be a text that is not empty ("),
+        ("mode = true\n", "true is no mode ("),
+        ("mode = ['a']\n", '["a"] is no mode ('),
+        ("mode = 'c'\n", "'c' is no mode ("),
+    ],
+)
+def test_values_are_told_as_the_file_has_them(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        written(tmp_path, content).read("", {**KEYS, "mode": one_of({"a": 1, "b": 2}, "mode")})
+    assert caught.value.message.startswith(message)
+
+
+def test_a_table_that_stands_twice_is_told_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"Cannot declare service\.a twice \("):
+        written(tmp_path, "[service.a]\n[service.a]\n")
 
 
 def test_every_key_that_is_missing_is_named_with_the_line_of_its_table(file: TomlFile) -> None:

@@ -29,7 +29,7 @@ pub struct Latency {
     /// Where it was measured.
     pub vantage: Vantage,
     /// Quantiles in us by their names, such as `p99_us`; what else is there is passed over.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "bayop_core::each_once")]
     #[schema(value_type = BTreeMap<String, serde_json::Value>)]
     quantities: BTreeMap<String, Value>,
 }
@@ -130,6 +130,7 @@ mod tests {
             (r#"{"p99_us": 310}"#, "vantage"),
             (r#"{"vantage": "server", "p99_us": 310}"#, "server+wait"),
             (r#"{"vantage": "client", "qps": 310}"#, "quantile"),
+            (r#"{"vantage": "client", "p99_us": 900, "p99_us": 1}"#, "twice"),
             (r#"{"vantage": "client", "p99_us": 0}"#, "positive"),
             (r#"{"vantage": "client", "p99_us": "310"}"#, "positive"),
             (r#"{"vantage": "client", "p99_us": null}"#, "positive"),

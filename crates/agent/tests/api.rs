@@ -2,11 +2,13 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -318,6 +320,36 @@ fn clients_that_say_nothing_make_room_for_one_that_does() {
     assert_eq!(agent.get("/v1/status")["held"], json!([]));
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     drop(idle);
+}
+
+#[test]
+fn a_flood_of_connections_takes_few_descriptors_and_no_lease() {
+    let machine = Machine::new();
+    let agent = machine.serve();
+    let lease = agent.lease();
+    let descriptors = || fs::read_dir(format!("/proc/{}/fd", agent.id())).unwrap().count();
+    let before = descriptors();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut kept = VecDeque::new();
+            while !is_over.load(Ordering::Relaxed) {
+                kept.push_back(UnixStream::connect(machine.socket()).unwrap());
+                if kept.len() > 300 {
+                    kept.pop_front();
+                }
+            }
+        });
+        let start = Instant::now();
+        let mut most = 0;
+        while start.elapsed() < Duration::from_secs(1) {
+            most = most.max(descriptors());
+        }
+        let renewed = agent.try_request("POST", "/v1/lease/renew", &json!({"lease": lease}));
+        is_over.store(true, Ordering::Relaxed);
+        assert!(most <= before + 40, "{most}");
+        assert_eq!(renewed.map(|(status, _)| status), Some(200));
+    });
 }
 
 #[test]

@@ -28,6 +28,10 @@ pub fn reason(error: &io::Error) -> String {
             // Without the error's number, of which the words say all.
             let number = error.raw_os_error().map(|number| format!(" (os error {number})"));
             let words = error.to_string().replace(number.as_deref().unwrap_or("\0"), "");
+            // A name such as SCRAM stays as it is.
+            if words.chars().nth(1).is_some_and(|second| !second.is_lowercase() && second != ' ') {
+                return words;
+            }
             let mut letters = words.chars();
             letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
         }
@@ -46,6 +50,8 @@ mod tests {
         assert_eq!(Error::unwritable("/x", &denied).to_string(), "cannot write /x: permission denied");
         assert_eq!(reason(&ErrorKind::PermissionDenied.into()), "permission denied");
         assert_eq!(reason(&io::Error::other("the driver says no")), "the driver says no");
+        assert_eq!(reason(&io::Error::other("No answer")), "no answer");
+        assert_eq!(reason(&io::Error::other("SCRAM needs more")), "SCRAM needs more");
         let binary = std::io::read_to_string(&b"\xff"[..]).unwrap_err();
         assert_eq!(reason(&binary), "it is not text in UTF-8");
     }

@@ -153,8 +153,14 @@ impl<const BITS: u32> serde::Serialize for Histogram<BITS> {
 #[cfg(feature = "serde")]
 impl<'de, const BITS: u32> serde::Deserialize<'de> for Histogram<BITS> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut histogram = Self::default();
+        use serde::de::Error as _;
+
+        // Not for any number: whoever sends many histograms must not take the memory of as many full ones.
+        let mut histogram = Self { counts: Vec::new() };
+        let mut total = 0_u64;
         for (number, count) in Vec::<(u64, u64)>::deserialize(deserializer)? {
+            let sum = total.checked_add(count);
+            total = sum.ok_or_else(|| D::Error::custom("the counts of a histogram must add up to less than 2^64"))?;
             histogram.add(Self::bucket_of(number), count);
         }
         Ok(histogram)

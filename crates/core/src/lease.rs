@@ -8,6 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
 
+use crate::quote::is_printable;
 use crate::{Error, Result};
 
 /// The shortest lease: two ticks of the agent's clock.
@@ -50,7 +51,7 @@ impl Slot {
     /// Somebody holds the lease, or the length of time or the name is out of bounds.
     pub fn grant(&mut self, token: String, holder: &str, ttl_s: f64, now: Duration) -> Result<String> {
         let ttl = length(ttl_s)?;
-        if holder.is_empty() || holder.len() > HOLDER_BYTES || holder.chars().any(char::is_control) {
+        if holder.is_empty() || holder.len() > HOLDER_BYTES || !holder.chars().all(is_printable) {
             let rule = format!("a holder must be 1 to {HOLDER_BYTES} bytes of printable text");
             return Err(Error::cannot_use(holder, rule).at("holder"));
         }
@@ -59,7 +60,7 @@ impl Slot {
             return Err(Error::conflict(format!("{} holds the lease", lease.holder))
                 .rule("one writer at a time must hold it")
                 .value(&lease.holder)
-                .hint(format!("it ends in {left_s:.0} s unless it is renewed; POST /v1/restore ends it now")));
+                .hint(format!("it ends in {left_s:.0} s unless it is renewed; bayop restore ends it now")));
         }
         self.0 = Some(Lease { token: token.clone(), holder: holder.to_owned(), ttl, granted: now, expires: now + ttl });
         Ok(token)
@@ -174,8 +175,9 @@ mod tests {
         for ttl_s in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1.9, 3601.0] {
             assert_eq!(Slot::default().grant("a".into(), "tune", ttl_s, s(0)).unwrap_err().kind, Kind::Input);
         }
-        for holder in ["", "two\nlines", &"x".repeat(129)] {
+        for holder in ["", "two\nlines", "a\u{202e}b", "a\u{2028}b", &"x".repeat(129)] {
             assert_eq!(Slot::default().grant("a".into(), holder, 10.0, s(0)).unwrap_err().kind, Kind::Input);
         }
+        assert!(Slot::default().grant("a".into(), "Jörg's \"नि\" \\ 1", 10.0, s(0)).is_ok());
     }
 }

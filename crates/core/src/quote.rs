@@ -17,13 +17,22 @@ impl fmt::Display for Quoted<'_> {
                 '\r' => text.push_str("\\r"),
                 '\t' => text.push_str("\\t"),
                 _ if character == quote || character == '\\' => text.extend(['\\', character]),
-                _ if character.is_control() => write!(text, "\\x{:02x}", u32::from(character))?,
-                _ => text.push(character),
+                _ if is_printable(character) => text.push(character),
+                ..='\u{ff}' => write!(text, "\\x{:02x}", u32::from(character))?,
+                ..='\u{ffff}' => write!(text, "\\u{:04x}", u32::from(character))?,
+                _ => write!(text, "\\U{:08x}", u32::from(character))?,
             }
         }
         text.push(quote);
         f.write_str(&text)
     }
+}
+
+/// Whether a character can be seen, and changes nothing of how others are shown: no control, no line's end, nothing that
+/// turns the direction of text.
+pub(crate) fn is_printable(character: char) -> bool {
+    // Behind a letter, so that a mark above or below one is none of these.
+    matches!(character, '\'' | '"' | '\\') || String::from_iter(['a', character]).escape_debug().nth(2).is_none()
 }
 
 #[cfg(test)]
@@ -40,6 +49,8 @@ mod tests {
             ("'\"", "'\\'\"'"),
             ("a\\b\n\u{1b}", "'a\\\\b\\n\\x1b'"),
             ("µs", "'µs'"),
+            ("u\u{308}", "'u\u{308}'"),
+            ("\u{a0}\u{202e}\u{e0001}", "'\\xa0\\u202e\\U000e0001'"),
             ("", "''"),
         ] {
             assert_eq!(Quoted(text).to_string(), quoted);

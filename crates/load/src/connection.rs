@@ -43,6 +43,8 @@ pub struct Connection {
     out: Vec<u8>,
     written: usize,
     input: Input,
+    /// How far the input was searched for the end of its first reply.
+    pub seen: usize,
     /// Requests that have no reply yet, in the order in which they were encoded.
     pub under_way: VecDeque<Request>,
     /// How many of the newest were encoded since the last write.
@@ -77,6 +79,7 @@ impl Connection {
             out,
             written: 0,
             input: Input::new(),
+            seen: 0,
             under_way: VecDeque::new(),
             unsent: 0,
         })
@@ -203,11 +206,12 @@ impl Connection {
     /// # Errors
     /// The server closed the connection (`UnexpectedEof`), or it is broken.
     pub fn read(&mut self) -> io::Result<usize> {
+        let has_output = self.has_output();
         let Some(http2) = &mut self.http2 else {
             return receive(&mut self.stream, self.session.as_deref_mut(), &mut self.input);
         };
         let bytes = http2.fill(|input| receive(&mut self.stream, self.session.as_deref_mut(), input))?;
-        http2.receive(&mut self.input, &mut self.out)?;
+        http2.receive(&mut self.input, &mut self.out, has_output)?;
         Ok(bytes)
     }
 
@@ -221,6 +225,7 @@ impl Connection {
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
         self.input.consume(bytes);
+        self.seen = 0;
     }
 }
 

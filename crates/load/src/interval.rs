@@ -10,8 +10,6 @@
 use crate::histogram::{Histogram, quantile_of};
 use crate::report::{Batch, Report};
 
-/// Batches of a measurement.
-pub const BATCHES: usize = 40;
 /// Fewer batches with requests give no interval.
 const LEAST_BATCHES: usize = 5;
 

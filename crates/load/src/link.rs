@@ -30,6 +30,9 @@ pub struct Link {
     pub state: State,
     /// Its number among the links of a thread, by which epoll names it.
     index: usize,
+    /// When the last attempt began.
+    began_ns: u64,
+    /// Least time from it to the next one; none when it has brought an answer.
     backoff_ns: u64,
     watches_output: bool,
 }
@@ -37,7 +40,7 @@ pub struct Link {
 impl Link {
     /// Not yet connected.
     pub fn new(server: Server, index: usize) -> Self {
-        Self { server, state: State::Down(0), index, backoff_ns: FIRST_BACKOFF_NS, watches_output: false }
+        Self { server, state: State::Down(0), index, began_ns: 0, backoff_ns: 0, watches_output: false }
     }
 
     /// Begins to connect.
@@ -45,6 +48,7 @@ impl Link {
     /// # Errors
     /// No socket, or no way to the address.
     pub fn open(&mut self, poller: &Poller, now_ns: u64) -> io::Result<()> {
+        self.began_ns = now_ns;
         let connection = Connection::begin(&self.server)?;
         poller.add(&connection, self.index, EventFlags::OUT)?;
         self.state = State::Opening(Box::new(connection), now_ns);
@@ -67,7 +71,6 @@ impl Link {
             self.state = State::Open(connection);
         }
         self.watches_output = false;
-        self.backoff_ns = FIRST_BACKOFF_NS;
         Ok(true)
     }
 
@@ -84,12 +87,21 @@ impl Link {
         Ok(())
     }
 
-    /// Closes the connection; the next attempt is due at once, or later and later when attempts keep failing.
-    pub fn close(&mut self, now_ns: u64, at_once: bool) -> State {
-        let retry_ns = if at_once { now_ns } else { now_ns + self.backoff_ns };
-        if !at_once {
-            self.backoff_ns = (2 * self.backoff_ns).min(LONGEST_BACKOFF_NS);
-        }
+    /// The connection has brought an answer.
+    #[inline]
+    pub fn answered(&mut self) {
+        self.backoff_ns = 0;
+    }
+
+    /// Closes the connection. The next attempt is due at once when the server has announced the end, and later and later
+    /// when attempts fail, or end without any answer.
+    pub fn close(&mut self, now_ns: u64, announced: bool) -> State {
+        let retry_ns = if announced {
+            now_ns.max(self.began_ns + self.backoff_ns)
+        } else {
+            now_ns + self.backoff_ns.max(FIRST_BACKOFF_NS)
+        };
+        self.backoff_ns = (2 * self.backoff_ns).clamp(FIRST_BACKOFF_NS, LONGEST_BACKOFF_NS);
         std::mem::replace(&mut self.state, State::Down(retry_ns))
     }
 }

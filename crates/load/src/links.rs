@@ -119,9 +119,15 @@ impl Links {
         self.links[index].watch_output(&self.poller, on)
     }
 
-    /// Closes a link, which is tried again at once or later; the connection that it held, if it was open.
-    pub fn close(&mut self, index: usize, now_ns: u64, at_once: bool) -> Option<Box<Connection>> {
-        match self.links[index].close(now_ns, at_once) {
+    /// A link has brought an answer: its server serves.
+    #[inline]
+    pub fn answered(&mut self, index: usize) {
+        self.links[index].answered();
+    }
+
+    /// Closes a link, whose end the server may have announced; it is tried again at once or later. The connection that it held, if it was open.
+    pub fn close(&mut self, index: usize, now_ns: u64, announced: bool) -> Option<Box<Connection>> {
+        match self.links[index].close(now_ns, announced) {
             State::Open(connection) => Some(connection),
             State::Opening(..) | State::Down(_) => None,
         }

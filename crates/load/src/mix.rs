@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 use bayop_core::Error;
 
 /// Most ways of asking in one plan.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 /// Greatest weight.
 const GREATEST: f64 = 1e9;
 

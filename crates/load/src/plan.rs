@@ -21,7 +21,7 @@ const MOST_CLIENTS: usize = 1_000_000;
 /// Shortest think time, in seconds: below it, clients are a closed loop, and the timing loop sees nothing else.
 const SHORTEST_THINK_S: f64 = 1e-6;
 /// Longest run, in seconds.
-const LONGEST_S: f64 = 1e6;
+pub(crate) const LONGEST_S: f64 = 1e6;
 
 /// What servers speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

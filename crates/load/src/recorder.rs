@@ -3,9 +3,8 @@
 use std::sync::mpsc::Sender;
 
 use crate::connection::Request;
-use crate::interval::BATCHES;
 use crate::protocol::{Kind, Outcome, Reply};
-use crate::report::{Batch, Counts, Loss, Report, Sample};
+use crate::report::{BATCHES, Batch, Counts, Loss, Report, Sample};
 
 /// The measured part of a run on the clock.
 #[derive(Clone, Copy, Debug)]

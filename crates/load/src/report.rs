@@ -1,13 +1,22 @@
 //! What a run saw, in a form that merges exactly.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::{Histogram, quantile_of};
+use crate::mix;
+use crate::plan::LONGEST_S;
 use bayop_core::Error;
 
+/// Batches of a measurement.
+pub const BATCHES: usize = 40;
+/// Most that is counted of anything in a run: the bytes of 11 days at 500 Gbit/s. So what hundreds of them have counted
+/// adds up.
+const MOST_COUNT: u64 = 1 << 56;
 /// Most kinds of trouble that are told apart.
 const MOST_TROUBLES: usize = 20;
 
@@ -115,6 +124,50 @@ impl Counts {
         }
     }
 
+    /// All of them.
+    fn each(&mut self) -> [&mut u64; 18] {
+        let Self {
+            intended,
+            answered,
+            refused,
+            lost_closed,
+            lost_timed_out,
+            lost_garbage,
+            lost_unconnected,
+            gets,
+            misses,
+            status_2xx,
+            status_3xx,
+            status_4xx,
+            status_5xx,
+            answers_in_time,
+            bytes_sent,
+            bytes_received,
+            reconnects,
+            queued,
+        } = self;
+        [
+            intended,
+            answered,
+            refused,
+            lost_closed,
+            lost_timed_out,
+            lost_garbage,
+            lost_unconnected,
+            gets,
+            misses,
+            status_2xx,
+            status_3xx,
+            status_4xx,
+            status_5xx,
+            answers_in_time,
+            bytes_sent,
+            bytes_received,
+            reconnects,
+            queued,
+        ]
+    }
+
     /// Requests that have no answer at all.
     pub fn lost(&self) -> u64 {
         self.lost_closed + self.lost_timed_out + self.lost_garbage + self.lost_unconnected
@@ -122,25 +175,8 @@ impl Counts {
 }
 
 impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Self) {
-        self.intended += other.intended;
-        self.answered += other.answered;
-        self.refused += other.refused;
-        self.lost_closed += other.lost_closed;
-        self.lost_timed_out += other.lost_timed_out;
-        self.lost_garbage += other.lost_garbage;
-        self.lost_unconnected += other.lost_unconnected;
-        self.gets += other.gets;
-        self.misses += other.misses;
-        self.status_2xx += other.status_2xx;
-        self.status_3xx += other.status_3xx;
-        self.status_4xx += other.status_4xx;
-        self.status_5xx += other.status_5xx;
-        self.answers_in_time += other.answers_in_time;
-        self.bytes_sent += other.bytes_sent;
-        self.bytes_received += other.bytes_received;
-        self.reconnects += other.reconnects;
-        self.queued += other.queued;
+    fn add_assign(&mut self, mut other: Self) {
+        self.each().into_iter().zip(other.each()).for_each(|(count, more)| *count += *more);
     }
 }
 
@@ -183,13 +219,39 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads what `to_json` wrote.
+    /// Reads what `to_json` wrote of one run.
     ///
     /// # Errors
-    /// It is something else.
+    /// It is something else, or what no run gives.
     pub fn from_json(text: &str) -> Result<Self, Error> {
-        serde_json::from_str(text)
-            .map_err(|error| Error::input(format!("this is no report of this program: {error}")).at("report"))
+        let other = |why: &str| Error::input(format!("this is no report of this program: {}", printable(why)));
+        let read = |error: serde_json::Error| other(&error.to_string()).at("report");
+        let Extent { batches, mix } = serde_json::from_str(text).map_err(read)?;
+        if batches.len() > BATCHES || mix.len() > mix::MOST {
+            let wrong = format!("it has {} batches, and a mix of {}", batches.len(), mix.len());
+            let rule = format!("batches must be at most {BATCHES}, and a mix of at most {}", mix::MOST);
+            return Err(other(&wrong).rule(rule).at("report"));
+        }
+        let mut report: Self = serde_json::from_str(text).map_err(read)?;
+        if !(0.0..=LONGEST_S).contains(&report.duration_s) {
+            let wrong = format!("it lasts {:?} s", report.duration_s);
+            return Err(other(&wrong).rule("a duration must be 0 to 1e6 s").at("report"));
+        }
+        if report.most() > MOST_COUNT {
+            let wrong = format!("it counts {}", report.most());
+            return Err(other(&wrong).rule("what a run counts must be at most 2^56").at("report"));
+        }
+        Ok(report)
+    }
+
+    /// The most that it counts of anything.
+    fn most(&mut self) -> u64 {
+        let sum = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add);
+        let batches = self.batches.iter().chain(self.mix.values());
+        let requests = sum(&mut batches.flat_map(|batch| [batch.latency.count(), batch.failed]));
+        let troubles = sum(&mut self.troubles.values().copied());
+        let totals = [requests, troubles, self.lateness.count(), self.punctual.count()];
+        totals.into_iter().chain(self.counts.each().map(|count| *count)).fold(0, u64::max)
     }
 
     /// As JSON, for another machine.
@@ -234,11 +296,9 @@ impl Report {
 
     /// Counts something that went wrong.
     pub fn add_trouble(&mut self, trouble: &str, count: u64) {
-        if self.troubles.len() < MOST_TROUBLES || self.troubles.contains_key(trouble) {
-            *self.troubles.entry(trouble.to_owned()).or_default() += count;
-        } else {
-            *self.troubles.entry("other".to_owned()).or_default() += count;
-        }
+        let trouble = printable(trouble);
+        let is_told = self.troubles.len() < MOST_TROUBLES || self.troubles.contains_key(&*trouble);
+        *self.troubles.entry(if is_told { trouble.into_owned() } else { "other".to_owned() }).or_default() += count;
     }
 
     /// Latency over all batches.
@@ -247,4 +307,17 @@ impl Report {
         self.batches.iter().for_each(|batch| all.merge(&batch.latency));
         all
     }
+}
+
+/// What takes much memory for each, before it is read.
+#[derive(Deserialize)]
+struct Extent {
+    batches: Vec<IgnoredAny>,
+    mix: BTreeMap<String, IgnoredAny>,
+}
+
+/// What somebody else says, without what a terminal would obey.
+fn printable(text: &str) -> Cow<'_, str> {
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    if text.contains(char::is_control) { text.chars().map(escape).collect() } else { text.into() }
 }

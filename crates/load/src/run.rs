@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::clock::{SECOND_NS, now_ns, to_ns};
 use crate::connections::Connections;
-use crate::interval::{BATCHES, quantile};
+use crate::interval::quantile;
 use crate::mix::Mix;
 use crate::plan::{Dialect, Plan};
 use crate::protocol::Protocol;
@@ -20,7 +20,7 @@ use crate::protocol::postgresql::PostgreSql;
 use crate::protocol::redis::Redis;
 use crate::recorder::Window;
 use crate::records::Records;
-use crate::report::{Batch, Report};
+use crate::report::{BATCHES, Batch, Report};
 use crate::worker::Worker;
 use bayop_core::Error;
 

@@ -101,11 +101,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 self.arrivals.next();
                 self.issue(intended, now, &mut recorder);
             }
-            if is_closed && (window.origin_ns..recorder.end_ns()).contains(&now) {
-                self.fill(now);
-            }
+            // What waits comes before what is new, in a closed loop too: what a server left unread is sent again.
             if !self.queue.is_empty() {
                 self.send_queued();
+            }
+            if is_closed && (window.origin_ns..recorder.end_ns()).contains(&now) {
+                self.fill(now);
             }
             self.write_dirty(&mut recorder);
             if now >= tick_ns {
@@ -260,6 +261,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let answered = before - connection.under_way.len();
         let (is_spent, has_output) = (connection.is_spent(), connection.has_output());
         if answered > 0 {
+            self.links.answered(index);
             self.arrivals.resolved(answered, now - self.origin_ns);
         }
         match taken {
@@ -277,8 +279,10 @@ impl<'a, P: Protocol> Worker<'a, P> {
         if let Some(connection) = self.links.close(index, now, true) {
             self.queue.extend(connection.under_way.iter().map(|request| request.intended_ns));
         }
-        // A failure here is met again, and counted, at the next attempt.
-        let _ = self.links.open(index, now);
+        if matches!(self.links.state(index), State::Down(retry_ns) if *retry_ns <= now) {
+            // A failure here is met again, and counted, at the next attempt.
+            let _ = self.links.open(index, now);
+        }
     }
 
     /// A connection broke: what was under way on it is lost.
@@ -343,7 +347,8 @@ fn stamp(connection: &mut Connection, is_closed_loop: bool, recorder: &mut Recor
     let now = now_ns();
     for request in connection.under_way.iter_mut().rev().take(connection.unsent) {
         request.sent_ns = now;
-        if is_closed_loop {
+        // What is sent again keeps the time at which it was first sent.
+        if is_closed_loop && !request.queued {
             request.intended_ns = now;
         }
         if !request.queued {
@@ -364,8 +369,10 @@ fn take_replies(
         let Some(oldest) = connection.under_way.front() else {
             return Err("the server sent more than it was asked for".to_owned());
         };
-        let Some(reply) = protocol.parse(oldest.kind, connection.input()).map_err(|garbage| garbage.to_string())?
-        else {
+        let mut seen = connection.seen;
+        let parsed = protocol.go_on(oldest.kind, connection.input(), &mut seen);
+        let Some(reply) = parsed.map_err(|garbage| garbage.to_string())? else {
+            connection.seen = seen;
             return Ok(false);
         };
         let request = connection.under_way[reply.position];

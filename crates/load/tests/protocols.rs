@@ -10,8 +10,14 @@ use bayop_load::protocol::redis::Redis;
 use bayop_load::protocol::{Kind, Outcome, Protocol};
 use proptest::prelude::*;
 
-/// A reply is recognised as soon as, and only when, its last byte is there, whatever follows.
+/// A reply is recognised as soon as, and only when, its last byte is there, whatever follows and was seen of it before.
 fn check_reply(protocol: &impl Protocol, kind: Kind, bytes: &[u8], outcome: Outcome, body: &[u8]) {
+    let mut seen = 0;
+    for end in 0..bytes.len() {
+        assert_eq!(protocol.go_on(kind, &bytes[..end], &mut seen), Ok(None));
+        assert!(seen <= end);
+    }
+    assert_eq!(protocol.go_on(kind, bytes, &mut seen), protocol.parse(kind, bytes));
     for end in 0..bytes.len() {
         let early = protocol.parse(kind, &bytes[..end]);
         assert_eq!(early, Ok(None), "{:?} of {:?}", &bytes[..end].escape_ascii().to_string(), kind);
@@ -106,18 +112,74 @@ fn http_responses() {
     assert_eq!(p.parse(Kind::Get, error).unwrap().unwrap().status, Some(503));
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n";
     check_reply(&p, Kind::Get, chunked, Outcome::Hit, b"5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n");
-    let closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    assert!(p.parse(Kind::Get, closing).unwrap().unwrap().closes);
+    for (head, closes) in [
+        ("HTTP/1.1 200 OK\r\nConnection: close", true),
+        ("HTTP/1.1 200 OK\r\nConnection: foo,\tClose", true),
+        ("HTTP/1.1 200 OK\r\nConnection: foo\r\nconnection: close", true),
+        ("HTTP/1.1 200 OK\r\nConnection: closed", false),
+        ("HTTP/1.1 200 OK", false),
+        ("HTTP/1.0 200 OK", true),
+        ("HTTP/1.0 200 OK\r\nConnection: Keep-Alive", false),
+        ("HTTP/1.0 200 OK\r\nConnection: keep-alive, close", true),
+    ] {
+        let response = format!("{head}\r\nContent-Length: 0\r\n\r\n");
+        assert_eq!(p.parse(Kind::Get, response.as_bytes()).unwrap().unwrap().closes, closes, "{head}");
+    }
+    let twice = b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\nContent-Length: 2\r\n\r\nhi";
+    check_reply(&p, Kind::Get, twice, Outcome::Hit, b"hi");
     for bytes in [
         &b"STORED\r\n\r\n"[..],
         b"HTTP/1.1 200 OK\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 0\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5, 0\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
     ] {
         check_garbage(&p, Kind::Get, bytes);
     }
+}
+
+#[test]
+fn interim_responses_come_before_the_one_that_counts() {
+    let p = Http::new("h", &HttpRequest::get("/"));
+    let interim = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 9\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n";
+    let page = format!("{interim}HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    check_reply(&p, Kind::Get, page.as_bytes(), Outcome::Hit, b"hello");
+    let busy = format!("{interim}HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
+    check_reply(&p, Kind::Get, busy.as_bytes(), Outcome::Refused, b"HTTP/1.1 503 Busy");
+    assert_eq!(p.parse(Kind::Get, busy.as_bytes()).unwrap().unwrap().status, Some(503));
+    check_garbage(&p, Kind::Get, interim.repeat(1000).as_bytes());
+}
+
+#[test]
+fn a_body_of_many_chunks_is_read_once_and_has_an_end() {
+    let p = Http::new("h", &HttpRequest::get("/"));
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let mut seen = 0;
+    let chunks = head.to_owned() + &"1\r\na\r\n".repeat(1000);
+    assert_eq!(p.go_on(Kind::Get, chunks.as_bytes(), &mut seen), Ok(None));
+    assert_eq!(seen, chunks.len());
+    check_garbage(&p, Kind::Get, format!("{head}1;{}", "x".repeat(1 << 16)).as_bytes());
+    // Each of the two is allowed by itself.
+    let size = 300 << 20;
+    let first = format!("{head}{size:x}\r\n");
+    let second = format!("\r\n{size:x}\r\n");
+    let mut input = vec![0; first.len() + size + second.len()];
+    input[..first.len()].copy_from_slice(first.as_bytes());
+    input[first.len() + size..].copy_from_slice(second.as_bytes());
+    check_garbage(&p, Kind::Get, &input);
+}
+
+#[test]
+fn an_answer_of_many_rows_is_read_once() {
+    let rows = message(b'D', b"\0\0").repeat(1000);
+    let mut seen = 0;
+    assert_eq!(PostgreSql::new("SELECT 1").go_on(Kind::Get, &rows, &mut seen), Ok(None));
+    assert_eq!(seen, rows.len());
 }
 
 /// A message of PostgreSQL's: its kind, its length, which counts itself, and its content.

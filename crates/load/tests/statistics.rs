@@ -1,12 +1,13 @@
 //! Histograms, reports and confidence intervals.
 
 use bayop_load::histogram::{Histogram, hgrm, quantile_ns};
-use bayop_load::interval::{BATCHES, quantile};
-use bayop_load::report::{Batch, Loss, Report};
+use bayop_load::interval::quantile;
+use bayop_load::report::{BATCHES, Batch, Loss, Report};
 use proptest::prelude::*;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};
+use serde_json::json;
 
 fn histogram(times_ns: &[u64]) -> Histogram {
     let mut histogram = Histogram::default();
@@ -49,6 +50,53 @@ fn what_failed_of_a_mix_is_slower_than_all_that_was_answered() {
         [Some(10), Some(20), Some(30), None]
     );
     assert_eq!(Report::from_json(&report.to_json()).unwrap(), report);
+}
+
+/// A report of one request, with the fields of an object in place of its own.
+fn report_with(fields: serde_json::Value) -> Result<Report, bayop_core::Error> {
+    let mut report = Report { batches: vec![Batch { latency: histogram(&[1000]), failed: 0 }], ..Report::default() };
+    report.counts.intended = 1;
+    let mut json: serde_json::Value = serde_json::from_str(&report.to_json()).unwrap();
+    let serde_json::Value::Object(fields) = fields else { panic!("{fields} is no object") };
+    json.as_object_mut().unwrap().extend(fields);
+    Report::from_json(&json.to_string())
+}
+
+#[test]
+fn a_report_of_what_no_run_gives_is_refused() {
+    let batch = |count: u64, failed: u64| json!({"latency": [[1000, count]], "failed": failed});
+    let half = u64::MAX / 2 + 1;
+    for (fields, why) in [
+        (json!({"duration_s": -5.0}), "it lasts -5.0 s; a duration must be 0 to 1e6 s"),
+        (json!({"duration_s": 1e308}), "it lasts 1e308 s; a duration must be 0 to 1e6 s"),
+        (
+            json!({"batches": vec![batch(1, 0); BATCHES + 1]}),
+            "it has 41 batches, and a mix of 0; batches must be at most 40",
+        ),
+        (json!({"batches": [batch(1, u64::MAX)]}), "what a run counts must be at most 2^56"),
+        (json!({"batches": vec![batch(1 << 55, 0); 3]}), "what a run counts must be at most 2^56"),
+        (json!({"batches": [{"latency": [[1, half], [2, half]], "failed": 0}]}), "must add up to less than 2^64"),
+        (json!({"mix": {"a": batch(u64::MAX, 1)}}), "what a run counts must be at most 2^56"),
+        (json!({"lateness": [[u64::MAX, u64::MAX]]}), "what a run counts must be at most 2^56"),
+        (json!({"troubles": {"x": u64::MAX}}), "what a run counts must be at most 2^56"),
+        (json!({"\u{1b}[31m\n": 1}), "unknown field `\\u{1b}[31m\\n`"),
+    ] {
+        let error = report_with(fields).unwrap_err().to_string();
+        assert!(error.starts_with("this is no report of this program: ") && error.contains(why), "{error}");
+    }
+    let mut counts = serde_json::to_value(Report::default().counts).unwrap();
+    counts["answers_in_time"] = u64::MAX.into();
+    assert!(report_with(json!({"counts": counts})).is_err());
+    assert_eq!(report_with(json!({"duration_s": 1e6, "batches": vec![batch(1, 1); BATCHES]})).unwrap().duration_s, 1e6);
+}
+
+#[test]
+fn troubles_are_told_without_what_a_terminal_would_obey() {
+    let mut report = Report::default();
+    report.merge(&report_with(json!({"troubles": {"\u{1b}[31mb\u{e4}d \"\\x00\"\nno good: forged": 2}})).unwrap());
+    report.add_trouble("\u{9b}31m", 1);
+    let told: Vec<_> = report.troubles.keys().map(String::as_str).collect();
+    assert_eq!(told, [r#"\u{1b}[31mbäd "\x00"\nno good: forged"#, r"\u{9b}31m"]);
 }
 
 #[test]

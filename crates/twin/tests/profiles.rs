@@ -90,6 +90,46 @@ fn wrong_types_words_and_syntax() {
 }
 
 #[test]
+fn a_wrong_type_is_told_what_it_must_be() {
+    for (line, new, message) in [
+        ("cores", "cores = \"16\"", "cannot use '\"16\"': it must be a whole number"),
+        ("steer_us", "steer_us = \"fast\"", "cannot use '\"fast\"': it must be a number"),
+        ("name", "name = 3", "cannot use '3': it must be a text"),
+        ("freq_mhz", "freq_mhz = \"fast\"", "cannot use '\"fast\"': it must be a list"),
+    ] {
+        let error = with_line(line, new).unwrap_err().to_string();
+        assert_eq!(error, format!("{message} (linux.toml, line {})", line_of(line)));
+    }
+    let error = Profile::parse("machine = 3", "x.toml").unwrap_err().to_string();
+    assert_eq!(error, "cannot use '3': it must be a table (x.toml, line 1)");
+}
+
+#[test]
+fn what_cannot_be_built_is_refused_where_it_stands() {
+    for (line, new, rule) in [
+        ("halted_core_at_max_freq_w", "halted_core_at_max_freq_w = 28.8", "a core must not draw more halted"),
+        ("package_cores", "package_cores = 17", "a package must not have more cores"),
+        ("name", "name = \" \"", "a name must have at least one letter"),
+    ] {
+        let error = with_line(line, new).unwrap_err().to_string();
+        assert!(error.contains(rule), "{error}");
+        assert!(error.contains(&format!("linux.toml, line {}, key ", line_of(line))), "{error}");
+    }
+    let halted = ("machine.power.halted_core_at_max_freq_w".to_owned(), Override::Number(28.8));
+    assert!(linux().with_values(&[halted]).is_ok(), "a fit may pass there");
+}
+
+#[test]
+fn an_idle_state_that_is_there_twice_is_refused_at_the_second() {
+    let states: Vec<_> = FILES[0].1.lines().enumerate().filter(|(_, line)| line.starts_with("name = \"C")).collect();
+    let ((_, first), (second, other)) = (states[0], states[1]);
+    let text = FILES[0].1.replacen(other, first, 1);
+    let place = Profile::parse(&text, "linux.toml").unwrap_err().place;
+    let key = place.as_deref().unwrap_or_default();
+    assert!(key.starts_with(&format!("linux.toml, line {}, key machine.idle_states.", second + 1)), "{key}");
+}
+
+#[test]
 fn an_idle_state_may_never_settle() {
     let never = with_line("settle_us", "settle_us = \"never\"").unwrap();
     assert_eq!(never.machine.idle_states[0].settle_us, f64::INFINITY);

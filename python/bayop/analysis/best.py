@@ -30,10 +30,13 @@ def best_settings(cells: pl.DataFrame, trade_off: TradeOff, limit_us: float, *, 
     Returns:
         Rows of `cells` with two columns more: `meets`, that probability, and `rivals`, how many other trusted settings
         cost so little more that noise could be the reason. Of many rivals, the winner owes some of its lead to luck.
+        Either is null where the noise that it depends on is unknown; there a mean counts as the true one.
     """
     complete = cells.drop_nulls(trade_off.quantities)
     judged = complete.with_columns(pl.Series("meets", meets(complete, trade_off.latency, limit_us), pl.Float64))
     trusted = judged.filter(pl.col("meets") >= trust).sort(trade_off.cost)
+    if np.isfinite(limit_us):
+        trusted = trusted.with_columns(pl.when(_known(trade_off.latency)).then("meets"))
     return pl.concat([_first(part.rows, trade_off.cost) for part in by_condition(trusted)])
 
 
@@ -63,4 +66,8 @@ def _first(rows: pl.DataFrame, cost: str) -> pl.DataFrame:
     error = pl.col(STANDARD_ERROR + cost).fill_null(0.0)
     lead, noise = pl.col(cost) - pl.col(cost).first(), (error.pow(2) + error.first().pow(2)).sqrt()
     rivals = ((lead <= _CLEAR * noise).sum() - 1).cast(pl.Int64)
-    return rows.with_columns(rivals=rivals).head(1)
+    return rows.with_columns(rivals=pl.when(_known(cost)).then(rivals)).head(1)
+
+
+def _known(quantity: str) -> pl.Expr:
+    return pl.col(STANDARD_ERROR + quantity).is_not_null()

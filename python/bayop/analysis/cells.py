@@ -51,7 +51,9 @@ def cells(frame: pl.DataFrame, quantities: Sequence[str], *, centre: Centre = "m
     missing = [name for name in quantities if name not in frame.columns]
     if missing:
         raise InputError(
-            wrong=f"the study has no {', '.join(missing)}", value=", ".join(missing), hint=_measured(frame)
+            wrong=f"the study has no {', '.join(missing)}",
+            value=", ".join(missing),
+            hint=f"its columns: {', '.join(frame.columns)}",
         )
     keys = [*condition_columns(frame), *asked_columns(frame)]
     if _all_distinct(frame, keys):
@@ -127,8 +129,3 @@ def _with_errors(table: pl.DataFrame, keys: Sequence[str], quantities: Sequence[
         )
         columns += [name, STANDARD_ERROR + name, DOF + name]
     return table.select(columns)
-
-
-def _measured(frame: pl.DataFrame) -> str:
-    others = {*condition_columns(frame), *asked_columns(frame)}
-    return "its columns: " + ", ".join(name for name in frame.columns if name not in others)

@@ -77,13 +77,20 @@ def split(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[Part]:
         yield Part(dict(zip(names, values, strict=True)), parts[values])
 
 
-def delay_and_frequency(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows that fix ITR-delay and frequency and leave every other knob to the operating system."""
-    if not {DELAY, FREQUENCY} <= set(frame.columns):
-        return frame.clear()
+def over_delay(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows that fix the ITR-delay, and leave every knob but the frequency to the operating system.
+
+    Both knobs have their column, whether the table has it or not; a null is a frequency that was left alone.
+    """
+    absent = [pl.lit(None, pl.Float64).alias(name) for name in (DELAY, FREQUENCY) if name not in frame.columns]
     others = [name for name in asked_columns(frame) if name not in (DELAY, FREQUENCY)]
-    is_set = pl.col(DELAY).is_not_null() & pl.col(FREQUENCY).is_not_null()
-    return frame.filter(is_set, *(pl.col(name).is_null() for name in others))
+    unset = [pl.col(name).is_null() for name in others]
+    return frame.with_columns(absent).filter(pl.col(DELAY).is_not_null(), *unset)
+
+
+def delay_and_frequency(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `over_delay` that fix the frequency too."""
+    return over_delay(frame).filter(pl.col(FREQUENCY).is_not_null())
 
 
 def is_closed_loop(frame: pl.DataFrame) -> bool:

@@ -31,8 +31,11 @@ def per_request(frame: pl.DataFrame) -> pl.DataFrame:
     requests = _requests(frame, window)
     if requests is None:
         return frame
-    counters = [name for name in COUNTED if name in frame.columns]
-    columns = [(pl.col(name) / requests).alias(f"{name}_per_request") for name in counters]
+    counts = {name: pl.col(name) for name in COUNTED if name in frame.columns}
+    if "interrupts_per_s" in frame.columns:  # a rate, where nobody counted
+        rate = pl.col("interrupts_per_s") * window
+        counts["interrupts"] = pl.coalesce(counts.get("interrupts"), rate)
+    columns = [(count / requests).alias(f"{name}_per_request") for name, count in counts.items()]
     if "energy_j" in frame.columns:
         columns.append((1e6 * pl.col("energy_j") / requests).alias(ENERGY))
     return frame.with_columns(columns)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from bayop.analysis.cells import STANDARD_ERROR
-from bayop.analysis.conditions import DELAY, FREQUENCY, condition_columns, delay_and_frequency
+from bayop.analysis.conditions import DELAY, FREQUENCY, condition_columns, over_delay
 from bayop.analysis.pareto import front
 from bayop.analysis.trade_off import TradeOff
 
@@ -29,15 +29,16 @@ def v_minima(cells: pl.DataFrame, quantity: str) -> pl.DataFrame:
     Returns:
         A row for every frequency of every condition that has three delays or more: the condition, frequency, `delay_us`
         of the minimum, `least`, the quantity at the `shortest` and at the `longest` delay, and `v`: the minimum lies
-        between them, and both exceed it by two standard errors.
+        between them, and both exceed it by two standard errors; null where those are unknown. The frequency is null
+        where it was left alone.
     """
     error = STANDARD_ERROR + quantity
     keys = [*condition_columns(cells), FREQUENCY]
-    ends = delay_and_frequency(cells).drop_nulls(quantity).sort(*keys, DELAY)
+    ends = over_delay(cells).drop_nulls(quantity).sort(*keys, DELAY)
     at_least = pl.col(quantity).arg_min()
 
     def clear(end: pl.Expr, its_error: pl.Expr) -> pl.Expr:
-        noise = (its_error.fill_null(0.0).pow(2) + pl.col(error).get(at_least).fill_null(0.0).pow(2)).sqrt()
+        noise = (its_error.pow(2) + pl.col(error).get(at_least).pow(2)).sqrt()
         return end - pl.col(quantity).get(at_least) > _CLEAR * noise
 
     return (

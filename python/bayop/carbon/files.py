@@ -100,7 +100,7 @@ def _in(unit: str) -> Any:  # noqa: ANN401 -- a reader of `TomlFile`
 
 def _read_csv(path: Path) -> list[Entry]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
             missing = [name for name in (*_TEXTS, *_NUMBERS) if name not in (reader.fieldnames or ())]
             if missing:

@@ -64,7 +64,7 @@ def read_grid(path: Path) -> Grid:
         InputError: it can't be read, a column or an hour is missing, or a value is no carbon intensity.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             return Grid(tuple(_values(csv.DictReader(file, strict=True), path)))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise unreadable(path, error) from error

@@ -24,6 +24,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     # The matrices here are small: a second thread costs more than it brings, and takes a core from the service.
     for library in ("OPENBLAS", "OMP"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    # A terminal of no columns is one that does not know how many it has; tables would have no room at all.
+    if os.environ.get("COLUMNS") == "0":
+        del os.environ["COLUMNS"]
     arguments = list(sys.argv[1:] if argv is None else argv)
     with streams.guard():
         try:
@@ -42,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     try:
         parser = build_parser(arguments)
-        if verb_of(arguments) not in (None, "config"):
+        if verb_of(arguments) not in (None, "config", "help"):
             defaults.apply(parser)
         args = parser.parse_args(arguments)
         with unwinding():

@@ -42,16 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--libos",
         type=arguments.reader(arguments.path, "--libos"),
-        default=_LIBOS,
         metavar="FILE",
-        help=f"instructions counted on the library OS and on Linux by `python -m bench.libos.run` (default: {_LIBOS})",
+        help="instructions counted on the library OS and on Linux by `python -m bench.libos.run` "
+        f"(default: {_LIBOS}, where the current folder has it)",
     )
     parser.add_argument("--only", metavar="ID,...", help="only these claims (default: all, which takes some minutes)")
     parser.add_argument(
         "--page",
         type=arguments.reader(arguments.path, "--page"),
         metavar="FILE",
-        help="write the page of the documentation as well",
+        help="write the page of the documentation as well, of all claims",
     )
     parser.add_argument(
         "--record",
@@ -69,8 +69,11 @@ def run(args: argparse.Namespace) -> int:
     from bayop.papers.claims.page import render_page
     from bayop.papers.claims.record import Row, to_lines
 
+    libos = args.libos or (_LIBOS if _LIBOS.is_file() else None)
+    if args.page is not None:
+        _check_page(args, libos)
     claims = _selection(CLAIMS, args.only)
-    evidence = Evidence(args.data, seed=_SEED, threads=os.cpu_count() or 1, libos=args.libos)
+    evidence = Evidence(args.data, seed=_SEED, threads=os.cpu_count() or 1, libos=libos)
     rows = []
     with progress("claims", len(claims)) as bar:
         for claim in claims:
@@ -82,8 +85,19 @@ def run(args: argparse.Namespace) -> int:
         if path is not None:
             _write(path, text(rows))
     if not args.json:
-        _print(rows)
+        _print(rows, libos)
     return 0
+
+
+def _check_page(args: argparse.Namespace, libos: Path | None) -> None:
+    if args.only is not None:
+        rule, wrong, hint = "the page must have every claim", f"--only {args.only} leaves some out", "leave --only out"
+    elif libos is None:
+        rule, wrong = "the page must have what was counted on the library OS", f"there is no {_LIBOS}"
+        hint = "say --libos FILE, or go to the folder of the repository"
+    else:
+        return
+    raise InputError(rule, wrong=wrong, value=str(args.page), place="--page", hint=hint)
 
 
 def _selection(claims: Sequence[Claim], only: str | None) -> list[Claim]:
@@ -106,10 +120,11 @@ def _write(path: Path, text: str) -> None:
         raise unwritable(path, error) from error
 
 
-def _print(rows: Sequence[Row]) -> None:
+def _print(rows: Sequence[Row], libos: Path | None) -> None:
     from bayop.papers.claims.page import say_library_os, say_numbers
 
-    table = new_table("Savings are true reductions; docs/claims.md says how verdicts are given.")
+    caption = "Savings are true reductions; docs/claims.md says how verdicts are given."
+    table = new_table(caption if libos else f"{caption} The library OS is left out: --libos FILE has what was counted.")
     for column in ("claim", "printed", "data", "twin", "library OS", "verdict"):
         table.add_column(column, overflow="fold")
     for row in rows:

@@ -49,5 +49,5 @@ def run(args: argparse.Namespace) -> int:
     else:
         screen.print("Every flag has BayOp's own default.")
     for path in defaults.files():
-        screen.print(literal(f"{path}: {'read' if path.is_file() else 'not there'}"))
+        screen.print(literal(f"{path}: {'read' if defaults.is_there(path) else 'not there'}"))
     return 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bayop.cli.commands import Command, all_commands, commands
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 
 if TYPE_CHECKING:
     from bayop.toml_file import TomlFile
@@ -42,8 +43,26 @@ class Default:
 
 def files() -> list[Path]:
     """Where defaults may stand, those that count more first."""
-    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return [Path(home) / "bayop" / "config.toml", SYSTEM]
+    home = os.environ.get("XDG_CONFIG_HOME")
+    with suppress(RuntimeError):  # a user whom nobody knows has no home
+        home = home or str(Path.home() / ".config")
+    return [Path(home) / "bayop" / "config.toml", SYSTEM] if home else [SYSTEM]
+
+
+def is_there(path: Path) -> bool:
+    """Whether defaults stand in a file; one that can't be seen may well have some.
+
+    Raises:
+        InputError: nobody can tell, as where its folder may not be entered.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        hint = "let this user enter its folder; where HOME is somebody else's, set HOME or XDG_CONFIG_HOME"
+        raise unreadable(path, error).but(hint=hint) from error
+    return True
 
 
 def apply(parser: argparse.ArgumentParser) -> list[Default]:
@@ -52,7 +71,7 @@ def apply(parser: argparse.ArgumentParser) -> list[Default]:
     Raises:
         InputError: a file can't be read, or names what is no flag; or a value is none of its flag's.
     """
-    here = [path for path in files() if path.is_file()]
+    here = [path for path in files() if is_there(path)]
     if not here and not any(name.startswith(PREFIX) for name in os.environ):
         return []
     verbs = [command for command in commands(parser) if command.words]

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from bayop.cli.flags import arguments
+from bayop.cli.flags import arguments, running
 from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.errors import no_service
 from bayop.units import round_significant
@@ -40,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     from bayop.live.search import client_of, space_of
 
     file = DaemonFile.read(args.file)
-    service = _service_of(file, args.service)
+    service, state = _service_of(file, args.service), running.remembered(file)
     space = space_of(service.live, client_of(service.live)).without_auto()
-    what = explained(service, file.state, space)
+    what = explained(service, state, space)
     if args.json:
         for event in _events(service, what):
             print_json(event)
@@ -68,6 +68,7 @@ def _events(service: ServiceFile, what: Explained) -> Iterator[dict[str, object]
         "setting": dict(what.setting),
         "search": what.search["number"],
         "reason": what.search["reason"],
+        "polished": what.polished,
         "slo": str(service.slo),
         "qps": round_significant(what.problem.qps),
         "predicted": {name: round_significant(value) for name, value in prediction.quantities.items()},
@@ -90,7 +91,8 @@ def _print(service: ServiceFile, what: Explained) -> None:
     from bayop.space import format_setting
 
     screen = console()
-    found = f"found by search {what.search['number']} ({what.search['reason']})"
+    how = "polished since" if what.polished else "found by"
+    found = f"{how} search {what.search['number']} ({what.search['reason']})"
     screen.print(literal(f"{service.name}: {format_setting(what.setting)}, {found}; now at {what.problem.qps:.0f} qps"))
     screen.print(f"Its latency is expected to stay {what.margin:.0%} below the limit.")
     print_explanation(what.explanation, what.problem, "W")

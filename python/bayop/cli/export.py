@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,8 @@ EXAMPLE: Final = """\
 """
 
 FORMATS: Final = ("tuned", "script", "networkd")
+_NUMBER: Final = re.compile(r"[+-]?\.?\d")
+"""How numbers begin, and words don't."""
 _LAST: Final = 100_000
 """So many windows are looked through for one that was held."""
 
@@ -117,11 +120,22 @@ def _setting(args: argparse.Namespace) -> Setting:
             raise InputError(wrong=f"the agent at {address} holds nothing", value=address, hint=hint)
         return {each.knob: each.requested for each in held}
     if all("=" in word for word in words):
-        return dict(map(_assignment, words))
+        return _assigned(words)
     if len(words) > 2 or any("=" in word for word in words):
         rule = "it must be settings, or a file and a service"
         raise InputError(rule, value=" ".join(words), place="WHAT", hint="see bayop export --help")
     return _remembered(Path(words[0]), words[1] if len(words) == 2 else None)
+
+
+def _assigned(words: list[str]) -> Setting:
+    setting: dict[str, Value] = {}
+    for word in words:
+        knob, value = _assignment(word)
+        if knob in setting:
+            rule, wrong = "a setting must name each knob of a place once", f"{knob} comes twice"
+            raise InputError(rule, wrong=wrong, value=word, place="WHAT", hint="leave one of the two out")
+        setting[knob] = value
+    return setting
 
 
 def _assignment(word: str) -> tuple[str, Value]:
@@ -133,7 +147,7 @@ def _assignment(word: str) -> tuple[str, Value]:
     if id_ not in ids:
         hint = guess(id_, ids) or "bayop knobs lists them"
         raise InputError(wrong=f"there is no knob {id_!r}", value=id_, place="WHAT", hint=hint)
-    if not text[0].isdecimal():
+    if not _NUMBER.match(text):
         return knob, text
     try:
         return knob, parse_quantity(text, unit_of(id_) or "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from bayop.cli.flags import arguments
@@ -31,7 +30,6 @@ _CONNECTIONS: Final = 8
 _WARMUP_S: Final = 0.2
 _RECORDS: Final = 1000
 _QUANTILES: Final = (0.5, 0.9, 0.95, 0.99, 0.999)
-_URL: Final = re.compile(r"(?P<dialect>[a-z0-9-]+)://(?P<server>[^/?#\s@]+)(?P<path>/\S*)?")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,19 +110,13 @@ def window_of(result: Result) -> dict[str, object]:
 
 def _plan(args: argparse.Namespace) -> Plan:
     from bayop.load.http_request import HttpRequest
-    from bayop.load.plan import HTTP, PORTS, OpenLoop, Plan, Workload, default_method, with_ports
+    from bayop.load.plan import PORTS, OpenLoop, Plan, Workload, default_method, with_ports
+    from bayop.load.server_url import ServerUrl
 
-    match = _URL.fullmatch(args.url)
-    if match is None or match["dialect"] not in PORTS:
-        raise InputError(
-            "a server must be PROTOCOL://HOST:PORT", value=args.url, place="URL", hint=f"one of {', '.join(PORTS)}"
-        )
-    dialect = next(d for d in PORTS if d == match["dialect"])
-    if match["path"] not in (None, "/") and dialect not in HTTP:
-        raise InputError(f"a path must be that of {', '.join(HTTP)}", value=match["path"], place="URL")
-    request = HttpRequest(method=default_method(dialect), path=match["path"] or "/")
+    dialect, server, path = arguments.reader(ServerUrl.parse, "URL")(args.url)
+    request = HttpRequest(method=default_method(dialect), path=path)
     return Plan(
-        servers=with_ports([match["server"]], PORTS[dialect]),
+        servers=with_ports([server], PORTS[dialect]),
         dialect=dialect,
         # Nothing is stored in somebody's production: keys that are not there are asked for.
         workload=Workload(records=_RECORDS, http=(request,)),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bayop import __version__
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import console, literal, new_table, print_json, progress
+from bayop.errors import InputError
 from bayop.units import round_significant
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from bayop.analysis.savings import Saving
     from bayop.analysis.summary import WorkloadSummary
+    from bayop.cli.terminal.tables import FittingTable
     from bayop.report.study.page import Provenance
 
 EXAMPLE: Final = """\
@@ -50,8 +52,11 @@ def run(args: argparse.Namespace) -> int:
     from bayop.report.study.report import write_report
 
     study = _open(args)
+    try:
+        summaries = summarize(study, args.slo, seed=args.seed)
+    except InputError as error:
+        raise error.at(", ".join(map(str, args.studies))) from error
     make_folder(args.out)
-    summaries = summarize(study, args.slo, seed=args.seed)
     provenance = Provenance.of(study, seed=args.seed, version=__version__)
     if args.json:
         print_json(_start_event(args, study, provenance))
@@ -96,18 +101,12 @@ def _events(summary: WorkloadSummary) -> Iterator[dict[str, object]]:
         yield {"event": "front"} | _point(summary, row) | {"on_front": _number(row["on_front"])}
     for row in summary.best.iter_rows(named=True):
         more = {"meets": _number(row["meets"]), "rivals": row["rivals"]}
-        yield {"event": "best", "under": _bound(summary)} | _point(summary, row) | more
+        yield {"event": "best", "under": summary.bound} | _point(summary, row) | more
     for saving in summary.savings:
         yield _saving_event(saving, "saving")
     for tuned, savings in summary.knobs.items():
         for saving in savings:
-            yield _saving_event(saving, "knobs") | {"tuned": tuned, "under": _bound(summary)}
-
-
-def _bound(summary: WorkloadSummary) -> str:
-    from bayop.analysis.summary import ANY_TIME
-
-    return ANY_TIME if summary.slo is None else str(summary.slo)
+            yield _saving_event(saving, "knobs") | {"tuned": tuned, "under": summary.bound}
 
 
 def _point(summary: WorkloadSummary, row: Mapping[str, Any]) -> dict[str, object]:
@@ -141,28 +140,34 @@ def _number(value: float | None) -> float | None:
 
 
 def _show(summaries: list[WorkloadSummary]) -> None:
-    from bayop.report.study.text import with_interval
-    from bayop.report.study.words import quantity_name, setting_name, system_names, workload_name
+    from bayop.report.study.words import workload_name
 
     for summary in summaries:
-        latency, cost = summary.trade_off.quantities
-        table = new_table("true reductions against the default, with 95 % confidence intervals")
-        for name in ("system", "latency", "setting", quantity_name(cost), quantity_name(latency), "saving"):
-            table.add_column(name)
-        for saving in summary.savings:
-            cells = [
-                system_names([saving.condition])[0],
-                saving.under,
-                setting_name(saving.setting),
-                f"{saving.cell[cost]:.4g} {cost.rpartition('_')[2].upper()}",
-                f"{saving.cell[latency]:.4g} us",
-                with_interval(saving.reductions[cost]),
-            ]
-            table.add_row(*(literal(cell) for cell in cells))
         console().print(f"[bold]{workload_name(summary.keys)}[/bold]")
-        if summary.savings:
-            console().print(table)
-        elif not summary.best.is_empty():
-            console().print("no default to compare with\n")
+        if summary.savings or summary.best_alone:
+            console().print(_best_table(summary))
         if summary.best.is_empty():
             console().print(f"no setting meets {summary.slo}\n")
+
+
+def _best_table(summary: WorkloadSummary) -> FittingTable:
+    """The best settings with what they save, and those that have no default to compare with."""
+    from bayop.analysis.savings import setting_of
+    from bayop.report.study.text import NO_DEFAULT, certainty, with_interval
+    from bayop.report.study.words import amount, quantity_name, setting_name, system_name
+
+    latency, cost = summary.trade_off.quantities
+    reductions = [saving.reductions[cost] for saving in summary.savings]
+    caption = (
+        f"true reductions against the default{certainty(reductions)}" if reductions else "no default to compare with"
+    )
+    table = new_table(caption)
+    for name in ("system", "latency", "setting", quantity_name(cost), quantity_name(latency), "saving"):
+        table.add_column(name)
+    rows = [(saving.cell, saving.under, with_interval(saving.reductions[cost])) for saving in summary.savings]
+    rows += [(row, summary.bound, NO_DEFAULT) for row in summary.best_alone]
+    for row, under, saved in rows:
+        setting, system = setting_name(setting_of(row)), system_name(row, summary.conditions)
+        cells = (system, under, setting, amount(row, cost), f"{row[latency]:.4g} us", saved)
+        table.add_row(*(literal(cell) for cell in cells))
+    return table

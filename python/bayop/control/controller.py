@@ -241,7 +241,7 @@ class Controller:
         return following.setting(self.problem(qps=qps), held, lambda p: self._make_optimizer(p, self._next))
 
     def _move(self, setting: Setting, *, missed_slo: bool) -> Action:
-        """Holds another setting, a notch away, and watches it whatever a trigger may say of the last window."""
+        """Holds another setting, and watches it whatever a trigger may say of the last window."""
 
         def moved(now_s: float) -> Action:
             instead_of, self.held = self.held, self.in_effect

@@ -1,4 +1,4 @@
-"""Polish of what is held, in the windows after a search: one notch, if the model is sure that it is better and safe."""
+"""Polish of what is held, in the windows after a search: what promises to be better and is surely safe."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Polishing:
         """What to hold instead; None for nothing else."""
         if not self._may_move:
             return None
-        setting = self._steps.hold()
+        setting = self._steps.hold(held)
         if setting is None or dict(setting) in (dict(held), self._asked):
             return None
         self._asked, self._before = dict(setting), held

@@ -132,7 +132,10 @@ class _Check:
             place = toml.place(f"{name}.{table}" if table else name, key)
             if ":" not in place:
                 place = toml.place(name)
-            inner = f", {error.place}" if error.place else ""
+            if error.place is not None and error.place.startswith(f"{self._file.path}:"):
+                place, inner = error.place, ""  # it knows its line
+            else:
+                inner = f", {error.place}" if error.place else ""
             self._finding.problems.append(error.but(place=f"{place}{inner}"))
 
 

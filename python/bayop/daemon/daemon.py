@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
 from typing import Final
 
@@ -53,6 +53,7 @@ class Daemon:
         self._reloading = threading.Thread()
         """Reads the file anew. That may wait for a machine that is let go of, and the stop file does not."""
         self._is_stopped = file.is_stopped
+        store.on_damage = self._say_damaged
         self._services = Services(file.services, store, reporter, holder=holder, stopped=self._is_stopped)
         self._heard_s = 0.0
 
@@ -84,6 +85,10 @@ class Daemon:
         host = "" if self._file.notify is None else self._file.notify.host
         self._reporter.say("not-notified", f"{host} is not notified of {what}: {why}", of=what, why=why)
 
+    def _say_damaged(self, error: BayopError) -> None:
+        line = f"{error.message}; it is left out (hint: {error.hint})"
+        self._reporter.say("damaged", line, message=error.message, hint=error.hint)
+
     @contextmanager
     def _serving(self, words: Words) -> Iterator[str | None]:
         """Serves the page meanwhile, where the file asks for it; its address."""
@@ -100,7 +105,10 @@ class Daemon:
             acts=web.token_file is not None,
             tally=self._tally,
         )
-        with serving(web, view) as port:
+        toml = self._file.toml
+        listen = "listen" if "listen" in toml.table("web") else None
+        with ExitStack() as stack:
+            port = toml.at("web", listen, lambda: stack.enter_context(serving(web, view)))
             yield web.url(port)
 
     def _look_after(self, page_url: str | None) -> None:
@@ -177,7 +185,9 @@ class Daemon:
         if is_there:
             self._say_stopped()
         else:
-            self._reporter.say("resumed", f"{path} is gone: goes on", file=str(path))
+            paused = ", ".join(self._services.paused)
+            but = f", but for what an operator has paused: {paused}" if paused else ""
+            self._reporter.say("resumed", f"{path} is gone: goes on{but}", file=str(path))
 
     def _say_stopped(self) -> None:
         path = self._file.stop_file

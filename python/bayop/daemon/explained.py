@@ -43,8 +43,9 @@ class Explained:
     """A setting, explained.
 
     Attributes:
-        setting: What the last search has found.
-        search: That search, as the state has it.
+        setting: What is held, or was last.
+        search: The last search, as the state has it.
+        polished: Whether that search has found another setting, which was polished since, or followed the load.
         problem: What it is explained for: the load of the last window, and what was seen near to it.
         explanation: The model's view of it and of its neighbours.
         margin: How far the latency that is expected lies below the SLO's limit, as a share of it.
@@ -53,6 +54,7 @@ class Explained:
 
     setting: Setting
     search: dict[str, Any]
+    polished: bool
     problem: Problem
     explanation: Explanation
     margin: float
@@ -60,7 +62,7 @@ class Explained:
 
 
 def explained(service: ServiceFile, state: Path, space: Space) -> Explained:
-    """Explains what a service's last search has found.
+    """Explains what a service holds, or has held last.
 
     Args:
         service: What the file says of it.
@@ -75,7 +77,10 @@ def explained(service: ServiceFile, state: Path, space: Space) -> Explained:
     history = known(
         state, service.name, knobs=space.ids, quantities={*service.slo.quantities, *service.objective.quantities}
     )
-    setting = searches[0]["setting"] if searches else None
+    setting = of_search = searches[0]["setting"] if searches else None
+    held = read(state, "window", service=service.name, phase="hold", last=1)
+    if held and of_search is not None and held[0]["start_s"] >= searches[0]["end_s"]:
+        setting = held[0]["setting"]
     if setting is None or set(setting) != set(space.ids) or not history.known:
         wrong = (
             "its last search left the default" if searches and setting is None else "no search of these knobs is known"
@@ -97,4 +102,4 @@ def explained(service: ServiceFile, state: Path, space: Space) -> Explained:
         change_w = None if found is None else expect(found)["power_w"] - expected["power_w"]
         others.append(OtherSlo(slo, found, change_w))
     margin = min(1 - expected[limit.quantity] / limit.limit_us for limit in service.slo.limits)
-    return Explained(setting, searches[0], problem, explanation, margin, tuple(others))
+    return Explained(setting, searches[0], setting != of_search, problem, explanation, margin, tuple(others))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -17,13 +19,18 @@ from bayop.daemon.notices.terms import Notify
 from bayop.daemon.savings.terms import SavingsTerms, read_savings
 from bayop.daemon.web.file import WebFile
 from bayop.errors import InputError, unreadable
+from bayop.latency.base import LatencySource
+from bayop.latency.open_loop import OpenLoopProbe
+from bayop.latency.sources import source_of
 from bayop.live.agent.address import parse_address
 from bayop.live.agent.messages import Conditions, LatencyLimit, LoadBand
 from bayop.live.file import LiveFile
+from bayop.load.server_url import ServerUrl
 from bayop.objective import Objective
 from bayop.optimize.server_class import ServerClass
 from bayop.prior_file import PriorFile
 from bayop.slo import Slo
+from bayop.state.records import no_folder
 from bayop.toml_file import Reader, TomlFile, number, one_of, text, whole
 from bayop.units import DAY_S
 
@@ -148,11 +155,12 @@ class DaemonFile:
             InputError: it can't be read, has a key that is unknown, or a value that is not what it has to be.
         """
         file = TomlFile(path)
+        state = _state(file, path)
         file.check_tables({"service": None, "web": None, "notify": None}, _TOP)
         top = file.read("", _TOP)
         tables = file.below("service")
         names = tables.table_names()
-        tables.check_tables(dict.fromkeys(names), {})
+        tables.check_tables(dict.fromkeys((*names, *tables.values(""))), {})
         if not names:
             raise InputError(wrong="the file names no service", place=str(path), hint="add [service.NAME]")
         services = tuple(_service(tables.below(name), name, path) for name in names)
@@ -160,7 +168,7 @@ class DaemonFile:
         stop_file = file.at("", "stop_file", lambda: _switch(path, top.get("stop_file")))
         return cls(
             path=path,
-            state=state_of(path),
+            state=state,
             stop_file=stop_file,
             services=services,
             web=WebFile.read(file, path.parent),
@@ -198,14 +206,41 @@ def _switch(path: Path, name: str | None) -> Path | None:
 def state_of(path: Path) -> Path:
     """The state that a file names, whatever else is wrong with it: who wants to pause a service may be in a hurry.
 
+    Of a file that is not TOML the line counts that names the state. Without such a line, or without the file, it is the
+    state of the usual name, if that is there.
+
     Raises:
-        InputError: it can't be read, is not TOML, or what it says of the state is no text.
+        InputError: the file can't be read and there is no such state, or what it says of the state can't be used.
     """
-    file = TomlFile(path)
+    try:
+        file = TomlFile(path)
+    except InputError as error:
+        if (state := _salvaged(path)) is not None:
+            return state
+        raise error.but(hint="name the state itself, as in --file bayop.db") from error
+    return _state(file, path)
+
+
+def _state(file: TomlFile, path: Path) -> Path:
     named = file.at("", "state", lambda: text(file.values("").get("state", f"{path.stem}.db")))
-    return path.parent / str(named)
+    return Path(file.at("", "state", lambda: no_folder(path.parent / named)))
 
 
+def _salvaged(path: Path) -> Path | None:
+    """The state by the line that names it, else by its usual name; None where that can't be used, or is not there."""
+    named = f"{path.stem}.db"
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+        for line in takewhile(lambda line: not line.lstrip().startswith("["), lines):
+            if _STATE.match(line):
+                named = text(tomllib.loads(line)["state"])
+        state = path.parent / named
+        return state if state.is_file() else None
+    except (OSError, ValueError, InputError):
+        return None
+
+
+_STATE: Final = re.compile(r"\s*state\s*=")
 _TOP: Final[Mapping[str, Reader]] = {"state": text, "stop_file": text}
 
 
@@ -291,6 +326,7 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
     own = file.read("", {**dict.fromkeys(file.values(""), lambda value: value), **_SERVICE})
     if "slo" not in own:
         raise InputError(wrong=f"the service {name} has no slo", place=place, hint='slo = "p99<500us"')
+    file.at("", "latency", lambda: _check_source(source_of(own["latency"], slo=own["slo"])))
     minimised = own.get("objective", "power")
     file.at("", "objective", lambda: Objective.parse(minimised, own["slo"]))
     prior = own.get("prior")
@@ -316,6 +352,16 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
         load_change=policy.get("load_change", _LOAD_CHANGE),
         **_advised(file, own, path),
     )
+
+
+def _check_source(source: LatencySource) -> None:
+    """Refuses a source of latency of which it is known without asking anybody that it can't work.
+
+    Raises:
+        InputError: it is one.
+    """
+    if isinstance(source, OpenLoopProbe) and source.url is not None:
+        ServerUrl.parse(source.url)
 
 
 def _advised(file: TomlFile, own: Mapping[str, Any], path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ _PRIORITIES: Final[Mapping[str, str]] = {
     "trouble": _WARNING,
     "not-reloaded": _WARNING,
     "not-notified": _WARNING,
+    "damaged": _WARNING,
     "let-go": _NOTICE,
     "halted": _NOTICE,
     "paused": _NOTICE,

@@ -18,7 +18,7 @@ def take_note(note: Note, service: str, store: Store, reporter: Reporter) -> Non
         case SwitchedBack():
             store.add_switchback(service, note)
         case Polished(setting, instead_of, qps, missed_slo):
-            why = "which has missed the SLO" if missed_slo else "a notch away, as the model is sure of it"
+            why = "which has missed the SLO" if missed_slo else "which promises to be better and is surely safe"
             reporter.decision(
                 "polished",
                 f"holds {format_setting(setting)} instead of {format_setting(instead_of)}, {why}",

@@ -145,7 +145,7 @@ class Service:
             budget_left=self._halts.budget_left(now_s),
             quiet_until_s=self.file.quiet.until_s(now_s),
             paused_by=paused_by,
-            restored=self._restored if controller is None else setting is None,
+            restored=self._knows_default if controller is None else setting is None,
             trouble=self._trouble,
             saved=saved_lately(self._store, self.file, now_s),
         )
@@ -169,6 +169,11 @@ class Service:
     def knows_restored(self) -> bool:
         """Whether the machine is known to have its own settings, without asking anybody."""
         return self._restored
+
+    @property
+    def _knows_default(self) -> bool:
+        """Whether nothing of ours is left, and nobody else's setting was seen last."""
+        return self._restored and (self._last is None or self._last.phase != "other")
 
     def lives(self) -> bool:
         """Whether it does what it should, and does not hang."""
@@ -314,13 +319,13 @@ class Service:
         return self._ended.is_set() or self._paused.is_set() or not self._forgetting.empty()
 
     def _doing(self) -> Doing:
-        if self._idle.is_set():
+        if self._paused.is_set() and self._idle.is_set():
             return "paused"
         if self._controller is not None:
             return self._controller.phase
         if self._trouble is not None:
             return "trouble"
-        return "beginning" if self._last is None else "default"
+        return "beginning" if self._last is None else self._last.phase
 
 
 def _without_pid(holder: str) -> str:

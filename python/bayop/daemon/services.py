@@ -132,6 +132,12 @@ class Services:
             self._is_stopped = so
             self._settle()
 
+    @property
+    def paused(self) -> list[str]:
+        """The services that an operator has paused."""
+        with self._mutex:
+            return [name for name in self._files if name in self._paused]
+
     def named(self, name: str | None) -> list[str]:
         """The service of that name, or all.
 
@@ -180,15 +186,17 @@ class Services:
         return self.standings(names)
 
     def resume(self, names: Collection[str], by: str) -> list[dict[str, object]]:
-        """Has services go on, where no stop file is in the way, and tells how they stand.
+        """Has services go on that an operator has paused, where no stop file is in the way, and tells how all stand.
 
         Raises:
             StateError: it can't be remembered; they stay paused.
         """
-        for name in names:
+        with self._mutex:
+            paused = [name for name in names if name in self._paused]
+        for name in paused:
             self._reporter.decision("resumed", f"resumed by {by}", service=name, by=by)
         with self._mutex:
-            self._paused.difference_update(names)
+            self._paused.difference_update(paused)
             self._settle()
         return self.standings(names)
 

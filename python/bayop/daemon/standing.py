@@ -24,7 +24,7 @@ class Standing:
     Attributes:
         file: What is to be done.
         doing: What it is about.
-        setting: What is in effect; None for the default.
+        setting: What is in effect; None for the default, or where nobody knows (`restored`).
         last: The last window since the machine was reached.
         budget_left: The share of the error budget that is left (0-1); None where there is none.
         quiet_until_s: When the quiet hours of now end, in s since 1970; None outside of such.
@@ -60,6 +60,7 @@ class Standing:
             "qps": round_significant(None if last is None else last.qps),
             "power_w": round_significant(None if last is None else last.power_w),
             "latency_us": round_significant(latency_us),
+            "current": last is None or last.setting == self.setting,
             "margin": round_significant(None if latency_us is None else 1 - latency_us / file.slo.limit_us),
             "budget_left": round_significant(self.budget_left),
             "quiet_until": None if until_s is None else datetime.fromtimestamp(until_s, UTC).isoformat(),

@@ -87,6 +87,11 @@ RUN: Final = (
         "The file was read anew; a service whose table has changed is ended and begun.",
         {"time": TEXT, "begun": each(TEXT), "ended": each(TEXT), "unchanged": each(TEXT)},
     ),
+    Event(
+        "damaged",
+        "A row of the state is not as it was written, and is left out; said once of each.",
+        {"time": TEXT, "message": TEXT, "hint": maybe(TEXT)},
+    ),
     Event("not-reloaded", "The file can't be used, the old one stays.",
           {"time": TEXT, "message": TEXT, "hint": maybe(TEXT)}),
     Event("stop", "The end; `restored` says whether every machine has its own settings back.",

@@ -38,9 +38,11 @@ _ALTERNATIVE_FIELDS: Final[Mapping[str, Shape]] = {
 EXPLAIN: Final = (
     Event(
         "held",
-        "What a service's last search has found, and what the model expects of it at the load of the last window; "
-        "`margin` is how far its latency is expected below the SLO's limit, as a share of that.",
-        {"service": TEXT, "setting": SETTING, "search": COUNT, "reason": TEXT, "slo": TEXT, "qps": NUMBER,
+        "What a service holds, or has held last, and what the model expects of it at the load of the last window; "
+        "`search` is its last one, since which what that has found was `polished`, or not; `margin` is how far the "
+        "latency is expected below the SLO's limit, as a share of that.",
+        {"service": TEXT, "setting": SETTING, "search": COUNT, "reason": TEXT, "polished": FLAG, "slo": TEXT,
+         "qps": NUMBER,
          "predicted": QUANTITIES, "relative_sd": QUANTITIES, "slo_probability": NUMBER, "margin": NUMBER},
     ),
     Event("alternative", f"{_ALTERNATIVE[0].upper()}{_ALTERNATIVE[1:]}", _ALTERNATIVE_FIELDS),

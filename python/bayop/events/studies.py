@@ -56,7 +56,7 @@ REPORT: Final = (
     Event("front", "A setting and how surely it lies on the front, with means and their standard errors (`se.`).",
           {"setting": SETTING, "repeats": COUNT, "on_front": maybe(NUMBER)}, _WORK, more=maybe(NUMBER)),
     Event("best", "The setting that meets the SLO for the least power, and how surely.",
-          {"under": TEXT, "setting": SETTING, "repeats": COUNT, "meets": maybe(NUMBER), "rivals": COUNT}, _WORK,
+          {"under": TEXT, "setting": SETTING, "repeats": COUNT, "meets": maybe(NUMBER), "rivals": maybe(COUNT)}, _WORK,
           more=maybe(NUMBER)),
     Event("saving", "What a setting saves against the default, as shares with 95 % intervals.", _SAVED, _WORK),
     Event("knobs", "The same of knobs that were tuned alone.", {"tuned": TEXT, **_SAVED}, _WORK),

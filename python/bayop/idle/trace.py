@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bayop.errors import InputError
+from bayop.errors import InputError, unreadable
 from bayop.idle import stays
 
 INTERRUPT_COLUMNS: Final = ("time_us", "since_prev_us")
@@ -24,6 +24,7 @@ NO_TIMER_US: Final = 10_000_000
 
 _START_END_US: Final = 2**62
 _MOST_STATES: Final = 10
+_SHOWN: Final = 60
 _FIT: Final = "numbers must be 0 or more and fit into 32 bits, start_us into 62"
 
 
@@ -53,10 +54,12 @@ def read_trace(path: Path) -> Trace:
     """
     name = path.name.removesuffix(".gz").removesuffix(".csv")
     try:
-        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
             rows, recorded = _read(path, lines)
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise InputError(f"it must be a readable CSV file: {error}", value=str(path), place="TRACE") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(wrong=f"cannot read {path}: it is not whole, or not of gzip", place=str(path)) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
     if not any(length_us for _, length_us, *_ in rows):
         raise InputError("a trace must have idle periods longer than 0 us", value=str(path), place="TRACE")
     return Trace(name, rows, recorded)
@@ -90,16 +93,21 @@ def _rows(path: Path, first: list[str], numbered: Iterator[tuple[int, str]]) -> 
         yield _row(path, number, line.strip().split(","))
 
 
+def _begin(line: str) -> str:
+    """As much of a line as shows which it is."""
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+
+
 def _stay(path: Path, number: int, line: str) -> stays.Stay:
     words = line.strip().split(",")
     try:
         state, tick_us, resumed = map(int, words[6:])
     except ValueError:
         rule = f"a line must have nine whole numbers: {', '.join(stays.COLUMNS)}"
-        raise InputError(rule, value=",".join(words), place=f"{path}:{number}") from None
+        raise InputError(rule, value=_begin(",".join(words)), place=f"{path}:{number}") from None
     if not (0 <= state < _MOST_STATES and 0 <= tick_us < 2**32 and resumed in (0, 1)):
         rule = "state must be 0 to 9, tick_us fit into 32 bits and resumed be 0 or 1"
-        raise InputError(rule, value=",".join(words), place=f"{path}:{number}")
+        raise InputError(rule, value=_begin(",".join(words)), place=f"{path}:{number}")
     tick = words[3:4] == [str(stays.TICK)]
     start, length, timer, waker, arrivals, age = _row(
         path, number, [*words[:3], str(stays.TIMER), *words[4:6]] if tick else words[:6]
@@ -112,12 +120,12 @@ def _row(path: Path, number: int, words: list[str]) -> stays.Period:
         start, length, timer, waker, arrivals, age = (int(word) for word in words)
     except ValueError:
         rule = f"a line must have six whole numbers: {', '.join(stays.PERIOD_COLUMNS)}"
-        raise InputError(rule, value=",".join(words), place=f"{path}:{number}") from None
+        raise InputError(rule, value=_begin(",".join(words)), place=f"{path}:{number}") from None
     if not (0 <= start < _START_END_US and all(0 <= count < 2**32 for count in (length, timer, arrivals))):
-        raise InputError(_FIT, value=",".join(words), place=f"{path}:{number}")
+        raise InputError(_FIT, value=_begin(",".join(words)), place=f"{path}:{number}")
     if waker not in (stays.OTHER, stays.NETWORK, stays.TIMER) or not -1 <= age < 2**32:
         rule = "waker must be 0, 1 or 2 and arrival_age_us at least -1"
-        raise InputError(rule, value=",".join(words), place=f"{path}:{number}")
+        raise InputError(rule, value=_begin(",".join(words)), place=f"{path}:{number}")
     return start, length, timer, waker, arrivals, age
 
 
@@ -129,9 +137,9 @@ def _interrupt_rows(path: Path, header: list[str], numbered: Iterable[tuple[int,
             time_us, gap_us = float(words[time]), float(words[gap] or 0)
         except (IndexError, ValueError):
             rule = f"a line must have {' and '.join(INTERRUPT_COLUMNS)}"
-            raise InputError(rule, value=line.strip(), place=f"{path}:{number}") from None
+            raise InputError(rule, value=_begin(line.strip()), place=f"{path}:{number}") from None
         if not (0 <= time_us < _START_END_US and 0 <= gap_us < 2**32 and gap_us <= time_us):
             rule = "time_us must fit into 62 bits, and since_prev_us into 32 and not be more"
-            raise InputError(rule, value=line.strip(), place=f"{path}:{number}")
+            raise InputError(rule, value=_begin(line.strip()), place=f"{path}:{number}")
         if gap_us >= 1:
             yield int(time_us - gap_us), int(gap_us), NO_TIMER_US, stays.NETWORK, 1, 0

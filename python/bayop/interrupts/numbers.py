@@ -15,8 +15,9 @@ import numpy as np
 from bayop.errors import InputError
 from bayop.interrupts.episodes import SHARES
 from bayop.interrupts.histogram import RELATIVE_ERROR, Histogram
-from bayop.interrupts.layout import COUNTERS, ENERGY_UJ, IDLE_NS, Layout
+from bayop.interrupts.layout import ENERGY_UJ, IDLE_NS, Layout
 from bayop.interrupts.summary import TRAFFIC, Summary
+from bayop.interrupts.time_bins import MEDIAN_RELATIVE_ERROR
 
 QUANTILES: Final = {
     "p1": 0.01,
@@ -101,13 +102,20 @@ def spacing(gaps: Histogram, layout: Layout) -> Mapping[str, float | None]:
 
 
 def _medians(summary: Summary) -> Mapping[str, float | None]:
-    """Between what the medians of equal stretches of time lie: how far a policy moves the delay while it runs."""
+    """Between what the medians of equal stretches of time lie: how far a policy moves the delay while it runs.
+
+    They are good to `MEDIAN_RELATIVE_ERROR`, and lie within what was seen.
+    """
+    us = 1e6 / summary.layout.tick_hz
     medians = summary.bins.median_spacing()
-    finite = medians[np.isfinite(medians)] * (1e6 / summary.layout.tick_hz)
-    stretch_ms = 2**summary.bins.exponent * 1e3 / summary.layout.tick_hz
-    if not len(finite):
-        return {"stretch_ms": stretch_ms, "least_us": None, "greatest_us": None}
-    return {"stretch_ms": stretch_ms, "least_us": float(finite.min()), "greatest_us": float(finite.max())}
+    finite = np.clip(medians[np.isfinite(medians)], summary.spacing.least, summary.spacing.greatest) * us
+    least_us, greatest_us = (float(finite.min()), float(finite.max())) if len(finite) else (None, None)
+    return {
+        "stretch_ms": 2**summary.bins.exponent * us / 1e3,
+        "least_us": least_us,
+        "greatest_us": greatest_us,
+        "relative_error": MEDIAN_RELATIVE_ERROR,
+    }
 
 
 def _traffic(histogram: Histogram) -> Mapping[str, float | None]:
@@ -135,19 +143,25 @@ def _counters(summary: Summary) -> Mapping[str, float | int | None]:
         return {
             "samples": 0, "sampled_s": sampled_s, "interrupts_per_s": interrupts_per_s, **_counted_by_record(summary),
         }  # fmt: skip
-    totals = {**dict.fromkeys(COUNTERS, 0), **summary.totals}
-    energy_j = totals["energy_units"] * layout.energy_unit_j
+    totals = _advanced(summary)
+    energy_j = _times(totals["energy_units"], layout.energy_unit_j)
+    interrupts = _times(interrupts_per_s, sampled_s)
     counted = {
         "energy_j": energy_j,
-        "power_w": _share(energy_j, sampled_s),
+        "power_w": _ratio(energy_j, sampled_s),
         **{name: totals[name] for name in ("instructions", "cycles", "ref_cycles", "llc_misses")},
-        "utilization": _share(totals["ref_cycles"] / layout.tsc_hz, sampled_s),
-        "mean_freq_mhz": _share(totals["cycles"] * layout.tsc_hz / 1e6, totals["ref_cycles"]),
-        "instructions_per_cycle": _share(totals["instructions"], totals["cycles"]),
-        "instructions_per_interrupt": _share(totals["instructions"], (interrupts_per_s or 0.0) * sampled_s),
-        "energy_per_interrupt_uj": _share(energy_j * 1e6, (interrupts_per_s or 0.0) * sampled_s),
+        "utilization": _ratio(_times(totals["ref_cycles"], 1 / layout.tsc_hz), sampled_s),
+        "mean_freq_mhz": _ratio(_times(totals["cycles"], layout.tsc_hz / 1e6), totals["ref_cycles"]),
+        "instructions_per_cycle": _ratio(totals["instructions"], totals["cycles"]),
+        "instructions_per_interrupt": _ratio(totals["instructions"], interrupts),
+        "energy_per_interrupt_uj": _ratio(_times(energy_j, 1e6), interrupts),
     }
     return {"samples": summary.samples, "sampled_s": sampled_s, "interrupts_per_s": interrupts_per_s, **counted}
+
+
+def _advanced(summary: Summary) -> Mapping[str, int | None]:
+    """How far each sampled column advanced; None without two samples, between which it could."""
+    return {name: total if summary.intervals else None for name, total in summary.totals.items()}
 
 
 def _counted_by_record(summary: Summary) -> Mapping[str, float | int | None]:
@@ -182,13 +196,14 @@ def _idle_states(summary: Summary) -> Mapping[str, Mapping[str, float | int | No
         first, last = summary.ends.times
         idle = {name.removeprefix(IDLE_NS): ns for name, ns in summary.amounts.items() if name.startswith(IDLE_NS)}
         return {state: {"share": _share(ns * layout.tick_hz / 1e9, last - first)} for state, ns in idle.items()}
+    totals = _advanced(summary)
     if layout.idle_meaning == "residency":
         return {
-            state: {"residency": _share(summary.totals[state] / layout.tsc_hz, sampled_s)}
+            state: {"residency": _ratio(_times(totals[state], 1 / layout.tsc_hz), sampled_s)}
             for state in layout.idle_states
         }
     return {
-        state: {"entries": summary.totals[state], "entries_per_s": _share(summary.totals[state], sampled_s)}
+        state: {"entries": totals[state], "entries_per_s": _ratio(totals[state], sampled_s)}
         for state in layout.idle_states
     }
 
@@ -199,10 +214,10 @@ def _episodes(summary: Summary) -> Mapping[str, object]:
     for name, busy in (("busy", True), ("idle", False)):
         every = summary.episodes.all(busy=busy)
         numbers[name] = {
-            "count": every.count,
+            "count": every.count if summary.intervals else None,
             "share": _share(every.ticks, summary.sampled_ticks),
             "mean_ms": _share(every.ticks * 1e3, every.count * tick_hz),
-            "longest_ms": every.longest_ticks * 1e3 / tick_hz,
+            "longest_ms": every.longest_ticks * 1e3 / tick_hz if summary.intervals else None,
         }
     return numbers | {"intervals_by_busy_share": summary.episodes.shares.tolist(), "busy_share_step": 1 / SHARES}
 

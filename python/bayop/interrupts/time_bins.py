@@ -20,6 +20,8 @@ SAMPLED_SUMS: Final = ("sampled_ticks", "instructions", "cycles", "ref_cycles", 
 """Of samples: the time since the one before, and what was counted in it."""
 SPACING_OCTAVE: Final = 8
 """Buckets per octave of the spacing within a bin."""
+MEDIAN_RELATIVE_ERROR: Final = 1 / (2 * SPACING_OCTAVE)
+"""A bin's median spacing is at most this far from the true one, as a share of it."""
 
 _COARSER: Final = OCTAVE // SPACING_OCTAVE
 _NAMES: Final = (*SUMS, *SAMPLED_SUMS)
@@ -81,7 +83,7 @@ class TimeBins:
         return self.rows[:, len(_NAMES) :]
 
     def median_spacing(self) -> NDArray[np.float64]:
-        """The median spacing of each bin in ticks, to 1/16; NaN where no interrupt came."""
+        """The median spacing of each bin in ticks, to `MEDIAN_RELATIVE_ERROR`; NaN where no interrupt came."""
         totals = self.spacing.sum(axis=1)
         reached = np.cumsum(self.spacing, axis=1) * 2 >= np.maximum(totals, 1)[:, np.newaxis]
         bucket = np.argmax(reached, axis=1) * _COARSER

@@ -45,6 +45,9 @@ class OpenLoopProbe:
         text: The arguments of `bayop probe`, to run it here; or a command that runs it elsewhere.
         slo: What the latency is for.
 
+    Attributes:
+        url: The server, where it is probed from here.
+
     Raises:
         InputError: there is nothing in it.
     """
@@ -52,7 +55,8 @@ class OpenLoopProbe:
     def __init__(self, text: str, *, slo: Slo) -> None:
         words = split_command(text)
         self._slo = slo
-        self._words = [sys.executable, "-m", "bayop", "probe", *words] if "://" in words[0] else words
+        self.url = words[0] if "://" in words[0] else None
+        self._words = [sys.executable, "-m", "bayop", "probe", *words] if self.url else words
 
     @property
     def least_window_s(self) -> float:

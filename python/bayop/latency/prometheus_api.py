@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from bayop.errors import InputError, unreadable
+from bayop.errors import InputError, reason, unreadable
 from bayop.exchange import Exchange, Reply
 from bayop.hosts import is_loopback
 from bayop.json_text import decoder, parse_object
@@ -182,10 +182,13 @@ class Api:
             return exchange.ask("POST", self._path, form, headers)
         except TimeoutError as error:
             raise self._late(limit_s) from error
-        except (OSError, HTTPException) as error:
+        except ssl.SSLCertVerificationError as error:
+            hint = "have this machine trust who signed it (update-ca-certificates), and name the host that it is for"
             raise InputError(
-                wrong=f"Prometheus does not answer ({str(error) or type(error).__name__})", place=self.url
+                wrong=f"Prometheus's certificate is not trusted: {error.verify_message}", place=self.url, hint=hint
             ) from error
+        except (OSError, HTTPException) as error:
+            raise InputError(wrong=f"Prometheus does not answer: {_why(error)}", place=self.url) from error
         except ValueError as error:  # a chunk of negative length, a host that is no name
             raise self._garbage(str(error)) from error
 
@@ -271,6 +274,11 @@ def _object(body: bytes) -> Mapping[str, object]:
 
 
 @cache
+def _why(error: OSError | HTTPException) -> str:
+    """In a few words; TLS, and what looks names up, have numbers of their own, which `reason` does not know."""
+    return reason(OSError(getattr(error, "strerror", None) or str(error) or type(error).__name__))
+
+
 def _trusting() -> ssl.SSLContext:
     """Trusts whom this machine trusts; a thousand services need it once."""
     return ssl.create_default_context()

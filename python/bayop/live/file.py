@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from bayop.errors import InputError
+from bayop import _core
+from bayop.errors import InputError, guess
 from bayop.live.agent.address import Credentials
 from bayop.live.patience import PATIENCE_S
 from bayop.live.target import SETTLE_S
@@ -77,6 +78,7 @@ class LiveFile:
         latency_factor: How many times the SLO's limit end a trial.
         load_band: How far the load may be from its value, as a share of it.
         headroom: How far the latency must stay below the SLO's limit, as a share of it.
+        toml: The file itself, or its table, for places.
     """
 
     path: Path
@@ -95,6 +97,7 @@ class LiveFile:
     latency_factor: float
     load_band: float
     headroom: float
+    toml: TomlFile = field(repr=False, compare=False)
 
     @classmethod
     def read(cls, path: Path) -> LiveFile:
@@ -163,6 +166,7 @@ class LiveFile:
             latency_factor=guard.get("latency_factor", LATENCY_FACTOR),
             load_band=guard.get("load_band", LOAD_BAND),
             headroom=guard.get("headroom", 0.0),
+            toml=file,
         )
 
 
@@ -236,6 +240,10 @@ def _ranges(file: TomlFile) -> dict[str, Range | None]:
 
 
 def _range(knob_id: str, value: object) -> Range | None:
+    ids = [entry["id"] for entry in _core.knob_catalogue()]
+    if knob_id not in ids:
+        hint = guess(knob_id, ids) or "bayop knobs lists all"
+        raise InputError(wrong=f"there is no knob {knob_id!r}", value=knob_id, hint=hint)
     return None if text(value) == ALL else parse_range(knob_id, text(value))
 
 

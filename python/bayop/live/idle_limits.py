@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from bayop.live.agent.checks import check_applies, check_held, check_restored
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import STEP_S, Lease
+from bayop.live.space import agent_space
 from bayop.space import MAX_LATENCY_US
 
 
@@ -43,10 +44,11 @@ def idle_limits(client: AgentClient, *, holder: str) -> Iterator[IdleLimits]:
 
     Raises:
         ConflictError: somebody else holds the machine's lease.
-        UnsupportedError: the agent only looks.
+        UnsupportedError: the agent only looks, the machine knows no such limit, or it is on no allow-list.
         DriftError: the machine is not as it was.
     """
     check_applies(client)
+    agent_space(client.knobs(), only=[MAX_LATENCY_US])
     lease = Lease(client, holder=holder)
     try:
         yield IdleLimits(client, lease)

@@ -39,9 +39,11 @@ def space_of(live: LiveFile, client: AgentClient) -> Space:
     """What a file lets be searched.
 
     Raises:
-        BayopError: the machine or its agent does not have it.
+        BayopError: the machine or its agent does not have it; a knob that the file names has its line as the place.
     """
-    return agent_space(client.knobs(), only=live.knobs, ranges=live.ranges)
+    return agent_space(
+        client.knobs(), only=live.knobs, ranges=live.ranges, place=lambda knob_id: live.toml.place("knobs", knob_id)
+    )
 
 
 @contextmanager

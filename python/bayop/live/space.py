@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Final
@@ -28,13 +28,20 @@ MOST_VALUES: Final = 10_000
 _ALLOW_HINT: Final = 'add [allow."{id}"] to /etc/bayop/agent.toml on the server and restart bayop-agent'
 
 
-def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapping[str, Range] | None = None) -> Space:
+def agent_space(
+    machine: MachineKnobs,
+    *,
+    only: Sequence[str] = (),
+    ranges: Mapping[str, Range] | None = None,
+    place: Callable[[str], str] | None = None,
+) -> Space:
     """The knobs that a search of this machine is about, each of which can also be left alone.
 
     Args:
         machine: What the agent says of it.
         only: Ids of the knobs to search; none for all that BayOp may write.
         ranges: For some of them, the numbers to choose from.
+        place: Where a knob of `only` was named, for errors; None where they know it best.
 
     Raises:
         InputError: a knob is unknown, a range does not fit, or a knob has too many values to search.
@@ -45,7 +52,7 @@ def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapp
     if len(set(only)) != len(only):
         raise InputError("a search must have each knob once", value=", ".join(only), place="--only")
     if only:
-        knobs = [_knob(_find(knob_id, by_id, machine)) for knob_id in only]
+        knobs = [_at(place, knob_id, lambda id_=knob_id: _knob(_find(id_, by_id, machine))) for knob_id in only]  # type: ignore[misc]
     else:
         writable = [_knob(knob) for knob in machine.knobs if is_writable(knob)]
         knobs = [knob if knob.id in ranges else _coarse(knob) for knob in writable]
@@ -55,7 +62,17 @@ def agent_space(machine: MachineKnobs, *, only: Sequence[str] = (), ranges: Mapp
                 hint=_ALLOW_HINT.format(id=RX_USECS) + "; bayop knobs --agent ADDRESS shows what the machine has",
             )
     check_ranges(ranges, [knob.id for knob in knobs])
-    return Space(tuple(_searchable(knob, ranges.get(knob.id)) for knob in knobs))
+    return Space(
+        tuple(_at(place if only else None, k.id, lambda k=k: _searchable(k, ranges.get(k.id))) for k in knobs)  # type: ignore[misc]
+    )
+
+
+def _at(place: Callable[[str], str] | None, knob_id: str, build: Callable[[], Knob]) -> Knob:
+    """What `build` gives; its errors get the place where the knob was named."""
+    try:
+        return build()
+    except BayopError as error:
+        raise error if place is None else error.but(place=place(knob_id)) from error
 
 
 def doubts(machine: MachineKnobs, space: Space) -> list[str]:

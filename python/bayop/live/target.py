@@ -50,6 +50,7 @@ class AgentTarget:
         service_cpu_s: Processor time that the service has taken until now; None where nobody counts it.
 
     Attributes:
+        has_held: Whether it ever had the machine's lease.
         undo: The command that takes back what stays applied without a lease; None while nothing does.
         patience: What is left of it, and what it was for.
 
@@ -84,6 +85,7 @@ class AgentTarget:
         self._settle_s, self._ttl_s = settle_s, ttl_s
         self._lease: Lease | None = None
         self.undo: str | None = None
+        self.has_held = False
         self._setting = default_setting(space)
         self._effects = Effects()
         check_applies(client)
@@ -214,6 +216,7 @@ class AgentTarget:
     def _held_lease(self) -> Lease:
         if self._lease is None:
             self._lease = Lease(self._client, holder=self._holder, ttl_s=self._ttl_s)
+            self.has_held = True
         self._lease.check()
         return self._lease
 

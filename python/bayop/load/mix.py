@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar, get_args
 from bayop.errors import InputError
 from bayop.load.bodies import read_bodies
 from bayop.load.http_request import HttpRequest, Method, check_header
+from bayop.load.plan import check_request
 from bayop.load.sql_query import SqlText
 from bayop.toml_file import Reader, TomlFile, number, text
 
@@ -40,7 +41,9 @@ def read_requests(path: Path, method: Method, headers: Sequence[str]) -> tuple[H
 
     def request(name: str, values: Mapping[str, Any]) -> HttpRequest:
         own = _renamed(values, "body", "bodies")
-        return HttpRequest(name=name, **{"method": method, **own, "headers": (*headers, *own.get("headers", ()))})
+        asked = HttpRequest(name=name, **{"method": method, **own, "headers": (*headers, *own.get("headers", ()))})
+        check_request(asked)
+        return asked
 
     return _read(path, keys, "path", request)
 
@@ -62,12 +65,15 @@ def _read(
     names = file.table_names()
     file.check_tables(dict.fromkeys(names), {})
     if not names:
-        raise InputError("a mix must have a table for each request", wrong=f"{path} has none", hint="[read]")
+        raise InputError("a mix must have a table for each request", wrong=f"{path} has no table", hint="[read]")
     requests = []
     for name in names:
         values = file.read(name, keys)
         file.require(name, values, [required], f"a request must have a {required}")
-        requests.append(build(name, values))
+        try:
+            requests.append(build(name, values))
+        except InputError as error:
+            raise error.but(place=file.place(name, error.place if error.place in values else None)) from error
     return tuple(requests)
 
 

@@ -17,9 +17,13 @@ from bayop import _core
 from bayop.errors import BayopError, InputError, reason
 from bayop.load.generator import Result, offered_qps, run
 from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, ThinkingLoop, translate
-from bayop.load.wire import Channel, PeerError, split
+from bayop.load.wire import Channel, PeerError, keep_alive, printable, split
 
 _PATIENCE_S: Final = 30.0
+_HELLO_S: Final = 5.0
+"""A coordinator greets at once. Whoever does not keeps others waiting, and is none."""
+_IDLE_S: Final = 3600.0
+"""A coordinator may store records before its first plan."""
 _MEASURE_SHARE: Final = 0.1
 _MEASURE_QPS: Final = 1000.0
 
@@ -48,16 +52,18 @@ def serve(address: str, *, weight: float, on_event: Callable[[str], None], runs:
         while runs is None or count < runs:
             connection, (peer, *_) = listener.accept()
             count += 1
+            keep_alive(connection)
             with Channel(connection, peer) as channel:
                 try:
                     _serve_one(channel, weight, on_event)
                 except BayopError as error:
-                    on_event(error.message)
+                    on_event(printable(error.message))
 
 
 def _serve_one(channel: Channel, weight: float, on_event: Callable[[str], None]) -> None:
     """Answers a coordinator until it says goodbye: hello - weight, plan - ready, go - report."""
-    while "bye" not in (message := channel.receive(None)):
+    message = channel.receive(_HELLO_S)
+    while "bye" not in message:
         if "hello" in message:
             channel.send({"weight": weight})
         elif "plan" in message:
@@ -66,6 +72,7 @@ def _serve_one(channel: Channel, weight: float, on_event: Callable[[str], None])
             on_event(f"running a plan of {channel.peer}")
             channel.send({"report": json.loads(_run_part(channel, json.dumps(message["plan"])).to_json())})
         # What is left is a stop for a run that had already ended here.
+        message = channel.receive(_IDLE_S)
 
 
 def _run_part(channel: Channel, plan: str) -> _core.LoadReport:
@@ -137,8 +144,10 @@ class Coordinator:
 
     def __init__(self, peers: Sequence[str], measuring: Measuring) -> None:
         self._measuring = measuring
-        self._stack = ExitStack()
-        self._channels = [self._stack.enter_context(Channel.connect(address)) for address in peers]
+        with ExitStack() as stack:
+            self._channels = [_greeted(stack, address) for address in peers]
+            self._weights = [_weight(channel) for channel in self._channels]
+            self._stack = stack.pop_all()
 
     def run(self, plan: Plan) -> Coordinated:
         """Runs one plan.
@@ -146,10 +155,7 @@ class Coordinator:
         Raises:
             PeerError: a peer is gone or failed.
         """
-        for channel in self._channels:
-            channel.send({"hello": True})
-        weights = [_weight(channel) for channel in self._channels]
-        mine, theirs = split_plan(plan, weights, self._measuring)
+        mine, theirs = split_plan(plan, self._weights, self._measuring)
         for channel, part in zip(self._channels, theirs, strict=True):
             channel.send({"plan": json.loads(part.to_json())})
         for channel in self._channels:
@@ -175,6 +181,13 @@ class Coordinator:
             with suppress(PeerError):
                 channel.send({"bye": True})
         self._stack.close()
+
+
+def _greeted(stack: ExitStack, address: str) -> Channel:
+    """A channel to a peer that knows at once that a coordinator is there."""
+    channel = stack.enter_context(Channel.connect(address))
+    channel.send({"hello": True})
+    return channel
 
 
 def _weight(channel: Channel) -> float:

@@ -244,6 +244,20 @@ def translate(error: _core.Error) -> BayopError:
     return kinds[error.kind].of(error).but(place=_FLAGS.get(error.place or "", error.place))
 
 
+def check_request(request: HttpRequest) -> None:
+    """Refuses what is no HTTP request.
+
+    Raises:
+        InputError: it breaks a rule; the place is its field.
+    """
+    short = replace(request, bodies=request.bodies[:1])  # all are alike to the rules
+    asked = Plan(servers=("-:1",), dialect="http", workload=Workload(http=(short,)), schedule=ClosedLoop())
+    try:
+        _core.load_arrivals(asked.to_json(), 0, 0)
+    except _core.Error as error:
+        raise InputError.of(error) from error
+
+
 def check_distribution(text: str) -> str:
     """The text, when it names a distribution.
 

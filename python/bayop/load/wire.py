@@ -10,16 +10,28 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from bayop.deadline import within
-from bayop.errors import BayopError, InputError
+from bayop.errors import BayopError, InputError, reason
 from bayop.json_text import parse_object
 
 PORT: Final = 5556
 """Where a peer listens when nobody says, as mutilate's."""
 _MOST_BYTES: Final = 1 << 28
+_LOST_S: Final = 60
+"""A side that the network does not reach for so long is gone."""
+
+
+def printable(text: str) -> str:
+    """What somebody else says, on one line and without what a terminal would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class PeerError(BayopError):
     """A peer is gone, or failed: exit code 1."""
+
+    @property
+    def message(self) -> str:
+        """The error on one line, whatever the peer says."""
+        return printable(super().message)
 
 
 class Channel:
@@ -47,7 +59,7 @@ class Channel:
             connection = socket.create_connection((host, port), timeout=timeout_s)
         except OSError as error:
             hint = f"start it there: bayop load --agent --listen {host}:{port}"
-            raise PeerError(wrong=f"no peer answers: {error}", value=str(error), place=address, hint=hint) from error
+            raise PeerError(wrong=f"no peer answers: {_why(error)}", place=address, hint=hint) from error
         return cls(connection, address)
 
     def send(self, message: dict[str, Any]) -> None:
@@ -60,9 +72,9 @@ class Channel:
             self._file.write(json.dumps(message).encode() + b"\n")
             self._file.flush()
         except OSError as error:
-            raise PeerError(wrong=f"the other side has gone: {error}", value=str(error), place=self.peer) from error
+            raise PeerError(wrong=f"the other side has gone: {_why(error)}", place=self.peer) from error
 
-    def receive(self, timeout_s: float | None) -> dict[str, Any]:
+    def receive(self, timeout_s: float) -> dict[str, Any]:
         """The next message.
 
         Raises:
@@ -70,13 +82,11 @@ class Channel:
         """
         self._connection.settimeout(timeout_s)
         try:
-            line = self._line() if timeout_s is None else within(timeout_s, self._line)
+            line = within(timeout_s, self._line)
         except OSError as error:
             with suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)  # so that nobody goes on to read
-            raise PeerError(
-                wrong=f"the other side did not answer in time: {error}", value=str(error), place=self.peer
-            ) from error
+            raise PeerError(wrong=f"the other side did not answer in time: {_why(error)}", place=self.peer) from error
         if not line:
             raise PeerError(wrong="the other side has hung up", place=self.peer)
         try:
@@ -107,6 +117,24 @@ class Channel:
         with suppress(OSError):
             self._file.close()
         self._connection.close()
+
+
+def _why(error: OSError) -> str:
+    """In a few words; what looks names up has numbers of its own, which `reason` does not know."""
+    return reason(OSError(error.strerror or str(error)))
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """Has the kernel find out when the other side is lost: a machine without power does not hang up."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    options = {
+        socket.TCP_KEEPIDLE: _LOST_S // 4,
+        socket.TCP_KEEPINTVL: _LOST_S // 4,
+        socket.TCP_KEEPCNT: 3,
+        socket.TCP_USER_TIMEOUT: _LOST_S * 1000,
+    }
+    for option, value in options.items():
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def split(address: str) -> tuple[str, int]:

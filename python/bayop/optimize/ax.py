@@ -262,4 +262,8 @@ def _quiet() -> Iterator[None]:
     """Silences the warnings of PyTorch and Ax about themselves; nobody who tunes a server can act on them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield
+        logging.disable(logging.INFO)
+        try:
+            yield
+        finally:
+            logging.disable(logging.NOTSET)

@@ -222,10 +222,10 @@ class Optimizer(Protocol):
 class Polisher(Protocol):
     """An optimizer that goes on improving what it found while that is held."""
 
-    def polish(self) -> Setting | None:
-        """What to hold in the next window: what is held, or a setting near to it that is almost surely safe and better.
+    def polish(self, held: Setting | None) -> Setting | None:
+        """What to hold in the next window: `held`, or a setting that is almost surely safe and promises to be better.
 
-        None while no trial is trusted to meet the SLO.
+        Without anything held it is the incumbent or such a setting; None while no trial is trusted to meet the SLO.
         """
         ...
 
@@ -242,6 +242,6 @@ class Follower(Protocol):
         ...
 
 
-def to_hold(optimizer: Optimizer) -> Setting | None:
+def to_hold(optimizer: Optimizer, held: Setting | None) -> Setting | None:
     """What an optimizer would hold in the next window: what it polished, or its incumbent where it does not polish."""
-    return optimizer.polish() if isinstance(optimizer, Polisher) else optimizer.incumbent()
+    return optimizer.polish(held) if isinstance(optimizer, Polisher) else optimizer.incumbent()

@@ -41,10 +41,10 @@ class SealedOptimizer:
         with sealed(self._name):
             return self._optimizer.predict(setting)
 
-    def polish(self) -> Setting | None:
+    def polish(self, held: Setting | None) -> Setting | None:
         """As `Polisher.polish`; the incumbent of an optimizer that does not polish."""
         with sealed(self._name):
-            return to_hold(self._optimizer)
+            return to_hold(self._optimizer, held)
 
     def follow(self, held: Setting) -> Setting | None:
         """As `Follower.follow`; None of an optimizer that does not follow."""
@@ -66,4 +66,4 @@ def sealed(name: str) -> Iterator[None]:
     except Exception as error:
         message = str(error).strip().partition("\n")[0]
         wrong = f"the optimizer {name} failed: {type(error).__name__}" + (f": {message}" if message else "")
-        raise BayopError(wrong=wrong, hint="another --optimizer, or other values in --range, may do") from error
+        raise BayopError(wrong=wrong, hint="another optimizer, or other values to choose from, may do") from error

@@ -74,7 +74,22 @@ def open_loop_rows(frame: pl.DataFrame, path: Path) -> list[Row]:
         (name.removeprefix(ASKED) for name in frame.columns if name.startswith(ASKED)),
         key=lambda knob: (knob != RX_USECS, knob != FREQ_MHZ, knob),
     )
+    _check_numbers(rows, knobs, path)
     return [_row(fields, quantities, knobs) for fields in rows.iter_rows(named=True)]
+
+
+def _check_numbers(rows: pl.DataFrame, knobs: Sequence[str], path: Path) -> None:
+    """Nothing lies between two words, and trials that differ in one are no repeats."""
+    for knob in knobs:
+        column = rows[ASKED + knob]
+        if column.dtype == pl.String and column.cast(pl.Float64, strict=False).null_count() > column.null_count():
+            words = column.drop_nulls().unique().sort().to_list()
+            raise InputError(
+                "trials that stand for one server must set knobs to numbers",
+                value=", ".join(words),
+                place=f"{path}, column {ASKED}{knob}",
+                hint="put the trials of each into a study of its own",
+            )
 
 
 def _check_one_service(rows: pl.DataFrame, path: Path) -> None:

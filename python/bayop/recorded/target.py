@@ -57,6 +57,11 @@ class StudyTarget(Modelled):
         except InputError as error:
             raise error.at(f"{source}, {os}, {qps:g} qps") from error
         self._defaults = [r.quantities for r in selection if r.is_default]
+        settings = {tuple(r.setting.values()) for r in selection if tuple(r.setting) == self._knobs}
+        left_out = len(settings) - math.prod(len(axis) for axis in self._surface.axes)
+        if left_out:
+            text = "settings of the study are left out: they make no whole grid with the others"
+            self.doubts = (f"{left_out} {text}",)
         self._rng = np.random.default_rng(seed)
         self._setting: Setting | None = None
         self._qps = qps

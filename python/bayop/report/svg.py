@@ -10,8 +10,9 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Final
 
+import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
+from matplotlib.image import imread, imsave
 
 from bayop.errors import unwritable
 from bayop.report.style import FAINT, INK, bayop_style
@@ -78,19 +79,21 @@ def save(drawing: Drawing, folder: Path) -> str:
 @bayop_style()
 def save_png(drawing: Drawing, path: Path) -> None:
     """The figure as it is, on white paper, and on top of it a strip of paper for its title."""
-    figure = drawing.figure
-    width, height = figure.get_size_inches()
+    width = drawing.figure.get_figwidth()
     lines = wrap(drawing.title, int(width * _LETTERS_PER_INCH))
-    strip = 0.18 + _LINE * len(lines)
-    title = figure.text(
-        0.1 / width, 1.0 + (strip - 0.1) / height, "\n".join(lines), fontsize=10.5, fontweight="bold", va="top",
-        in_layout=False,
-    )  # fmt: skip
-    figure.savefig(
-        path, dpi=PNG_DPI, facecolor=_PAPER, bbox_inches=Bbox([[0.0, 0.0], [width, height + strip]]),
-        metadata={"Title": drawing.title},
-    )  # fmt: skip
-    title.remove()
+    height = 0.18 + _LINE * len(lines)
+    strip = Figure(figsize=(width, height))
+    strip.text(0.1 / width, 1.0 - 0.1 / height, "\n".join(lines), fontsize=10.5, fontweight="bold", va="top")
+    # As a picture of its own: in a taller figure, keys that stand outside its axes would move up into the title.
+    picture = np.vstack([_pixels(strip), _pixels(drawing.figure)])
+    imsave(path, picture, dpi=PNG_DPI, format="png", metadata={"Title": drawing.title})
+
+
+def _pixels(figure: Figure) -> np.ndarray:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=PNG_DPI, facecolor=_PAPER)
+    buffer.seek(0)
+    return imread(buffer)
 
 
 def inline(text: str, drawing: Drawing) -> str:

@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bayop.errors import BayopError, InputError, reason
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
+from bayop.state.damage import Observed, StateError, sound
 
-ROWS: Final = "SELECT setting, measured, relative_sd, cut_short, qps FROM observation WHERE service = ? ORDER BY id"
+ROWS: Final = """
+SELECT 'observation', id, setting, measured, relative_sd, cut_short, qps FROM observation WHERE service = ? ORDER BY id
+"""
 """The observations of a service, oldest first."""
 
 
-class StateError(BayopError):
-    """What has happened can't be remembered, or is damaged: exit code 1."""
-
-
 def observations(
-    rows: Iterable[Sequence[Any]], service: str, path: Path, *, knobs: Collection[str], quantities: Collection[str]
+    rows: Iterable[Sequence[Any]],
+    path: Path,
+    *,
+    knobs: Collection[str],
+    quantities: Collection[str],
+    on_damage: Callable[[StateError], object],
 ) -> list[Observation]:
     """Those of some rows that are about the same knobs, and show what is asked for.
 
     Args:
         rows: As `ROWS` selects them.
-        service: Whose they are.
         path: The file that they come from.
         knobs: Ids of what is searched.
         quantities: What a window must have shown; one that was cut short shows what it can.
-
-    Raises:
-        StateError: a row is damaged.
+        on_damage: Called with what is wrong with each row that is left out because it is damaged.
     """
-    try:
-        known = [
-            Observation(json.loads(setting), Measurement(json.loads(measured), json.loads(sd), cut_short), qps)
-            for setting, measured, sd, cut_short, qps in rows
-        ]
-        return [o for o in known if set(o.setting) == set(knobs) and _shows(o.measurement, quantities)]
-    except (InputError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise StateError(
-            wrong=f"what was learned of {service} is damaged: {reason(error)}",
-            place=str(path),
-            hint=f"bayop forget {service} begins anew",
-        ) from error
+    known = [
+        Observation(row["setting"], Measurement(row["measured"], row["relative_sd"], row["cut_short"]), row["qps"])
+        for row in sound(rows, Observed, path, on_damage)
+    ]
+    return [o for o in known if set(o.setting) == set(knobs) and _shows(o.measurement, quantities)]
 
 
 def _shows(measurement: Measurement, quantities: Collection[str]) -> bool:

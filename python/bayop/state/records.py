@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +15,7 @@ import msgspec
 from bayop.control.history import History
 from bayop.errors import InputError, check_writable, reason, unreadable
 from bayop.json_text import decoder
+from bayop.state.damage import raise_damage
 from bayop.state.learned import ROWS, observations
 from bayop.state.schema import check
 
@@ -123,7 +125,18 @@ def known(path: Path, service: str, *, knobs: Collection[str], quantities: Colle
         return History()
     with opened(path) as database:
         rows = database.execute(ROWS, (service,)).fetchall()
-    return History(known=observations(rows, service, path, knobs=knobs, quantities=quantities))
+    return History(known=observations(rows, path, knobs=knobs, quantities=quantities, on_damage=raise_damage))
+
+
+def no_folder(path: Path) -> Path:
+    """The path, where it may be that of a state.
+
+    Raises:
+        InputError: it is a folder's.
+    """
+    if os.path.isdir(path):  # noqa: PTH112 -- which says no where a folder may not be looked into
+        raise InputError("a state must be a file", wrong=f"{path} is a folder")
+    return path
 
 
 def check_state(path: Path) -> None:
@@ -146,7 +159,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         InputError: the file can't be read, or is no state.
     """
     try:
-        path.stat()
+        no_folder(path).stat()
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as database:
             database.row_factory = sqlite3.Row
             check(database, path)

@@ -11,12 +11,12 @@ import json
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from os.path import samestat
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import IO, Any, Final, Literal, Self, TypeVar
 
 from bayop.control.budget import Spending
 from bayop.control.history import MOST, History
@@ -27,12 +27,15 @@ from bayop.control.week import HourLoad
 from bayop.errors import InputError, reason, unwritable
 from bayop.optimize.base import Observation
 from bayop.state.aging import age
+from bayop.state.damage import FoundRow, Numbered, Said, StateError, raise_damage, sound
 from bayop.state.held import HeldTime, held_time
-from bayop.state.learned import ROWS, StateError, observations
+from bayop.state.learned import ROWS, observations
 from bayop.state.schema import prepare
 from bayop.switchback import Switchback
 
 __all__ = ["StateError", "Store"]
+
+T = TypeVar("T")
 
 _TIDY_EVERY: Final = 100
 """After so many observations those that no history reads any more are removed."""
@@ -49,12 +52,17 @@ class Store:
     Args:
         path: The file; it is made when there is none.
 
+    Attributes:
+        on_damage: Called once for each row that is damaged and left out. Unless somebody listens, it is an error.
+
     Raises:
         InputError: it can't be written, is no such file, is of another version, or another process writes it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.on_damage: Callable[[StateError], object] = raise_damage
+        self._damaged: set[str] = set()
         self._mutex = threading.Lock()
         self._added = 0
         self._windows: Counter[str] = Counter()
@@ -63,6 +71,8 @@ class Store:
             self._database = sqlite3.connect(path, timeout=_BUSY_S, check_same_thread=False, isolation_level=None)
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")
+            # What is no UTF-8 is no JSON either, and its row is found damaged.
+            self._database.text_factory = lambda text: text.decode(errors="surrogateescape")
             prepare(self._database, path)
             self._stat = path.stat()
         except sqlite3.Error as error:
@@ -129,7 +139,7 @@ class Store:
         Raises:
             StateError: it can't be written.
         """
-        with self._writing() as database:
+        with self._using() as database:
             age(database, service, now_s, days=days)
 
     def add_search(self, service: str, search: Search) -> None:
@@ -168,7 +178,8 @@ class Store:
 
     def last_search(self, service: str) -> int:
         """The number of a service's last search; 0 before the first."""
-        return int(self._query("SELECT coalesce(max(number), 0) FROM search WHERE service = ?", service)[0][0])
+        sql = "SELECT 'search', id, number FROM search WHERE service = ? ORDER BY number DESC"
+        return next((row["number"] for row in self._sound(Numbered, sql, service)), 0)
 
     def is_paused(self, service: str) -> bool:
         """Whether the last word of an operator on a service was to pause it: the last of its events that say so."""
@@ -198,25 +209,20 @@ class Store:
         """What the newest searches of a service have found that ended by themselves, and what was held later instead.
 
         Oldest first; none from before a setting was let go of because it saves nothing.
-
-        Raises:
-            StateError: a row is damaged.
         """
         sql = """
-            SELECT qps, setting FROM (
-              SELECT id, start_s AS time_s, qps, setting FROM search WHERE service = ?1 AND setting IS NOT NULL
-                AND stopped IN ('converged', 'exhausted', 'budget')
-              UNION ALL SELECT id, time_s, json_extract(fields, '$.qps') AS qps, json_extract(fields, '$.setting')
+            SELECT name, id, qps, setting FROM (
+              SELECT 'search' AS name, id, start_s AS time_s, qps, setting FROM search
+                WHERE service = ?1 AND setting IS NOT NULL AND stopped IN ('converged', 'exhausted', 'budget')
+              UNION ALL SELECT 'event', id, time_s,
+                iif(json_valid(fields), json_extract(fields, '$.qps'), 'no JSON') AS qps,
+                iif(json_valid(fields), json_extract(fields, '$.setting'), fields)
                 FROM event WHERE service = ?1 AND event = 'polished' AND qps IS NOT NULL)
             WHERE time_s >= (SELECT coalesce(max(time_s), 0) FROM event WHERE service = ?1 AND event = 'let-go')
             ORDER BY time_s DESC, id DESC LIMIT ?2
         """
-        try:
-            return [Found(qps, json.loads(setting)) for qps, setting in reversed(self._query(sql, service, last))]
-        except ValueError as error:
-            raise StateError(
-                wrong=f"what was found for {service} is damaged: {reason(error)}", place=str(self.path)
-            ) from error
+        newest = [Found(row["qps"], row["setting"]) for row in self._sound(FoundRow, sql, service, last)]
+        return newest[::-1]
 
     def hours(self, service: str, since_s: float) -> list[HourLoad]:
         """The mean load of each hour of which windows since then show at least half."""
@@ -229,9 +235,9 @@ class Store:
     def last_event(self, service: str, *names: str) -> tuple[str, dict[str, Any]] | None:
         """Name and fields of the last of a service's events of these names; None before the first."""
         marks = ", ".join("?" * len(names))
-        sql = f"SELECT event, fields FROM event WHERE service = ? AND event IN ({marks}) ORDER BY id DESC LIMIT 1"  # noqa: S608
-        rows = self._query(sql, service, *names)
-        return (rows[0][0], json.loads(rows[0][1])) if rows else None
+        where = f"WHERE service = ? AND event IN ({marks}) ORDER BY id DESC LIMIT 1"
+        sql = f"SELECT 'event', id, event, fields FROM event {where}"  # noqa: S608 -- our own words
+        return next(((row["event"], row["fields"]) for row in self._sound(Said, sql, service, *names)), None)
 
     def spending(self, service: str, since_s: float, until_s: float) -> Spending:
         """What a service's windows between two times have shown; of one that lies across an end, the part within.
@@ -259,13 +265,10 @@ class Store:
             service: Its name.
             knobs: Ids of what is searched.
             quantities: What a window must have shown; one that was cut short shows what it can.
-
-        Raises:
-            StateError: a row is damaged.
         """
         self._tidy(service)
         rows = self._query(ROWS, service)
-        fitting = observations(rows, service, self.path, knobs=knobs, quantities=quantities)
+        fitting = observations(rows, self.path, knobs=knobs, quantities=quantities, on_damage=self._say_once)
         return History(known=fitting, on_add=lambda observation: self.add_observation(service, observation))
 
     def _tidy(self, service: str) -> None:
@@ -276,20 +279,28 @@ class Store:
         names, marks = ", ".join(values), ", ".join("?" * len(values))
         self._query(f"INSERT INTO {table} ({names}) VALUES ({marks})", *values.values())  # noqa: S608 -- our own names
 
+    def _sound(self, kind: type[T], sql: str, *values: object) -> Iterator[T]:
+        return sound(self._query(sql, *values), kind, self.path, self._say_once)
+
+    def _say_once(self, error: StateError) -> None:
+        if error.message not in self._damaged:
+            self.on_damage(error)
+            self._damaged.add(error.message)
+
     def _query(self, sql: str, *values: object) -> list[Any]:
-        with self._writing() as database:
+        with self._using("read" if sql.lstrip().startswith("SELECT") else "write") as database:
             return database.execute(sql, values).fetchall()
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """The file, for us alone."""
+    def _using(self, verb: Literal["read", "write"] = "write") -> Iterator[sqlite3.Connection]:
+        """The file, for us alone; `verb` says what can't be done where it fails."""
         try:
             if not samestat(self._stat, self.path.stat()):
                 raise StateError(wrong=f"another file took the place of {self.path}", place=str(self.path))
             with self._mutex:
                 yield self._database
         except (OSError, sqlite3.Error) as error:
-            raise StateError(wrong=f"cannot write {self.path}: {reason(error)}", place=str(self.path)) from error
+            raise StateError(wrong=f"cannot {verb} {self.path}: {reason(error)}", place=str(self.path)) from error
 
 
 def _json(value: Mapping[str, object]) -> str:

@@ -131,7 +131,7 @@ class Journal:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             file = os.fdopen(descriptor, "r+b")
         except (OSError, ValueError) as error:
-            raise unwritable(self.path, error) from error
+            raise unwritable(self._study, error) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             sync_folder(self.path.parent)

@@ -206,10 +206,22 @@ def _relative_sd(name: str) -> Column | None:
     return Column(name, "number", "share", f"relative standard deviation of {of}", 0.0, 1000.0)
 
 
+_QUANTILE_WITH_POINT: Final = re.compile(r"p([0-9]{2})[._]([0-9]+)_us")
+_ALIASES: Final = {"rps": "qps_offered", "load": "qps_offered", "watts": "power_w", "joules": "energy_j"}
+"""What other tables call it."""
+
+
 def _suggestion(name: str) -> str:
     if match := _QUANTILE_IN_ANOTHER_UNIT.fullmatch(name):
         stem = "mean" if match[1] == "avg" else match[1]
         return f"convert it to us and name it {stem}_us"
+    if match := _QUANTILE_WITH_POINT.fullmatch(name):
+        return f"name it p{match[1]}{match[2]}_us"
+    if alias := _ALIASES.get(name.lower()):
+        return f"name it {alias}, if it is that"
+    known = [knob_id for knob_id in knob_ids() if name in (knob_id, knob_id.partition(".")[2])]
+    if known:
+        return f"name it {ASKED}{known[0]}, if that was asked of the knob"
     prefix = next((p for p in (ASKED, EFFECTIVE) if name.startswith(p)), "")
     names = [prefix + knob_id for knob_id in knob_ids()] if prefix else list(_BY_NAME)
     if match := _OTHER_UNITS.fullmatch(name.lower()):

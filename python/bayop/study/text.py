@@ -97,6 +97,8 @@ def read_bytes(path: Path, count: int = -1) -> bytes:
         InputError: it can't be read.
     """
     try:
+        if path.is_char_device():  # such as /dev/zero, which never ends
+            raise InputError(wrong=f"cannot read {path}: it is a device", place=str(path))
         with path.open("rb") as file:
             return file.read(count)
     except (OSError, ValueError) as error:
@@ -113,7 +115,7 @@ def _decoded(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
-            wrong="the file is not text in UTF-8", place=f"{path}, line {line}", hint=str(error)
+            wrong="the file is not text in UTF-8", place=f"{path}, line {line}", hint="save it as CSV in UTF-8"
         ) from error
 
 
@@ -126,6 +128,8 @@ def _unpacked(content: bytes, path: Path) -> bytes:
     except (EOFError, OSError, zlib.error) as error:
         line = sum(chunk.count(b"\n") for chunk in chunks) + 1
         raise InputError(
-            wrong="the compressed study is cut short or damaged", place=f"{path}, line {line}", hint=str(error)
+            wrong="the compressed study is cut short or damaged",
+            place=f"{path}, line {line}",
+            hint="gzip -t says more; copy or compress it again",
         ) from error
     return b"".join(chunks)

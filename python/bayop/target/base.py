@@ -139,7 +139,7 @@ class Modelled:
     is_live: Final = False
     vantage: Final = "model"
     estimated: Final = frozenset[str]()
-    doubts: Final = ()
+    doubts: Sequence[str] = ()
 
     def keep(self) -> None:
         """Nothing lasts."""

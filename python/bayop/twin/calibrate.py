@@ -144,7 +144,8 @@ class Calibration:
         on_simulated: Told after every sweep over the cells.
 
     Raises:
-        InputError: there are no cells, or a parameter is no number of the profile.
+        InputError: there are no cells or fewer numbers in them than parameters, or a parameter is no number of the
+            profile.
     """
 
     def __init__(
@@ -161,6 +162,15 @@ class Calibration:
     ) -> None:
         if not cells:
             raise InputError(wrong="there is no measured cell to fit")
+        numbers = sum(
+            len(TOLERANCES.keys() & cell.measured) for cell in [*cells, *(c for s in siblings for c in s.cells)]
+        )
+        if numbers < len(parameters):
+            raise InputError(
+                "a fit must have a measured number for every parameter at least",
+                wrong=f"{len(parameters)} parameters, and {numbers} numbers in all measured cells",
+                hint="name fewer parameters, or measure more settings and loads",
+            )
         self._profile = profile
         self._cells = cells
         self._siblings = siblings

@@ -10,18 +10,23 @@ network card's driver does by default. What differs under one operating system o
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from bayop import _core
 from bayop.errors import InputError, unreadable
+from bayop.twin.profile_text import lines_of
 
 BASE: Final = "base"
 """The key by which a profile file names the one that it starts from."""
+
+Origins: TypeAlias = Mapping[str, str]
+"""Where every dotted key stands: `mine.toml, line 7`."""
 
 _SYSTEMS: Final = {"steered": "linux", "run-to-completion": "ebbrt"}
 """Tables of a machine file for one operating system, by how it dispatches requests."""
@@ -80,15 +85,18 @@ def read_profile(name_or_file: str) -> tuple[str, str]:
             `mine.toml@my-machine.toml`.
 
     Raises:
-        InputError: there is no such profile or machine, or the files don't fit together.
+        InputError: there is no such profile or machine, or the files don't fit together; of what is put together from
+            parts, also that it breaks a rule.
     """
     name, at, machine = name_or_file.partition("@")
-    text, source = _complete(name)
+    text, source, origins = _complete(name)
     if not at:
         return text, source
     part, machine_source = _text_of(machine, _machines(), "machine")
-    source = f"{source} on {machine_source}"
-    return _spelled(_on_machine(_parsed(text, source), _parsed(part, machine_source), machine_source)), source
+    table, system = _on_machine(_parsed(text, source), _parsed(part, machine_source), machine_source)
+    own = _origins(part, machine_source)
+    under = {key.removeprefix(f"{system}."): place for key, place in own.items() if key.startswith(f"{system}.")}
+    return _put_together(table, {**origins, **own, **under}, f"{source} on {machine_source}")
 
 
 def profile_names() -> tuple[str, ...]:
@@ -124,26 +132,27 @@ def _text_of(name_or_file: str, built_in: Mapping[str, Traversable], what: str) 
         raise unreadable(path, error) from error
 
 
-def _complete(name: str) -> tuple[str, str]:
+def _complete(name: str) -> tuple[str, str, Origins]:
     """The text of a profile with what its bases say; a file without a base as it is, comments included."""
-    text, source = _text_of(name, _profiles(), "profile")
-    layers, base = [], _base_of(text, source)
+    text, source = layer = _text_of(name, _profiles(), "profile")
+    layers, base = [layer], _base_of(text, source)
     if base is None:
-        return text, source
-    layers.append(_parsed(text, source))
+        return text, source, _origins(text, source)
     while base is not None:
+        place = _place_of_base(*layers[-1])
         if len(layers) == _MOST_BASES:
-            raise InputError(
-                "a profile must start from a complete one in the end", value=base, place=f"{source}, key base"
-            )
-        text, base_source = _text_of(base, _profiles(), "profile")
-        layers.append(_parsed(text, base_source))
-        base = _base_of(text, base_source)
+            raise InputError("a profile must start from a complete one in the end", value=base, place=place)
+        try:
+            layers.append(_text_of(base, _profiles(), "profile"))
+        except InputError as error:
+            raise error.but(place=place) from error
+        base = _base_of(*layers[-1])
     table: dict[str, Any] = {}
+    origins: Origins = {}
     for layer in reversed(layers):
-        table = _merged(table, layer)
+        table, origins = _merged(table, _parsed(*layer)), {**origins, **_origins(*layer)}
     del table[BASE]
-    return _spelled(table), f"{source} with its base"
+    return *_put_together(table, origins, f"{source} with its base"), origins
 
 
 def _base_of(text: str, source: str) -> str | None:
@@ -153,8 +162,42 @@ def _base_of(text: str, source: str) -> str | None:
     except (ValueError, RecursionError):
         return None
     if base is not None and not isinstance(base, str):
-        raise InputError("a profile must start from one other, by name", value=base, place=f"{source}, key base")
+        place = _place_of_base(text, source)
+        raise InputError("a profile must start from one other, by name", value=base, place=place)
     return base
+
+
+def _place_of_base(text: str, source: str) -> str:
+    return f"{_origin(BASE, _origins(text, source), source)}, key {BASE}"
+
+
+def _origins(text: str, source: str) -> Origins:
+    return {key: f"{source}, line {line}" for key, line in lines_of(text).items()}
+
+
+def _put_together(table: Mapping[str, Any], origins: Origins, source: str) -> tuple[str, str]:
+    """The text of a profile that is put together from parts, and what to call it.
+
+    Raises:
+        InputError: it breaks a rule; the error names the part and the line where the key stands.
+    """
+    text = _spelled(table)
+    try:
+        parse_profile(text, source=source)
+    except InputError as error:
+        place = re.fullmatch(rf"{re.escape(source)}, line (?P<line>\d+)(?P<key>.*)", error.place or "", re.DOTALL)
+        if place is None:
+            raise
+        keys = {line: key for key, line in lines_of(text).items()}
+        raise error.but(place=_origin(keys[int(place["line"])], origins, source) + place["key"]) from error
+    return text, source
+
+
+def _origin(key: str, origins: Origins, source: str) -> str:
+    """Where a key stands, or the table that it is in where it has no line of its own."""
+    while key and key not in origins:
+        key = key.rpartition(".")[0]
+    return origins.get(key, source)
 
 
 def _parsed(text: str, source: str) -> dict[str, Any]:
@@ -192,8 +235,8 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return table
 
 
-def _on_machine(profile: Mapping[str, Any], part: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """The profile with the machine file's hardware and what of the system comes with it."""
+def _on_machine(profile: Mapping[str, Any], part: Mapping[str, Any], source: str) -> tuple[dict[str, Any], str]:
+    """The profile with the machine file's hardware and what of the system comes with it, and which system that is."""
     if "machine" not in part or not part.keys() <= {"machine", "os", *_SYSTEMS.values()}:
         raise InputError(
             "a machine file must have [machine], maybe [os], [linux] and [ebbrt], and nothing else",
@@ -206,7 +249,7 @@ def _on_machine(profile: Mapping[str, Any], part: Mapping[str, Any], source: str
     without = {key: value for key, value in profile.items() if key != "machine"}
     system = _SYSTEMS.get(str(profile.get("os", {}).get("dispatch")), "")
     for_all = {key: value for key, value in part.items() if key not in _SYSTEMS.values()}
-    return _merged(_merged(without, for_all), part.get(system, {}))
+    return _merged(_merged(without, for_all), part.get(system, {})), system
 
 
 def _spelled(table: Mapping[str, Any]) -> str:

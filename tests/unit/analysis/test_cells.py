@@ -86,9 +86,10 @@ def test_medians_ignore_an_outlier(repeated: Repeated) -> None:
     assert table["power_w"].to_list() == pytest.approx(truth)
 
 
-def test_an_unknown_quantity_is_refused() -> None:
-    with pytest.raises(InputError, match="p999_us"):
+def test_an_unknown_quantity_is_refused_with_the_columns_that_there_are() -> None:
+    with pytest.raises(InputError, match="p999_us") as refused:
         cells(study_frame(), ["p999_us"])
+    assert refused.value.hint == f"its columns: {', '.join(study_frame().columns)}"
 
 
 @settings(max_examples=30)

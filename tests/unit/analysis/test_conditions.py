@@ -9,6 +9,7 @@ from bayop.analysis.conditions import (
     delay_and_frequency,
     is_closed_loop,
     is_default,
+    over_delay,
     split,
 )
 
@@ -50,6 +51,15 @@ def test_pairs_leave_out_the_default_and_other_knobs() -> None:
     assert delay_and_frequency(frame).height == 9
     assert delay_and_frequency(capped).is_empty()
     assert delay_and_frequency(frame.drop("asked.nic.rx_usecs")).is_empty()
+
+
+def test_a_fixed_delay_may_leave_the_frequency_alone() -> None:
+    frame = study_frame()
+    assert over_delay(frame).height == 9
+    alone = over_delay(frame.drop("asked.cpu.freq_mhz"))
+    assert alone.height == 9
+    assert alone["asked.cpu.freq_mhz"].null_count() == 9
+    assert over_delay(frame.drop("asked.nic.rx_usecs")).is_empty()
 
 
 def test_a_message_size_makes_a_closed_loop() -> None:

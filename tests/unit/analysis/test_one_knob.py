@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 import polars as pl
+import pytest
 from tests.support.tables import study_frame
 
 from bayop.analysis.cells import cells
@@ -33,4 +34,10 @@ def test_the_default_does_not_compete() -> None:
 
 def test_one_value_of_a_knob_says_nothing() -> None:
     frame = study_frame(freqs=(2900,))
+    assert compare_knobs(cells(frame, ["power_w", "p99_us"]), POWER, math.inf) == {}
+
+
+@pytest.mark.parametrize("absent", [["asked.nic.rx_usecs"], ["asked.cpu.freq_mhz"]])
+def test_a_study_of_another_knob_has_nothing_to_compare(absent: list[str]) -> None:
+    frame = study_frame().drop(absent).with_columns(pl.lit("menu").alias("asked.idle.governor"))
     assert compare_knobs(cells(frame, ["power_w", "p99_us"]), POWER, math.inf) == {}

@@ -33,6 +33,15 @@ def test_a_round_trip_is_a_request() -> None:
     assert per_request(frame)["energy_uj_per_request"][0] == pytest.approx(500.0)
 
 
+def test_a_rate_of_interrupts_is_as_good_as_their_count() -> None:
+    frame = study_frame().with_columns(qps=pl.lit(1000.0), duration_s=pl.lit(20.0), interrupts_per_s=pl.lit(500.0))
+    assert per_request(frame)["interrupts_per_request"][0] == pytest.approx(0.5)
+    counted = frame.with_columns(interrupts=pl.when(pl.col("trial") == 1).then(40_000.0))
+    assert per_request(counted)["interrupts_per_request"].to_list()[:2] == pytest.approx([2.0, 0.5])
+    closed = frame.with_columns(message_bytes=pl.lit(64), roundtrips=pl.lit(5000.0))
+    assert per_request(closed)["interrupts_per_request"][0] == pytest.approx(2.0)
+
+
 def test_what_was_not_sensed_is_not_derived() -> None:
     frame = study_frame()
     assert per_request(frame).columns == frame.columns

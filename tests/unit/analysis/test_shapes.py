@@ -35,6 +35,19 @@ def test_a_dip_within_the_noise_is_no_v() -> None:
     assert not v_minima(sweep(dip, sd=0.01), "power_w")["v"].any()
 
 
+def test_without_noise_a_v_is_neither_claimed_nor_denied() -> None:
+    frame = study_frame(delays=DELAYS)
+    valley, slope = (100 + (pl.col("asked.nic.rx_usecs") - point).abs() for point in (12, 0))
+    assert v_minima(cells(frame.with_columns(power_w=valley), ["power_w"]), "power_w")["v"].null_count() == 3
+    assert v_minima(cells(frame.with_columns(power_w=slope), ["power_w"]), "power_w")["v"].to_list() == [False] * 3
+
+
+def test_a_frequency_that_was_left_alone_is_a_line_too() -> None:
+    alone = sweep(100 + (pl.col("asked.nic.rx_usecs") - 12).abs()).filter(pl.col("asked.cpu.freq_mhz") == 1300.0)
+    minima = v_minima(alone.drop("asked.cpu.freq_mhz"), "power_w")
+    assert minima.select("asked.cpu.freq_mhz", "delay_us", "v").rows() == [(None, 10.0, True)]
+
+
 def test_two_delays_show_no_shape() -> None:
     assert v_minima(cells(study_frame(delays=(2, 50)), ["power_w"]), "power_w").is_empty()
 

@@ -34,6 +34,23 @@ def test_an_slo_on_a_quantile_that_nobody_measured_is_refused() -> None:
         summarize(study_frame(), Slo.parse("p99.9<1ms"), seed=0)
 
 
+def test_a_workload_without_power_is_refused_with_the_columns_that_it_has() -> None:
+    silo = study_frame(study="silo").with_columns(app=pl.lit("silo"), power_w=pl.lit(None, pl.Float64))
+    with pytest.raises(
+        InputError, match=r"no trial of .*app silo.* has power_w; trials must have p99_us and"
+    ) as refused:
+        summarize(pl.concat([study_frame(), silo]), SLO, seed=0)
+    measured = [name for name in study_frame().columns if name != "power_w"]
+    assert refused.value.hint == f"columns with values: {', '.join(measured)}"
+
+
+def test_a_default_without_power_is_no_default_to_compare_with() -> None:
+    frame = study_frame().with_columns(power_w=pl.when(pl.col("trial") > 1).then(pl.col("power_w")))
+    summary = summarize(frame, Slo.parse("p99<1ms"), seed=0)[0]
+    assert not summary.savings
+    assert [row["power_w"] for row in summary.best_alone] == summary.best["power_w"].to_list()
+
+
 def test_open_and_closed_loops_are_analysed_side_by_side() -> None:
     closed = study_frame(study="netpipe").with_columns(
         app=pl.lit("netpipe"), qps_offered=pl.lit(None, pl.Float64), message_bytes=pl.lit(64),

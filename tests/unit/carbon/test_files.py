@@ -101,6 +101,13 @@ def test_refuses_a_wrong_table(data: Path, tmp_path: Path, before: str, after: s
     assert says(error.value, said)
 
 
+def test_reads_what_a_spreadsheet_saves(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "systor_cci.csv"
+    published = data / "systor_cci.csv"
+    path.write_text(published.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    assert read_stacks(path) == read_stacks(published)
+
+
 def test_refuses_other_files(tmp_path: Path) -> None:
     for name, said in (
         ("stack.json", ".toml or a .csv"),

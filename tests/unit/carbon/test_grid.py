@@ -55,6 +55,12 @@ def test_reads_a_file(tmp_path: Path) -> None:
     assert read_grid(path).hourly_g_per_kwh == (250.0, 310.5)
 
 
+def test_reads_what_a_spreadsheet_saves(tmp_path: Path) -> None:
+    path = tmp_path / "grid.csv"
+    path.write_text("hour,gco2_per_kwh\n0,250\n", encoding="utf-8-sig")
+    assert read_grid(path).hourly_g_per_kwh == (250.0,)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

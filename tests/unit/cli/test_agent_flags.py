@@ -55,23 +55,27 @@ def test_others_read_who_holds_the_lease() -> None:
 class Kept:
     """As much of a target as `told` asks for."""
 
-    def __init__(self, undo: str | None) -> None:
-        self.undo = undo
+    def __init__(self, undo: str | None, *, has_held: bool) -> None:
+        self.undo, self.has_held = undo, has_held
 
 
 @pytest.mark.parametrize(
-    ("undo", "message"),
+    ("undo", "has_held", "message"),
     [
-        (None, "the machine's own settings are back\n"),
-        ("bayop restore", "the result stays applied: bayop restore takes it back\n"),
+        (None, True, "the machine's own settings are back\n"),
+        ("bayop restore", True, "the result stays applied: bayop restore takes it back\n"),
+        (None, False, ""),
     ],
 )
-def test_who_ends_in_an_error_says_what_is_in_effect(
-    undo: str | None, message: str, capsys: pytest.CaptureFixture[str]
+def test_who_ends_in_an_error_says_what_is_in_effect_if_it_has_changed_anything(
+    undo: str | None,
+    has_held: bool,  # noqa: FBT001
+    message: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with (
         pytest.raises(OSError, match="full"),
-        agent_flags.reporting(nullcontext(cast("AgentTarget", Kept(undo)))),
+        agent_flags.reporting(nullcontext(cast("AgentTarget", Kept(undo, has_held=has_held)))),
     ):
         raise OSError("the disk is full")
     assert capsys.readouterr().err == message

@@ -51,11 +51,20 @@ def test_writes_figures(published: str, tmp_path: Path) -> None:
     ("flags", "said"),
     [
         (["--grid", "dirty"], "--grid"),
-        (["--grid", "9999"], "cannot use 9999.0: a grid's carbon intensity must lie between 0 and 5000 g CO2e/kWh"),
-        (["--grid", "0"], "the carbon intensity is 0 in every hour; a grid must emit something, in some hour at least"),
+        (["--grid", "35"], "cannot use '35': a grid's carbon intensity must be a number with the unit g/kWh (--grid)"),
+        (["--grid", "35kg/kWh"], "a grid's carbon intensity must be a number with the unit g/kWh (--grid)"),
+        (
+            ["--grid", "1e9g/kWh"],
+            "cannot use '1e9g/kWh': a grid's carbon intensity must lie between 0 and 5000 g CO2e/kWh (--grid)",
+        ),
+        (["--grid=-1g/kWh"], "cannot use '-1g/kWh': a grid's carbon intensity must lie between 0 and 5000 g CO2e/kWh"),
+        (
+            ["--grid", "0g/kWh"],
+            "the carbon intensity is 0 in every hour; a grid must emit something, in some hour at least",
+        ),
         (["--lifetime", "5"], "--lifetime"),
         (["--lifetime", "0y"], "cannot use '0y': a lifetime must be positive and at most 50 years (--lifetime)"),
-        (["--grid", "35", "--grid-series", "x.csv"], "not allowed with"),
+        (["--grid", "35g/kWh", "--grid-series", "x.csv"], "not allowed with"),
         (["--grid-series", "none.csv"], "cannot read none.csv: no such file"),
     ],
 )

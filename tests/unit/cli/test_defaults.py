@@ -38,6 +38,42 @@ def test_nothing_is_loaded_where_nobody_has_defaults(user: Path) -> None:
     assert defaults.apply(build_parser(["tune"])) == []
 
 
+@pytest.fixture
+def unseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's file of which nobody can tell whether it is there; root may enter every folder, but no loop of links."""
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(loop))
+    return loop / "bayop" / "config.toml"
+
+
+def test_a_file_that_cannot_be_seen_is_refused(unseen: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["knobs"]) == main(["config"]) == 2
+    said = capsys.readouterr().err
+    assert f"cannot read {unseen}: too many levels of symbolic links" in said
+    assert "hint: let this user enter its folder" in said
+
+
+def test_help_needs_no_defaults(unseen: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "run"]) == 0
+    assert str(unseen) not in capsys.readouterr().err
+
+
+def test_a_folder_is_no_file_of_defaults(user: Path) -> None:
+    user.mkdir()
+    with pytest.raises(InputError, match=f"cannot read {user}: is a directory"):
+        defaults.apply(build_parser(["tune"]))
+
+
+def test_a_user_without_a_home_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody_knows() -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", nobody_knows)
+    assert defaults.files() == [defaults.SYSTEM]
+
+
 def test_flags_beat_environment_beats_user_beats_system(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert slo_of("tune") == "p99<500us"
     defaults.SYSTEM.write_text('slo = "p99<100us"\n')

@@ -44,6 +44,16 @@ def test_a_machine_where_nothing_live_can_run_says_why_and_exits_with_4(
     assert "Nothing can run here yet that needs a real machine." in output
 
 
+def test_what_has_no_remedy_is_not_told_a_description(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["doctor", "--root", str(MACHINES / "altra-cppc.tree")]) in (0, 4)
+    said = capsys.readouterr().out
+    assert re.search(r"knob cpu\.perf_ctl_mhz +the processor is not Intel's.* no remedy is known", said)
+    assert "asks its package for" not in said
+
+
 def test_a_recorded_machine_is_judged_by_itself(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     tree = MACHINES / "intel-acpi-cpufreq.tree"
     assert main(["doctor", "--root", str(tree), "--json"]) == 0
@@ -78,7 +88,7 @@ def test_people_get_every_check_with_what_to_do(capsys: pytest.CaptureFixture[st
     tune = Ability(("tune",), ("no agent [answers]",))
     doctor._show(findings, [tune, Ability(("live",), (), ("a remark",))])
     output = " ".join(capsys.readouterr().out.split())
-    for text in ("6.18", "stop it", "give [power.model]", "there is nothing to tune"):
+    for text in ("6.18", "stop it", "give [power.model]", "no remedy is known"):
         assert text in output
     assert "reason of kernel" not in output
     assert "tune can't: no agent [answers]. live can: a remark." in output
@@ -124,3 +134,10 @@ def test_bad_usage(capsys: pytest.CaptureFixture[str], more: list[str], message:
     captured = capsys.readouterr()
     assert captured.out == ""
     assert message in captured.err
+
+
+def test_deferral_by_device_and_by_queue_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor", "--root", str(MACHINES / "altra-cppc.tree"), "--json"])
+    findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()][:-1]
+    (why,) = [finding["why"] for finding in findings if finding["check"] == "kernel"]
+    assert why == "NAPI deferral by queue and irq-suspend-timeout need Linux 6.13, by device 5.8"

@@ -31,7 +31,7 @@ def test_the_doctor_says_the_same_of_a_bundle_as_of_its_machine(tree: Path, tmp_
 def test_people_are_asked_to_look_at_it(tmp_path: Path, capsys: Capture) -> None:
     bundle = tmp_path / "bundle.tree"
     assert main(["doctor", "--bundle", str(bundle)]) == 0
-    assert "Look through it before you give it away" in capsys.readouterr().out
+    assert "files of this machine. Look through it before you give it away" in capsys.readouterr().out
     assert "=== proc/stat" in bundle.read_text(encoding="utf-8")
 
 
@@ -39,7 +39,9 @@ def test_what_could_not_be_read_is_counted(tmp_path: Path, capsys: Capture) -> N
     tree, bundle = tmp_path / "machine.tree", tmp_path / "bundle.tree"
     tree.write_text("=== proc/stat !read\n=== sys/class/net/eth0/type\n1\n", encoding="utf-8")
     assert main(["doctor", "--root", str(tree), "--bundle", str(bundle)]) == 0
-    assert "1 of them could not be read; root may see more" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"{bundle} has 2 files of {tree}." in said
+    assert said.endswith("1 of them could not be read\n"), "root sees no more of a file than others do"
 
 
 @pytest.mark.parametrize(

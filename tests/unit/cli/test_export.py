@@ -68,6 +68,11 @@ def test_a_profile_is_a_folder(tmp_path: Path, capsys: Capture) -> None:
         (["nope.db"], "cannot read nope.db"),
         (["idle.disable@C6=on"], "nobody but bayop-agent sets idle.disable@C6"),
         (["cpu.freq=2.1GHz"], "there is no knob 'cpu.freq'"),
+        (["nic.rx_usecs=100", "nic.rx_usecs=200"], "nic.rx_usecs comes twice"),
+        (["nic.rx_usecs@eth0=-5"], "'-5us': nic.rx_usecs must lie between 0us and 10s (nic.rx_usecs@eth0)"),
+        (["nic.rx_usecs@eth0=.4"], "cannot use '0.4us'"),
+        (["cpu.freq_mhz=fast"], "cannot use 'fast': cpu.freq_mhz must be a number in MHz (cpu.freq_mhz@policy*)"),
+        (["cpu.epp=power", "--device", "eth0"], "no knob of the setting is for eth0"),
     ],
 )
 def test_what_is_not_understood_is_refused(words: list[str], message: str, capsys: Capture) -> None:

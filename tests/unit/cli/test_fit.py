@@ -67,7 +67,9 @@ def test_adam_and_least_squares_print_the_same(study: Path, capsys: pytest.Captu
         (["--os", "plan9"], "the study has no trials of plan9 (--os)"),
         (["--load", "1qps"], "the study has no trials at 1 requests/s (--load)"),
         (["--min-delay=-5us"], "cannot use '-5us': a delay must not be negative (--min-delay)"),
-        (["--min-delay", "1s"], "that meet p99<500us"),
+        (["--min-delay", "1s"], "no trial that meets p99<500us has an ITR-delay of 1s or more (--min-delay)"),
+        (["--slo", "p99<1us"], "no trial with a fixed ITR-delay and frequency meets p99<1us (--slo)"),
+        (["--slo", "p99<1us", "--min-delay", "1s"], "no trial with a fixed ITR-delay and frequency meets p99<1us"),
         (["--slo", "p50<1ms"], "p50_us"),
     ],
 )
@@ -80,3 +82,12 @@ def test_refuses_with_one_error(
     assert captured.err.startswith("error: ")
     assert message in captured.err
     assert "Traceback" not in captured.err
+
+
+def test_what_a_flag_leaves_nothing_of_is_hinted_at(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for flags, hint in (
+        (["--min-delay", "1s"], "their longest is 400us"),
+        (["--slo", "p99<1us"], "their least p99_us is"),
+    ):
+        assert main(["fit", str(study), *flags]) == 2
+        assert f"hint: {hint}" in capsys.readouterr().err

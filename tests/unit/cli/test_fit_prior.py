@@ -7,6 +7,7 @@ import pytest
 
 from bayop.cli import main
 from bayop.prior_file import PriorFile
+from bayop.study import open_study, write_study
 
 SEARCH = ["tune", "--target", "study", "--data", "example:silo", "--load", "200kqps", "--json"]
 
@@ -50,9 +51,27 @@ def test_a_search_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     ("argv", "message"),
     [
         (["fit", "--prior", "example:silo"], "there is no --out; --prior must have a file to write"),
-        (["fit", "--prior", "example:silo", "--out", "/nowhere/x.toml"], "--out must be a file in a folder"),
+        (
+            ["fit", "--prior", "example:silo", "--out", "/nowhere/x.toml"],
+            "cannot use '/nowhere/x.toml': --out must be a file in a folder that is there (--out)",
+        ),
+        (
+            ["fit", "--prior", "example:silo", "--out", "FILE"],
+            "is there already; a file must not be overwritten (--out)",
+        ),
+        (
+            ["fit", "--prior", "example:silo", "example:silo", "--out", "NEW"],
+            "example:silo has the trials of example:silo; a class must be learned from each study once (STUDY)",
+        ),
+        (
+            ["fit", "--prior", "example:silo", "--slo", "p99<1us", "--out", "NEW"],
+            "meets p99<1us (example:silo, --slo)",
+        ),
         (["fit", "--prior", "example:silo", "--model", "published"], "must be of the search's own model (--model)"),
-        (["fit", "example:silo", "example:memcached"], "a fit must be of one study (STUDY)"),
+        (
+            ["fit", "example:silo", "example:memcached"],
+            "cannot use 'example:memcached': a fit must be of one study (STUDY)",
+        ),
         ([*SEARCH, "--prior", "/nowhere/x.toml"], "cannot read /nowhere/x.toml: no such file"),
         (
             [*SEARCH, "--prior", "FILE", "--optimizer", "grid"],
@@ -67,6 +86,23 @@ def test_what_makes_no_sense_is_refused(
     learned(path, "example:memcached")
     capsys.readouterr()
     with pytest.raises(SystemExit) as caught:
-        raise SystemExit(main([str(path) if part == "FILE" else part for part in argv]))
+        raise SystemExit(main([{"FILE": str(path), "NEW": f"{path}.new"}.get(part, part) for part in argv]))
     assert caught.value.code == 2
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_copy_of_a_study_teaches_nothing_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy, out = tmp_path / "copy.parquet", tmp_path / "my.prior.toml"
+    write_study(open_study("example:silo"), copy)
+    assert main(["fit", "--prior", "example:silo", str(copy), "--out", str(out)]) == 2
+    assert f"{copy} has the trials of example:silo" in " ".join(capsys.readouterr().err.split())
+    assert not out.exists()
+
+
+def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = tmp_path / "study.csv"
+    study.write_text("mine", encoding="utf-8")
+    assert learned(study, "example:silo") == 2
+    assert study.read_text(encoding="utf-8") == "mine"
+    assert list(tmp_path.iterdir()) == [study]
+    assert "hint: --out FILE for another" in capsys.readouterr().err

@@ -53,6 +53,7 @@ def test_people_get_a_table_and_figures(trace: Path, tmp_path: Path, capsys: pyt
     ("words", "message"),
     [
         (["--governors", "menu,te0"], "there is no governor 'te0'"),
+        (["--governors", "menu,menu"], "cannot use 'menu,menu': each governor must be named once (--governors)"),
         (["--machine", "skylake"], "there is no machine 'skylake'"),
         (["--price", "17"], "it must lie between 0 and 16"),
         (["--limit", "0us"], "it must lie between 1us and 1s"),

@@ -45,6 +45,18 @@ def test_people_get_tables_and_figures(capsys: pytest.CaptureFixture[str]) -> No
     assert {path.name for path in Path("figures").iterdir()} == names
 
 
+def test_overload_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["idle", "cores", "--loads", "5k,2M", "--requests", "1000"]) == 0
+    assert "Overloaded at 2000K: no core ever rests" in capsys.readouterr().out
+
+
+def test_a_server_that_can_have_no_balancer_is_refused_by_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CORES, "--profile", "ebbrt-memcached"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: this server can't have the balancer that is compared here; a wake balancer must")
+    assert "(--profile)\nhint: such as linux-memcached" in said
+
+
 def test_a_curve_is_scaled_to_its_peak_and_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*DAY, "--peak", "40k", "--json"]) == 0
     rows = json_lines(capsys)

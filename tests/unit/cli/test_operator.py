@@ -14,8 +14,8 @@ from bayop.daemon.operator.wire import socket_of
 
 HOLDS: Mapping[str, object] = {
     "event": "service", "service": "web", "mode": "apply", "doing": "hold", "setting": {"power.cap_w": 90},
-    "slo": "p99<200us", "qps": 5000.0, "power_w": 90.5, "latency_us": 178.0, "margin": 0.11, "budget_left": 0.25,
-    "quiet_until": None, "paused_by": [], "restored": False, "trouble": None,
+    "slo": "p99<200us", "qps": 5000.0, "power_w": 90.5, "latency_us": 178.0, "margin": 0.11, "current": True,
+    "budget_left": 0.25, "quiet_until": None, "paused_by": [], "restored": False, "trouble": None,
     "saved": {"held_s": 600.0, "switchback_s": 60.0, "switchbacks": 1, "default_w": 110.0,
               "power_w": {"value": 19.5, "low": None, "high": None},
               "energy_kwh": {"value": 0.0033, "low": 0.003, "high": 0.0036}, "cost": None, "currency": None,
@@ -63,6 +63,44 @@ def test_the_standing_is_shown(
     output = capsys.readouterr().out
     for note in ("paused by operator", "the error budget is spent", "until 2026-11-23T10:00:00+00:00", "no agent"):
         assert note in output
+
+
+def test_what_is_in_effect_is_unknown_where_nobody_knows_it(
+    state: Path, daemon: Daemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for restored, said in ((True, "default"), (False, "unknown")):
+        daemon.events = [{**HOLDS, "doing": "trouble", "setting": None, "restored": restored, "saved": None}]
+        assert main(["status", "--file", str(state)]) == 0
+        assert said in capsys.readouterr().out
+
+
+def test_a_window_of_another_setting_is_not_shown_beside_the_one_in_effect(
+    state: Path, daemon: Daemon, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    daemon.events = [{**HOLDS, "current": False}]
+    assert main(["status", "--file", str(state)]) == 0
+    output = capsys.readouterr().out
+    assert "5000" in output, "the load is nobody's setting"
+    assert [shown for shown in ("90.5 W", "178 us", "11%") if shown in output] == []
+
+
+@pytest.mark.parametrize("verb", ["status", "pause", "resume", "reload", "trigger web", "forget web --yes"])
+@pytest.mark.parametrize("folder", [".", "/", ".."])
+def test_a_folder_is_no_state(verb: str, folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*verb.split(), "--file", folder]) == 2
+    assert f"error: {folder} is a folder; a state must be a file" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_toml_or_is_gone_keeps_nobody_from_pausing(state: Path, daemon: Daemon) -> None:
+    daemon.events = [PAUSED]
+    state.touch()
+    file = state.with_suffix(".toml")
+    file.write_text("[service.web\n", encoding="utf-8")
+    assert main(["pause", "--file", str(file)]) == 0
+    file.unlink()
+    assert main(["pause", "--file", str(file)]) == 0
+    assert daemon.heard == [{"verb": "pause"}] * 2
 
 
 def test_a_pause_that_is_not_known_to_be_one_is_a_drift(

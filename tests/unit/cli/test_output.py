@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from bayop.cli import main
 from bayop.cli.terminal.output import console, new_table, print_json, progress
 from bayop.units import round_significant
 
@@ -53,3 +54,11 @@ def test_progress_is_for_terminals_and_never_on_stdout(
 @pytest.mark.parametrize(("value", "digits", "rounded"), [(133.123456789, 6, 133.123), (0.00123456, 3, 0.00123)])
 def test_digits_that_mean_nothing_are_left_out(value: float, digits: int, rounded: float) -> None:
     assert round_significant(value, digits) == rounded
+
+
+def test_a_terminal_that_does_not_know_its_width_gets_everything(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    assert main(["knobs"]) == 0
+    assert "nic.rx_usecs" in capsys.readouterr().out

@@ -71,7 +71,33 @@ def test_an_unmeasured_quantile_is_a_clear_error(
     sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(sweep), "--slo", "p90<1ms", "--out", str(tmp_path / "out")]) == 2
-    assert "p90_us" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "p90_us" in said
+    assert str(sweep) in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_repeats_nothing_is_claimed_of_the_noise(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["report", str(sweep), "--slo", "p99<1ms", "--out", str(tmp_path / "out")]
+    assert main(words) == 0
+    assert "without repeats there are no confidence intervals" in capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    best = next(e for e in map(json.loads, capsys.readouterr().out.splitlines()) if e["event"] == "best")
+    assert (best["meets"], best["rivals"]) == (None, None)
+
+
+def test_machines_are_told_apart_with_and_without_a_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frames = [study_frame(study=machine).with_columns(machine=pl.lit(machine)) for machine in ("box", "box2")]
+    study, path = pl.concat(frames), tmp_path / "sweep.csv"
+    for rows, saved in ((study, "%"), (study.filter(pl.col("trial") > 1), "no default")):
+        write_study(rows, path)
+        assert main(["report", str(path), "--slo", "p99<1ms", "--out", str(tmp_path / "out")]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        for machine in ("box", "box2"):
+            (line, *_) = [line for line in lines if line.startswith(f" {machine} ") and "p99<1ms" in line]
+            assert saved in line
 
 
 def test_a_file_that_is_no_study_is_a_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

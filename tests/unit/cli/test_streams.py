@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
+import subprocess
 import sys
 from typing import NoReturn
 
@@ -34,6 +36,16 @@ def test_a_reader_who_left_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "stdout", Broken(errno.EPIPE))
     with guard(), pytest.raises(ReaderLeftError):
         print("x")
+
+
+@pytest.mark.parametrize("words", ["knobs", "knobs --json", "help tune"])
+def test_a_reader_who_left_ends_the_program_as_a_closed_pipe_ends_others(words: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "bayop", *words.split()]
+    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGPIPE, b"")
 
 
 def test_streams_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:

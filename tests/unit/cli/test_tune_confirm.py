@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from bayop.confirm import Comparison
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
 from bayop.saving import Looks
-from bayop.search import Result, Stopped
+from bayop.search import Result, Stopped, Trial
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting
 from bayop.testing.fakes import make_problem, papers_space
 
@@ -77,6 +78,19 @@ def test_the_summary_says_that_the_default_is_best(capsys: pytest.CaptureFixture
     assert "The default is best: no setting that was tried takes less under the SLO." in shown
     assert "It draws 40.0 W at 100 us." in shown
     assert "Applied" not in shown
+
+
+def test_what_is_known_without_a_model_is_what_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = ends(FOUND)
+    window = Measurement({"power_w": 30.0, "energy_j": 30.0, "p99_us": 200.0})
+    trial = Trial(1, FOUND, window, meets_slo=True, incumbent=FOUND, chosen_in_s=0.0)
+    alone = replace(outcome, result=replace(outcome.result, trials=(trial,), prediction=None), comparison=None)
+    baseline = Measurement({"power_w": 40.0, "energy_j": 40.0, "p99_us": 300.0})
+    problem = make_problem(SPACE, slo=SLO, objective="edp")
+    print_summary(alone, baseline, problem, is_held=False, is_live=False, watts="W")
+    shown = " ".join("".join(capsys.readouterr()).split())
+    assert "Measured: 30.0 W, p99 200 us." in shown
+    assert "The default draws 40.0 W at 300 us. This setting saves 50% of edp." in shown
 
 
 @pytest.mark.parametrize(

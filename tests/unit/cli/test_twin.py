@@ -154,6 +154,13 @@ class TestRun:
         polling = ["twin", "run", "--polling", "--load", "20kqps", "--wake-balancer", "yawn", *SMALL]
         check_refusal(polling, capsys, "must have steered dispatch")
 
+    def test_overload_is_said(self, capsys: pytest.CaptureFixture[str]) -> None:
+        for load, is_said in (("6M", True), ("100k", False)):
+            assert main(["twin", "run", "--load", load, "--requests", "20000", "--threads", "2"]) == 0
+            out = capsys.readouterr().out
+            assert "served" in out
+            assert ("Overloaded where less is served than offered" in out) == is_said
+
     def test_people_get_a_table(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["twin", "run", "--load", "200000", "--slo", "p99<500us", *SMALL]) == 0
         out = capsys.readouterr().out
@@ -213,7 +220,7 @@ class TestRun:
             ("steer_us = ", "steer_ms = ", "there is no key steer_ms", "did you mean steer_us?"),
             ("steer_us = ", "sterr_us = ", "there is no key sterr_us", "did you mean steer_us?"),
             ("connections = 1280", "connections = -3", "it must be a whole number between 1 and 10000000", None),
-            ("static_w = 0.0", 'static_w = "40 W"', "invalid type: string", None),
+            ("static_w = 0.0", 'static_w = "40 W"', "it must be a number (", None),
             ("[app]", "[app", "[app is not valid TOML", None),
         ],
     )
@@ -384,6 +391,37 @@ class TestFit:
     ) -> None:
         argv = ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--out", str(tmp_path / "x.toml")]
         check_refusal([*argv, *more], capsys, message, hint)
+
+    def test_the_name_of_a_file_says_no_system(
+        self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        own = tmp_path / "own-server.toml"
+        own.write_text(read_profile("ebbrt-memcached")[0], encoding="utf-8")
+        argv = ["twin", "fit", "--data", str(study), "--profile", str(own), "--parameters", "app.network_us"]
+        assert main([*argv, "--sweeps", "1", "--out", str(tmp_path / "p.toml"), *SMALL]) == 0
+        assert capsys.readouterr().err == ""
+
+    def test_overwrites_nothing(self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        own = tmp_path / "own.toml"
+        own.write_text(text := read_profile("ebbrt-memcached")[0], encoding="utf-8")
+        argv = ["twin", "fit", "--data", str(study), "--profile", str(own), "--out", str(own)]
+        check_refusal(argv, capsys, f"{own} is there already; a file must not be overwritten (--out)")
+        assert own.read_text(encoding="utf-8") == text
+
+    def test_a_row_is_too_little_for_many_parameters(
+        self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        few, out = tmp_path / "few.csv", tmp_path / "p.toml"
+        header, *rows = study.read_text(encoding="utf-8").splitlines()
+        few.write_text("\n".join([header, next(row for row in rows if "static" in row)]), encoding="utf-8")
+        argv = ["twin", "fit", "--data", str(few), "--profile", "ebbrt-memcached", "--out", str(out), *SMALL]
+        check_refusal(
+            [*argv, "--parameters", "application,system,power"],
+            capsys,
+            "numbers in all measured cells; a fit must have a measured number for every parameter at least",
+            "name fewer parameters",
+        )
+        assert not out.exists()
 
     @pytest.mark.parametrize(("out", "why"), [("missing/p.toml", "there is no folder"), (".", "it is a folder")])
     def test_a_file_that_can_not_be_written_is_found_before_the_work(

@@ -43,6 +43,7 @@ def there(folder: Path, power_w: str, monkeypatch: pytest.MonkeyPatch) -> None: 
 
 
 def fit(*words: str) -> int:
+    Path("fitted.toml").unlink(missing_ok=True)
     return main(["twin", "fit", "--profile", "own.toml", "--out", "fitted.toml", *words, *SMALL])
 
 

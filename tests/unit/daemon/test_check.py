@@ -90,7 +90,6 @@ def test_the_device_of_a_hold_must_be_there(tmp_path: Path, agent: AgentProcess,
     ("state", "message"),
     [
         ("nowhere/bayop.db", "there is no folder"),
-        (".", "it is a folder"),
         ("bayop.toml", "cannot read"),
     ],
 )
@@ -113,8 +112,8 @@ def test_what_the_agent_does_not_guard_is_noted(tmp_path: Path, agent: AgentProc
     ("change", "line", "message"),
     [
         (("agent.sock", "nobody.sock"), "agent", "no agent listens"),
-        (("power.cap_w", "cpu.freq_mhz"), "[service.web.knobs]", "the machine has no cpu.freq_mhz"),
-        (("60:120:5", "60:500:5"), "[service.web.knobs]", "power.cap_w"),
+        (("power.cap_w", "cpu.freq_mhz"), '"cpu.freq_mhz"', "the machine has no cpu.freq_mhz"),
+        (("60:120:5", "60:500:5"), '"power.cap_w"', "power.cap_w must be 60W to 120W"),
         (("p99<200us", "p90<200us"), "slo", "does not measure p90_us"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from bayop.daemon.file import DaemonFile
 from bayop.daemon.notify import Notifier
 from bayop.daemon.report import Reporter
 from bayop.daemon.services import Services
+from bayop.daemon.web import file as web_file
+from bayop.errors import InputError
 from bayop.state.store import Store
 
 FILE = """
@@ -25,6 +28,39 @@ agent = "unix:/nobody/web.sock"
 latency = "./p99.sh"
 slo = "p99<500us"
 """
+
+
+def test_a_stop_file_that_is_gone_ends_nobody_else_s_pause(tmp_path: Path) -> None:
+    path, lines = tmp_path / "bayop.toml", list[str]()
+    path.write_text(FILE, encoding="utf-8")
+    (tmp_path / "stop").touch()
+    with Store(tmp_path / "bayop.db") as store:
+        store.add_event(0.0, "web", "paused", {"by": "root"})
+        reporter = Reporter(store, time.time, lines.append, lambda _: None)
+        daemon = Daemon(DaemonFile.read(path), store, reporter, Notifier(None), holder="a test")
+        running = threading.Thread(target=daemon.run)
+        running.start()
+        (tmp_path / "stop").unlink()
+        assert eventually(lambda: any("is gone" in line for line in lines), within_s=10)
+        daemon.stop()
+        running.join(30.0)
+    (line,) = (line for line in lines if "is gone" in line)
+    assert line.endswith("stop is gone: goes on, but for what an operator has paused: web")
+
+
+@pytest.mark.parametrize(("listen", "line"), [('listen = "127.0.0.1:{}"\n', 9), ("", 8)])
+def test_an_address_that_is_in_use_has_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listen: str, line: int
+) -> None:
+    path = tmp_path / "bayop.toml"
+    with Store(tmp_path / "bayop.db") as store, socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(web_file, "_PORT", port)
+        path.write_text(f"{FILE}[web]\n{listen.format(port)}", encoding="utf-8")
+        reporter = Reporter(store, time.time, lambda _: None, lambda _: None)
+        daemon = Daemon(DaemonFile.read(path), store, reporter, Notifier(None), holder="a test")
+        with pytest.raises(InputError, match=rf"cannot listen at .*: address already in use \(.*bayop\.toml:{line}\)"):
+            daemon.run()
 
 
 def test_the_stop_file_does_not_wait_for_a_file_that_is_read_anew(

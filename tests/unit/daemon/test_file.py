@@ -115,9 +115,41 @@ def test_the_state_is_found_in_a_file_that_is_wrong(tmp_path: Path) -> None:
     assert state_of(path) == tmp_path / "bayop.db"
     path.write_text(f'state = "other.db"\n{LEAST}', encoding="utf-8")
     assert state_of(path) == tmp_path / "other.db"
-    path.write_text("state = 3\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"bayop\.toml:1"):
+    for said in ("3", '"."'):
+        path.write_text(f"state = {said}\n", encoding="utf-8")
+        with pytest.raises(InputError, match=r"bayop\.toml:1"):
+            state_of(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        (f"{LEAST}broken\n", "bayop.db"),
+        (f'state = "other.db"\nstop_file = "st\n{LEAST}', "other.db"),
+        (f'{LEAST}[service.web.policy\nstate = "other.db"\n', "bayop.db"),
+        ("\udcff = 1\n", "bayop.db"),
+        (None, "bayop.db"),
+    ],
+)
+def test_the_state_is_found_in_what_is_no_toml_and_without_the_file(
+    tmp_path: Path, text: str | None, state: str
+) -> None:
+    path = tmp_path / "bayop.toml"
+    for name in ("bayop.db", "other.db"):
+        (tmp_path / name).touch()
+    if text is not None:
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    assert state_of(path) == tmp_path / state
+
+
+@pytest.mark.parametrize("text", ["broken\n", 'state = "bayo\n', 'state = ""\nbroken\n', None])
+def test_a_state_that_can_not_be_found_out_is_to_be_named(tmp_path: Path, text: str | None) -> None:
+    path = tmp_path / "bayop.toml"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"bayop\.toml") as caught:
         state_of(path)
+    assert caught.value.hint == "name the state itself, as in --file bayop.db"
 
 
 def test_two_readings_of_one_file_are_equal_and_of_another_not(tmp_path: Path) -> None:
@@ -176,7 +208,16 @@ def test_the_agent_guards_the_highest_of_several_quantiles() -> None:
         (LEAST.replace("unix:/a", "http://a"), 2, "with mutual TLS"),
         (LEAST.replace('agent = "unix:/a"\n', ""), 1, "the file names no agent"),
         (LEAST.replace('latency = "./p99.sh"\n', ""), 1, "the file names no source of latency"),
-        ("[service]\nweb = 3\n", 2, "there is no key 'web'"),
+        ("[service]\nweb = 3\n", 2, "web must be a table"),
+        ("[services.web]\n", 1, "there is no key 'services'"),
+        ('state = "."\n' + LEAST, 1, "a state must be a file"),
+        ('state = ""\n' + LEAST, 1, "it must be a text that is not empty"),
+        (LEAST + '[service.web.knobs]\n"power.cap" = "60:120:5"\n', 6, "there is no knob 'power.cap'"),
+        (LEAST.replace("./p99.sh", "probe:memcachd://web1"), 3, "there is no protocol 'memcachd'"),
+        (LEAST.replace("./p99.sh", "probe:memcached://web1/x"), 3, "a path must be that of http"),
+        (LEAST.replace("./p99.sh", "prometheus:http://m:9090"), 3, "a Prometheus source must have a query"),
+        (LEAST.replace("./p99.sh", "prometheus:https://m?query=x&token_file=/no/token"), 3, "cannot read /no/token"),
+        (LEAST.replace("./p99.sh", "ebpf:"), 3, "a command must not be empty"),
         (
             LEAST + 'mode = "apply"\n' + LEAST.replace("service.web", "service.two") + 'mode = "apply"\n',
             7,
@@ -203,7 +244,7 @@ def test_a_file_without_a_service_says_so(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["service = 3\n", "[[service]]\nname = 'web'\n"])
 def test_a_service_is_a_table_with_a_name(tmp_path: Path, text: str) -> None:
-    with pytest.raises(InputError, match="there is no key 'service'"):
+    with pytest.raises(InputError, match="service must be a table"):
         read(tmp_path, text)
 
 

@@ -176,6 +176,16 @@ def test_who_only_observes_is_not_had_to_search(kept: Kept) -> None:
     assert kept.service.standing(("stop file",)).event()["paused_by"] == ["stop file"]
 
 
+def test_who_only_observes_does_not_take_another_s_setting_for_the_default(kept: Kept, agent: AgentProcess) -> None:
+    assert eventually(lambda: bool(kept.of("watching")), within_s=60)
+    lease = Lease(agent.client, holder="somebody else", ttl_s=60.0)
+    agent.client.apply({"power.cap_w": 60}, lease=lease.token)
+    assert eventually(lambda: any(event["phase"] == "other" for event in kept.of("window")), within_s=30)
+    event = kept.service.standing(()).event()
+    assert (event["doing"], event["setting"], event["restored"]) == ("other", None, False)
+    lease.release(keep=False)
+
+
 def test_what_can_not_be_held_is_not_searched_for_without_end(
     tmp_path: Path, agent: AgentProcess, machine: Machine, clients: Clients
 ) -> None:

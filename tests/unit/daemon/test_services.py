@@ -61,6 +61,16 @@ def test_one_is_paused_and_stays_so_after_a_restart_and_under_another_file(tmp_p
         assert doing(services.standings(["web"]))["web"][1] == []
 
 
+def test_who_is_resumed_is_not_paused_any_more_and_who_was_not_paused_is_not_resumed(tmp_path: Path) -> None:
+    with kept(tmp_path, "web", "db") as (services, _, said):
+        services.pause(["web"], "root")
+        assert services.paused == ["web"]
+        told = doing(services.resume(["web", "db"], "root"))
+        assert told["web"] in (("beginning", []), ("trouble", []))
+        services.resume(["web"], "root")
+        assert said() == [("paused", "web"), ("resumed", "web")]
+
+
 def test_the_stop_file_and_an_operator_pause_each_for_themselves(tmp_path: Path) -> None:
     with kept(tmp_path, "web") as (services, _, _said):
         services.stop(so=True)

@@ -55,11 +55,17 @@ def test_what_is_auto_is_left_out() -> None:
         ({"power.cap_w": 80.0}, "power.cap_w has no place"),
         ({"nic.rx_usecs@eth0/rx-1": 100.0}, "no single queue of a device"),
         ({"napi.defer_hard_irqs@eth0/rx-1": 1.0}, "no single queue of a device"),
-        ({"cpu.boost@policy0": "off"}, "no single queue of a device"),
+        ({"cpu.boost@policy0": "off"}, "cannot use 'policy0': cpu.boost must be of the whole machine"),
+        ({"power.cap_w@intel-rapl:0": 80.0}, "cannot use 'intel-rapl:0': the place of power.cap_w must have two names"),
+        ({"cpu.freq_mhz@policy0/1": 2100.0}, "the place of cpu.freq_mhz must have one name"),
+        ({"nic.rx_usecs@eth*": 9.0}, "cannot use 'eth*': a place must be a name"),
         ({"nic.adaptive_rx@eth0": "on", "nic.rx_usecs@eth0": 9.0}, "wants adaptive-rx on, and nic.rx_usecs@eth0"),
-        ({"nic.rx_usecs@eth0; reboot": 9.0}, "cannot use 'nic.rx_usecs@eth0; reboot=9.0'"),
-        ({"cpu.epp": "$(reboot)"}, "a value must be a number or a word"),
-        ({"nic.rx_usecs@eth0": -1.0}, "a value must be a number or a word"),
+        ({"nic.rx_usecs@eth0; reboot": 9.0}, "cannot use 'eth0; reboot': a place must be a name"),
+        (
+            {"nic.rx_usecs@eth0": 9.0, "nic.rx_usecs@*": 8.0},
+            "nic.rx_usecs@eth0 and nic.rx_usecs@* have places in common",
+        ),
+        ({"cpu.freq_mhz": 2100.0, "cpu.freq_mhz@policy0": 9.0}, "must name each knob of a place once"),
     ],
 )
 def test_what_can_t_be_said_is_refused(setting: Setting, message: str) -> None:
@@ -67,3 +73,18 @@ def test_what_can_t_be_said_is_refused(setting: Setting, message: str) -> None:
         spelled(setting)
     assert message in str(caught.value)
     assert caught.value.hint or caught.value.value or "nothing to export" in message
+
+
+@pytest.mark.parametrize(
+    ("setting", "device", "message"),
+    [
+        ({"nic.rx_usecs": 100.0}, "a b", "cannot use 'a b': a place must be a name"),
+        ({"nic.rx_usecs": 9.0, "nic.rx_usecs@eth0": 8.0}, "eth0", "nic.rx_usecs@eth0 comes twice"),
+        ({"nic.rx_usecs@eth0": 100.0}, "eth1", "no knob of the setting is for eth1"),
+        ({"cpu.epp": "power"}, "eth1", "no knob of the setting is for eth1"),
+    ],
+)
+def test_a_device_that_is_none_or_not_needed_is_refused(setting: Setting, device: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        spelled(setting, device)
+    assert message in str(caught.value)

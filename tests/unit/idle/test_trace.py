@@ -68,5 +68,19 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, text: str, message: str) ->
 def test_a_damaged_file_is_refused(deflated: bytes, tmp_path: Path) -> None:
     path = tmp_path / "damaged.csv.gz"
     path.write_bytes(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff" + deflated)
-    with pytest.raises(InputError, match="readable CSV file"):
+    with pytest.raises(InputError, match=rf"^cannot read {path}: it is not whole, or not of gzip$"):
         read_trace(path)
+
+
+def test_a_file_that_cannot_be_read_is_one_like_any_other(tmp_path: Path) -> None:
+    (binary := tmp_path / "binary.csv").write_bytes(b"\xff\xfe")
+    for path, why in ((tmp_path / "nope.csv.gz", "no such file"), (tmp_path, "is a directory"), (binary, "not text")):
+        with pytest.raises(InputError, match=rf"^cannot read {path}: [^\[]*{why}"):
+            read_trace(path)
+
+
+def test_a_long_line_is_not_echoed(tmp_path: Path) -> None:
+    (path := tmp_path / "wide.csv").write_text(",".join(f"column{n}" for n in range(100)), encoding="utf-8")
+    with pytest.raises(InputError, match="six whole numbers") as caught:
+        read_trace(path)
+    assert len(caught.value.message) < 300 + len(str(path))

@@ -92,10 +92,13 @@ def test_residencies_are_shares_of_the_sampled_time(tmp_path: Path) -> None:
 
 def test_without_samples_there_are_no_rates_and_no_zeros_in_their_place(tmp_path: Path) -> None:
     numbers: Any = describe(summarise(open_log(write_lines(tmp_path / "log", LINES[2:4]))))
-    for name in ("power_w", "utilization", "mean_freq_mhz", "instructions_per_cycle", "energy_per_interrupt_uj"):
-        assert numbers["counters"][name] is None
-    assert numbers["counters"]["interrupts_per_s"] is not None
-    assert numbers["idle_states"]["c7"]["entries_per_s"] is None
+    counters = numbers["counters"]
+    assert counters["interrupts_per_s"] is not None
+    assert {name for name, value in counters.items() if value is not None} == {
+        "samples", "sampled_s", "interrupts_per_s",
+    }  # fmt: skip
+    assert set(numbers["idle_states"]["c7"].values()) == {None}
+    assert set(numbers["episodes"]["busy"].values()) == set(numbers["episodes"]["idle"].values()) == {None}
 
 
 def test_one_record_has_no_spacing(tmp_path: Path) -> None:
@@ -110,6 +113,14 @@ def test_medians_over_time_lie_between_the_least_and_the_greatest(numbers: Any) 
     # 5.829 ms in at most 256 bins of a power of two of nanoseconds.
     assert medians["stretch_ms"] == pytest.approx(2**15 / 1e6)
     assert (medians["least_us"], medians["greatest_us"]) == pytest.approx((29, 2900), rel=1 / 16)
+
+
+def test_medians_over_time_lie_within_what_was_seen(tmp_path: Path) -> None:
+    lines = [line for line in LINES if line]
+    numbers: Any = describe(summarise(open_log(write_lines(tmp_path / "log", lines[:2]))))
+    medians, spacing = numbers["median_spacing_over_time"], numbers["spacing"]
+    assert medians["least_us"] == medians["greatest_us"] == spacing["mean_us"]
+    assert medians["relative_error"] == 1 / 16
 
 
 def test_pooled_histograms_count_everything() -> None:

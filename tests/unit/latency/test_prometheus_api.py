@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import math
+import ssl
 import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import parse_qs
 
 import pytest
 
 from bayop.errors import InputError
+from bayop.exchange import Exchange
 from bayop.latency.prometheus_api import Api, Sample
 
 NUMBER = '{{"status": "success", "data": {{"resultType": "vector", "result": [{{"value": [1700000000.5, "{}"]}}]}}}}'
@@ -92,8 +95,23 @@ def test_a_server_that_does_not_answer_is_given_up(canned: Canned) -> None:
 
 
 def test_nobody_there_is_said() -> None:
-    with pytest.raises(InputError, match="Connection refused"):
+    with pytest.raises(InputError, match=r"Prometheus does not answer: connection refused \(http"):
         Api("http://127.0.0.1:9").sample("up")
+
+
+def test_a_certificate_that_is_not_trusted_is_said_with_what_to_do(
+    canned: Canned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> NoReturn:
+        error = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:1)")
+        error.verify_message = "unable to get local issuer certificate"
+        raise error
+
+    monkeypatch.setattr(Exchange, "ask", refuse)
+    with pytest.raises(InputError, match=r"certificate is not trusted: unable to get local issuer .* \(http") as caught:
+        Api(canned.url).sample("up")
+    assert "_ssl.c" not in caught.value.message
+    assert "update-ca-certificates" in str(caught.value.hint)
 
 
 def test_the_token_is_read_anew_and_sent(canned: Canned, tmp_path: Path) -> None:

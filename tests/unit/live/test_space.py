@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.errors import InputError, UnsupportedError
+from bayop.errors import BayopError, InputError, UnsupportedError
 from bayop.live.agent.messages import Cause, Domain, MachineKnob, MachineKnobs, MissingKnob, Numbers, Place, Reserved
 from bayop.live.space import agent_space, doubts
 from bayop.space import AUTO, DEFER_HARD_IRQS, FREQ_MHZ, GRO_FLUSH_TIMEOUT_US, RX_USECS, Choices, Range, Steps
@@ -122,6 +122,16 @@ def test_a_knob_that_can_not_be_searched_says_why(only: str, error: type[InputEr
         agent_space(LAPTOP, only=[only])
     assert message in caught.value.message
     assert hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("only", "chosen"),
+    [("no.knob", None), ("idle.governor", None), ("cpu.epp", None), (RX_USECS, Range(0, 1e9)), ("power.cap_w", None)],
+)
+def test_what_is_wrong_with_a_knob_of_a_file_has_its_line(only: str, chosen: Range | None) -> None:
+    with pytest.raises(BayopError) as caught:
+        agent_space(LAPTOP, only=[only], ranges={only: chosen} if chosen else {}, place=lambda id_: f"l.toml:{id_}")
+    assert caught.value.place == f"l.toml:{only}"
 
 
 def test_a_knob_that_is_named_twice_is_a_mistake() -> None:

@@ -47,7 +47,10 @@ def test_queries_have_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "place"),
     [
-        ("", "a mix must have a table for each request", ""),
+        ("", "mix.toml has no table; a mix must have a table for each request", ""),
+        ("[read]\npath = 'x'", "a path must start with / and have no spaces", "mix.toml:2"),
+        ("[read]\npath = '/'\nbody = 'mix.toml'", "a request with a body must be POST, PUT or PATCH", "mix.toml:1"),
+        ("[read]\npath = '/'\nmethod = 'GET'\nbody = 'mix.toml'", "must be POST, PUT or PATCH", "mix.toml:3"),
         ("path = '/'", "there is no key 'path'", "mix.toml:1"),
         ("[read]\nweight = 2", "path is missing; a request must have a path", "mix.toml:1"),
         ("[read]\npath = '/'\nweight = 0", "it must be a number from 1e-09 to 1e+09", "mix.toml:3"),

@@ -16,7 +16,7 @@ from tests.support.servers import free_port, memcached_on
 from bayop.errors import InputError
 from bayop.load.peers import Coordinated, Coordinator, Measuring, serve, split_plan
 from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, Schedule, ThinkingLoop, UntilInterval, Workload
-from bayop.load.wire import Channel, PeerError
+from bayop.load.wire import Channel, PeerError, split
 
 PLAN = Plan(
     servers=("h:1",),
@@ -114,9 +114,12 @@ def test_peers_may_be_late_and_may_not_lose_requests() -> None:
     ]
 
 
+NEGATIVE = json.dumps({"report": json.loads(load_report([1.0]).to_json()) | {"duration_s": -1.0}})
+
+
 @contextmanager
-def peers(weights: Sequence[float], messages: list[str]) -> Iterator[list[str]]:
-    """Peers that serve one coordinator each, in threads."""
+def peers(weights: Sequence[float], messages: list[str], *, coordinators: int = 1) -> Iterator[list[str]]:
+    """Peers that serve so many coordinators each, in threads."""
     addresses = [f"127.0.0.1:{free_port()}" for _ in weights]
     there = threading.Semaphore(0)
 
@@ -126,7 +129,9 @@ def peers(weights: Sequence[float], messages: list[str]) -> Iterator[list[str]]:
             there.release()
 
     threads = [
-        threading.Thread(target=serve, args=(address,), kwargs={"weight": weight, "on_event": on_event, "runs": 1})
+        threading.Thread(
+            target=serve, args=(address,), kwargs={"weight": weight, "on_event": on_event, "runs": coordinators}
+        )
         for address, weight in zip(addresses, weights, strict=True)
     ]
     with ExitStack() as stack:
@@ -180,18 +185,58 @@ def test_a_peer_that_can_not_run_its_part_says_why() -> None:
         (['{"weight": 0}'], "cannot use '0': a load peer's weight must be a positive number"),
         (['{"weigth": 1}'], "cannot use 'None': a load peer's weight must be a positive number"),
         (['{"weight": 1}', "{}", '{"report": [1]}'], "this is no report of this program"),
+        (['{"weight": 1}', "{}", '{"report": {"\\u001b[31m": 1}}'], "this is no report of this program"),
+        (['{"weight": 1}', "{}", NEGATIVE], "it lasts -1.0 s; a duration must be 0 to 1e6 s"),
     ],
 )
 def test_a_peer_that_says_something_else_is_told_by_its_address(answers: list[str], said: str) -> None:
-    with memcached_on(port := free_port()), socket.create_server(("127.0.0.1", 0)) as listener:
+    with memcached_on(port := free_port()), socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as stack:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         plan = Plan(servers=(f"127.0.0.1:{port}",), schedule=OpenLoop.constant(1000.0), duration_s=0.1, blocking=True)
-        with Coordinator([address], Measuring()) as coordinator, listener.accept()[0] as peer:
+
+        def answer() -> None:
+            peer = stack.enter_context(listener.accept()[0])
             peer.sendall("".join(f"{answer}\n" for answer in answers).encode())
-            with pytest.raises(PeerError) as caught:
-                coordinator.run(plan)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        stack.callback(thread.join)
+        with pytest.raises(PeerError) as caught, Coordinator([address], Measuring()) as coordinator:
+            coordinator.run(plan)
     assert said in caught.value.message
+    assert caught.value.message.isprintable()
     assert caught.value.place == address
+
+
+@pytest.mark.parametrize("said", [b"", b'{"hello": true}\n'])
+def test_whoever_says_nothing_does_not_keep_others_waiting_for_ever(
+    said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bayop.load.peers._HELLO_S", 0.3)
+    monkeypatch.setattr("bayop.load.peers._IDLE_S", 0.3)
+    lines: list[str] = []
+    with (
+        peers([2.5], lines, coordinators=2) as (address,),
+        socket.create_connection(split(address)) as silent,
+        Channel.connect(address) as other,
+    ):
+        silent.sendall(said)
+        other.send({"hello": True})
+        assert other.receive(5.0) == {"weight": 2.5}
+        other.send({"bye": True})
+    assert "did not answer in time" in lines[1]
+
+
+def test_what_a_coordinator_says_is_told_without_what_a_terminal_would_obey() -> None:
+    lines: list[str] = []
+    with peers([1.0], lines) as (address,), Channel.connect(address) as peer:
+        peer.send({"plan": {"\x1b[31mservers\n": []}})
+        peer.receive(5.0)
+        peer.send({"go": True})
+        with pytest.raises(PeerError, match="unknown field"):
+            peer.receive(5.0)
+    assert "\\x1b[31mservers\\n" in lines[-1]
+    assert all(line.isprintable() for line in lines)
 
 
 def test_a_stop_ends_the_load_that_a_peer_sends() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.servers import free_port
 
 from bayop.errors import InputError
-from bayop.load.wire import PORT, Channel, PeerError, split
+from bayop.load.wire import PORT, Channel, PeerError, keep_alive, split
 
 NUMBER = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 SCALAR = st.none() | st.booleans() | NUMBER | st.text(max_size=9)
@@ -57,6 +57,10 @@ def test_messages_arrive_as_they_were_sent_one_by_one(messages: list[dict[str, A
         (b"\xff\xfe\n", "the other side must send messages"),
         (b"[1]\n", "cannot read '[1]\\n': that is a list; the other side must send messages (web1)"),
         (b'{"error": "no core is free"}\n', "the peer can't run its part: no core is free (web1)"),
+        (
+            b'{"error": "\\u001b[31mRED\\u009b\\nno good: forged \\u00e4"}\n',
+            "the peer can't run its part: \\x1b[31mRED\\x9b\\nno good: forged \u00e4 (web1)",
+        ),
         (b"", "the other side has hung up (web1)"),
         (b'{"half": ', "cannot read '{\"half\": ': expecting value"),
     ],
@@ -97,10 +101,26 @@ def test_a_side_that_drips_is_not_waited_for() -> None:
     assert time.monotonic() - started < 5.0
 
 
+def test_the_kernel_finds_out_that_the_other_side_is_lost() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as here:
+        keep_alive(here)
+        assert here.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        first, then, times, unheard_ms = (
+            here.getsockopt(socket.IPPROTO_TCP, option)
+            for option in (
+                socket.TCP_KEEPIDLE,
+                socket.TCP_KEEPINTVL,
+                socket.TCP_KEEPCNT,
+                socket.TCP_USER_TIMEOUT,
+            )
+        )
+        assert first + then * times == unheard_ms / 1000 == 60
+
+
 def test_nobody_is_there_to_read() -> None:
     with channel() as (here, there):
         there.close()
-        with pytest.raises(PeerError, match=r"the other side has gone: \[Errno 32\] Broken pipe"):
+        with pytest.raises(PeerError, match="the other side has gone: broken pipe"):
             here.send({"go": True})
 
 
@@ -128,9 +148,15 @@ def test_a_peer_is_called_at_its_address() -> None:
 
 def test_where_no_peer_is_it_says_how_to_start_one() -> None:
     address = f"127.0.0.1:{free_port()}"
-    with pytest.raises(PeerError, match=f"no peer answers: .*{address}") as caught:
+    with pytest.raises(PeerError, match=rf"^no peer answers: connection refused \({address}\)$") as caught:
         Channel.connect(address)
     assert caught.value.hint == f"start it there: bayop load --agent --listen {address}"
+
+
+def test_a_peer_whose_name_nobody_knows() -> None:
+    with pytest.raises(PeerError, match=r"^no peer answers: [^\[\]]* \(nosuch\.invalid\)$") as caught:
+        Channel.connect("nosuch.invalid")
+    assert "unknown error" not in caught.value.message
 
 
 @pytest.mark.parametrize(

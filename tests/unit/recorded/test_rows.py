@@ -67,6 +67,13 @@ def test_services_and_machines_are_not_mixed(tmp_path: Path) -> None:
         read_rows(tmp_path / "a.csv")
 
 
+def test_words_of_a_knob_are_no_repeats_of_each_other(tmp_path: Path) -> None:
+    words = study_frame().with_columns(pl.lit("menu").alias("asked.idle.governor"))
+    write_study(words, tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"cannot use 'menu': .* set knobs to numbers .*asked.idle.governor"):
+        read_rows(tmp_path / "a.csv")
+
+
 @pytest.mark.parametrize(
     ("frame", "message"),
     [

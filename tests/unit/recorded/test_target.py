@@ -32,6 +32,14 @@ def test_its_space_is_the_hull_in_hardware_steps(path: Path) -> None:
     assert (space[RX_USECS].safest, space[FREQ_MHZ].safest) == ("low", "high")
 
 
+def test_it_says_what_it_does_not_answer_with(path: Path) -> None:
+    rows = study_rows()
+    assert not make(write_study(path, rows)).doubts
+    alone = rows[-1] | {"itr_us": "399"}
+    (doubt,) = make(write_study(path, [*rows, alone])).doubts
+    assert doubt.startswith("1 settings of the study are left out")
+
+
 def test_measures_the_recorded_value_within_the_noise(path: Path) -> None:
     row = next(r for r in study_rows() if (r["itr_us"], r["freq_ghz"]) == ("50", "2"))
     target = make(write_study(path))

@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
+from matplotlib.patches import Patch
 
 from bayop.report.style import INK, bayop_style, new_figure
 from bayop.report.svg import PNG_DPI, Drawing, inline, save, svg_text
@@ -50,6 +52,19 @@ def test_files_are_svg_and_png(drawing: Drawing, tmp_path: Path) -> None:
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
     ET.parse(tmp_path / "one.svg")  # noqa: S314 -- our own file
     assert isinstance(drawing.figure, Figure)
+
+
+def test_a_key_outside_the_axes_stays_in_the_figure(drawing: Drawing, tmp_path: Path) -> None:
+    alone = title_strip(drawing, tmp_path)
+    drawing.figure.legend(handles=[Patch(color="black", label="a key")], loc="outside upper center")
+    assert np.array_equal(title_strip(drawing, tmp_path), alone)
+
+
+def title_strip(drawing: Drawing, folder: Path) -> np.ndarray:
+    """What stands above the figure in its PNG."""
+    save(drawing, folder)
+    picture = imread(folder / "one.png")
+    return picture[: int(picture.shape[0] - drawing.figure.get_figheight() * PNG_DPI)]
 
 
 def test_a_png_stands_under_its_title(drawing: Drawing, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
 from bayop.state.held import HeldTime, Quarter, read_held_times
-from bayop.state.records import read
+from bayop.state.records import known, read
 from bayop.state.store import StateError, Store
 from bayop.switchback import Switchback
 
@@ -276,21 +278,91 @@ def test_what_was_learned_of_other_knobs_or_quantiles_waits_until_it_is_asked_fo
         assert store.history("web", **CAPS).near(5000.0) == (observation(90), cut_short)
 
 
+@contextmanager
+def damaged(path: Path, changed: str) -> Iterator[tuple[Store, list[StateError]]]:
+    """A state that somebody has changed, with what is said of it."""
+    with sqlite3.connect(path) as other:
+        other.execute(changed)
+    other.close()
+    said: list[StateError] = []
+    with Store(path) as store:
+        store.on_damage = said.append
+        yield store, said
+
+
 @pytest.mark.parametrize(
-    "changed", ["setting = '7'", "measured = '[]'", "measured = 'no JSON'", "measured = '{\"p99_us\": NaN}'"]
+    "changed",
+    [
+        "setting = '7'",
+        "measured = '[]'",
+        "measured = 'no JSON'",
+        "measured = CAST(x'22ff22' AS TEXT)",
+        "measured = '{\"p99_us\": NaN}'",
+        "measured = '{\"power_w\": -1e300}'",
+        "relative_sd = NULL",
+        "qps = 0",
+        "qps = -3",
+        "qps = 9e999",
+    ],
 )
-def test_damaged_observations_are_said_to_be(path: Path, changed: str) -> None:
+def test_a_damaged_observation_is_left_out_and_said_to_be(path: Path, changed: str) -> None:
+    with Store(path) as store:
+        for cap_w in (90, 80):
+            store.add_observation("web", observation(cap_w))
+    change = f"UPDATE observation SET {changed} WHERE id = 1"  # noqa: S608 -- our own words
+    with damaged(path, change) as (store, said):
+        for _ in range(2):
+            assert store.history("web", **CAPS).near(5000.0) == (observation(80),)
+        assert [error.message.split(": ")[0] for error in said] == [f"the observation with id 1 in {path} is damaged"]
+        assert said[0].hint == f"without it all is well: sqlite3 {path} 'DELETE FROM observation WHERE id = 1'"  # noqa: S608
+
+
+def test_damage_of_which_nobody_hears_is_an_error(path: Path) -> None:
     with Store(path) as store:
         store.add_observation("web", observation(90))
-    with sqlite3.connect(path) as other:
-        other.execute(f"UPDATE observation SET {changed}")  # noqa: S608 -- our own words
-    other.close()
-    with Store(path) as store:
-        with pytest.raises(StateError, match="what was learned of web is damaged: ") as caught:
+        store._database.execute("UPDATE observation SET qps = 0")
+        with pytest.raises(StateError, match="the observation with id 1 "):
             store.history("web", **CAPS)
-        assert caught.value.hint == "bayop forget web begins anew"
-        store.forget("web")
-        assert store.history("web", **CAPS).near(5000.0) == ()
+        with pytest.raises(StateError, match="the observation with id 1 "):
+            known(path, "web", **CAPS)
+
+
+@pytest.mark.parametrize(
+    ("changed", "of"),
+    [
+        ("UPDATE event SET fields = 'x'", "event with id 1"),
+        ('UPDATE event SET fields = \'{"qps": "x", "setting": {}}\'', "event with id 1"),
+        ('UPDATE event SET fields = \'{"qps": 7000, "setting": 5}\'', "event with id 1"),
+        ("UPDATE search SET setting = '5'", "search with id 1"),
+        ("UPDATE search SET qps = -3", "search with id 1"),
+    ],
+)
+def test_what_was_found_is_known_but_for_what_is_damaged(path: Path, changed: str, of: str) -> None:
+    with Store(path) as store:
+        store.add_search("web", replace(SEARCH, setting={"power.cap_w": 90}))
+        store.add_event(171.0, "web", "polished", {"qps": 7000.0, "setting": {"power.cap_w": 80}})
+        assert len(store.found("web")) == 2
+    with damaged(path, changed) as (store, said):
+        assert len(store.found("web")) == 1
+        assert [of in error.message for error in said] == [True]
+
+
+def test_numbers_that_are_none_are_not_counted_on(path: Path) -> None:
+    with Store(path) as store:
+        store.add_search("web", SEARCH)
+        store.add_search("web", replace(SEARCH, number=2**63 - 1))
+        store.add_event(1.0, "web", "advice", {})
+    with damaged(path, "UPDATE event SET fields = '[]'") as (store, said):
+        assert store.last_search("web") == SEARCH.number
+        assert store.last_event("web", "advice") is None
+        assert len(said) == 2
+
+
+def test_what_can_not_be_read_is_said_to_be_so(path: Path) -> None:
+    store = Store(path)
+    store.close()
+    with pytest.raises(StateError, match="cannot read"):
+        store.found("web")
 
 
 @pytest.mark.parametrize("replaced", [False, True])

@@ -187,7 +187,7 @@ def test_a_row_that_is_no_trial_is_not_taken(study: Path) -> None:
 
 
 def test_where_nothing_can_be_written_it_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"cannot write .*night\.parquet\.journal: no such file"):
+    with pytest.raises(InputError, match=r"cannot write .*night\.parquet: no such file"):
         Journal(tmp_path / "no" / "night.parquet")
     with pytest.raises(InputError, match=r"written as \.parquet"):
         Journal(tmp_path / "night.txt")

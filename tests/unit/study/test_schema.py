@@ -52,6 +52,11 @@ def test_quantiles_residencies_and_spreads_are_known_by_their_pattern() -> None:
         ("asked.nic.rx_usecs@", "did you mean asked.nic.rx_usecs?"),
         ("relative_sd.seed", "docs/reference/study-columns.md lists them"),
         ("p0_us", "did you mean p50_us?"),
+        ("p99.9_us", "name it p999_us"),
+        ("p99_9_us", "name it p999_us"),
+        ("nic.rx_usecs", "name it asked.nic.rx_usecs, if that was asked of the knob"),
+        ("freq_mhz", "name it asked.cpu.freq_mhz, if that was asked of the knob"),
+        ("rps", "name it qps_offered, if it is that"),
         ("zzz", "docs/reference/study-columns.md lists them"),
     ],
 )

@@ -135,6 +135,11 @@ def test_the_first_bytes_of_a_file(tmp_path: Path) -> None:
     assert (read_bytes(path, 4), read_bytes(path)) == (b"PAR1", b"PAR1 and more")
 
 
+def test_a_device_is_not_read_for_ever() -> None:
+    with pytest.raises(InputError, match="cannot read /dev/zero: it is a device"):
+        read_bytes(Path("/dev/zero"))
+
+
 @pytest.mark.parametrize("name", ["none", ".", "a\x00b"])
 def test_a_file_that_can_not_be_read_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError) as caught:

@@ -89,17 +89,35 @@ def test_a_file_may_be_the_machine(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('base = "nobody"', "there is no profile 'nobody'"),
-        ("base = 3", "cannot use 3: a profile must start from one other, by name .*key base"),
+        ('base = "nobody"', "there is no profile 'nobody' .*mine.toml, line 1"),
+        ("\nbase = 3", "cannot use 3: a profile must start from one other, by name .*mine.toml, line 2, key base"),
+        ('\nbase = "nothing.toml"', "cannot read nothing.toml: no such file .*mine.toml, line 2"),
         ('base = "linux-memcached"\n[app]\nservice_sd = 1', "there is no key .*service_sd"),
         ('base = "linux-memcached"\n[app]\nservice_log_sd = -1', "service_log_sd"),
-        ('base = "linux-memcached"\napp = 3', "expected struct App .*mine.toml with its base"),
+        ('base = "linux-memcached"\napp = 3', "cannot use '3': it must be a table .*mine.toml, line 2"),
         ('base = "linux', "is not valid TOML"),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=f"(?s){message}"):
         load_profile(write(tmp_path / "mine.toml", text))
+
+
+def test_errors_name_the_file_and_the_line_in_which_the_key_stands(tmp_path: Path) -> None:
+    def place(name: str) -> str | None:
+        with pytest.raises(InputError) as caught:
+            load_profile(name)
+        return caught.value.place
+
+    low = write(tmp_path / "low.toml", 'base = "linux-memcached"\n\n[app]\nservice_log_sd = -1\nnetwork_us = 1\n')
+    high = write(tmp_path / "high.toml", f'base = "{low}"\n[machine.nic]\nrx_usecs_step = 4\n')
+    assert place(high) == f"{low}, line 4, key app.service_log_sd"
+    high = write(tmp_path / "high.toml", f'base = "{low}"\n[app]\nservice_log_sd = 0.5\nnetwork_us = "1"\n')
+    assert place(high) == f"{high}, line 4"
+    text, _ = read_profile("linux-memcached")
+    hardware = text[text.index("[machine]") : text.index("[os]")]
+    machine = write(tmp_path / "m.toml", f"{hardware}[linux.os]\n\nsteer_us = -1\n")
+    assert place(f"linux-memcached@{machine}") == f"{machine}, line {hardware.count(chr(10)) + 3}, key os.steer_us"
 
 
 def test_files_that_start_from_each_other_are_refused(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 //! One HTTP/1.1 connection: bounded in headers, in silence and in age, and in its right to keep others waiting.
 
-use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,47 +25,67 @@ const GREATEST_CONNECTIONS: usize = 32;
 /// The largest head of a request, in bytes.
 const GREATEST_HEAD: usize = 16 * 1024;
 
-/// Lets so many connections in at a time: one more, and the oldest has to go. A client makes a connection for each request,
-/// so that the oldest is one that says nothing.
-#[derive(Debug, Clone, Default)]
-pub struct Gate(Arc<Mutex<VecDeque<Arc<Notify>>>>);
+/// Lets so many connections in at a time: for one more, the oldest of those of whom most are there has to go, and is
+/// waited for. A client makes a connection for each request, so that the oldest is one that says nothing; and a crowd
+/// drives out only its own.
+#[derive(Debug)]
+pub struct Gate<Origin>(Arc<Mutex<Guests<Origin>>>);
+
+type Guests<Origin> = Vec<(Origin, Arc<Notify>)>;
 
 /// The right to be one of the connections, until another needs the place.
 #[derive(Debug)]
-pub struct Pass {
-    gate: Gate,
+pub struct Pass<Origin> {
+    gate: Gate<Origin>,
     ended: Arc<Notify>,
 }
 
-impl Gate {
-    /// Lets one in.
-    pub fn enter(&self) -> Pass {
-        let (mut guests, ended) = (self.guests(), Arc::new(Notify::new()));
-        if guests.len() == GREATEST_CONNECTIONS {
-            guests.pop_front().expect("there are some").notify_one();
-        }
-        guests.push_back(ended.clone());
-        Pass { gate: self.clone(), ended }
+impl<Origin> Default for Gate<Origin> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<Origin: PartialEq> Gate<Origin> {
+    /// Whether one may be let in: the one that had to go for the last is gone, and so is its file descriptor.
+    pub fn has_room(&self) -> bool {
+        self.guests().len() <= GREATEST_CONNECTIONS
     }
 
-    fn guests(&self) -> MutexGuard<'_, VecDeque<Arc<Notify>>> {
+    /// Lets one in.
+    pub fn enter(&self, origin: Origin) -> Pass<Origin> {
+        let (mut guests, ended) = (self.guests(), Arc::new(Notify::new()));
+        guests.push((origin, ended.clone()));
+        if guests.len() > GREATEST_CONNECTIONS {
+            let crowd = |origin: &Origin| guests.iter().filter(|(other, _)| other == origin).count();
+            // Of equals, the last is taken.
+            let leaving = guests.iter().rev().max_by_key(|(origin, _)| crowd(origin));
+            leaving.expect("one has come").1.notify_one();
+        }
+        Pass { gate: Self(self.0.clone()), ended }
+    }
+}
+
+impl<Origin> Gate<Origin> {
+    fn guests(&self) -> MutexGuard<'_, Guests<Origin>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Pass {
-    /// Does what the connection is for, unless its place is needed before.
+impl<Origin> Pass<Origin> {
+    /// Does what the connection is for, unless its place is needed before. What has come by then is still answered.
     pub async fn through<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
+            biased;
             done = work => Some(done),
             () = self.ended.notified() => None,
         }
     }
 }
 
-impl Drop for Pass {
+impl<Origin> Drop for Pass<Origin> {
     fn drop(&mut self) {
-        self.gate.guests().retain(|guest| !Arc::ptr_eq(guest, &self.ended));
+        self.gate.guests().retain(|(_, guest)| !Arc::ptr_eq(guest, &self.ended));
     }
 }
 
@@ -86,5 +105,40 @@ pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, router: Router, 
             connection.as_mut().graceful_shutdown();
             let _ = tokio::time::timeout(GRACE, connection).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    async fn is_ended(pass: &Pass<&str>) -> bool {
+        tokio::time::timeout(Duration::from_millis(1), pass.through(pending::<()>())).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn the_oldest_of_the_crowd_makes_room_and_is_waited_for() {
+        let gate = Gate::default();
+        let other = gate.enter("other");
+        let mut crowd: Vec<_> = (1..GREATEST_CONNECTIONS).map(|_| gate.enter("crowd")).collect();
+        assert!(gate.has_room() && !is_ended(&crowd[0]).await);
+        for newcomer in ["crowd", "third"] {
+            let entered = gate.enter(newcomer);
+            assert!(!gate.has_room(), "the one that has to go is there still");
+            assert!(is_ended(&crowd[0]).await);
+            drop(crowd.remove(0));
+            assert!(gate.has_room() && !is_ended(&entered).await);
+            crowd.push(entered);
+        }
+        assert!(!is_ended(&other).await && !is_ended(&crowd[0]).await);
+    }
+
+    #[tokio::test]
+    async fn what_is_ready_is_done_even_then() {
+        let gate = Gate::default();
+        let passes: Vec<_> = (0..=GREATEST_CONNECTIONS).map(|_| gate.enter("one")).collect();
+        assert_eq!(passes[0].through(ready(7)).await, Some(7));
     }
 }

@@ -2,12 +2,14 @@
 
 pub mod connection;
 pub mod datagrams;
+mod intake;
 mod signals;
 mod tls;
 mod unix;
 mod watchdog;
 
 use std::io;
+use std::net::IpAddr;
 use std::panic::{self, AssertUnwindSafe, resume_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -33,6 +35,7 @@ use crate::{fault, log};
 use bayop_core::{Error, Result, reason};
 use connection::Gate;
 use datagrams::Datagrams;
+use intake::Intake;
 use signals::Endings;
 
 /// How often the agent looks at the clock, at its sensors and at what it holds.
@@ -95,6 +98,7 @@ async fn run(config: Config, host: Host, devices: Devices) -> Result<Released> {
     let router = router(agent.clone());
     // One gate each: strangers who occupy the TCP port do not keep the local brain out.
     let (local, remote) = (Gate::default(), Gate::default());
+    let [from_local, from_remote, from_datagrams] = std::array::from_fn(|_| Intake::default());
     let mut connections = JoinSet::new();
     let mut clock = tokio::time::interval(TICK);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -112,14 +116,13 @@ async fn run(config: Config, host: Host, devices: Devices) -> Result<Released> {
                 notify(&[NotifyState::Watchdog]);
             }
             _ = looks.tick(), if lock(&agent).is_guarding() => lock(&agent).look(),
-            (datagram, peer) = receive(&datagrams) => lock(&agent).hear_datagram(&datagram, peer.as_ref()),
-            (stream, peer) = accept_local(&socket) => {
-                let (pass, router) = (local.enter(), router.clone());
+            (datagram, peer) = from_datagrams.next(|| datagrams.next()) => lock(&agent).hear_datagram(&datagram, peer.as_ref()),
+            (stream, peer) = from_local.next(|| accept_local(&socket)), if local.has_room() => {
+                let (pass, router) = (local.enter(peer.clone()), router.clone());
                 connections.spawn(async move { pass.through(connection::serve(stream, router, peer)).await; });
             }
-            stream = accept_remote(tcp.as_ref().map(|(_, listener)| listener)) => {
-                let (acceptor, _) = tcp.as_ref().expect("a connection was accepted");
-                let (pass, secured) = (remote.enter(), secure(acceptor.clone(), stream, router.clone()));
+            (stream, address, acceptor) = from_remote.next(|| accept_remote(tcp.as_ref())), if remote.has_room() => {
+                let (pass, secured) = (remote.enter(address), secure(acceptor, stream, router.clone()));
                 connections.spawn(async move { pass.through(secured).await; });
             }
             Some(ended) = connections.join_next() => if let Some(panic) = ended.err().and_then(|e| e.try_into_panic().ok()) {
@@ -133,42 +136,16 @@ async fn run(config: Config, host: Host, devices: Devices) -> Result<Released> {
     Ok(lock(&agent).restore(&reason))
 }
 
-async fn accept_local(socket: &unix::Socket) -> (UnixStream, Peer) {
-    loop {
-        let accepted = socket.listener.accept().await.and_then(|(stream, _)| {
-            let uid = stream.peer_cred()?.uid();
-            Ok((stream, Peer::User(Uid::from_raw(uid))))
-        });
-        match accepted {
-            Ok(accepted) => return accepted,
-            Err(error) => refused(&error).await,
-        }
-    }
+async fn accept_local(socket: &unix::Socket) -> io::Result<(UnixStream, Peer)> {
+    let (stream, _) = socket.listener.accept().await?;
+    let uid = stream.peer_cred()?.uid();
+    Ok((stream, Peer::User(Uid::from_raw(uid))))
 }
 
-async fn receive(datagrams: &Datagrams) -> (Vec<u8>, Option<Peer>) {
-    loop {
-        match datagrams.next().await {
-            Ok(received) => return received,
-            Err(error) => refused(&error).await,
-        }
-    }
-}
-
-async fn accept_remote(listener: Option<&TcpListener>) -> TcpStream {
-    let Some(listener) = listener else { return std::future::pending().await };
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => return stream,
-            Err(error) => refused(&error).await,
-        }
-    }
-}
-
-/// Taking in fails when a client is gone already, or no file descriptor or memory is left: a pause lets some be freed.
-async fn refused(error: &io::Error) {
-    log::event("accept_failed", &[("error", &reason(error))]);
-    tokio::time::sleep(Duration::from_millis(100)).await;
+async fn accept_remote(tcp: Option<&(TlsAcceptor, TcpListener)>) -> io::Result<(TcpStream, IpAddr, TlsAcceptor)> {
+    let Some((acceptor, listener)) = tcp else { return std::future::pending().await };
+    let (stream, address) = listener.accept().await?;
+    Ok((stream, address.ip(), acceptor.clone()))
 }
 
 async fn secure(acceptor: TlsAcceptor, stream: TcpStream, router: Router) {

@@ -34,7 +34,7 @@ pub(super) fn examine(host: &Host) -> Vec<Finding> {
 }
 
 fn kernel(host: &Host) -> Finding {
-    let why = "deferral by NAPI and irq-suspend-timeout need Linux 6.13";
+    let why = "NAPI deferral by queue and irq-suspend-timeout need Linux 6.13, by device 5.8";
     let release = match host.read(RELEASE) {
         Ok(release) => release,
         Err(error) => return Finding::missing("kernel", &error, why),

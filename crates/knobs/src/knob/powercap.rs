@@ -45,9 +45,9 @@ impl Kind for Constraint {
             }
         }
         if places.is_empty() {
-            return Err(Error::unsupported("the kernel offers no powercap zone with a constraint")
+            return Err(Error::unsupported(format!("no powercap zone of the kernel has a {}", self.attribute))
                 .at(format!("/{POWERCAP}"))
-                .hint("modprobe intel_rapl_msr"));
+                .hint("without any zone: modprobe intel_rapl_msr"));
         }
         Ok(places)
     }

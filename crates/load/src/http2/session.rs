@@ -20,6 +20,14 @@ use crate::protocol::http2::Orders;
 const WINDOW_BYTES: u32 = (1 << 31) - 1;
 /// Most bytes of an answer's headers, as of HTTP/1.1's.
 const MOST_HEADER_BYTES: u32 = 64 * 1024;
+/// What a frame begins with: its length, kind, flags and stream (RFC 9113, section 4.1).
+const FRAME_HEADER_BYTES: usize = 9;
+/// Kinds of frames that make up a request (RFC 9113, sections 6.1, 6.2 and 6.10).
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const CONTINUATION: u8 = 9;
+/// Most bytes of answers to the server's frames, such as PING, that wait for it to read them.
+const MOST_UNREAD_BYTES: usize = 4 << 20;
 
 /// A connection's state: what it is asked, and the exchanges under way.
 pub(crate) struct Session {
@@ -36,6 +44,8 @@ pub(crate) struct Session {
     /// The server takes no further requests on this connection (RFC 9113, section 6.8).
     is_leaving: bool,
     has_answered: bool,
+    /// Bytes of frames beside requests since the server had last read everything.
+    unread: usize,
 }
 
 impl Session {
@@ -66,6 +76,7 @@ impl Session {
             most_streams: 0,
             is_leaving: false,
             has_answered: false,
+            unread: 0,
         })
     }
 
@@ -123,10 +134,11 @@ impl Session {
     }
 
     /// Takes what was received: appends the answers that are complete to `input`, and what there is to say to `out`.
+    /// `has_output` says whether the server has yet to read something that was said before.
     ///
     /// # Errors
-    /// The server breaks the protocol, or wants no request at all.
-    pub(crate) fn receive(&mut self, input: &mut Input, out: &mut Vec<u8>) -> io::Result<()> {
+    /// The server breaks the protocol, wants no request at all, or asks without end and never reads.
+    pub(crate) fn receive(&mut self, input: &mut Input, out: &mut Vec<u8>, has_output: bool) -> io::Result<()> {
         self.go_on()?;
         let mut position = 0;
         while let Some(exchange) = self.exchanges.get_mut(position) {
@@ -141,7 +153,11 @@ impl Session {
         }
         // What was read of the answers makes room for more of them, which the server is told.
         self.go_on()?;
+        self.unread = bytes_beside_requests(&self.pipe.bytes().written) + if has_output { self.unread } else { 0 };
         self.take_written(out);
+        if self.unread > MOST_UNREAD_BYTES {
+            return Err(io::Error::other("the server does not read the answers to its frames"));
+        }
         if self.is_spent() && !self.has_answered {
             return Err(io::Error::other("the server takes no requests on a new connection"));
         }
@@ -174,6 +190,21 @@ impl Session {
     }
 }
 
+/// Bytes of the frames that are no part of a request (RFC 9113, section 6).
+fn bytes_beside_requests(mut frames: &[u8]) -> usize {
+    let mut bytes = 0;
+    while let Some(&[l0, l1, l2, kind, ..]) = frames.first_chunk::<FRAME_HEADER_BYTES>() {
+        let length = FRAME_HEADER_BYTES + u32::from_be_bytes([0, l0, l1, l2]) as usize;
+        // What a connection begins with is no frame.
+        let Some(after) = frames.get(length..) else { break };
+        if !matches!(kind, DATA | HEADERS | CONTINUATION) {
+            bytes += length;
+        }
+        frames = after;
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -193,7 +224,32 @@ mod tests {
             received.room(bytes.len())[..bytes.len()].copy_from_slice(bytes);
             received.filled(bytes.len());
         });
-        session.receive(input, &mut Vec::new())
+        session.receive(input, &mut Vec::new(), false)
+    }
+
+    #[test]
+    fn a_server_that_never_reads_is_not_answered_for_ever() {
+        const PINGS: usize = 1000;
+        let mut session = Session::begin(Arc::new([])).unwrap();
+        let mut out = Vec::new();
+        session.send(&mut out).unwrap();
+        let mut ask = |reads: bool| {
+            let pings = frame(6, 0, 0, &[7; 8]).repeat(PINGS);
+            session.fill(|received| {
+                received.room(pings.len())[..pings.len()].copy_from_slice(&pings);
+                received.filled(pings.len());
+            });
+            if reads {
+                out.clear();
+            }
+            let is_unread = !out.is_empty();
+            session.receive(&mut Input::new(), &mut out, is_unread).map(|()| out.len())
+        };
+        let most = 2 * MOST_UNREAD_BYTES / (PINGS * 17);
+        let answered = (0..most).map(|_| ask(true).unwrap()).min();
+        assert_eq!(answered, Some(PINGS * 17), "who reads is answered");
+        let error = (0..most).find_map(|_| ask(false).err()).unwrap();
+        assert!(error.to_string().contains("does not read"), "{error}");
     }
 
     fn frames() -> impl Strategy<Value = Vec<u8>> {

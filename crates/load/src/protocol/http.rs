@@ -27,6 +27,18 @@ enum Framing {
     Chunked,
 }
 
+/// What stands before the body of a final response.
+struct Head {
+    /// Where its first line begins, after those of interim responses.
+    start: usize,
+    /// Where the body begins.
+    end: usize,
+    status: u16,
+    framing: Framing,
+    /// The server closes the connection after it.
+    closes: bool,
+}
+
 impl Http {
     /// Asks `server`, which is the host unless the request names another one.
     pub fn new(server: &str, request: &HttpRequest) -> Self {
@@ -69,37 +81,60 @@ impl Protocol for Http {
         }
     }
 
-    fn parse<'a>(&self, _kind: Kind, input: &'a [u8]) -> Result<Option<Reply<'a>>, Garbage> {
-        let garbage = || Garbage::new(EXPECTED, input);
+    fn parse<'a>(&self, kind: Kind, input: &'a [u8]) -> Result<Option<Reply<'a>>, Garbage> {
+        self.go_on(kind, input, &mut 0)
+    }
+
+    fn go_on<'a>(&self, _kind: Kind, input: &'a [u8], seen: &mut usize) -> Result<Option<Reply<'a>>, Garbage> {
+        let garbage = |()| Garbage::new(EXPECTED, input);
+        let Some(head) = head(input).map_err(garbage)? else { return Ok(None) };
+        let len = match head.framing {
+            Framing::Length(length) => head.end + length,
+            Framing::Chunked => match end_of_chunks(input, head.end, seen).map_err(garbage)? {
+                Some(end) => end,
+                None => return Ok(None),
+            },
+        };
+        let Some(body) = input.get(head.end..len) else { return Ok(None) };
+        let reply = match outcome_of(head.status) {
+            Outcome::Refused => Reply::new(len, Outcome::Refused, first_line(&input[head.start..])),
+            Outcome::Miss => Reply::new(len, Outcome::Miss, b""),
+            outcome => Reply::new(len, outcome, body),
+        };
+        Ok(Some(Reply { closes: head.closes, status: Some(head.status), ..reply }))
+    }
+}
+
+/// The first head that is no interim response's (RFC 9110, section 15.2); `None` while it is incomplete.
+fn head(input: &[u8]) -> Result<Option<Head>, ()> {
+    let mut start = 0;
+    while start < MOST_HEADER_BYTES {
         // Room that is not cleared: 3 KB for each response.
         let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
         let mut response = Response::new(&mut []);
         let parser = ParserConfig::default();
-        let start = match parser.parse_response_with_uninit_headers(&mut response, input, &mut headers) {
-            Ok(Status::Complete(start)) => start,
+        let end = match parser.parse_response_with_uninit_headers(&mut response, &input[start..], &mut headers) {
+            Ok(Status::Complete(length)) => start + length,
             Ok(Status::Partial) if input.len() < MOST_HEADER_BYTES => return Ok(None),
-            Ok(Status::Partial) | Err(_) => return Err(garbage()),
+            Ok(Status::Partial) | Err(_) => return Err(()),
         };
         let status = response.code.unwrap_or_default();
-        let framing = framing(status, response.headers).ok_or_else(garbage)?;
-        let (body, len) = match framing {
-            Framing::Length(length) if input.len() < start + length => return Ok(None),
-            Framing::Length(length) => (&input[start..start + length], start + length),
-            Framing::Chunked => match end_of_chunks(&input[start..]).map_err(|()| garbage())? {
-                Some(length) => (&input[start..start + length], start + length),
-                None => return Ok(None),
-            },
-        };
-        let closes = response.headers.iter().any(|header| {
-            header.name.eq_ignore_ascii_case("connection") && header.value.eq_ignore_ascii_case(b"close")
-        });
-        let reply = match outcome_of(status) {
-            Outcome::Refused => Reply::new(len, Outcome::Refused, first_line(input)),
-            Outcome::Miss => Reply::new(len, Outcome::Miss, b""),
-            outcome => Reply::new(len, outcome, body),
-        };
-        Ok(Some(Reply { closes, status: Some(status), ..reply }))
+        if is_interim(status) {
+            start = end;
+            continue;
+        }
+        let framing = framing(status, response.headers).ok_or(())?;
+        let says =
+            |word: &[u8]| elements(response.headers, "connection").any(|option| option.eq_ignore_ascii_case(word));
+        let closes = says(b"close") || (response.version == Some(0) && !says(b"keep-alive"));
+        return Ok(Some(Head { start, end, status, framing, closes }));
     }
+    Err(())
+}
+
+/// Whether another response follows: only after 101, which nobody asks for, comes another protocol.
+fn is_interim(status: u16) -> bool {
+    matches!(status, 100 | 102..=199)
 }
 
 /// What a status code says of a request, in any version of HTTP.
@@ -117,37 +152,50 @@ fn first_line(input: &[u8]) -> &[u8] {
     &input[..end]
 }
 
-/// `None` when the body would end with the connection only, or its length is no length.
+/// The elements of a header that is a list, over all lines of its name (RFC 9110, section 5.6.1).
+fn elements<'a>(headers: &'a [httparse::Header<'a>], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    let lines = headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
+    lines.flat_map(|header| header.value.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii)
+}
+
+/// `None` when the body would end with the connection only, or its length is no length, or several.
 fn framing(status: u16, headers: &[httparse::Header<'_>]) -> Option<Framing> {
     if matches!(status, 204 | 304) {
         return Some(Framing::Length(0));
     }
-    let value =
-        |name: &str| headers.iter().find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| header.value);
-    match (value("transfer-encoding"), value("content-length")) {
-        (Some(coding), _) if coding.eq_ignore_ascii_case(b"chunked") => Some(Framing::Chunked),
-        (None, Some(length)) => body_length(length).map(Framing::Length),
+    let mut codings = elements(headers, "transfer-encoding");
+    let mut lengths = elements(headers, "content-length").map(body_length);
+    match (codings.next(), lengths.next()) {
+        (Some(coding), _) if coding.eq_ignore_ascii_case(b"chunked") && codings.next().is_none() => {
+            Some(Framing::Chunked)
+        }
+        (None, Some(length)) if lengths.all(|other| other == length) => length.map(Framing::Length),
         _ => None,
     }
 }
 
-/// Length of a complete chunked body (RFC 9112, section 7.1), trailers included.
-fn end_of_chunks(input: &[u8]) -> Result<Option<usize>, ()> {
-    let mut at = 0;
+/// Where a chunked body that begins at `start` ends (RFC 9112, section 7.1), trailers included. `seen` is a chunk before
+/// which nothing need be looked at again.
+fn end_of_chunks(input: &[u8], start: usize, seen: &mut usize) -> Result<Option<usize>, ()> {
+    let mut at = start.max(*seen);
     loop {
+        *seen = at;
         match httparse::parse_chunk_size(&input[at..]) {
             Ok(Status::Complete((header, 0))) => return end_of_trailers(input, at + header),
             Ok(Status::Complete((header, size))) => {
                 let size = usize::try_from(size).ok().filter(|size| *size <= MOST_BODY_BYTES).ok_or(())?;
                 let end = at + header + size;
+                if end - start > MOST_BODY_BYTES {
+                    return Err(());
+                }
                 match input.get(end..end + 2) {
                     Some(b"\r\n") => at = end + 2,
                     Some(_) => return Err(()),
                     None => return Ok(None),
                 }
             }
-            Ok(Status::Partial) => return Ok(None),
-            Err(_) => return Err(()),
+            Ok(Status::Partial) if input.len() - at < MOST_HEADER_BYTES => return Ok(None),
+            Ok(Status::Partial) | Err(_) => return Err(()),
         }
     }
 }

@@ -100,6 +100,16 @@ pub trait Protocol: Clone + Send {
     /// # Errors
     /// The bytes can not become a reply, whatever follows.
     fn parse<'a>(&self, kind: Kind, input: &'a [u8]) -> Result<Option<Reply<'a>>, Garbage>;
+
+    /// The same where the beginning of `input` was looked at before: `seen` says how far, 0 at first, and is put forward
+    /// while the reply is incomplete. Otherwise a reply of many parts would be read again with each of them.
+    ///
+    /// # Errors
+    /// As of `parse`.
+    #[inline]
+    fn go_on<'a>(&self, kind: Kind, input: &'a [u8], _seen: &mut usize) -> Result<Option<Reply<'a>>, Garbage> {
+        self.parse(kind, input)
+    }
 }
 
 /// The first line of `input` without its CRLF, and the bytes that it takes with it; `None` while it is incomplete.

@@ -44,12 +44,20 @@ impl Protocol for PostgreSql {
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }
 
+    fn parse<'a>(&self, kind: Kind, input: &'a [u8]) -> Result<Option<Reply<'a>>, Garbage> {
+        self.go_on(kind, input, &mut 0)
+    }
+
     /// Messages up to the one that says that the server is ready for another query. A query that has found or changed
     /// no row is a miss.
-    fn parse<'a>(&self, _kind: Kind, input: &'a [u8]) -> Result<Option<Reply<'a>>, Garbage> {
+    fn go_on<'a>(&self, _kind: Kind, input: &'a [u8], seen: &mut usize) -> Result<Option<Reply<'a>>, Garbage> {
         let garbage = || Garbage::new(EXPECTED, input);
-        let (mut at, mut outcome, mut message) = (0, Outcome::Miss, &b""[..]);
+        let (mut at, mut outcome, mut message) = (*seen, Outcome::Miss, &b""[..]);
         loop {
+            if outcome == Outcome::Miss {
+                // Rows, for the most part: nothing before here decides what the answer is.
+                *seen = at;
+            }
             let Some(header) = Header::parse(&input[at..]).map_err(|_| garbage())? else { return Ok(None) };
             let start = at + HEADER_BYTES;
             at += 1 + usize::try_from(header.len()).map_err(|_| garbage())?;

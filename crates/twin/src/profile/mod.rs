@@ -12,6 +12,7 @@ pub mod machine;
 mod never;
 pub mod os;
 mod parse;
+mod possible;
 pub mod values;
 
 use serde::{Deserialize, Serialize};

@@ -14,13 +14,15 @@ impl Profile {
     pub fn parse(text: &str, source: &str) -> Result<Self, Error> {
         let document = Document { text, source };
         let table = DeTable::parse(text).map_err(|e| document.syntax_error(&e))?;
-        let mut numbers = Vec::new();
-        collect_numbers(&mut numbers, "", table.get_ref());
-        for number in &numbers {
-            document.check_range(number)?;
+        let mut leaves = Vec::new();
+        collect_table(&mut leaves, "", table.get_ref());
+        for leaf in &leaves {
+            document.check_range(leaf)?;
         }
         let profile = Self::deserialize(toml::Deserializer::from(table)).map_err(|e| document.schema_error(&e))?;
-        profile.check(&|key| document.place_of(key, &numbers))?;
+        let place = |key: &str| document.place_of(key, &leaves);
+        profile.check(&place)?;
+        profile.check_possible(&place)?;
         Ok(profile)
     }
 
@@ -58,7 +60,7 @@ impl Profile {
         for (i, state) in machine.idle_states.iter().enumerate() {
             if machine.idle_states[..i].iter().any(|other| other.name == state.name) {
                 let rule = "idle states must have names of their own";
-                return Err(Error::cannot_use(&state.name, rule).at(place("machine.idle_states")));
+                return Err(Error::cannot_use(&state.name, rule).at(place(&format!("machine.idle_states.{i}.name"))));
             }
         }
         self.check_cores(place)?;
@@ -144,27 +146,27 @@ impl Profile {
     }
 }
 
-/// A number in the text.
-struct Number {
+/// What is no table in the text.
+struct Leaf {
     key: String,
-    value: f64,
+    number: Option<f64>,
     start: usize,
 }
 
-/// Flattens a table into its numbers with dotted keys.
-fn collect_numbers(numbers: &mut Vec<Number>, prefix: &str, table: &DeTable<'_>) {
+/// Flattens a table into what it holds, with dotted keys.
+fn collect_table(leaves: &mut Vec<Leaf>, prefix: &str, table: &DeTable<'_>) {
     for (key, value) in table {
         let key = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
-        collect_value(numbers, key, value);
+        collect_value(leaves, key, value);
     }
 }
 
-fn collect_value(numbers: &mut Vec<Number>, key: String, value: &Spanned<DeValue<'_>>) {
+fn collect_value(leaves: &mut Vec<Leaf>, key: String, value: &Spanned<DeValue<'_>>) {
     let number = match value.get_ref() {
-        DeValue::Table(table) => return collect_numbers(numbers, &key, table),
+        DeValue::Table(table) => return collect_table(leaves, &key, table),
         DeValue::Array(array) => {
             for (i, item) in array.iter().enumerate() {
-                collect_value(numbers, format!("{key}.{i}"), item);
+                collect_value(leaves, format!("{key}.{i}"), item);
             }
             return;
         }
@@ -172,11 +174,9 @@ fn collect_value(numbers: &mut Vec<Number>, key: String, value: &Spanned<DeValue
         DeValue::Integer(number) => i128::from_str_radix(&number.as_str().replace('_', ""), number.radix())
             .map_or(Some(f64::INFINITY), |number| Some(number as f64)),
         DeValue::Float(number) => number.as_str().replace('_', "").parse().ok(),
-        _ => return,
+        _ => None,
     };
-    if let Some(number) = number {
-        numbers.push(Number { key, value: number, start: value.span().start });
-    }
+    leaves.push(Leaf { key, number, start: value.span().start });
 }
 
 /// The text being parsed, for error messages.
@@ -190,18 +190,18 @@ impl Document<'_> {
         self.text[..offset.min(self.text.len())].matches('\n').count() + 1
     }
 
-    fn place_of(&self, key: &str, numbers: &[Number]) -> String {
-        match numbers.iter().find(|n| n.key == key || n.key.starts_with(&format!("{key}."))) {
-            Some(number) => format!("{}, line {}, key {key}", self.source, self.line(number.start)),
+    fn place_of(&self, key: &str, leaves: &[Leaf]) -> String {
+        match leaves.iter().find(|leaf| leaf.key == key || leaf.key.starts_with(&format!("{key}."))) {
+            Some(leaf) => format!("{}, line {}, key {key}", self.source, self.line(leaf.start)),
             None => format!("{}, key {key}", self.source),
         }
     }
 
-    fn check_range(&self, number: &Number) -> Result<(), Error> {
-        match range_of(&number.key) {
-            Some(range) if !range.allows(number.value) => {
-                let place = format!("{}, line {}, key {}", self.source, self.line(number.start), number.key);
-                Err(Error::cannot_use(number.value, range.rule()).at(place))
+    fn check_range(&self, leaf: &Leaf) -> Result<(), Error> {
+        match (leaf.number, range_of(&leaf.key)) {
+            (Some(number), Some(range)) if !range.allows(number) => {
+                let place = format!("{}, line {}, key {}", self.source, self.line(leaf.start), leaf.key);
+                Err(Error::cannot_use(number, range.rule()).at(place))
             }
             _ => Ok(()), // keys that no range is known for are unknown keys: serde refuses them
         }
@@ -238,9 +238,27 @@ impl Document<'_> {
         if let Some(error) = unknown_word(message) {
             return error.at(place);
         }
-        let value = error.span().map_or("", |span| &self.text[span]).trim();
+        let value = error.span().map_or("", |span| &self.text[span]).trim().lines().next().unwrap_or_default();
+        if let Some(rule) = rule_of_type(message) {
+            return Error::cannot_use(value, rule).at(place);
+        }
         Error::input(format!("{value} does not fit: {}", message.replace('`', ""))).value(value).at(place)
     }
+}
+
+/// Serde's message about a value of another type than its key takes, as a rule.
+fn rule_of_type(message: &str) -> Option<String> {
+    let (_, expected) = message.strip_prefix("invalid ")?.rsplit_once(", expected ")?;
+    let what = match expected {
+        "usize" => "a whole number",
+        "f64" => "a number",
+        "a string" | "string" => "a text",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        other if other.starts_with("struct") => "a table",
+        other => other,
+    };
+    Some(format!("it must be {what}"))
 }
 
 /// The known key that an unknown one probably means: the same words in another unit, or a typo.

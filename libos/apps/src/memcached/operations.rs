@@ -96,16 +96,16 @@ impl Memcached {
         result.map_err(|_| Refusal::TooLarge)
     }
 
-    /// Whether a value of this length can't be stored. What was there is gone then: it is not what its client thinks
-    /// that is there.
-    pub(super) fn refuses(&mut self, now_s: u32, key: &[u8], value_len: usize) -> bool {
-        if value_len <= MAX_VALUE_LEN {
-            return false;
+    /// Whether a value of this length can't be stored. What a `set` would have replaced is gone then: it is not what its
+    /// client thinks that is there. All others leave it, as memcached does.
+    pub(super) fn refuses(&mut self, now_s: u32, key: &[u8], value_len: usize, is_set: bool) -> bool {
+        let is_refused = value_len > MAX_VALUE_LEN;
+        if is_refused && is_set {
+            if let Some(item) = self.store.find(key, now_s) {
+                self.store.remove(item);
+            }
         }
-        if let Some(item) = self.store.find(key, now_s) {
-            self.store.remove(item);
-        }
-        true
+        is_refused
     }
 
     /// Removes an item; whether it was there.

@@ -85,6 +85,8 @@ pub struct Connection {
     /// The highest `nxt` that ever was: what is sent again comes before it.
     max: Sequence,
     window: u32,
+    /// The widest that `window` ever was (MAX.SND.WND).
+    max_window: u32,
     /// Number and acknowledgment of the segment that said the window (SND.WL1, SND.WL2).
     window_from: (Sequence, Sequence),
     window_scale: Option<u8>,
@@ -155,6 +157,7 @@ impl Connection {
             nxt: first,
             max: first,
             window: u32::from(syn.window),
+            max_window: u32::from(syn.window),
             window_from: (syn.sequence, first),
             window_scale: syn.window_scale,
             max_segment_size,
@@ -262,7 +265,8 @@ impl Connection {
                 return Arrival { fresh: &[], reset: Some(segment.acknowledgment) };
             }
             self.establish(now_us, segment);
-        } else if acked > self.max.since(self.una) {
+        } else if !(-(self.max_window as i32)..=self.max.since(self.una)).contains(&acked) {
+            // Of what was never sent, or older than all that could be on its way (RFC 5961, section 5.2).
             self.acknowledges = true;
             return NOTHING;
         } else {
@@ -288,6 +292,7 @@ impl Connection {
         self.nxt = self.nxt.max(self.una);
         self.window_from = (segment.sequence, segment.acknowledgment);
         self.window = self.scaled(segment.window);
+        self.max_window = self.max_window.max(self.window);
         self.round_trip.acknowledged(self.una, now_us);
         self.retries = 0;
         self.due_us[Timer::Retransmit as usize] = NEVER;
@@ -332,6 +337,7 @@ impl Connection {
                     self.round_trip.forget();
                 }
                 self.window = window;
+                self.max_window = self.max_window.max(window);
                 self.window_from = (segment.sequence, segment.acknowledgment);
             }
         }

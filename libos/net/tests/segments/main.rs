@@ -134,6 +134,23 @@ fn a_reset_is_believed_at_the_next_number_only() {
 }
 
 #[test]
+fn an_acknowledgment_older_than_a_window_is_not_believed() {
+    let mut client = Client::new();
+    let first = client.opens();
+    let [echo] = &client.says(Flags::ACK | Flags::PSH, FIRST + 1, first, b"hi")[..] else { panic!("an echo") };
+    assert_eq!(echo.payload, b"hi");
+    let una = first + 2;
+    assert_eq!(client.says(Flags::ACK, FIRST + 3, una, &[]), []);
+    let window = 60_000;
+    let [challenge] = &client.says(Flags::ACK | Flags::PSH, FIRST + 3, una - (window + 1), b"evil")[..] else {
+        panic!("an acknowledgment")
+    };
+    assert_eq!((challenge.acknowledgment, &challenge.payload[..]), (FIRST + 3, &b""[..]));
+    let [echo] = &client.says(Flags::ACK | Flags::PSH, FIRST + 3, una - window, b"late")[..] else { panic!("an echo") };
+    assert_eq!(echo.payload, b"late");
+}
+
+#[test]
 fn a_stranger_is_reset_and_never_a_reset() {
     let mut client = Client::new();
     let reset = client.says(Flags::ACK, FIRST, Sequence(77), b"what");

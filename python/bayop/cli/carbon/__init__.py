@@ -23,7 +23,7 @@ EXAMPLE: Final = """\
 """
 
 _DEFAULT_GRID: Final = 277.3
-_GRID = re.compile(r"(?P<number>\d+\.?\d*|\.\d+)\s*(g(CO2e?)?/kWh)?")
+_GRID = re.compile(r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*g(CO2e?)?/kWh")
 _YEARS = re.compile(r"(?P<number>\d+\.?\d*|\.\d+)\s*y")
 
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     grid = parser.add_mutually_exclusive_group()
     grid.add_argument(
         "--grid",
-        type=arguments.reader(_grid_g_per_kwh, "--grid"),
+        type=arguments.reader(_grid, "--grid"),
         metavar="G/KWH",
         help=f"carbon of electricity, such as 35g/kWh (default: as the file says, else {_DEFAULT_GRID}g/kWh: "
         "New England, as the paper has it)",
@@ -91,8 +91,8 @@ def _grid_of(args: argparse.Namespace, entry: Entry) -> Grid:
 
     if args.grid_series is not None:
         return read_grid(args.grid_series)
-    given = args.grid if args.grid is not None else entry.grid_g_per_kwh
-    return Grid((_DEFAULT_GRID if given is None else given,))
+    given: Grid | None = args.grid
+    return given or Grid((_DEFAULT_GRID if entry.grid_g_per_kwh is None else entry.grid_g_per_kwh,))
 
 
 def _check_names(entries: list[Entry]) -> None:
@@ -119,13 +119,23 @@ def _write_figures(folder: Path, comparisons: list[Comparison], lifetime_years: 
             save(Drawing(f"carbon_months_{name}", title, title, "", draw_months(mine, lifetime_years)), folder)
 
 
-def _grid_g_per_kwh(given: str) -> float:
+def _grid(given: str) -> Grid:
+    """A grid that is always the same.
+
+    Raises:
+        InputError: no number, no unit or another one, or nothing that a grid emits.
+    """
+    from bayop.carbon.grid import Grid
+
     match = _GRID.fullmatch(given.strip())
     if match is None:
         raise InputError(
-            "a grid's carbon intensity must be a positive number, in g CO2e/kWh", value=given, hint="such as 35g/kWh"
+            "a grid's carbon intensity must be a number with the unit g/kWh", value=given, hint="such as 35g/kWh"
         )
-    return float(match["number"])
+    try:
+        return Grid((float(match["number"]),))
+    except InputError as error:
+        raise error.but(value=given) from error
 
 
 def _years(given: str) -> float:

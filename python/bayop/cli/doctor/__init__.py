@@ -193,7 +193,7 @@ def _show(findings: Sequence[Finding], abilities: Sequence[Ability]) -> None:
     for column in ("check", "found", "what to do"):
         table.add_column(column, overflow="fold")
     for finding in findings:
-        advice = "" if finding.status == "ok" else finding.remedy or finding.why
+        advice = "" if finding.status == "ok" else finding.remedy or "no remedy is known"
         table.add_row(_LOOK[finding.status], literal(finding.check), literal(finding.found), literal(advice))
     screen = console()
     screen.print(table)

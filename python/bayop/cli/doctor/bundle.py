@@ -39,10 +39,10 @@ def run(args: argparse.Namespace, root: Path | None) -> int:
     if args.json:
         print_json({"event": "bundle", "file": str(args.bundle), "files": count})
     else:
-        remark = (
-            f"{args.bundle} has {count} files of this machine. Look through it before you give it away: it is text."
-        )
+        machine = "this machine" if args.root is None else args.root
+        remark = f"{args.bundle} has {count} files of {machine}. Look through it before you give it away: it is text."
         console().print(literal(remark))
         if unread := text.count(" !read\n"):
-            console().print(f"{unread} of them could not be read; root may see more: sudo bayop doctor --bundle FILE")
+            more = "" if args.root else "; root may see more: sudo bayop doctor --bundle FILE"
+            console().print(f"{unread} of them could not be read{more}")
     return 0

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from bayop.cli.fit.selections import named, selections
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import Bar, console, print_json, progress
 from bayop.errors import InputError
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "study",
         nargs="+",
-        type=arguments.reader(arguments.study_file, "STUDY"),
+        type=arguments.reader(named, "STUDY"),
         metavar="STUDY",
         help="trials at fixed ITR-delays and frequencies: a study of ours or a published file; several for --prior",
     )
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=arguments.reader(arguments.path, "--out"),
         metavar="DIR|FILE",
-        help="write figures there: predicted against measured (default: none); with --prior, the file of the class",
+        help="write figures there: predicted against measured (default: none); with --prior, the new file of the class",
     )
 
 
@@ -75,13 +76,12 @@ def run(args: argparse.Namespace) -> int:
         return prior.run(args)
     if len(args.study) > 1:
         raise InputError(
-            "a fit must be of one study", value=args.study[1], place="STUDY", hint="several go with --prior"
+            "a fit must be of one study", value=args.study[1].name, place="STUDY", hint="several go with --prior"
         )
     if args.method is not None and args.model == "grey-box":
         rule = "a method must go with the published model; the grey box is fitted by least squares"
         raise InputError(rule, value=args.method, place="--method")
     from bayop.cli.fit import tables
-    from bayop.model.cells import select
     from bayop.model.examine import fits_needed
     from bayop.study import open_study
 
@@ -89,11 +89,10 @@ def run(args: argparse.Namespace) -> int:
         from bayop.report.files import make_folder
 
         make_folder(args.out)
-    loads = [] if args.load is None else [args.load]
-    selections = select(open_study(args.study[0]), args.slo, loads=loads, os=args.os, least_delay_us=args.min_delay)
+    chosen = selections(args, open_study(args.study[0].path))
     models: tuple[Model, ...] = (args.model,) if args.model else MODELS
-    with progress("fits", len(models) * sum(fits_needed(s.cells) for s in selections)) as bar:
-        results = [(selection, list(_examinations(args, selection, models, bar))) for selection in selections]
+    with progress("fits", len(models) * sum(fits_needed(s.cells) for s in chosen)) as bar:
+        results = [(selection, list(_examinations(args, selection, models, bar))) for selection in chosen]
     for selection, examinations in results:
         if args.json:
             for event in tables.events(selection, examinations):

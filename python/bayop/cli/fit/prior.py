@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import IO, TYPE_CHECKING
 
 from rich.table import Table
 
+from bayop.cli.fit.selections import Named, selections
+from bayop.cli.terminal.new_files import check_new
 from bayop.cli.terminal.output import console, new_table, print_json, progress
-from bayop.errors import InputError, unwritable
-from bayop.model.cells import select
+from bayop.errors import InputError
 from bayop.model.servers import servers
 from bayop.optimize.grey_box.learn import learn, lesson
 from bayop.optimize.grey_box.prior import SHAPES
 from bayop.optimize.server_class import ServerClass
 from bayop.prior_file import PriorFile
 from bayop.study import open_study
+from bayop.study.store import write_whole
 from bayop.units import round_significant
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def run(args: argparse.Namespace) -> int:
     """Learns, writes and prints."""
     _check_flags(args)
-    loads = [] if args.load is None else [args.load]
     cells = []
-    for path in args.study:
-        study = open_study(path)
+    for name, study in _studies(args.study):
         try:
-            selections = select(study, args.slo, loads=loads, os=args.os, least_delay_us=args.min_delay)
+            chosen = selections(args, study)
         except InputError as error:
-            raise error.at(str(path)) from error
-        cells += [pair for selection in selections for pair in servers(selection.cells)]
+            raise error.but(place=", ".join(filter(None, (name, error.place)))) from error
+        cells += [pair for selection in chosen for pair in servers(selection.cells)]
     lessons = []
     with progress("servers", len(cells)) as bar:
         for problem, observations in cells:
             lessons.append(lesson(problem, observations))
             bar.advance()
-    file = PriorFile(len(lessons), tuple(path.name for path in args.study), learn(lessons))
-    try:
-        args.out.write_text(str(file), encoding="utf-8")
-    except OSError as error:
-        raise unwritable(args.out, error, place="--out") from error
+    file = PriorFile(len(lessons), tuple(study.path.name for study in args.study), learn(lessons))
+    write_whole(args.out, partial(_write, file))
     if args.json:
         print_json(_event(file, str(args.out)))
     else:
@@ -52,11 +55,35 @@ def _check_flags(args: argparse.Namespace) -> None:
     for flag, value in (("--model", args.model), ("--method", args.method)):
         if value is not None:
             raise InputError("a class of servers must be of the search's own model", value=value, place=flag)
+    hint = "such as --out my.prior.toml"
     if args.out is None:
-        hint = "such as --out my.prior.toml"
         raise InputError("--prior must have a file to write", wrong="there is no --out", place="--out", hint=hint)
     if args.out.is_dir() or not args.out.parent.is_dir():
-        raise InputError("--out must be a file in a folder that is there", value=args.out, place="--out")
+        raise InputError(
+            "--out must be a file in a folder that is there", value=str(args.out), place="--out", hint=hint
+        )
+    check_new(args.out, place="--out", hint="--out FILE for another")
+
+
+def _studies(given: Sequence[Named]) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The studies by name.
+
+    Raises:
+        InputError: two are the same: it would count twice, and the class look narrower than anything has shown.
+    """
+    seen: list[tuple[str, pl.DataFrame]] = []
+    for name, path in given:
+        study = open_study(path)
+        for other, already in seen:
+            if study.equals(already):
+                rule, wrong = "a class must be learned from each study once", f"{name} has the trials of {other}"
+                raise InputError(rule, wrong=wrong, value=name, place="STUDY", hint="leave one of the two out")
+        seen.append((name, study))
+        yield name, study
+
+
+def _write(file: PriorFile, out: IO[bytes]) -> None:
+    out.write(str(file).encode())
 
 
 def _event(file: PriorFile, out: str) -> dict[str, object]:

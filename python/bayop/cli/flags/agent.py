@@ -106,7 +106,8 @@ def reporting(opening: AbstractContextManager[AgentTarget]) -> Iterator[AgentTar
                 raise
     except BaseException as error:
         # Another error is that of putting the machine back, and so may be a drift: each says what is in effect.
-        if target is not None and error is ended_by and not isinstance(error, DriftError):
+        # Who never had the lease has changed nothing, and does not know what is in effect.
+        if target is not None and target.has_held and error is ended_by and not isinstance(error, DriftError):
             stays = f"the result stays applied: {target.undo} takes it back\n"
             sys.stderr.write(stays if target.undo else "the machine's own settings are back\n")
         raise

@@ -145,7 +145,11 @@ def add_slos(parser: argparse.ArgumentParser) -> None:
 
 def _one_slo(text: str) -> str:
     """One of several `--slo`, checked but not yet read with the others; a throughput alone is only part of an SLO."""
-    parse_slo(f"{DEFAULT_SLO},{text}" if text.lstrip().startswith(QPS) else text)
+    is_floor = all(part.lstrip().startswith(QPS) for part in text.split(","))
+    try:
+        parse_slo(f"{DEFAULT_SLO},{text}" if is_floor else text)
+    except InputError as error:
+        raise error.but(value=text) from error
     return text
 
 

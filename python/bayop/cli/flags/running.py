@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.intervals import format_interval
 from bayop.cli.terminal.output import console, literal, new_table, print_json
+from bayop.errors import InputError
 from bayop.space import format_setting
+
+if TYPE_CHECKING:
+    from bayop.daemon.file import DaemonFile
 
 FILE: Final = Path("/etc/bayop/bayop.toml")
 
@@ -43,14 +47,39 @@ def tell(args: argparse.Namespace, service: str | None = None) -> list[dict[str,
     """What `bayop run` answers to the verb.
 
     Raises:
+        InputError: the file names no state that can be.
         UnsupportedError: none answers, or it does not let us in.
         BayopError: it refuses.
     """
-    from bayop.daemon.file import state_of
     from bayop.daemon.operator.client import ask
 
-    state = state_of(args.file) if args.file.suffix == ".toml" else args.file
-    return ask(state, args.verb, **({} if service is None else {"service": service}))
+    return ask(state_at(args.file), args.verb, **({} if service is None else {"service": service}))
+
+
+def state_at(file: Path) -> Path:
+    """The state that a `bayop.toml` names, or that is named itself.
+
+    Raises:
+        InputError: it can't be found out, or is a folder.
+    """
+    if file.suffix == ".toml":
+        from bayop.daemon.file import state_of
+
+        return state_of(file)
+    from bayop.state.records import no_folder
+
+    return no_folder(file)
+
+
+def remembered(file: DaemonFile) -> Path:
+    """The state of a file whose `bayop run` has begun once.
+
+    Raises:
+        InputError: it has not.
+    """
+    if not file.state.exists():
+        raise InputError(wrong=f"bayop run {file.path} has remembered nothing yet", place=str(file.state))
+    return file.state
 
 
 def show(events: Sequence[Mapping[str, Any]], *, json: bool) -> None:
@@ -74,13 +103,20 @@ def _row(event: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         event["service"],
         event["doing"],
-        "default" if event["setting"] is None else format_setting(event["setting"]),
+        _in_effect(event),
         _number(event["qps"], ".0f", ""),
-        _number(event["power_w"], ".1f", " W"),
-        _number(event["latency_us"], ".0f", " us"),
-        _number(event["margin"], ".0%", ""),
+        *(
+            _number(event[name] if event["current"] else None, digits, unit)
+            for name, digits, unit in (("power_w", ".1f", " W"), ("latency_us", ".0f", " us"), ("margin", ".0%", ""))
+        ),
         _number(event["budget_left"], ".1%", ""),
     )
+
+
+def _in_effect(event: Mapping[str, Any]) -> str:
+    if event["setting"] is not None:
+        return format_setting(event["setting"])
+    return "default" if event["restored"] else "unknown"
 
 
 def _number(value: float | None, digits: str, unit: str) -> str:

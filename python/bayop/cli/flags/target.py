@@ -117,10 +117,19 @@ def open_target(args: argparse.Namespace, slo: Slo | RelativeSlo) -> AbstractCon
         from bayop.recorded.rows import study_target
 
         return nullcontext(study_target(args.data, os=args.os or "linux", qps=args.load, seed=args.seed))
+    from bayop.twin.profile_library import load_profile
     from bayop.twin.target import TwinTarget
 
     profile = args.profile or "linux-memcached"
-    return nullcontext(TwinTarget.from_profile(profile, qps=args.load, seed=args.seed, knobs=named_knobs(args)))
+    server = load_profile(profile)
+    if server.closed_loop:
+        raise InputError(
+            "a search must be of a server with an offered load",
+            wrong=f"{server.name} is a closed loop",
+            place="--profile",
+            hint=f"bayop sweep --profile {profile} tries its message sizes",
+        )
+    return nullcontext(TwinTarget(server, qps=args.load, seed=args.seed, knobs=named_knobs(args)))
 
 
 def named_knobs(args: argparse.Namespace) -> list[str]:

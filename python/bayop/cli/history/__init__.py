@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from bayop.cli.flags import arguments
+from bayop.cli.flags import arguments, running
 from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.errors import InputError, no_service
-from bayop.space import format_setting
+from bayop.space import format_setting, format_value
 from bayop.state.records import Table, columns, read, services
 from bayop.units import round_significant
 
@@ -124,10 +124,7 @@ def _state_of(path: Path) -> Path:
         return path
     from bayop.daemon.file import DaemonFile
 
-    state = DaemonFile.read(path).state
-    if not state.exists():
-        raise InputError(wrong=f"bayop run {path} has remembered nothing yet", place=str(state))
-    return state
+    return running.remembered(DaemonFile.read(path))
 
 
 def _worths(path: Path) -> dict[str, Worth]:
@@ -183,8 +180,22 @@ def _window(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _event(row: Mapping[str, Any]) -> tuple[str, ...]:
-    what = ", ".join(f"{name} {value}" for name, value in row["fields"].items() if value not in (None, [], {}))
+    fields = ((name, value) for name, value in row["fields"].items() if value not in (None, [], {}))
+    what = "; ".join(f"{name} {_plainly(name, value)}" for name, value in fields)
     return _time(row["time_s"]), row["service"] or "", row["event"], what
+
+
+def _plainly(name: str, value: object) -> str:
+    """A field of an event, for people; of those that are a setting's, a name has a dot in it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return format_value(name, value) if "." in name else f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(_plainly(name, each) for each in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{inner} {_plainly(inner, each)}" for inner, each in value.items())
+    return "unknown" if value is None else str(value)
 
 
 _CELLS: Final = {"search": _search, "window": _window, "event": _event}

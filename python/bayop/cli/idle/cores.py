@@ -25,6 +25,8 @@ EXAMPLE: Final = """\
 
 _OVERRIDDEN: Final = "overridden values"
 """Where the twin finds what is wrong with a value that a profile was given, and names no key."""
+_BALANCER: Final = f"{_OVERRIDDEN}, key os.wake_balancer"
+_NO_REST: Final = 0.999
 _LOADS_QPS: Final = tuple(1e3 * kqps for kqps in range(5, 75, 5))
 """The rates of [Y]'s trace."""
 _REQUESTS: Final = 40_000
@@ -70,6 +72,10 @@ def run(args: argparse.Namespace) -> int:
 
         console().print(f"[bold]{profile.name}[/bold] under {args.idle_governor}", highlight=False)
         print_cells(core_cells(uses), "shares of time: of the first core, of the last", left="balancer")
+        if over := [f"{qps / 1e3:g}K" for qps in args.loads if any(_is_overloaded(u) for u in uses if u.qps == qps)]:
+            console().print(
+                f"Overloaded at {', '.join(over)}: no core ever rests, so that less is served than offered."
+            )
     if args.out is not None:
         from bayop.report.idle_cores import drawing
 
@@ -77,12 +83,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _is_overloaded(use: CoreUse) -> bool:
+    """Whether every core has more to do than there is time for."""
+    return min(use.operating) > _NO_REST
+
+
 @contextmanager
 def _placed() -> Iterator[None]:
-    """What does not fit the profile by itself is the governor that was asked for."""
+    """What does not fit the profile is the governor that was asked for, or the balancer, which nobody asks for."""
     try:
         yield
     except InputError as error:
+        if error.place == _BALANCER:
+            wrong, hint = "this server can't have the balancer that is compared here", "such as linux-memcached"
+            raise error.but(wrong=wrong, value=None, place="--profile", hint=hint) from error
         raise (error.but(place="--idle-governor") if error.place == _OVERRIDDEN else error) from error
 
 

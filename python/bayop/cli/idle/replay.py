@@ -147,4 +147,6 @@ def _governors(text: str) -> tuple[str, ...]:
         if name not in known:
             hint = guess(name, known) or f"known: {', '.join(known)}, or all"
             raise InputError(wrong=f"there is no governor {name!r}", value=name, hint=hint)
+    if len(set(names)) < len(names):
+        raise InputError("each governor must be named once", value=text)
     return names

@@ -101,7 +101,9 @@ def settings_of(space: Space, args: argparse.Namespace, *, seed: int) -> list[Se
     choices: Mapping[str, Range | Sequence[str]] = dict(args.range or ())
     points = args.points or (POINTS if args.design == "grid" else None)
     if args.only:
-        space = arguments.reader(space.only, "--only")(args.only)
+        only = arguments.reader(space.only, "--only")(args.only)
+        # `auto` is a value of theirs like any other.
+        space = Space(tuple(space[knob.id] if knob.id in args.only else knob for knob in only.knobs))
     target_flags.check_auto(args, space)
     values = arguments.reader(partial(axes, space, points=points, with_auto=args.with_auto), "--range")(choices)
     if args.design == "grid":

@@ -13,6 +13,8 @@ NO_GOOD: Final = 1
 DRIFT: Final = 3
 UNSUPPORTED: Final = 4
 INTERRUPTED: Final = 130
+READER_LEFT: Final = 141
+"""What a shell says of a program that a closed pipe has ended, as SIGPIPE ends others: 128 + 13."""
 TERMINATED: Final = 143
 
 
@@ -40,6 +42,7 @@ EXIT_CODES: Final = (
     ExitCode(DRIFT, "drift: what is applied is not what was asked", f"{_BACK}, but for what the message names"),
     ExitCode(UNSUPPORTED, "this machine or installation can't", f"untouched, or {_BACK}"),
     ExitCode(INTERRUPTED, "Ctrl-C where there is nothing to hold", _BACK),
+    ExitCode(READER_LEFT, "whoever read the output, such as head or less, has left", _BACK),
     ExitCode(TERMINATED, "SIGTERM", _BACK),
 )
 

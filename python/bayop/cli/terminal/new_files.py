@@ -13,6 +13,16 @@ _MODE: Final = 0o644
 """The agent refuses a configuration that others than its owner may write."""
 
 
+def check_new(path: Path, *, place: str | None = None, hint: str | None = None) -> None:
+    """Refuses, before work whose result goes there, a file that is there already.
+
+    Raises:
+        InputError: it is; `hint` says how to write elsewhere.
+    """
+    if path.exists():
+        raise InputError("a file must not be overwritten", wrong=f"{path} is there already", place=place, hint=hint)
+
+
 def create(files: Mapping[Path, str], *, hint: str | None = None) -> None:
     """Creates every file with its text, or none; a script (`#!`) can be run.
 
@@ -20,8 +30,7 @@ def create(files: Mapping[Path, str], *, hint: str | None = None) -> None:
         InputError: one of them is there already, or can't be written; `hint` says how to write elsewhere.
     """
     for path in files:
-        if path.exists():
-            raise InputError("a file must not be overwritten", wrong=f"{path} is there already", hint=hint)
+        check_new(path, hint=hint)
     paths: list[Path] = []
     for path, text in files.items():
         try:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
+from bayop.cli.terminal import exit_codes
 from bayop.errors import BayopError, reason
 
 
@@ -19,6 +20,8 @@ class StdoutError(BayopError):
 
 class ReaderLeftError(StdoutError):
     """Whoever read our output (head, less) has gone; nobody is left to tell."""
+
+    exit_code = exit_codes.READER_LEFT
 
 
 class _Stdout:

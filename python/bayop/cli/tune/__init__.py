@@ -211,9 +211,9 @@ def _let_go(target: Target, outcome: Outcome, *, keep: bool) -> str | None:
 
 
 def _doubts(target: Target, baseline: Measurement | None, outcome: Outcome | None = None) -> list[str]:
-    """What makes a live machine's numbers doubtful: as the comparison has shown it, else as the default did."""
+    """What makes the numbers doubtful, of a live machine as the comparison has shown it, else as the default did."""
     if not target.is_live:
-        return []
+        return list(target.doubts)
     if outcome is not None and outcome.comparison is not None:
         return [*target.doubts, *doubts(outcome.comparison, target.qps)]
     return [*target.doubts, *other_load(None if baseline is None else baseline.get("qps"), target.qps)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from statistics import fmean
 from typing import Final
 
 from rich.console import Group
@@ -23,6 +24,9 @@ from bayop.slo import QPS, Quantities, Slo
 from bayop.space import format_setting, format_value
 from bayop.target.base import Target
 from bayop.units import HOURS_PER_YEAR, format_quantity
+
+_FAR: Final = 4.0
+"""So many times the limit is far from what a search has tried."""
 
 _STOPPED: Final = {
     "converged": "no safe setting promises an improvement worth a trial",
@@ -81,13 +85,20 @@ def show_search(
             result = run()
     else:
         result = run()
+    _print_remarks(trials, windows, hold, problem.slo)
+    return result
+
+
+def _print_remarks(trials: Sequence[Trial], windows: Sequence[Trial], hold: int, slo: Slo) -> None:
+    console = make_console()
     for trial in trials:
         if trial.measurement.cut_short is not None:
             console.print(f"Trial {trial.number} was cut short: {trial.measurement.cut_short}.")
     if windows:
         over = sum(not w.meets_slo for w in windows)
-        console.print(f"Held for {len(windows)} windows, of which {over or 'none'} missed {problem.slo}.")
-    return result
+        console.print(f"Held for {len(windows)} windows, of which {over or 'none'} missed {slo}.")
+    elif hold:
+        console.print("No window was held: nothing was found that could be.")
 
 
 def print_doubts(doubts: Sequence[str]) -> None:
@@ -124,15 +135,17 @@ def print_summary(
     if outcome.comparison is not None:
         console.print(sentence(outcome.comparison, problem, watts))
         return
-    if result.prediction is None:
-        return
-    power_w = result.prediction.quantities["power_w"]
-    console.print(f"Expected: {power_w:.1f} {watts}, {_latencies(result.prediction.quantities, problem.slo)}.")
+    known, quantities, objective = _known(result, problem)
+    power_w = quantities["power_w"]
+    console.print(f"{known}: {power_w:.1f} {watts}, {_latencies(quantities, problem.slo)}.")
     if baseline is not None:
-        default_w = baseline["power_w"]
+        default_w, name = baseline["power_w"], problem.objective.name
+        worth = _worth(default_w, power_w, watts)
+        if name != "power":
+            share = 1.0 - objective / problem.objective.of(baseline)
+            worth = f"This setting {'saves' if share >= 0 else 'costs'} {abs(share):.0%} of {name}."
         console.print(
-            f"The default draws {default_w:.1f} {watts} at {_default_latencies(baseline, problem.slo)}. "
-            f"{_worth(default_w, power_w, watts)}"
+            f"The default draws {default_w:.1f} {watts} at {_default_latencies(baseline, problem.slo)}. {worth}"
         )
 
 
@@ -145,7 +158,7 @@ def print_explanation(explanation: Explanation, problem: Problem, watts: str) ->
 
     def add(label: str, prediction: Prediction, change: str) -> None:
         power = f"{prediction.quantities['power_w']:.1f} {watts}"
-        latencies = [format_quantity(prediction.quantities[name], "us", 3) for name in names]
+        latencies = [_expected(prediction.quantities[limit.quantity], limit.limit_us) for limit in problem.slo.limits]
         table.add_row(label, power, change, *latencies, f"{prediction.slo_probability:.0%}")
 
     add("the result", explanation.prediction, "")
@@ -156,6 +169,12 @@ def print_explanation(explanation: Explanation, problem: Problem, watts: str) ->
         add(label, alternative.prediction, f"{change:+.1%}")
     console.print("The model's view of the result, and of what differs from it in one knob:")
     console.print(table)
+
+
+def _expected(latency_us: float, limit_us: float) -> str:
+    """A latency that a model expects; far beyond the limit it knows no more than that."""
+    far_us = _FAR * limit_us
+    return f">{format_quantity(far_us, 'us', 3)}" if latency_us > far_us else format_quantity(latency_us, "us", 3)
 
 
 def print_undo(command: str) -> None:
@@ -192,6 +211,16 @@ def _worth(default_w: float, power_w: float, watts: str) -> str:
         f"This setting {word} {abs(saved_w):.1f} {watts} ({abs(saved_w) / default_w:.0%}): "
         f"{kwh:.0f} kWh per server and year at this load."
     )
+
+
+def _known(result: Result, problem: Problem) -> tuple[str, Quantities, float]:
+    """What is known of the setting that was found and of its objective: by the model, else the means of its windows."""
+    if result.prediction is not None:
+        return "Expected", result.prediction.quantities, result.prediction.objective
+    windows = [t.measurement for t in result.trials if t.setting == result.setting and not t.measurement.censored]
+    names = set.intersection(*(set(window.quantities) for window in windows))
+    means = {name: fmean(window[name] for window in windows) for name in names}
+    return "Measured", means, fmean(problem.objective.of(window) for window in windows)
 
 
 def _trial_table(problem: Problem) -> FittingTable:

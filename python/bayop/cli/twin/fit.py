@@ -11,7 +11,7 @@ from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import Bar, console, new_table, print_json, progress
 from bayop.cli.twin import flags
 from bayop.cli.twin.fit_capture import add_captures, check_no_capture_flags, run_captures
-from bayop.errors import InputError, check_writable
+from bayop.errors import InputError
 from bayop.units import round_significant
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     """Where a fit starts, what it may change, and how long it takes."""
     parser.add_argument("--profile", required=True, metavar="NAME|FILE", help="where the fit starts")
     parser.add_argument(
-        "--os", help="the operating system of the cells (default: the first word of the profile's name)"
+        "--os",
+        help="the operating system of the cells (default: the first word of a built-in profile's name, else the only "
+        "one in the data)",
     )
     parser.add_argument(
         "--with",
@@ -100,10 +102,19 @@ def cells_to_fit(args: argparse.Namespace) -> list[Cell]:
     """The measured cells that `add_problem`'s flags name, at all loads.
 
     Raises:
-        InputError: the file is no study, or it has no such operating system.
+        InputError: the file is no study, or it does not have the one operating system that it must be about.
     """
-    cells = flags.cells_of(args.data, os=args.os or args.profile.partition("-")[0])
+    cells = flags.cells_of(args.data, os=args.os or system_of(args.profile))
+    flags.check_one_system(cells, args.profile)
     return [cell for cell in cells if cell.measured.get("utilization", 0.0) <= args.max_utilization]
+
+
+def system_of(name_or_file: str) -> str | None:
+    """The operating system of a built-in profile, `linux` of `linux-silo`; None of a file, whose name says nothing."""
+    from bayop.twin.profile_library import profile_names
+
+    name = name_or_file.partition("@")[0]
+    return name.partition("-")[0] if name in profile_names() else None
 
 
 def _sibling(text: str) -> Sibling:
@@ -113,11 +124,12 @@ def _sibling(text: str) -> Sibling:
     name, equals, data = text.partition("=")
     if not equals:
         raise InputError("it must be a profile and a study", value=text, hint="for example linux-silo=example:silo")
-    profile, system = load_profile(name), name.partition("-")[0]
-    cells = [cell for cell in flags.cells_of(arguments.study_file(data), os=None) if cell.os == system]
+    profile, system = load_profile(name), system_of(name)
+    cells = [cell for cell in flags.cells_of(arguments.study_file(data), os=None) if system in (None, cell.os)]
     if not cells:
         hint = "a profile's name begins with its system, as linux-silo does"
         raise InputError(wrong=f"{data} has no trials of {system}", value=text, hint=hint)
+    flags.check_one_system(cells, name)
     return Sibling(profile, [cell for cell in cells if not cell.is_default])
 
 
@@ -156,7 +168,7 @@ def calibrate(
 
 def run(args: argparse.Namespace) -> int:
     """Fits, writes the profile, and prints what changed and how well it fits at every load or capture."""
-    check_writable(args.out, place="--out")
+    flags.check_out(args.out)
     if args.capture is not None:
         return run_captures(args)
     check_no_capture_flags(args)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
+from bayop.cli.terminal.new_files import check_new, create
 from bayop.cli.terminal.output import new_table
-from bayop.errors import InputError, unwritable
+from bayop.errors import InputError, check_writable
 from bayop.experiments.sweep.load import Load
 from bayop.units import parse_quantity, round_significant
 
@@ -119,6 +120,17 @@ def cells_of(path: Path, *, os: str | None, loads: Sequence[float] = ()) -> list
     return cells_at([cell for cell in cells if os in (None, cell.os)], loads)
 
 
+def check_one_system(cells: Sequence[Cell], profile: str) -> None:
+    """Refuses cells of several operating systems for one profile.
+
+    Raises:
+        InputError: they are.
+    """
+    if len(systems := sorted({cell.os for cell in cells})) > 1:
+        hint = f"say --os ({', '.join(systems)})"
+        raise InputError("a profile must be of one operating system", value=profile, place="--profile", hint=hint)
+
+
 def cells_at(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
     """Those of the cells that were measured at some loads (or all).
 
@@ -130,16 +142,23 @@ def cells_at(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
     return arguments.reader(partial(select_loads, cells), "--loads")(loads)
 
 
-def write_profile(out: Path, text: str) -> None:
-    """Writes a profile.
+def check_out(out: Path) -> None:
+    """Refuses, before the work, a file in which no profile can be written.
 
     Raises:
-        InputError: it can't be written.
+        InputError: it is there already, or can't be written.
     """
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise unwritable(out, error, place="--out") from error
+    check_writable(out, place="--out")
+    check_new(out, place="--out")
+
+
+def write_profile(out: Path, text: str) -> None:
+    """Writes a profile in a new file.
+
+    Raises:
+        InputError: it is there by now, or can't be written.
+    """
+    arguments.reader(create, "--out")({out: text})
 
 
 def app_of(path: Path) -> str:

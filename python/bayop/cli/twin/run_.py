@@ -113,6 +113,10 @@ def run(args: argparse.Namespace) -> int:
     else:
         console().print(f"[bold]{profile.name}[/bold] at {what}")
         console().print(_table(settings, windows, args.slo))
+        if not profile.closed_loop and any(window["qps"] < _SERVED * load for window in windows):
+            console().print(
+                "Overloaded where less is served than offered: there the queues grow for as long as that lasts."
+            )
     good = args.slo is None or any(window.meets(args.slo) for window in windows)
     return 0 if good else 1
 
@@ -183,8 +187,12 @@ def _table(settings: Sequence[Setting], windows: Sequence[Measurement], slo: Slo
     return table
 
 
+_SERVED: Final = 0.95
+"""A smaller share of the requests that are offered is no chance of a short window."""
+
 # What the tables show, by the head of its column.
 _OPEN_LOOP: Final[Mapping[str, Callable[[Measurement], str]]] = {
+    "served": lambda m: f"{m['qps'] / 1e3:.4g}K/s",
     "power": lambda m: f"{m['power_w']:.1f} W",
     "p50": lambda m: _latency(m, "p50_us"),
     "p99": lambda m: _latency(m, "p99_us"),

@@ -12,6 +12,7 @@ from bayop.errors import InputError
 
 if TYPE_CHECKING:
     from bayop import _core
+    from bayop.twin.validate import Cell
 
 EXAMPLE: Final = """\
   bayop twin validate --data example:memcached
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     cells = flags.cells_of(args.data, os=args.os, loads=args.loads)
     systems = sorted({cell.os for cell in cells})
-    app, profiles = _profiles(args, systems)
+    app, profiles = _profiles(args, cells, systems)
     comparisons = []
     with progress("cells", len(cells)) as bar:
         for system in systems:
@@ -64,16 +65,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _profiles(args: argparse.Namespace, systems: list[str]) -> tuple[str, dict[str, _core.Profile]]:
+def _profiles(args: argparse.Namespace, cells: list[Cell], systems: list[str]) -> tuple[str, dict[str, _core.Profile]]:
     """What to call the application, and the profile of every operating system in the data."""
     from bayop.twin.profile_library import load_profile, profile_names
 
     if args.profile is not None:
-        if len(systems) > 1:
-            hint = f"say --os ({', '.join(systems)})"
-            raise InputError(
-                "a profile must be of one operating system", value=args.profile, place="--profile", hint=hint
-            )
+        flags.check_one_system(cells, args.profile)
         return args.app or args.data.stem, {systems[0]: load_profile(args.profile)}
     app = args.app or flags.app_of(args.data)
     for system in systems:

@@ -14,7 +14,8 @@ from bayop.search import Halt
 from bayop.space import Setting
 
 _SERVICE: Final = ("service",)
-_QUANTILE: Final = ("service", "quantile")
+_QUANTILE: Final = ("service", "slo_quantile")
+"""Not `quantile`, which is a summary's own."""
 _KNOB: Final = ("service", "knob")
 MODE: Final = Family("bayop_mode", "gauge", ("service", "mode"), "How far bayop run goes; 1 for what is so")
 PHASE: Final = Family("bayop_phase", "gauge", ("service", "phase"), "What a service is about; 1 for what is so")

@@ -96,4 +96,5 @@ def _host_of(header: str) -> str | None:
         parts.port  # noqa: B018 -- raises where it is no number
     except ValueError:
         return None
-    return None if parts.username is not None or parts.path else parts.hostname
+    # All of it: what a path, a query or a fragment would follow is no host.
+    return None if parts.username is not None or parts.netloc != header else parts.hostname

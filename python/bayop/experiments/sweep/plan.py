@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,6 +95,9 @@ class Plan:
         Raises:
             InputError: a load or a setting is there twice, or there is none.
         """
+        twice = [load for load, count in Counter(loads).items() if count > 1]
+        if twice:
+            raise InputError("a sweep must have its loads, each once", value=str(twice[0]), place="load")
         pairs = [(load, dict(setting)) for load in loads for setting in settings]
         if not pairs or len({(load, *setting.items()) for load, setting in pairs}) != len(pairs):
             raise InputError("a sweep must have at least one setting and one load, each once", value=len(pairs))

@@ -90,13 +90,15 @@ def parse_address(text: str) -> Address:
     """
     text = text.removeprefix(PREFIX)
     scheme, _, rest = text.partition(":")
-    if scheme == "unix" and rest.startswith("/"):
+    if scheme == "unix":
+        if not rest.startswith("/"):
+            raise InputError("the path of a Unix socket must be absolute", value=text, hint=_HINT)
         return UnixAddress(rest)
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise InputError(f"an agent's address must be a URL ({error})", value=text, hint=str(error)) from error
+        raise InputError("an agent's address must be a URL", value=text, hint=_HINT) from error
     more = parts.path.removeprefix("/") or parts.query or parts.fragment or parts.username
     if scheme not in ("https", "http") or not host or more:
         raise InputError("an agent's address must be a Unix socket or an https host", value=text, hint=_HINT)

@@ -25,6 +25,8 @@ TIMEOUT_S: Final = 10.0
 """How long an answer may take as a whole. Applying is a matter of ms; a driver that resets its link takes seconds."""
 
 _MOST_BYTES: Final = 8 << 20
+_PAIR: Final = "openssl x509 -noout -pubkey and openssl pkey -pubout print the same of a certificate and its key"
+_CA: Final = "--agent-ca is the CA of the agent's certificate, which must name the host of --agent"
 
 
 class UnreachableError(UnsupportedError):
@@ -130,7 +132,10 @@ def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.S
         context = ssl.create_default_context(cafile=credentials.ca)
     except ssl.SSLError as error:
         raise InputError(
-            "a CA file must hold PEM certificates", value=str(credentials.ca), place="--agent-ca", hint=str(error)
+            "a CA file must hold PEM certificates",
+            value=str(credentials.ca),
+            place="--agent-ca",
+            hint=f"openssl x509 -in {credentials.ca} -noout -subject says whether it does",
         ) from error
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     try:
@@ -140,14 +145,18 @@ def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.S
             "the certificate and the key must be PEM files that belong together",
             value=f"{credentials.certificate}, {credentials.key}",
             place="--agent-cert, --agent-key",
-            hint=str(error),
+            hint=str(error) if isinstance(error, _EncryptedError) else _PAIR,
         ) from error
     return context
 
 
 def _no_password() -> str:
     """Asked for by OpenSSL when a key is encrypted: a search can't wait at a prompt."""
-    raise ValueError("the key is encrypted: decrypt it first, and let only its owner read it")
+    raise _EncryptedError("the key is encrypted: decrypt it first, and let only its owner read it")
+
+
+class _EncryptedError(ValueError):
+    """A key is."""
 
 
 def _unreachable(address: Address, error: Exception, timeout_s: float) -> UnreachableError:
@@ -161,7 +170,7 @@ def _unreachable(address: Address, error: Exception, timeout_s: float) -> Unreac
     elif isinstance(error, FileNotFoundError | ConnectionRefusedError):
         wrong, hint, place = f"no agent listens at {address}", start, None
     elif isinstance(error, ssl.SSLCertVerificationError):
-        wrong, hint = "--agent-ca did not sign the agent's certificate for this host name", error.verify_message
+        wrong, hint = "--agent-ca did not sign the agent's certificate for this host name", _CA
     elif isinstance(error, ssl.SSLError) or (isinstance(address, HttpsAddress) and _is_hang_up(error)):
         wrong, hint = "the agent refuses our certificate", "--agent-cert must be signed by the agent's client_ca"
     elif isinstance(error, socket.gaierror):

@@ -86,26 +86,30 @@ class GreyBox:
         incumbent = self._now().incumbent if self._observations else None
         return incumbent.setting if incumbent else None
 
-    def polish(self) -> Setting | None:
-        """The incumbent, or the setting a notch away that promises an improvement and is surely safe."""
+    def polish(self, held: Setting | None) -> Setting | None:
+        """What is held, unless the incumbent, or a surely safe setting a notch away, promises to be better."""
         if not self._observations:
             return None
-        now = self._now()
-        held = now.incumbent
-        if held is None:
+        now, caution = self._now(), self._caution
+        if now.incumbent is None:
             return None
-        caution, cost = self._caution, abs(held.objective)
-        highest_us = (1.0 + caution.notch) * now.view([held.setting]).belief.latency_us
+        best = now.incumbent.setting
+        held = best if held is None else held
+        own = now.view([held]).belief
+        reference = float(own.objective[0])
+        worth = caution.polish_worth * abs(reference)
+        if own.safe[0] < caution.trust or now.incumbent.objective <= reference - worth:
+            held, reference = best, now.incumbent.objective
+            own = now.view([held]).belief
+        highest_us, dearest = (1.0 + caution.notch) * own.latency_us, reference + caution.bet * abs(reference)
 
         def promise(belief: Belief) -> Array:
             allowed = now.risk.bearable(belief) & (belief.safe >= caution.polish)
-            allowed &= (belief.latency_us <= highest_us).all(axis=0) & (
-                belief.objective <= held.objective + caution.bet * cost
-            )
-            return np.where(allowed, self._promise(belief, held.objective), -np.inf)
+            allowed &= (belief.latency_us <= highest_us).all(axis=0) & (belief.objective <= dearest)
+            return np.where(allowed, self._promise(belief, reference), -np.inf)
 
         setting, gain = self._best(now, now.view(self._pool(now)), promise)
-        return setting if gain >= caution.polish_worth * cost else held.setting
+        return setting if gain >= worth else held
 
     def follow(self, held: Setting) -> Setting | None:
         """The surely safe setting of least expected objective, no more than a notch above `held` in latency.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from bayop.papers.claims.evidence import Evidence
 
-_SHOW: Final = "bayop study show ../shared/data/yawn_trace_by_minute.csv"
+_REPORT: Final = "bayop report ../shared/data/yawn_trace_by_minute.csv --out build/yawn"
 
 
 def _savings(rates: pl.DataFrame, quantity: str) -> pl.Series:
@@ -29,13 +29,15 @@ def _tail(evidence: Evidence) -> Finding:
         savings = _savings(rates, "p99_us")
         return {"greatest_share": float(max(savings)), "mean_share": float(sum(savings) / len(savings))}
 
-    data = numbers(evidence.table("yawn_by_rate.csv"))
+    data, twin = numbers(evidence.table("yawn_by_rate.csv")), numbers(evidence.simulated_yawn)
+    by_twin = judge_saving(0.4, twin["greatest_share"])
     return Finding(
         judge_saving(0.4, data["greatest_share"]),
-        "Reduction at each of the trace's rates; the greatest is at the lowest rate, and it shrinks as the load grows. "
-        "The twin has Yawn's p99, but not menu's tail at the two lowest rates.",
+        "Reduction at each of the trace's rates; the greatest is at the lowest, 127.65 us instead of 213.55 us, and it "
+        f"shrinks as the load grows. By the twin the verdict would be *{by_twin}*: it has Yawn's p99, but not menu's "
+        "tail at the two lowest rates.",
         data,
-        numbers(evidence.simulated_yawn),
+        twin,
     )
 
 
@@ -44,13 +46,18 @@ def _power(evidence: Evidence) -> Finding:
         savings = _savings(rates, "power_w")
         return {"least_share": float(min(savings)), "greatest_share": float(max(savings))}
 
-    data = numbers(evidence.table("yawn_by_rate.csv"))
+    def verdict(savings: Numbers) -> Verdict:
+        if savings["least_share"] > 0:
+            return Verdict.REPRODUCED
+        return Verdict.PARTLY if savings["greatest_share"] > 0 else Verdict.NOT
+
+    data, twin = numbers(evidence.table("yawn_by_rate.csv")), numbers(evidence.simulated_yawn)
     return Finding(
-        Verdict.REPRODUCED if data["least_share"] > 0 else Verdict.PARTLY,
-        "Reduction at each of the trace's rates: every one is positive. On the twin Yawn takes more than menu at the "
-        "lowest rates, and hardly less at the others.",
+        verdict(data),
+        "Reduction at each of the trace's rates: every one is positive. By the twin the verdict would be "
+        f"*{verdict(twin)}*: there Yawn takes more than menu at the lowest rates, and hardly less at the others.",
         data,
-        numbers(evidence.simulated_yawn),
+        twin,
     )
 
 
@@ -61,8 +68,8 @@ CLAIMS: Final = (
         place="evaluation",
         statement="memcached's p99 under Yawn against Linux's menu governor",
         printed="up to 40 % less",
-        command=_SHOW,
-        figure=None,
+        command=f"{_REPORT} --json",
+        figure="memcached-5k-requests-s-latency",
         examine=_tail,
     ),
     Claim(
@@ -71,8 +78,8 @@ CLAIMS: Final = (
         place="evaluation",
         statement="power under Yawn against Linux's menu governor",
         printed="below menu",
-        command=_SHOW,
-        figure=None,
+        command=_REPORT,
+        figure="memcached-5k-requests-s-savings",
         examine=_power,
     ),
 )

@@ -29,9 +29,12 @@ greater; it holds *as a ratio only* when E_default / E - 1 is what agrees. Other
 printed number can be read in two ways, each reading has a row. The papers' 24-hour and generality experiments have no
 published raw data: there the twin alone speaks.
 
-The *verdict* is on data and twin; the library OS has its own, in its column. There the instructions of a request on
-Linux are divided by those on the library OS, both counted by QEMU in the same emulated machine (one processor,
-virtio-net) at 1,000 requests/s on 1 to 1,024 connections: memcached under Facebook's ETC, and for silo BayOp's own
+The *verdict* goes by the data where there are any, and only else by the twin: it says whether the printed number
+follows from the paper's own measurements. Where the twin would give another verdict than the data, the row says which.
+
+The library OS has a verdict of its own, in its column. There the instructions of a request on Linux are divided by
+those on the library OS, both counted by QEMU in the same emulated machine (one processor, virtio-net) at 1,000
+requests/s on 1 to 1,024 connections: memcached under Facebook's ETC, and for silo BayOp's own
 [transactions of TPC-C](tpcc.md); `bayop claims --libos FILE` takes another count. *Tuned* is Linux without mitigations
 and memcached's LRU threads. The factor is *reproduced* when the least one over tuned Linux is as printed or greater,
 since ours is another system than EbbRT. Loads and machine are not the papers'. An empty cell means not measured: the

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatter
 
 from bayop.interrupts.histogram import OCTAVE, Histogram, lower_bounds
 from bayop.interrupts.summary import Summary
@@ -60,7 +60,7 @@ def draw_spacing(logs: Mapping[str, Summary]) -> Figure:
     cumulated.set_ylabel("share of interrupts\nat most that far apart")
     cumulated.set_xlabel("time since the interrupt before (us)")
     cumulated.set_ylim(0.0, 1.02)
-    _plain_log(cumulated)
+    _plain_log(cumulated.xaxis)
     handles = cumulated.get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=min(2, len(logs)), handlelength=2.6)
     return figure
@@ -69,7 +69,8 @@ def draw_spacing(logs: Mapping[str, Summary]) -> Figure:
 def draw_spacing_over_time(logs: Mapping[str, Summary]) -> Figure:
     """A map for each log: of the interrupts of a moment, how many came how long after the one before."""
     width, _ = COLUMN_WIDE
-    figure = Figure(figsize=(width, 0.5 + 1.25 * len(logs)), layout="constrained")
+    # One map alone is as high as two: the labels beside it are long.
+    figure = Figure(figsize=(width, 0.5 + 1.25 * max(len(logs), 2)), layout="constrained")
     panels = figure.subplots(len(logs), 1, squeeze=False, sharey=True)[:, 0]
     mesh = None
     for axes, (name, summary) in zip(panels, logs.items(), strict=True):
@@ -90,12 +91,11 @@ def draw_spacing_over_time(logs: Mapping[str, Summary]) -> Figure:
         axes.grid(visible=False)
         axes.set_xlim(0.0, (summary.bins.last_tick - summary.bins.first_tick) * ms or 1.0)
         axes.set_ylim(*_limits(logs))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        _plain_log(axes.yaxis)
     figure.supylabel("time since the interrupt before (us)", fontsize=9.0)
     panels[-1].set_xlabel("time (ms)")
     if mesh is not None:
-        bar = figure.colorbar(mesh, ax=list(panels), label="share of the interrupts of that moment", pad=0.02)
+        bar = figure.colorbar(mesh, ax=list(panels), label="share of the interrupts\nof that moment", pad=0.02)
         bar.outline.set_visible(False)
     return figure
 
@@ -166,6 +166,6 @@ def _coarse(counts: np.ndarray, by: int) -> np.ndarray:
     return np.asarray(padded.reshape(-1, by).sum(axis=1))
 
 
-def _plain_log(axes: Axes) -> None:
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+def _plain_log(axis: Axis) -> None:
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(LogFormatter())  # speaks where less than a decade is in the picture

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from bayop.analysis.one_knob import BOTH, DELAY_ONLY, FREQUENCY_ONLY
 from bayop.analysis.savings import Reduction, Saving
 from bayop.report.study.style import DEFAULT_MARKER, single, system_colours
-from bayop.report.study.words import percent, quantity_name, setting_name, system_names
+from bayop.report.study.words import percent, quantity_name, setting_name, system_name
 from bayop.report.style import INK, bayop_style
 
 _KNOB_LABELS: Final = {DELAY_ONLY: "ITR-delay only", FREQUENCY_ONLY: "frequency only", BOTH: "both knobs"}
@@ -20,33 +20,38 @@ _LETTER_WIDTH: Final = 0.0165
 
 
 @bayop_style()
-def draw_savings(savings: Sequence[Saving], quantity: str) -> Figure:
+def draw_savings(
+    savings: Sequence[Saving], quantity: str, *, among: Sequence[Mapping[str, Any]] | None = None
+) -> Figure:
     """What the best setting of each system saves under each bound.
 
     Args:
         savings: Of one workload.
         quantity: Of which the saving is.
+        among: The conditions of the workload, which systems are told from; those of the savings when omitted.
     """
-    return _draw([(saving.under, saving) for saving in savings], quantity)
+    return _draw([(saving.under, saving) for saving in savings], quantity, among)
 
 
 @bayop_style()
-def draw_one_knob(compared: Mapping[str, Sequence[Saving]], quantity: str) -> Figure:
+def draw_one_knob(
+    compared: Mapping[str, Sequence[Saving]], quantity: str, *, among: Sequence[Mapping[str, Any]] | None = None
+) -> Figure:
     """What one knob alone saves beside what both save, as `bayop.analysis.one_knob.compare_knobs` gives it."""
     rows = [(_KNOB_LABELS[tuned], saving) for tuned, savings in compared.items() for saving in savings]
-    return _draw(rows, quantity)
+    return _draw(rows, quantity, among)
 
 
-def _draw(rows: Sequence[tuple[str, Saving]], quantity: str) -> Figure:
+def _draw(rows: Sequence[tuple[str, Saving]], quantity: str, among: Sequence[Mapping[str, Any]] | None) -> Figure:
     conditions = _distinct([saving.condition for _, saving in rows])
-    names = system_names(conditions)
+    names = [system_name(condition, among or conditions) for condition in conditions]
     colours = system_colours(names)
     figure, axes = single((5.4, 0.75 + 0.36 * len(rows) + 0.3 * len(conditions)))
     texts = [f"{percent(s.reductions[quantity].value)}: {setting_name(s.setting)}" for _, s in rows]
     y, ticks = 0.0, []
     for condition, name in zip(conditions, names, strict=True):
         axes.annotate(
-            name, (0.0, y - 0.15), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
+            name, (0.0, y - 0.15), xytext=(4, 0), textcoords="offset points",  # right of the zero line
             color=INK, fontweight="bold", va="center", fontsize=8.5,
         )  # fmt: skip
         y += 0.75
@@ -59,7 +64,7 @@ def _draw(rows: Sequence[tuple[str, Saving]], quantity: str) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
     axes.set_ylim(y - 0.3, -0.6)
-    _limits(axes, [saving.reductions[quantity] for _, saving in rows], longest=max(map(len, texts)))
+    _limits(axes, [saving.reductions[quantity] for _, saving in rows], longest=max(map(len, [*texts, *names])))
     axes.axvline(0.0, color=INK, linewidth=1.0)
     axes.plot(0.0, 1.0, DEFAULT_MARKER, transform=axes.get_xaxis_transform(), markersize=11, color="white",
               markeredgecolor=INK, clip_on=False, zorder=6)  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bayop.analysis.best import defaults
-from bayop.analysis.conditions import DELAY, by_condition, delay_and_frequency, is_default
+from bayop.analysis.conditions import DELAY, by_condition, is_default, over_delay
 from bayop.analysis.per_request import COUNTED, ENERGY, STATES, derived
 from bayop.analysis.quantiles import quantile_columns, quantile_curves
 from bayop.analysis.savings import setting_of
 from bayop.report.study.style import DEFAULT_MARKER, key_above, plain_log, plain_number, single, system_colours
-from bayop.report.study.words import axis_label, setting_name, system_names
+from bayop.report.study.words import axis_label, setting_name, system_name, system_names
 from bayop.report.style import INK, SERIES, SLO_COLOUR, bayop_style
 
 _DEFAULT_DASHES: Final = (0, (4, 2))
@@ -29,7 +29,7 @@ _PANELS: Final = (ENERGY, *(f"{name}_per_request" for name in COUNTED[:3]))
 
 def per_request_quantities(cells: pl.DataFrame) -> list[str]:
     """What `draw_per_request` can show of these cells."""
-    return [name for name in derived(cells) if name in _PANELS] if not delay_and_frequency(cells).is_empty() else []
+    return [name for name in derived(cells) if name in _PANELS] if not over_delay(cells).is_empty() else []
 
 
 @bayop_style()
@@ -55,6 +55,8 @@ def draw_per_request(cells: pl.DataFrame) -> Figure:
         axes.set_title(axis_label(quantity), loc="left", pad=3)
     for axes in grid.flat[len(quantities) :]:
         axes.set_axis_off()
+    for axes in grid.flat[max(len(quantities) - columns, 0) : len(quantities)]:
+        axes.tick_params(labelbottom=True)  # nothing is below
     figure.supxlabel("ITR-delay (us)", fontsize=9, color=INK)
     marks = [Line2D([], [], color=colours[name], label=name) for name in names]
     if not defaults(cells).is_empty():
@@ -65,8 +67,8 @@ def draw_per_request(cells: pl.DataFrame) -> Figure:
 
 def _draw_range(axes: Axes, cells: pl.DataFrame, quantity: str, colour: str) -> None:
     value = pl.col(quantity)
-    pairs = delay_and_frequency(cells).drop_nulls(quantity)
-    over = pairs.group_by(DELAY).agg(value.median(), low=value.min(), high=value.max()).sort(DELAY)
+    fixed = over_delay(cells).drop_nulls(quantity)
+    over = fixed.group_by(DELAY).agg(value.median(), low=value.min(), high=value.max()).sort(DELAY)
     axes.fill_between(over[DELAY], over["low"], over["high"], color=colour, alpha=0.22, linewidth=0)
     axes.plot(over[DELAY], over[quantity], color=colour)
     for at in defaults(cells)[quantity].drop_nulls():
@@ -75,7 +77,7 @@ def _draw_range(axes: Axes, cells: pl.DataFrame, quantity: str, colour: str) -> 
 
 def idle_quantities(cells: pl.DataFrame) -> list[str]:
     """How the sleep of cores can be shown: residencies where they are known, else entries; not what never happened."""
-    if delay_and_frequency(cells).is_empty():
+    if over_delay(cells).is_empty():
         return []
     residencies = [name for name in cells.columns if name.startswith("residency_")]
     entries = [f"{state}_entries_per_s" for state in STATES if f"{state}_entries_per_s" in cells.columns]
@@ -91,7 +93,7 @@ def draw_idle(cells: pl.DataFrame) -> Figure:
     for i, name in enumerate(names):
         state = name.removeprefix("residency_").partition("_entries")[0]
         colour = _STATE_COLOURS.get(state, list(_STATE_COLOURS.values())[i % len(_STATE_COLOURS)])
-        over = delay_and_frequency(cells).group_by(DELAY).agg(pl.col(name).median()).sort(DELAY).drop_nulls(name)
+        over = over_delay(cells).group_by(DELAY).agg(pl.col(name).median()).sort(DELAY).drop_nulls(name)
         axes.plot(over[DELAY], over[name], "o-", markersize=3, color=colour, label=state.upper())
         for at in defaults(cells)[name].drop_nulls():
             axes.axhline(at, color=colour, linestyle=_DEFAULT_DASHES, linewidth=1.1)
@@ -117,7 +119,12 @@ def has_distribution(cells: pl.DataFrame) -> bool:
 
 
 @bayop_style()
-def draw_distributions(cells: pl.DataFrame, *, slo: tuple[str, float, float] | None = None) -> Figure:
+def draw_distributions(
+    cells: pl.DataFrame,
+    *,
+    slo: tuple[str, float, float] | None = None,
+    among: Sequence[Mapping[str, Any]] | None = None,
+) -> Figure:
     """The share of requests that were no slower than a time, for a few settings of one workload.
 
     The vertical axis counts nines, so that the tail is as wide as the body.
@@ -125,10 +132,11 @@ def draw_distributions(cells: pl.DataFrame, *, slo: tuple[str, float, float] | N
     Args:
         cells: The settings to draw; the default's line is dashed.
         slo: A name, a quantile and a limit in us: a cross where the curves have to be on the left.
+        among: The conditions of the workload, which systems are told from; those of the cells when omitted.
     """
     figure, axes = single((5.4, 3.5))
     parts = list(by_condition(cells))
-    names = system_names([part.keys for part in parts])
+    names = [system_name(part.keys, among or [part.keys for part in parts]) for part in parts]
     colours = system_colours(names)
     handles: list[Line2D] = []
     for part, name in zip(parts, names, strict=True):

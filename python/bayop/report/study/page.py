@@ -11,11 +11,20 @@ import polars as pl
 
 from bayop.analysis.cells import STANDARD_ERROR
 from bayop.analysis.conditions import by_condition
-from bayop.analysis.savings import Saving, setting_of
+from bayop.analysis.savings import setting_of
 from bayop.analysis.summary import WorkloadSummary, left_out
 from bayop.report.document import document, row, section, table, tiles
 from bayop.report.study import text
-from bayop.report.study.words import app_name, percent, quantity_name, setting_name, system_names, workload_name
+from bayop.report.study.words import (
+    amount,
+    app_name,
+    percent,
+    quantity_name,
+    setting_name,
+    system_name,
+    system_names,
+    workload_name,
+)
 from bayop.report.svg import Drawing
 
 _ORIGIN: Final = ("study", "target", "machine", "machine_fingerprint", "os", "app", "vantage", "bayop_version")
@@ -72,7 +81,7 @@ def render_page(
         f'<p class="lead">{escape(text.headline(summaries))}</p>',
         tiles(_numbers(summaries)),
         "<h2>Savings</h2>",
-        _table(_SAVING_HEAD, [_saving_cells(s, saving) for s in summaries for saving in s.savings], _SAVING_CAPTION),
+        _savings(summaries),
     ]
     for summary, drawings in zip(summaries, figures, strict=True):
         parts += [section(drawing, svgs[drawing.name]) for drawing in drawings]
@@ -83,10 +92,6 @@ def render_page(
 
 
 _SAVING_HEAD: Final = ("", "saving", "system", "under", "setting", "cost", "default", "latency", "rivals")
-_SAVING_CAPTION: Final = (
-    "True reductions against the default, with 95 % confidence intervals. Rivals are settings under the same bound "
-    "whose cost could be as low."
-)
 
 
 def _numbers(summaries: Sequence[WorkloadSummary]) -> list[tuple[str, str]]:
@@ -96,24 +101,41 @@ def _numbers(summaries: Sequence[WorkloadSummary]) -> list[tuple[str, str]]:
         cost, workload = summary.trade_off.cost, workload_name(summary.keys)
         for saving in summary.savings:
             if saving.under == summary.savings[-1].under:
-                what = f"less {quantity_name(cost)}, {workload}, {system_names([saving.condition])[0]}, {saving.under}"
+                system = system_name(saving.condition, summary.conditions)
+                what = f"less {quantity_name(cost)}, {workload}, {system}, {saving.under}"
                 numbers.append((percent(saving.reductions[cost].value), what))
     return numbers
 
 
-def _saving_cells(summary: WorkloadSummary, saving: Saving) -> list[str]:
+def _savings(summaries: Sequence[WorkloadSummary]) -> str:
+    """The best settings with what they save, and those that have no default to compare with."""
+    rows, reductions = [], []
+    for summary in summaries:
+        cost = summary.trade_off.cost
+        for saving in summary.savings:
+            reductions.append(saving.reductions[cost])
+            saved = text.with_interval(reductions[-1])
+            rows.append(_best_cells(summary, saving.cell, saved, saving.under, amount(saving.default, cost)))
+        rows += [_best_cells(summary, row, text.NO_DEFAULT, summary.bound, "") for row in summary.best_alone]
+    caption = (
+        f"True reductions against the default{text.certainty(reductions)}. Rivals are settings under the same bound "
+        "whose cost could be as low."
+    )
+    return _table(_SAVING_HEAD, rows, caption)
+
+
+def _best_cells(summary: WorkloadSummary, row: Mapping[str, Any], saved: str, under: str, default: str) -> list[str]:
     latency, cost = summary.trade_off.quantities
-    unit = cost.rpartition("_")[2].upper()
     return [
         workload_name(summary.keys),
-        text.with_interval(saving.reductions[cost]),
-        system_names([saving.condition])[0],
-        saving.under,
-        setting_name(saving.setting),
-        f"{saving.cell[cost]:.4g} {unit}",
-        f"{saving.default[cost]:.4g} {unit}",
-        f"{saving.cell[latency]:.4g} us",
-        str(saving.cell["rivals"]),
+        saved,
+        system_name(row, summary.conditions),
+        under,
+        setting_name(setting_of(row)),
+        amount(row, cost),
+        default,
+        f"{row[latency]:.4g} us",
+        text.NOISE_UNKNOWN if row["rivals"] is None else str(row["rivals"]),
     ]
 
 
@@ -130,7 +152,7 @@ def _front(summary: WorkloadSummary) -> str:
             str(row["repeats"]),
             _with_error(row, latency),
             _with_error(row, cost),
-            "noise unknown" if row["on_front"] is None else percent(row["on_front"]),
+            text.NOISE_UNKNOWN if row["on_front"] is None else percent(row["on_front"]),
         ]
         for part, name in zip(parts, names, strict=True)
         for row in part.rows.head(_MOST_FRONT_ROWS).iter_rows(named=True)

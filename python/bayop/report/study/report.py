@@ -26,7 +26,7 @@ from bayop.report.study.lines import (
 from bayop.report.study.maps import draw_maps, has_map
 from bayop.report.study.page import Provenance, render_page
 from bayop.report.study.pareto import draw_pareto
-from bayop.report.study.shapes import draw_l_shape, draw_v_shape
+from bayop.report.study.shapes import draw_l_shape, draw_v_shape, has_v_shape
 from bayop.report.study.words import quantity_name, system_names, workload_name
 from bayop.report.svg import Drawing, save
 
@@ -76,6 +76,7 @@ def draw_workload(summary: WorkloadSummary) -> Iterator[Drawing]:
     slug = _slug(workload)
     slo = None if summary.slo is None else (str(summary.slo), summary.slo.limit_us)
     latency = quantity_name(summary.trade_off.latency)
+    sure = text.certainty([saving.reductions[cost] for saving in summary.savings])
     yield Drawing(
         f"{slug}-pareto",
         f"{_upper(latency)} against {quantity_name(cost)}: {workload}",
@@ -87,9 +88,9 @@ def draw_workload(summary: WorkloadSummary) -> Iterator[Drawing]:
         yield Drawing(
             f"{slug}-savings",
             f"What the best settings save: {workload}",
-            f"Bars of the reduction in {quantity_name(cost)} against the default, with confidence intervals.",
+            f"Bars of the reduction in {quantity_name(cost)} against the default{sure}.",
             text.about_savings(summary),
-            draw_savings(summary.savings, cost),
+            draw_savings(summary.savings, cost, among=summary.conditions),
         )
     if any(summary.knobs.values()):
         yield Drawing(
@@ -97,7 +98,7 @@ def draw_workload(summary: WorkloadSummary) -> Iterator[Drawing]:
             f"One knob and both: {workload}",
             f"Bars of the reduction in {quantity_name(cost)} with one knob tuned, the other, and both.",
             text.about_knobs(),
-            draw_one_knob(summary.knobs, cost),
+            draw_one_knob(summary.knobs, cost, among=summary.conditions),
         )
     parts = list(by_condition(summary.cells))
     for part, system in zip(parts, system_names([part.keys for part in parts]), strict=True):
@@ -120,7 +121,11 @@ def draw_workload(summary: WorkloadSummary) -> Iterator[Drawing]:
                 f"How latency is distributed: {workload}",
                 "Quantile curves of the default and of the best settings.",
                 text.about_distributions(),
-                draw_distributions(chosen, slo=(str(summary.slo), summary.slo.quantile, summary.slo.limit_us)),
+                draw_distributions(
+                    chosen,
+                    slo=(str(summary.slo), summary.slo.quantile, summary.slo.limit_us),
+                    among=summary.conditions,
+                ),
             )
 
 
@@ -137,22 +142,22 @@ def _draw_system(summary: WorkloadSummary, part: Part, name: str) -> Iterator[Dr
             text.about_map(summary, part.rows),
             draw_maps(part.rows, trade_off, default=default, limit_us=limit_us),
         )
-        if summary.slo is None:
-            for quantity in (trade_off.cost, trade_off.latency):
-                yield Drawing(
-                    f"{slug}-v-{_slug(quantity_name(quantity))}",
-                    f"{_upper(quantity_name(quantity))} over ITR-delay: {name}",
-                    f"{_upper(quantity_name(quantity))} over ITR-delay, a line for each frequency.",
-                    text.about_v_shape(part.rows, quantity),
-                    draw_v_shape(part.rows, quantity, default=default),
-                )
-        else:
+        if summary.slo is not None:
             yield Drawing(
                 f"{slug}-l",
                 f"The L of {latency} against {cost}: {name}",
                 f"Settings as dots of {cost} and {latency}, coloured by frequency, and their front.",
                 text.about_l_shape(summary),
                 draw_l_shape(part.rows, trade_off, default=default, limit_us=limit_us),
+            )
+    if summary.slo is None and has_v_shape(part.rows):
+        for quantity in (trade_off.cost, trade_off.latency):
+            yield Drawing(
+                f"{slug}-v-{_slug(quantity_name(quantity))}",
+                f"{_upper(quantity_name(quantity))} over ITR-delay: {name}",
+                f"{_upper(quantity_name(quantity))} over ITR-delay, a line for each frequency.",
+                text.about_v_shape(part.rows, quantity),
+                draw_v_shape(part.rows, quantity, default=default),
             )
     idle = idle_quantities(part.rows)
     if idle:

@@ -14,31 +14,45 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bayop.analysis.cells import STANDARD_ERROR
-from bayop.analysis.conditions import DELAY, FREQUENCY, delay_and_frequency
+from bayop.analysis.conditions import DELAY, FREQUENCY, delay_and_frequency, over_delay
 from bayop.analysis.pareto import front
 from bayop.analysis.shapes import corner, v_minima
 from bayop.analysis.trade_off import TradeOff
+from bayop.report.study.maps import MOST_VALUES
 from bayop.report.study.style import DEFAULT_MARKER, key_above, line_colours, plain_number, single
 from bayop.report.study.words import axis_label
 from bayop.report.style import DEFAULT_COLOUR, FAINT, INK, bayop_style
+
+
+def has_v_shape(cells: pl.DataFrame) -> bool:
+    """Whether a condition has several ITR-delays, and not too many frequencies to tell their lines apart."""
+    pairs = over_delay(cells)
+    return pairs[DELAY].n_unique() > 1 and pairs[FREQUENCY].n_unique() <= MOST_VALUES
 
 
 @bayop_style()
 def draw_v_shape(cells: pl.DataFrame, quantity: str, *, default: Mapping[str, Any] | None = None) -> Figure:
     """A quantity of one condition over ITR-delay, a line a frequency, with the least value of each as a dot.
 
-    The default has no delay of its own: it is the dashed line, with its standard error as a band.
+    The default has no delay of its own: it is the dashed line, with its standard error as a band. A scale tells several
+    frequencies apart; one alone, and settings that leave it to the operating system, are named in a key.
     """
     figure, axes = single((5.4, 3.2))
-    pairs = delay_and_frequency(cells).drop_nulls(quantity).sort(FREQUENCY, DELAY)
-    shade = _shades(pairs[FREQUENCY])
-    for (freq,), line in sorted(pairs.partition_by(FREQUENCY, as_dict=True).items()):
-        axes.plot(line[DELAY], line[quantity], color=shade.to_rgba(freq / 1000), linewidth=1.2)
+    pairs = over_delay(cells).drop_nulls(quantity).sort(FREQUENCY, DELAY)
+    fixed = pairs[FREQUENCY].drop_nulls()
+    shade = _shades(fixed)
+    colours: dict[float | None, Any] = {None: DEFAULT_COLOUR} | {
+        freq: shade.to_rgba(freq / 1000) for freq in fixed.unique()
+    }
+    for (freq,), line in pairs.partition_by(FREQUENCY, as_dict=True).items():
+        (drawn,) = axes.plot(line[DELAY], line[quantity], color=colours[freq], linewidth=1.2)
+        if freq is None or fixed.n_unique() == 1:
+            drawn.set_label("frequency left alone" if freq is None else f"{freq / 1000:g} GHz")
     least = v_minima(cells, quantity)
     for freq, delay_us, value in least.select(FREQUENCY, "delay_us", "least").iter_rows():
         axes.plot(
-            delay_us, value, "o", markersize=4.5, color=shade.to_rgba(freq / 1000), markeredgecolor=INK,
-            markeredgewidth=0.6, zorder=4,
+            delay_us, value, "o", markersize=4.5, color=colours[freq], markeredgecolor=INK, markeredgewidth=0.6,
+            zorder=4,
         )  # fmt: skip
     if default is not None and default[quantity] is not None:
         _default_line(axes, default[quantity], default[STANDARD_ERROR + quantity], float(pairs[DELAY].max()))  # type: ignore[arg-type]
@@ -46,7 +60,10 @@ def draw_v_shape(cells: pl.DataFrame, quantity: str, *, default: Mapping[str, An
     axes.yaxis.set_major_formatter(plain_number)
     axes.set_xlabel("ITR-delay (us)")
     axes.set_ylabel(axis_label(quantity))
-    _frequency_bar(figure, axes, shade)
+    if fixed.n_unique() > 1:
+        _frequency_bar(figure, axes, shade)
+    if axes.get_legend_handles_labels()[0]:
+        key_above(axes, 2)
     return figure
 
 
@@ -94,8 +111,8 @@ def draw_l_shape(
 
 
 def _shades(freqs_mhz: pl.Series) -> ScalarMappable:
-    low, high = freqs_mhz.min(), freqs_mhz.max()
-    return ScalarMappable(Normalize(float(low) / 1000, float(high) / 1000), line_colours())  # type: ignore[arg-type]
+    freqs_ghz = freqs_mhz.to_numpy() / 1000
+    return ScalarMappable(Normalize(freqs_ghz.min(), freqs_ghz.max()) if len(freqs_ghz) else None, line_colours())
 
 
 def _frequency_bar(figure: Figure, axes: Axes, shade: ScalarMappable) -> None:

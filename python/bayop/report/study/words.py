@@ -39,6 +39,11 @@ def axis_label(quantity: str) -> str:
     return f"{quantity_name(quantity)} ({unit})" if unit else quantity_name(quantity)
 
 
+def amount(row: Mapping[str, Any], cost: str) -> str:
+    """What a setting costs, with the unit: `74.19 W`."""
+    return f"{row[cost]:.4g} {cost.rpartition('_')[2].upper()}"
+
+
 def app_name(keys: Mapping[str, Any]) -> str:
     """The service; what the digital twin answered is called simulated."""
     app = str(keys.get("app") or "service")
@@ -64,12 +69,27 @@ def message_size(size_bytes: int) -> str:
 
 def system_names(conditions: Sequence[Mapping[str, Any]]) -> list[str]:
     """What tells each system of a workload from the others; its operating system where nothing does."""
-    told = [key for key in SYSTEM if len({c.get(key) for c in conditions}) > 1 and key != "machine_fingerprint"]
+    differing = [key for key in SYSTEM if len({c.get(key) for c in conditions}) > 1]
+    # People know a machine by its name; its fingerprint tells only what shares all else.
+    told = [key for key in differing if key != "machine_fingerprint"]
+    if len({tuple(c.get(key) for key in told) for c in conditions}) < len(conditions):
+        told = differing
     told = told or [key for key in ("os", "machine") if conditions and conditions[0].get(key)][:1]
     # Two profiles of one server, one of each operating system, are told apart by the operating system.
     if "os" in told and len({c.get("os") for c in conditions}) == len(conditions):
         told = ["os"]
     return [" ".join(operating_system(str(c[key])) for key in told if c.get(key)) or "server" for c in conditions]
+
+
+def system_name(system: Mapping[str, Any], among: Sequence[Mapping[str, Any]]) -> str:
+    """What tells one system from the others of its workload.
+
+    Args:
+        system: Its keys, with or without those of the workload.
+        among: The conditions of the workload, the system's own among them.
+    """
+    own = [all(c.get(key) == value for key, value in system.items() if key in SYSTEM) for c in among]
+    return system_names(among)[own.index(True)]
 
 
 def operating_system(name: str) -> str:

@@ -72,6 +72,14 @@ def test_a_token_file_that_keeps_no_secret_is_refused(tmp_path: Path, lines: str
     assert "0123456789" not in str(caught.value)
 
 
+def test_no_token_is_cut(tmp_path: Path) -> None:
+    file = tmp_path / "web.token"
+    file.touch(0o600)
+    file.write_text(f"# {'x' * 65_510}\nalice {'a' * 64}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="must have at most 65536 characters"):
+        tokens_of(file)
+
+
 def test_a_folder_is_no_token_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no regular file"):
         tokens_of(tmp_path)

@@ -35,6 +35,11 @@ def test_anything_else_is_refused(text: str) -> None:
     assert caught.value.hint
 
 
+def test_a_socket_is_one_wherever_it_is() -> None:
+    with pytest.raises(InputError, match=r"^cannot use 'unix:fake\.sock': the path of a Unix socket must be absolute$"):
+        parse_address("unix:fake.sock")
+
+
 @pytest.mark.parametrize("host", ["web1", "localhost", "10.0.0.1", "128.0.0.1", "[::1]", "127.0.0.1.example"])
 def test_tcp_without_tls_is_refused_with_the_reason_where_others_are_on_the_way(host: str) -> None:
     with pytest.raises(InputError, match="an agent must be reached over TCP with mutual TLS, as https"):

@@ -14,7 +14,7 @@ from bayop.optimize.base import Finished, Observation, Problem, Proposal
 from bayop.optimize.grey_box import GreyBox
 from bayop.optimize.grey_box.caution import Caution
 from bayop.search import Result, run_search
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, Setting, Space, Steps, fastest_setting, nic_and_cpu_space
+from bayop.space import AUTO, CAP_W, FREQ_MHZ, RX_USECS, Knob, Setting, Space, Steps, fastest_setting, nic_and_cpu_space
 from bayop.testing.fakes import FakeServer, Shape, make_problem, papers_space
 
 SPACE = papers_space()
@@ -407,6 +407,22 @@ def test_a_hold_goes_up_by_a_notch_at_most() -> None:
     assert len({tuple(s.values()) for s in held}) > 1
 
 
+class Capped(FakeServer):
+    """A server to whose power, which a cap decides, the delay does nothing."""
+
+    def truth(self, setting: Setting) -> dict[str, float]:
+        cap_w, delay_us = float(setting[CAP_W]), float(setting[RX_USECS])
+        return {"power_w": cap_w, "p99_us": (200.0 + 1.3 * delay_us) * (1.6 - cap_w / 200.0)}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_among_settings_that_are_all_alike_a_hold_hardly_moves(seed: int) -> None:
+    space = Space((Knob(CAP_W, Steps(60, 120, 5), safest="high"), Knob(RX_USECS, Steps(0, 200, 20), safest="low")))
+    server = Capped(space, noise=0.1, seed=seed)
+    _, held = hold(server, make_problem(space, slo="p99<600us"), 40)
+    assert sum(dict(a) != dict(b) for a, b in pairwise(held)) <= 8
+
+
 def test_a_setting_that_breaks_the_slo_again_and_again_is_held_no_longer() -> None:
     server, problem = FakeServer(SPACE, seed=1), make_problem(SPACE, slo="p99<400us")
     optimizer = GreyBox(problem)
@@ -415,7 +431,7 @@ def test_a_setting_that_breaks_the_slo_again_and_again_is_held_no_longer() -> No
     bad = Measurement({**server.truth(result.setting), "p99_us": 520.0}, {"p99_us": 0.02, "power_w": 0.003})
     for _ in range(4):
         optimizer.tell(Observation(result.setting, bad, problem.qps))
-    moved = optimizer.polish()
+    moved = optimizer.polish(result.setting)
     assert moved is not None
     assert server.truth(moved)["p99_us"] < server.truth(result.setting)["p99_us"]
 

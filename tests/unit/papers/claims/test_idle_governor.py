@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from bayop.papers.claims.claim import Finding, Verdict
@@ -18,6 +19,14 @@ yawn,2000,90,{power_w}
 yawn,1000,120,40
 yawn,8000,1,1
 """
+TWIN = pl.DataFrame(
+    {
+        "governor": ["menu", "yawn", "menu", "yawn"],
+        "qps_offered": [1000, 1000, 2000, 2000],
+        "p99_us": [100.0, 90.0, 100.0, 90.0],
+        "power_w": [50.0, 55.0, 60.0, 61.0],
+    }
+)
 
 
 def examined(evidence: Evidence, folder: Path, claim_id: str, *, power_w: float = 72.0) -> Finding:
@@ -26,10 +35,12 @@ def examined(evidence: Evidence, folder: Path, claim_id: str, *, power_w: float 
 
 
 def test_the_greatest_reduction_of_p99_is_what_up_to_means(evidence: Evidence, tmp_path: Path) -> None:
+    evidence.simulated_yawn = TWIN
     finding = examined(evidence, tmp_path, "yawn-p99")
     assert finding.data == pytest.approx({"greatest_share": 0.4, "mean_share": 0.25})
-    assert finding.twin.keys() == finding.data.keys()
-    assert finding.verdict is Verdict.REPRODUCED
+    assert finding.twin == pytest.approx({"greatest_share": 0.1, "mean_share": 0.1})
+    assert finding.verdict is Verdict.REPRODUCED, "the data, and not the twin, are what it goes by"
+    assert "By the twin the verdict would be *not*" in finding.note
 
 
 def test_the_twin_is_asked_at_the_same_rates(evidence: Evidence, tmp_path: Path) -> None:
@@ -40,11 +51,14 @@ def test_the_twin_is_asked_at_the_same_rates(evidence: Evidence, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("power_w", "least", "verdict"), [(72.0, 0.1, Verdict.REPRODUCED), (88.0, -0.1, Verdict.PARTLY)]
+    ("power_w", "least", "verdict"),
+    [(72.0, 0.1, Verdict.REPRODUCED), (88.0, -0.1, Verdict.PARTLY)],
 )
 def test_power_is_below_menu_at_every_rate_or_the_claim_holds_partly(
     evidence: Evidence, tmp_path: Path, power_w: float, least: float, verdict: Verdict
 ) -> None:
+    evidence.simulated_yawn = TWIN
     finding = examined(evidence, tmp_path, "yawn-power", power_w=power_w)
     assert finding.data == pytest.approx({"least_share": least, "greatest_share": 0.2})
     assert finding.verdict is verdict
+    assert "By the twin the verdict would be *not*" in finding.note, "it takes more at every rate"

@@ -103,6 +103,18 @@ def test_a_map_shows_of_each_moment_the_shares_of_its_interrupts(logs: dict[str,
     assert edges_us[-2] <= 2900 < edges_us[-1]
 
 
+def test_the_labels_of_one_map_are_inside_the_figure(logs: dict[str, Summary]) -> None:
+    figure = drawn(draw_spacing_over_time, {"ebbrt": logs["ebbrt"]})
+    words(figure)
+    panel, scale = figure.axes
+    for box in (figure.texts[0].get_window_extent(), scale.yaxis.label.get_window_extent()):
+        assert 0.0 <= box.y0 < box.y1 <= figure.bbox.height
+    figure.draw_without_rendering()
+    low, high = panel.get_ylim()
+    ticks = [*panel.yaxis.get_major_ticks(), *panel.yaxis.get_minor_ticks()]
+    assert [t for t in ticks if t.label1.get_text() and low <= t.get_loc() <= high], "no axis without a number"
+
+
 def test_traffic_is_cumulated_from_nothing_to_the_greatest(logs: dict[str, Summary]) -> None:
     received, sent = drawn(draw_traffic, logs).axes
     hand, _ = received.lines

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from matplotlib.axes import Axes
@@ -52,6 +53,19 @@ def test_bars_stand_under_their_system_and_beside_their_bound() -> None:
     assert low > high, "the first is on top"
     headings = {text.get_text(): text.xy[1] for text in axes.texts if text.get_text() in ("Linux", "EbbRT")}  # type: ignore[attr-defined]
     assert headings["Linux"] < places[0] < places[1] < headings["EbbRT"] < places[2]
+
+
+def test_systems_stand_right_of_the_zero_line_and_are_told_from_all_of_the_workload() -> None:
+    figure = draw_savings(SAVINGS, "power_w", among=[{"os": "linux"}, {"os": "ebbrt"}])
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    zero = axes.transData.transform((0.0, 0.0))[0]
+    names = [text for text in axes.texts if text.get_text() in ("Linux", "EbbRT")]
+    assert len(names) == 2
+    assert all(name.get_window_extent().x0 > zero + 1 for name in names)
+    among = [{"os": "linux", "machine": machine} for machine in ("box", "box2")]
+    alone = replace(SAVINGS[0], condition=among[1])
+    assert "box2" in texts(draw_savings([alone], "power_w", among=among).axes[0])
 
 
 def test_each_bar_says_its_number_and_its_setting() -> None:

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tests.unit.report.conftest import EBBRT, LINUX, cells_of, marked, points_of
 
+from bayop.analysis.conditions import FREQUENCY
 from bayop.report.study.lines import (
     draw_distributions,
     draw_idle,
@@ -55,6 +56,18 @@ class TestPerRequest:
         assert titles == ["energy per request (uJ)", "instructions per request", "cycles per request", ""]
         assert not figure.axes[3].axison
         assert figure.get_supxlabel() == "ITR-delay (us)"
+
+    def test_every_column_of_panels_has_its_scale(self) -> None:
+        more = self.CELLS.with_columns(instructions_per_request=pl.lit(1e5), cycles_per_request=pl.lit(2e5))
+        for cells, scaled in ((more, [False, True, True]), (self.CELLS, [True])):
+            drawn = [axes for axes in draw_per_request(cells).axes if axes.axison]
+            assert [axes.xaxis.get_tick_params()["labelbottom"] for axes in drawn] == scaled
+
+    def test_the_frequency_may_be_left_alone(self) -> None:
+        alone = costs([200.0, 150.0, 110.0, 90.0, 70.0]).drop(FREQUENCY)
+        assert per_request_quantities(alone) == ["energy_uj_per_request"]
+        line = draw_per_request(alone).axes[0].lines[0]
+        assert points_of(line) == [(10.0, 130.0), (200.0, 80.0)]
 
     def test_there_is_nothing_to_show_without_counters_or_without_a_grid(self) -> None:
         assert per_request_quantities(self.CELLS) == ["energy_uj_per_request"]
@@ -135,6 +148,11 @@ class TestDistributions:
         assert cross.get_color() == SLO_COLOUR
         assert [text.get_text() for text in axes.texts] == ["SLO p99<500us"]
         assert axes.get_xlim()[1] >= 1100.0
+
+    def test_a_system_is_told_from_those_that_are_not_drawn(self) -> None:
+        among = [{"os": "linux", "machine": machine} for machine in ("box", "box2")]
+        alone = self.CELLS.with_columns(machine=pl.lit("box"))
+        assert key(draw_distributions(alone, among=among)) == ["box: default", "box: 200 us, 2 GHz"]
 
     def test_a_curve_has_three_points_or_more(self) -> None:
         assert has_distribution(self.CELLS)

@@ -107,6 +107,25 @@ def test_without_repeats_the_noise_is_unknown() -> None:
     assert not any("±" in row[4] for row in rows)
 
 
+def test_without_repeats_no_interval_is_claimed(page: str) -> None:
+    study = study_frame(qps=4e5)
+    unsure = render_page(summarize(study, SLO, seed=0), [[]], {}, Provenance.of(study, seed=5, version="0"))
+    assert "against the default; without repeats there are no confidence intervals." in unsure
+    assert {row[8] for row in tables(unsure)[0][1:]} == {"noise unknown"}
+    assert "against the default, with 95 % confidence intervals." in page
+
+
+def test_machines_are_told_apart_and_the_best_needs_no_default() -> None:
+    frames = [study_frame(study=m, qps=4e5).with_columns(machine=pl.lit(m)) for m in ("box", "box2", "box3")]
+    study = pl.concat([*frames[:2], frames[2].filter(pl.col("trial") > 1)])
+    page = render_page(summarize(study, SLO, seed=0), [[]], {}, Provenance.of(study, seed=5, version="0"))
+    _, *rows = tables(page)[0]
+    assert {row[2] for row in rows} == {"box", "box2", "box3"}
+    assert [row[1:4] for row in rows if row[2] == "box3"] == [["no default", "box3", "p99<300us"]]
+    tiles = re.findall(r"<li><b>.*?</b> (.*?)</li>", page)
+    assert [tile.split(", ")[-2] for tile in tiles] == ["box", "box2"]
+
+
 def test_what_was_left_out_is_said(page: str) -> None:
     assert "<p>Trials left out: 1 mislabelled; 1 p99 &lt; 1 ms.</p>" in page
     study = study_frame()

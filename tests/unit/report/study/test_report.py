@@ -109,6 +109,27 @@ def test_a_small_sweep_makes_a_whole_report(tmp_path: Path) -> None:
     assert len(names) >= 4
 
 
+_DELAY, _FREQUENCY = "asked.nic.rx_usecs", "asked.cpu.freq_mhz"
+
+
+@pytest.mark.parametrize("absent", [[_FREQUENCY], [_DELAY], [_DELAY, _FREQUENCY]], ids=str)
+def test_a_study_without_both_knobs_has_the_figures_that_it_allows(absent: list[str], tmp_path: Path) -> None:
+    study = study_frame().drop(absent)
+    summaries = summarize(study, SLO, seed=0)
+    assert kinds(list(draw_workload(summaries[0])), "simulated-memcached-1k-requests-s") == ["pareto", "savings"]
+    assert write_report(summaries, Provenance.of(study, seed=0, version="0.0"), tmp_path).exists()
+
+
+def test_a_closed_loop_has_its_v_at_one_frequency_or_with_it_left_alone() -> None:
+    frame = study_frame(freqs=(2000,)).with_columns(
+        qps_offered=pl.lit(None, pl.Float64), message_bytes=pl.lit(64), roundtrip_us=pl.col("p50_us"),
+        energy_j=pl.col("power_w"),
+    )  # fmt: skip
+    for study in (frame, frame.drop(_FREQUENCY), frame.with_columns(pl.lit(None, pl.Float64).alias(_FREQUENCY))):
+        drawings = list(draw_workload(summarize(study, SLO, seed=0)[0]))
+        assert kinds(drawings, "simulated-memcached-64-b")[2:4] == ["linux-v-energy", "linux-v-round-trip"]
+
+
 def test_the_same_study_gives_the_same_page(tmp_path: Path) -> None:
     study = study_frame()
     pages = []

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.unit.report.conftest import POWER, cells_of, marked, points_of, words
 
-from bayop.report.study.shapes import draw_l_shape, draw_v_shape
+from bayop.analysis.conditions import DELAY, FREQUENCY
+from bayop.report.study.maps import MOST_VALUES
+from bayop.report.study.shapes import draw_l_shape, draw_v_shape, has_v_shape
 from bayop.report.study.style import line_colours
 
 # Power is a V over the delay at 1 GHz, and falls at 2 GHz.
@@ -48,6 +51,34 @@ def test_frequencies_are_told_by_a_scale_in_ghz() -> None:
         assert "frequency (GHz)" in words(figure)
     bar = draw_v_shape(V_CELLS, "power_w").axes[1]
     assert bar.get_ylim() == pytest.approx((1.0, 2.0))
+
+
+def test_one_frequency_and_one_left_alone_are_named_in_a_key() -> None:
+    fixed = V_CELLS.filter(pl.col(FREQUENCY) == 1000.0)
+    alone = fixed.with_columns(pl.lit(None, pl.Float64).alias(FREQUENCY), power_w=pl.col("power_w") + 1)
+    for cells, named in (
+        (fixed, ["1 GHz"]),
+        (alone, ["frequency left alone"]),
+        (alone.drop(FREQUENCY), ["frequency left alone"]),
+        (pl.concat([fixed, alone]), ["frequency left alone", "1 GHz"]),
+        (pl.concat([V_CELLS, alone]), ["frequency left alone"]),
+    ):
+        assert has_v_shape(cells)
+        figure = draw_v_shape(cells, "power_w")
+        legend = figure.axes[0].get_legend()
+        assert legend is not None
+        assert [text.get_text() for text in legend.get_texts()] == named
+        assert ("frequency (GHz)" in words(figure)) is (cells.height > 6)
+    (dot,) = marked(draw_v_shape(alone, "power_w").axes[0], "o")
+    assert points_of(dot) == [(20.0, 61.0)]
+
+
+def test_a_v_needs_several_delays_and_few_frequencies() -> None:
+    assert has_v_shape(V_CELLS)
+    assert not has_v_shape(V_CELLS.drop(DELAY))
+    assert not has_v_shape(V_CELLS.filter(pl.col(DELAY) == 10.0))
+    many = [(float(d), 1000.0 + f, 100.0, 50.0) for d in range(3) for f in range(MOST_VALUES + 1)]
+    assert not has_v_shape(cells_of(many))
 
 
 def test_the_default_is_a_dashed_line_with_its_standard_error_as_a_band() -> None:

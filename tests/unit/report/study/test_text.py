@@ -57,9 +57,21 @@ def test_the_largest_of_several_workloads_counts(both: WorkloadSummary) -> None:
     assert text.headline([other]).startswith("silo on Linux at 200 us, 2 GHz takes 23.1 % less")
 
 
-def test_nothing_to_compare_with_is_said() -> None:
+def test_nothing_to_compare_with_is_said_beside_the_best_setting() -> None:
     without = summary_of(cells_of(EBBRT, os="ebbrt"))
-    assert text.headline([without]) == "There is no default to compare with, or nothing meets the SLO."
+    assert text.headline([without]) == (
+        "memcached, 600K requests/s on EbbRT takes the least power, 50 W, at 200 us, 1 GHz, p99<350us. "
+        "There is no default to compare with."
+    )
+    missed = replace(without, best=without.best.clear())
+    assert text.headline([missed]) == "No setting meets the SLO."
+
+
+def test_systems_are_told_apart_in_the_headline() -> None:
+    less = [(d, f, p99, power + 30.0 if d else power) for d, f, p99, power in LINUX]
+    machines = {"box": LINUX, "box2": less}
+    cells = pl.concat(cells_of(points).with_columns(machine=pl.lit(name)) for name, points in machines.items())
+    assert text.headline([summary_of(cells)]).startswith("memcached, 600K requests/s on box at 200 us, 2 GHz takes")
 
 
 @pytest.mark.parametrize(
@@ -92,9 +104,12 @@ def test_settings_that_a_map_does_not_show_are_counted(both: WorkloadSummary) ->
 def test_a_v_is_counted_among_the_frequencies() -> None:
     valley = [(d, 1000.0, 50.0, p) for d, p in ((10.0, 80.0), (20.0, 60.0), (40.0, 70.0))]
     slope = [(d, 2000.0, 50.0, p) for d, p in ((10.0, 99.0), (20.0, 95.0), (40.0, 85.0))]
-    said = text.about_v_shape(cells_of([*valley, *slope]), "power_w")
+    said = text.about_v_shape(cells_of([*valley, *slope], error=0.01), "power_w")
     assert "between 20 and 40 us" in said
     assert "At 1 of 2 frequencies the minimum lies inside" in said
+    alone = text.about_v_shape(cells_of(valley, error=0.01), "power_w")
+    assert "as a dot: at 20 us. At 1 of 1 frequency the minimum lies inside" in alone
+    assert "it is unknown whether more than noise makes a V" in text.about_v_shape(cells_of(valley), "power_w")
     few = text.about_v_shape(cells_of(LINUX), "power_w")
     assert few == "A line for each frequency; the dashed line is the default."
 
@@ -107,7 +122,17 @@ def test_entries_and_residencies_are_told_apart() -> None:
 def test_a_borrowed_default_is_said_to_be_one(both: WorkloadSummary) -> None:
     assert text.about_savings(both).endswith(" EbbRT has no default and is compared with the other system's.")
     assert "has no default" not in text.about_savings(summary_of(cells_of(LINUX)))
-    assert "1 &minus; power / power of the default, with its 95 % confidence" in text.about_savings(both)
+    assert "1 &minus; power / power of the default" in text.about_savings(both)
+
+
+def test_intervals_and_certainty_are_claimed_only_where_they_are() -> None:
+    surely, unsure = summary_of(cells_of(LINUX, error=0.02)), summary_of(cells_of(LINUX))
+    assert "of the default, with 95 % confidence intervals." in text.about_savings(surely)
+    assert "of the default; without repeats there are no confidence intervals." in text.about_savings(unsure)
+    one, none = Reduction(0.4, 0.3, 0.5), Reduction(0.4, None, None)
+    assert text.certainty([one, none]) == ", with 95 % confidence intervals where there are repeats"
+    assert "draws of the noise" in text.about_pareto(surely)
+    assert "draws of the noise" not in text.about_pareto(unsure)
 
 
 def test_captions_name_what_is_traded(both: WorkloadSummary) -> None:

@@ -1,6 +1,14 @@
 from __future__ import annotations
 
-from bayop.report.study.words import axis_label, message_size, percent, setting_name, system_names, workload_name
+from bayop.report.study.words import (
+    axis_label,
+    message_size,
+    percent,
+    setting_name,
+    system_name,
+    system_names,
+    workload_name,
+)
 
 
 def test_quantities_carry_their_units() -> None:
@@ -24,6 +32,18 @@ def test_systems_are_named_by_what_tells_them_apart() -> None:
     assert system_names([linux, {"os": "linux", "machine": "b"}]) == ["a", "b"]
     assert system_names([linux]) == ["Linux"]
     assert system_names([{}]) == ["server"]
+
+
+def test_machines_of_one_name_are_told_apart_by_their_fingerprints() -> None:
+    old, new = ({"os": "linux", "machine": "a", "machine_fingerprint": text} for text in ("2eff", "91ab"))
+    assert system_names([old, new]) == ["2eff", "91ab"]
+
+
+def test_one_system_is_named_as_among_all_of_its_workload() -> None:
+    among = [{"app": "silo", "os": "linux", "machine": machine} for machine in ("a", "b")]
+    assert [system_name(condition, among) for condition in among] == ["a", "b"]
+    assert system_name({"os": "linux", "machine": "b"}, among) == "b"
+    assert system_name({"app": "silo", "os": "linux", "machine": "a", "power_w": 1.0}, among[:1]) == "Linux"
 
 
 def test_settings() -> None:

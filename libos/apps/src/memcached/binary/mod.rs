@@ -113,7 +113,8 @@ impl Memcached {
         }
         let head = rest.get(..header.head_len())?;
         let request = Request::new(header, head);
-        if self.refuses(now_s, request.key, body_len - head.len()) {
+        let is_set = asked.command == Command::Store(Kind::Set);
+        if self.refuses(now_s, request.key, body_len - head.len(), is_set) {
             request.refuse(Status::TooLarge, output);
             return Some((HEADER_LEN, swallow(body_len)));
         }

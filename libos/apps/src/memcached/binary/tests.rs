@@ -235,6 +235,12 @@ fn a_value_that_is_too_large_is_passed_over() {
     assert_eq!(client.asks(0x00, b"", b"a", b"")[0].value, largest);
     assert_eq!(client.status(0x01, &storing(0, 0), b"a", &[&largest[..], b"x"].concat()), 3);
     assert_eq!(client.status(0x00, b"", b"a", b""), 1);
+    for opcode in [0x02, 0x03, 0x0E, 0x0F] {
+        assert_eq!(client.status(0x01, &storing(0, 0), b"a", b"v"), 0);
+        let extras: &[u8] = if opcode < 0x0E { &storing(0, 0) } else { b"" };
+        assert_eq!(client.status(opcode, extras, b"a", &[&largest[..], b"x"].concat()), 3);
+        assert_eq!(client.asks(0x00, b"", b"a", b"")[0].value, b"v", "{opcode:#x}");
+    }
 }
 
 #[test]

@@ -175,7 +175,7 @@ impl Memcached {
         if !(expected..=expected + 1).contains(&words.len()) {
             return Step::Answer(ERROR);
         }
-        let is_quiet = words.len() > expected && words[words.len() - 1] == b"noreply";
+        let is_quiet = words.last() == Some(&b"noreply".as_slice());
         let unique = words.get(4).and_then(|word| number(word, u64::MAX));
         let parsed = (|| {
             let verb = match verb {
@@ -194,7 +194,11 @@ impl Memcached {
             };
             Some(Announced { command, value_len: number(words[3], i32::MAX as u64 - 2)? as usize, is_quiet })
         })();
-        parsed.map_or(Step::Answer(BAD_FORMAT), Step::Value)
+        match parsed {
+            Some(announced) => Step::Value(announced),
+            None if is_quiet => Step::GoOn,
+            None => Step::Answer(BAD_FORMAT),
+        }
     }
 
     /// Answers one key of a `get`.
@@ -226,38 +230,30 @@ impl Memcached {
         let Some(start) = input.iter().position(|byte| *byte != b' ') else {
             return Some((input.len(), Step::GoOn));
         };
-        let len = match word_end(&input[start..]) {
-            Some(len) if len <= MAX_KEY_LEN => len,
-            None if input.len() - start <= MAX_KEY_LEN => return None,
-            _ => {
-                output.write(BAD_FORMAT);
-                return Some((start, Step::Expect(Expects::RestOfLine)));
-            }
+        let rest = &input[start..];
+        let word = match word_end(rest) {
+            Some(len) => &rest[..len],
+            None if rest.len() <= MAX_KEY_LEN + 1 => return None,
+            None => rest,
         };
-        let end = start + len;
-        let mut step = Step::GoOn;
-        if len > 0 {
-            self.get_key(now_s, &input[start..end], get, output);
-            if !get.has_key {
-                step = Step::Expect(Expects::Keys(Get { has_key: true, ..*get }));
-            }
+        let is_last = rest.get(word.len()) == Some(&b'\n');
+        let key = if is_last { word.strip_suffix(b"\r").unwrap_or(word) } else { word };
+        if key.len() > MAX_KEY_LEN {
+            output.write(BAD_FORMAT);
+            return Some((start, Step::Expect(Expects::RestOfLine)));
         }
-        let line_end = match input[end..] {
-            [b' ', ..] => return Some((end + 1, step)),
-            [b'\n', ..] => 1,
-            [b'\r', b'\n', ..] => 2,
-            // A carriage return alone, or with its line's end still to come.
-            [b'\r'] if len > 0 => return Some((end, step)),
-            [b'\r'] => return None,
-            _ => {
-                output.write(BAD_FORMAT);
-                return Some((end, Step::Expect(Expects::RestOfLine)));
-            }
-        };
+        if !key.is_empty() {
+            self.get_key(now_s, key, get, output);
+        }
+        let end = start + word.len() + 1;
+        if !is_last {
+            let has_key = Get { has_key: true, ..*get };
+            return Some((end, if get.has_key { Step::GoOn } else { Step::Expect(Expects::Keys(has_key)) }));
+        }
         // As memcached 1.6 has it, `gat` may do without a key.
-        let is_right = get.has_key || len > 0 || get.touch_s.is_some();
+        let is_right = get.has_key || !key.is_empty() || get.touch_s.is_some();
         output.write(if is_right { END } else { ERROR });
-        Some((end + line_end, Step::Expect(Expects::Command)))
+        Some((end, Step::Expect(Expects::Command)))
     }
 
     /// Stores a value that has come whole, with its line's end, and answers.
@@ -280,7 +276,7 @@ impl Memcached {
     #[inline]
     fn value(&mut self, now_s: u32, announced: &Announced, data: &[u8], output: &mut Output) -> (usize, Step<'static>) {
         let Announced { ref command, value_len, is_quiet } = *announced;
-        if self.refuses(now_s, command.key, value_len) {
+        if self.refuses(now_s, command.key, value_len, command.verb == Verb::Set) {
             if !is_quiet {
                 output.write(TOO_LARGE);
             }

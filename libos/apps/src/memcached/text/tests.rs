@@ -177,6 +177,7 @@ fn what_is_wrong_is_refused_and_the_next_command_served() {
             ("set a 0 0", "ERROR\n"),
             ("set a x 0 1", "CLIENT_ERROR bad command line format\n"),
             ("set a 0 0 -1", "CLIENT_ERROR bad command line format\n"),
+            ("set a 0 0 x noreply", ""),
             ("set a 0 0 2\nabc", "CLIENT_ERROR bad data chunk\nERROR\n"),
             ("touch a", "ERROR\n"),
             ("verbosity", "ERROR\n"),
@@ -196,8 +197,39 @@ fn what_is_wrong_is_refused_and_the_next_command_served() {
             ("get a", "END\n"),
         ],
     );
+    for verb in ["add", "replace", "append", "prepend", "cas"] {
+        let unique = if verb == "cas" { " 1" } else { "" };
+        let question = std::format!("{verb} b 0 0 {size}{unique}\n{}", "v".repeat(size));
+        talk(
+            &mut client,
+            &[
+                ("set b 0 0 1\nx", "STORED\n"),
+                (&question, "SERVER_ERROR object too large for cache\n"),
+                ("get b", "VALUE b 0 1\nx\nEND\n"),
+            ],
+        );
+    }
     assert_eq!(client.says(&"x".repeat(MAX_LINE_LEN)), "CLIENT_ERROR line too long\n");
     assert!(client.is_closed);
+}
+
+#[test]
+fn a_carriage_return_amid_a_key_is_part_of_it() {
+    let mut client = Client::new();
+    talk(&mut client, &[("set k 0 0 1\nv", "STORED\n"), ("set k\rk 0 0 1\nw", "STORED\n")]);
+    for (question, answer) in [
+        ("get k\rk", "VALUE k\rk 0 1\nw\nEND\n"),
+        ("get k\r k", "VALUE k 0 1\nv\nEND\n"),
+        ("get k k\rk", "VALUE k 0 1\nv\nVALUE k\rk 0 1\nw\nEND\n"),
+        ("get k\r", "END\n"),
+    ] {
+        talk(&mut client, &[(question, answer)]);
+    }
+    let longest = "k".repeat(MAX_KEY_LEN);
+    talk(&mut client, &[(&std::format!("get {longest}"), "END\n")]);
+    assert_eq!(client.send(b"get k"), b"");
+    assert_eq!(client.send(b"\r"), b"");
+    assert_eq!(client.send(b"\n"), b"VALUE k 0 1\r\nv\r\nEND\r\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::super::store::gone_s;
 
-/// The end of a word: a space, or the line's end.
+/// The end of a word: a space, or the line feed that ends a line. A carriage return is a byte like others.
 #[inline]
 pub(super) fn word_end(bytes: &[u8]) -> Option<usize> {
     find::<0x21>(bytes, is_word_end)
@@ -37,7 +37,7 @@ fn find<const LIMIT: u64>(bytes: &[u8], is_it: fn(u8) -> bool) -> Option<usize> 
 
 #[inline]
 fn is_word_end(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\r' | b'\n')
+    matches!(byte, b' ' | b'\n')
 }
 
 /// The words of a line, at most `N` of them: the last is what is left. Returns how many there are.

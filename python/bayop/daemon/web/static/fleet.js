@@ -14,7 +14,7 @@ function row(name) {
     const [text, kind] = format.doing(s);
     say(cells.doing, text);
     cells.doing.className = `badge ${kind}`;
-    say(cells.setting, format.setting(s.setting));
+    say(cells.setting, format.inEffect(s));
     say(cells.margin, s.margin == null ? "" : s.margin < 0 ? `${format.percent(-s.margin)} over the SLO` : `${format.percent(s.margin)} margin`);
     cells.margin.className = s.margin < 0 ? "right bad" : "right";
     say(cells.power, s.power_w == null ? "" : format.watts(s.power_w));

@@ -31,6 +31,9 @@ export function setting(values) {
   return parts.join(", ");
 }
 
+/** What is in effect; without a setting the machine has its own only where that is known. */
+export const inEffect = (standing) => (standing.setting == null && !standing.restored ? "unknown" : setting(standing.setting));
+
 const sameDay = (a, b) => a.toDateString() === b.toDateString();
 
 export function time(seconds) {

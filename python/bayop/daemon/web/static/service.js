@@ -16,7 +16,7 @@ function notices() {
   const root = el("div");
   function update({ standing: s }) {
     const said = [];
-    if (s.paused_by.length) said.push(["", `Paused by ${s.paused_by.join(" and ")}: the machine has its own settings, and nothing is searched.`]);
+    if (s.paused_by.length) said.push(["", `Paused by ${s.paused_by.join(" and ")}: the machine ${s.restored ? "has" : "is not known to have"} its own settings, and nothing is searched.`]);
     if (s.quiet_until) said.push(["", `Quiet hours until ${format.time(Date.parse(s.quiet_until) / 1000)}: nothing is tried.`]);
     if (s.budget_left === 0) said.push(["bad", "The error budget is spent: nothing is tried before the period has rolled on."]);
     if (s.trouble) said.push(["bad", s.trouble]);
@@ -81,8 +81,8 @@ function health() {
       ["agent and source", trouble ? `trouble: ${s.trouble}` : s.doing === "beginning" ? "being reached" : "answer", trouble ? "bad" : ""],
       ["what is measured", reached?.fields.description ?? "not known yet"],
       ["last window", last ? `${format.time(last.end_s)}, ${format.ago(Date.now() / 1000 - last.end_s)}` : "none yet"],
-      ["in effect", format.setting(s.setting)],
-      ["the machine's own settings", s.restored ? "in effect" : "come back when it is let go of"],
+      ["in effect", format.inEffect(s)],
+      ["the machine's own settings", s.restored ? "in effect" : s.setting ? "come back when it is let go of" : "not known to be in effect"],
       ["mode", s.mode],
     ];
     root.replaceChildren(...facts.flatMap(([name, text, kind]) => [el("dt", {}, name), el("dd", kind ? { class: kind } : {}, text)]));
@@ -113,7 +113,7 @@ export function serviceView(name, many, act) {
     const [text, kind] = format.doing(past.standing);
     say(badge, text);
     badge.className = `badge ${kind}`;
-    say(slo, `${past.standing.slo}; ${format.setting(past.standing.setting)}`);
+    say(slo, `${past.standing.slo}; ${format.inEffect(past.standing)}`);
     for (const part of Object.values(parts)) part.update(past);
   }
   return { root, update };

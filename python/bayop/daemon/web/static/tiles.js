@@ -22,7 +22,7 @@ const limitOf = ({ latency_us, margin }) => (latency_us == null || margin == nul
 
 /** What the held setting saves against the last window of the default, where both were at about the same load. */
 function saved(standing, was) {
-  if (!was?.power_w || standing.power_w == null || standing.doing !== "hold") return null;
+  if (!was?.power_w || standing.power_w == null || standing.doing !== "hold" || standing.current === false) return null;
   if (Math.abs(standing.qps / was.qps - 1) > SAME_LOAD) return null;
   return { w: was.power_w - standing.power_w, share: 1 - standing.power_w / was.power_w };
 }
@@ -43,7 +43,8 @@ export function tiles() {
   const root = el("ul", { class: "tiles" }, Object.values(all).map((each) => each.root));
   function update(past) {
     const s = past.standing, limit = limitOf(s), was = past.default;
-    const seen = limit == null ? "no window yet" : `${format.latency(s.latency_us)} of ${format.latency(limit)}`;
+    const before = s.current === false ? ", before the setting now in effect" : "";
+    const seen = limit == null ? "no window yet" : `${format.latency(s.latency_us)} of ${format.latency(limit)}${before}`;
     all.margin.update(format.percent(s.margin), seen, limit == null ? null : s.latency_us / limit);
     const drew = was?.power_w == null ? "the default was not measured" : `the default drew ${format.watts(was.power_w)} at ${format.load(was.qps)}, ${format.time(was.end_s)}`;
     all.power.update(format.watts(s.power_w), drew);

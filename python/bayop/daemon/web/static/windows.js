@@ -35,7 +35,7 @@ export function overTime({ label, kind, get, say, mark, rule, top }) {
   function draw(width) {
     const all = past.windows, windows = shown();
     const x = linear([all.at(0)?.start_s ?? 0, all.at(-1)?.end_s ?? 1], [LEFT, width - RIGHT]);
-    const line = rule(past), most = Math.max(...windows.map(get), line?.at ?? 0, 1e-9);
+    const line = rule(past), most = Math.max(...windows.map(get), line?.at ?? 0);
     const high = 1.08 * top(most, line?.at);
     const y = linear([0, high], [HEIGHT - BOTTOM, TOP]);
     const clipped = (window) => Math.min(get(window), high);
