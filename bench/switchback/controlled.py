@@ -110,6 +110,7 @@ class Fixed(Optimizer):
 
     def polish(self, held: Setting | None) -> Setting | None:
         """The next of its moves, one for each window after the search."""
+        del held
         windows = len(self.told) - 1
         return self.moves[min(windows, len(self.moves)) - 1] if self.moves and windows > 0 else SETTING
 

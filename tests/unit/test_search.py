@@ -335,6 +335,7 @@ class Polishing(Scripted):
     polished: list[Setting] = field(default_factory=list)
 
     def polish(self, held: Setting | None) -> Setting | None:
+        del held
         return self.polished[min(len(self.observations) - len(self.asks), len(self.polished) - 1)]
 
 

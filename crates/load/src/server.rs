@@ -79,7 +79,9 @@ pub(crate) fn resolve(plan: &Plan) -> Result<Vec<Server>, Error> {
     let who = (plan.dialect == Dialect::Postgresql).then(|| Arc::new(plan.workload.sql.clone()));
     let server = |text: &String| {
         let unknown = |why: String| {
-            Error::input(format!("cannot find the server {text}: {why}")).at("servers").hint("HOST:PORT, such as web1:11211")
+            Error::input(format!("cannot find the server {text}: {why}"))
+                .at("servers")
+                .hint("HOST:PORT, such as web1:11211")
         };
         let mut addresses = text.to_socket_addrs().map_err(|error| unknown(reason(&error)))?;
         let address = addresses.next().ok_or_else(|| unknown("it has no address".to_owned()))?;
