@@ -95,7 +95,7 @@ class BayopError(Exception):
     def of_parts(parts: Mapping[str, Any], classes: Iterable[type[BayopError]]) -> BayopError:
         """The error whose parts another process has told; `classes` are what it may be, one of a kind."""
         kinds = {of.kind: of for of in classes}
-        return kinds[parts["kind"]](**{name: parts[name] for name in _PARTS})
+        return kinds.get(parts["kind"], BayopError)(**{name: parts[name] for name in _PARTS})
 
     def to_json(self) -> dict[str, object]:
         """The error as the event that programs get; docs/reference/events.md."""
@@ -174,9 +174,11 @@ def reason(error: Exception) -> str:
     """Why a file can't be used, in a few words ("no such file")."""
     if isinstance(error, UnicodeError):
         return "it is not text in UTF-8"
-    if isinstance(error, OSError) and error.errno:
+    # TLS, and what looks names up, have numbers of their own.
+    if isinstance(error, OSError) and error.errno and type(error).__module__ == "builtins":
         words = "no such file" if error.errno == errno.ENOENT else os.strerror(error.errno)
     else:
-        words = str(error).partition("\n")[0] or type(error).__name__
+        said = getattr(error, "strerror", None) or str(error)
+        words = said.partition("\n")[0] or type(error).__name__
     # A name such as JSON stays as it is.
     return words if words[1:2].strip() and not words[1].islower() else words[:1].lower() + words[1:]

@@ -93,15 +93,18 @@ impl Link {
         self.backoff_ns = 0;
     }
 
-    /// Closes the connection. The next attempt is due at once when the server has announced the end, and later and later
-    /// when attempts fail, or end without any answer.
+    /// Closes the connection. The next attempt is due at once when the server has announced the end of one that had lasted,
+    /// and later and later when attempts fail, or end soon without any answer.
     pub fn close(&mut self, now_ns: u64, announced: bool) -> State {
-        let retry_ns = if announced {
-            now_ns.max(self.began_ns + self.backoff_ns)
-        } else {
-            now_ns + self.backoff_ns.max(FIRST_BACKOFF_NS)
+        let wait_ns = self.backoff_ns.max(FIRST_BACKOFF_NS);
+        let has_lasted = now_ns >= self.began_ns + wait_ns;
+        let retry_ns = match announced {
+            true if has_lasted => now_ns,
+            true => now_ns.max(self.began_ns + self.backoff_ns),
+            false => now_ns + wait_ns,
         };
-        self.backoff_ns = (2 * self.backoff_ns).clamp(FIRST_BACKOFF_NS, LONGEST_BACKOFF_NS);
+        let longer_ns = (2 * self.backoff_ns).clamp(FIRST_BACKOFF_NS, LONGEST_BACKOFF_NS);
+        self.backoff_ns = if announced && has_lasted { 0 } else { longer_ns };
         std::mem::replace(&mut self.state, State::Down(retry_ns))
     }
 }

@@ -125,7 +125,8 @@ impl Links {
         self.links[index].answered();
     }
 
-    /// Closes a link, whose end the server may have announced; it is tried again at once or later. The connection that it held, if it was open.
+    /// Closes a link, whose end the server may have announced; it is tried again at once or later. The connection that it
+    /// held, if it was open.
     pub fn close(&mut self, index: usize, now_ns: u64, announced: bool) -> Option<Box<Connection>> {
         match self.links[index].close(now_ns, announced) {
             State::Open(connection) => Some(connection),

@@ -133,7 +133,7 @@ fn server((file, words, sizes, switches, exponents): Drawn) -> Profile {
     let mut profile = base.with_values(&values).unwrap();
     profile.app.shared_queue = shared_queue;
     let machine = &mut profile.machine;
-    (machine.threads_per_core, machine.package_cores) = (threads, package_cores.min(cores));
+    (machine.threads_per_core, machine.package_cores) = (threads, package_cores);
     if turbo {
         machine.turbo_mhz = machine.freq_mhz.iter().rev().step_by(2).copied().collect();
     }

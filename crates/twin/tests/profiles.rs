@@ -105,18 +105,10 @@ fn a_wrong_type_is_told_what_it_must_be() {
 }
 
 #[test]
-fn what_cannot_be_built_is_refused_where_it_stands() {
-    for (line, new, rule) in [
-        ("halted_core_at_max_freq_w", "halted_core_at_max_freq_w = 28.8", "a core must not draw more halted"),
-        ("package_cores", "package_cores = 17", "a package must not have more cores"),
-        ("name", "name = \" \"", "a name must have at least one letter"),
-    ] {
-        let error = with_line(line, new).unwrap_err().to_string();
-        assert!(error.contains(rule), "{error}");
-        assert!(error.contains(&format!("linux.toml, line {}, key ", line_of(line))), "{error}");
-    }
-    let halted = ("machine.power.halted_core_at_max_freq_w".to_owned(), Override::Number(28.8));
-    assert!(linux().with_values(&[halted]).is_ok(), "a fit may pass there");
+fn what_has_no_name_is_refused_where_it_stands() {
+    let error = with_line("name", "name = \" \"").unwrap_err().to_string();
+    assert!(error.contains("a name must have at least one letter"), "{error}");
+    assert!(error.contains(&format!("linux.toml, line {}, key ", line_of("name"))), "{error}");
 }
 
 #[test]

@@ -188,7 +188,7 @@ class Api:
                 wrong=f"Prometheus's certificate is not trusted: {error.verify_message}", place=self.url, hint=hint
             ) from error
         except (OSError, HTTPException) as error:
-            raise InputError(wrong=f"Prometheus does not answer: {_why(error)}", place=self.url) from error
+            raise InputError(wrong=f"Prometheus does not answer: {reason(error)}", place=self.url) from error
         except ValueError as error:  # a chunk of negative length, a host that is no name
             raise self._garbage(str(error)) from error
 
@@ -274,11 +274,6 @@ def _object(body: bytes) -> Mapping[str, object]:
 
 
 @cache
-def _why(error: OSError | HTTPException) -> str:
-    """In a few words; TLS, and what looks names up, have numbers of their own, which `reason` does not know."""
-    return reason(OSError(getattr(error, "strerror", None) or str(error) or type(error).__name__))
-
-
 def _trusting() -> ssl.SSLContext:
     """Trusts whom this machine trusts; a thousand services need it once."""
     return ssl.create_default_context()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from bayop.live.agent.checks import check_applies, check_held, check_restored
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import STEP_S, Lease
-from bayop.live.space import agent_space
+from bayop.live.space import writable_knob
 from bayop.space import MAX_LATENCY_US
 
 
@@ -48,7 +48,7 @@ def idle_limits(client: AgentClient, *, holder: str) -> Iterator[IdleLimits]:
         DriftError: the machine is not as it was.
     """
     check_applies(client)
-    agent_space(client.knobs(), only=[MAX_LATENCY_US])
+    writable_knob(client.knobs(), MAX_LATENCY_US)
     lease = Lease(client, holder=holder)
     try:
         yield IdleLimits(client, lease)

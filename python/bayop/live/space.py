@@ -48,11 +48,10 @@ def agent_space(
         UnsupportedError: the machine does not have a knob, or its agent does not allow it.
     """
     ranges = ranges or {}
-    by_id = {knob.id: knob for knob in machine.knobs}
     if len(set(only)) != len(only):
         raise InputError("a search must have each knob once", value=", ".join(only), place="--only")
     if only:
-        knobs = [_at(place, knob_id, lambda id_=knob_id: _knob(_find(id_, by_id, machine))) for knob_id in only]  # type: ignore[misc]
+        knobs = [_at(place, knob_id, lambda id_=knob_id: _knob(writable_knob(machine, id_))) for knob_id in only]  # type: ignore[misc]
     else:
         writable = [_knob(knob) for knob in machine.knobs if is_writable(knob)]
         knobs = [knob if knob.id in ranges else _coarse(knob) for knob in writable]
@@ -85,7 +84,14 @@ def doubts(machine: MachineKnobs, space: Space) -> list[str]:
     return [f"{GRO_FLUSH_TIMEOUT_US} defers no interrupt while {DEFER_HARD_IRQS} is 0: allow and search both"]
 
 
-def _find(knob_id: str, by_id: Mapping[str, MachineKnob], machine: MachineKnobs) -> MachineKnob:
+def writable_knob(machine: MachineKnobs, knob_id: str) -> MachineKnob:
+    """A knob of the machine that the agent's allow-list has.
+
+    Raises:
+        InputError: there is no such knob.
+        UnsupportedError: the machine has none, or the agent must not write it.
+    """
+    by_id = {knob.id: knob for knob in machine.knobs}
     knob = by_id.get(knob_id)
     if knob is None and knob_id in machine.why_missing:
         raise UnsupportedError(

@@ -59,7 +59,7 @@ class Channel:
             connection = socket.create_connection((host, port), timeout=timeout_s)
         except OSError as error:
             hint = f"start it there: bayop load --agent --listen {host}:{port}"
-            raise PeerError(wrong=f"no peer answers: {_why(error)}", place=address, hint=hint) from error
+            raise PeerError(wrong=f"no peer answers: {reason(error)}", place=address, hint=hint) from error
         return cls(connection, address)
 
     def send(self, message: dict[str, Any]) -> None:
@@ -72,7 +72,7 @@ class Channel:
             self._file.write(json.dumps(message).encode() + b"\n")
             self._file.flush()
         except OSError as error:
-            raise PeerError(wrong=f"the other side has gone: {_why(error)}", place=self.peer) from error
+            raise PeerError(wrong=f"the other side has gone: {reason(error)}", place=self.peer) from error
 
     def receive(self, timeout_s: float) -> dict[str, Any]:
         """The next message.
@@ -86,7 +86,7 @@ class Channel:
         except OSError as error:
             with suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)  # so that nobody goes on to read
-            raise PeerError(wrong=f"the other side did not answer in time: {_why(error)}", place=self.peer) from error
+            raise PeerError(wrong=f"the other side did not answer in time: {reason(error)}", place=self.peer) from error
         if not line:
             raise PeerError(wrong="the other side has hung up", place=self.peer)
         try:
@@ -117,11 +117,6 @@ class Channel:
         with suppress(OSError):
             self._file.close()
         self._connection.close()
-
-
-def _why(error: OSError) -> str:
-    """In a few words; what looks names up has numbers of its own, which `reason` does not know."""
-    return reason(OSError(error.strerror or str(error)))
 
 
 def keep_alive(connection: socket.socket) -> None:

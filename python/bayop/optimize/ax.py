@@ -262,8 +262,9 @@ def _quiet() -> Iterator[None]:
     """Silences the warnings of PyTorch and Ax about themselves; nobody who tunes a server can act on them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        logging.disable(logging.INFO)
+        disabled = logging.root.manager.disable
+        logging.disable(max(disabled, logging.INFO))
         try:
             yield
         finally:
-            logging.disable(logging.NOTSET)
+            logging.disable(disabled)

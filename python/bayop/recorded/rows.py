@@ -79,11 +79,15 @@ def open_loop_rows(frame: pl.DataFrame, path: Path) -> list[Row]:
 
 
 def _check_numbers(rows: pl.DataFrame, knobs: Sequence[str], path: Path) -> None:
-    """Nothing lies between two words, and trials that differ in one are no repeats."""
+    """Nothing lies between two words, and trials that differ in one are no repeats of each other."""
+    numbers = [pl.col(ASKED + knob) for knob in knobs if rows[ASKED + knob].dtype.is_numeric()]
     for knob in knobs:
         column = rows[ASKED + knob]
-        if column.dtype == pl.String and column.cast(pl.Float64, strict=False).null_count() > column.null_count():
-            words = column.drop_nulls().unique().sort().to_list()
+        words = column.drop_nulls().unique().sort().to_list()
+        if column.dtype.is_numeric() or not words:
+            continue
+        fixed = rows.filter(pl.any_horizontal(number.is_not_null() for number in numbers)) if numbers else rows.clear()
+        if fixed[ASKED + knob].n_unique() > 1 or column.len() - column.null_count() > fixed.height:
             raise InputError(
                 "trials that stand for one server must set knobs to numbers",
                 value=", ".join(words),

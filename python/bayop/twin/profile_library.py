@@ -189,7 +189,10 @@ def _put_together(table: Mapping[str, Any], origins: Origins, source: str) -> tu
         if place is None:
             raise
         keys = {line: key for key, line in lines_of(text).items()}
-        raise error.but(place=_origin(keys[int(place["line"])], origins, source) + place["key"]) from error
+        key = keys.get(int(place["line"]))
+        if key is None:  # one in quotes
+            raise
+        raise error.but(place=_origin(key, origins, source) + place["key"]) from error
     return text, source
 
 

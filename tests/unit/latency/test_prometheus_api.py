@@ -14,6 +14,7 @@ import pytest
 
 from bayop.errors import InputError
 from bayop.exchange import Exchange
+from bayop.latency import prometheus_api
 from bayop.latency.prometheus_api import Api, Sample
 
 NUMBER = '{{"status": "success", "data": {{"resultType": "vector", "result": [{{"value": [1700000000.5, "{}"]}}]}}}}'
@@ -92,6 +93,10 @@ def test_a_server_that_does_not_answer_is_given_up(canned: Canned) -> None:
     canned.delay_s = 0.5
     with pytest.raises(InputError, match=r"has not answered within 0\.1 s"):
         Api(canned.url, timeout_s=0.1).sample("up")
+
+
+def test_whom_this_machine_trusts_is_read_once() -> None:
+    assert prometheus_api._trusting() is prometheus_api._trusting()
 
 
 def test_nobody_there_is_said() -> None:

@@ -68,9 +68,16 @@ def test_services_and_machines_are_not_mixed(tmp_path: Path) -> None:
 
 
 def test_words_of_a_knob_are_no_repeats_of_each_other(tmp_path: Path) -> None:
-    words = study_frame().with_columns(pl.lit("menu").alias("asked.idle.governor"))
-    write_study(words, tmp_path / "a.csv")
-    with pytest.raises(InputError, match=r"cannot use 'menu': .* set knobs to numbers .*asked.idle.governor"):
+    is_fixed = pl.col("asked.nic.rx_usecs").is_not_null()
+    one, two = (
+        pl.when(is_fixed).then(pl.lit("menu")),
+        pl.when(is_fixed & (pl.col("trial") % 2 == 0)).then(pl.lit("teo")),
+    )
+    alike = study_frame().with_columns(one.alias("asked.idle.governor"))
+    write_study(alike, tmp_path / "alike.csv")
+    assert len(read_rows(tmp_path / "alike.csv")) == alike.height
+    write_study(study_frame().with_columns(two.otherwise(one).alias("asked.idle.governor")), tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"cannot use 'menu, teo': .* set knobs to numbers .*asked.idle.governor"):
         read_rows(tmp_path / "a.csv")
 
 

@@ -10,7 +10,7 @@ use bayop_knobs::host::Host;
 use bayop_knobs::sysfs::CPUS;
 use bayop_probe::cost::{KernelTime, Statistics};
 use bayop_probe::ebpf::{Scope, attach_traces, check, of_each_cpu, refused, ring, unreadable};
-use bayop_probe::stay::{BYTES, Stay};
+use bayop_probe::stay::BYTES;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject, RingBuffer};
 
@@ -123,11 +123,11 @@ impl<'a> Recorder<'a> {
         self.records.consume().map_err(|error| refused("give its records", &error))
     }
 
-    /// Detaches the programs. The stays, each CPU's in their order, and how many there was no room for.
+    /// Detaches the programs. The stays as they wrote them, each CPU's in their order, and how many there was no room for.
     ///
     /// # Errors
     /// The kernel does not tell.
-    pub fn finish(&mut self) -> Result<(Vec<Stay>, u64)> {
+    pub fn finish(&mut self) -> Result<(Vec<u8>, u64)> {
         self.links.clear();
         self.take()?;
         let mut stays = self.stays.borrow_mut();
@@ -137,7 +137,7 @@ impl<'a> Recorder<'a> {
             let kept = u32::from_ne_bytes(cpu[KEPT..][..4].try_into().expect("four bytes")) as usize;
             stays.take(&cpu[STAYS..][..kept * BYTES]);
         }
-        Ok((stays.bytes.chunks_exact(BYTES).map(Stay::of).collect(), stays.beyond + lost))
+        Ok((std::mem::take(&mut stays.bytes), stays.beyond + lost))
     }
 
     /// What the programs have taken, where it is measured.

@@ -10,7 +10,7 @@ use bayop_core::Result;
 use bayop_probe::cost::Cost;
 use bayop_probe::ebpf::{ended, printed};
 use bayop_probe::recording::{TAKE, cpu_time, is_read, seconds};
-use bayop_probe::stay::{COLUMNS, Stay};
+use bayop_probe::stay::{BYTES, COLUMNS, Stay};
 use clap::Parser;
 use serde::Serialize;
 
@@ -97,22 +97,23 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     let (duration, taken, reader) = (began.elapsed(), recorder.taken()?, cpu_time()? - began_cpu);
     let (timers, (stays, lost)) = (recorder.timers(), recorder.finish()?);
+    let count = stays.len() / BYTES;
     let summary = Summary {
-        stays: stays.len(),
+        stays: count,
         lost,
         duration_s: duration.as_secs_f64(),
         governor: cpuidle.governor,
         driver: cpuidle.driver,
         timers,
-        cost: taken.filter(|_| !stays.is_empty()).map(|kernel| Cost::of(stays.len(), kernel, reader).into()),
+        cost: taken.filter(|_| count > 0).map(|kernel| Cost::of(count, kernel, reader).into()),
     };
     printed(print(&stays, &summary)).map(|_| ())
 }
 
-fn print(stays: &[Stay], summary: &Summary) -> io::Result<()> {
+fn print(stays: &[u8], summary: &Summary) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     writeln!(out, "{COLUMNS}")?;
-    for stay in stays {
+    for stay in stays.chunks_exact(BYTES).map(Stay::of) {
         writeln!(out, "{stay}")?;
     }
     writeln!(out, "{}", serde_json::to_string(summary).expect("a summary is plain data"))?;

@@ -9,10 +9,10 @@ pub mod app;
 pub mod exchange;
 pub mod limits;
 pub mod machine;
+mod names;
 mod never;
 pub mod os;
 mod parse;
-mod possible;
 pub mod values;
 
 use serde::{Deserialize, Serialize};

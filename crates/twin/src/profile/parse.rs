@@ -22,7 +22,7 @@ impl Profile {
         let profile = Self::deserialize(toml::Deserializer::from(table)).map_err(|e| document.schema_error(&e))?;
         let place = |key: &str| document.place_of(key, &leaves);
         profile.check(&place)?;
-        profile.check_possible(&place)?;
+        profile.check_names(&place)?;
         Ok(profile)
     }
 
