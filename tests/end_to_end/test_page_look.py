@@ -101,7 +101,9 @@ def test_before_a_first_window_an_axis_has_its_beginning_alone(browser: Any) -> 
     tab.add_init_script(STREAM)
     tab.goto(HERE)
     for name, said in (("Latency at", "0 µs"), ("Power of", "0 W")):
-        assert tab.get_by_role("img", name=name).locator("text").all_text_contents() == [said]
+        numbers = tab.get_by_role("img", name=name).locator("text")
+        numbers.first.wait_for()
+        assert numbers.all_text_contents() == [said]
     assert tab.get_by_text("p99<200us; unknown").is_visible()
     assert tab.get_by_text("not known to be in effect").count() == 1
     tab.close()

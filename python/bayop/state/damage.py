@@ -16,7 +16,9 @@ T = TypeVar("T")
 _Quantity = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 """What a window may show."""
 _Load = Annotated[float, msgspec.Meta(gt=0, le=1e15)]
-_Setting = dict[str, Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)] | str]
+# As they were written: a whole number stays one.
+_Whole = Annotated[int, msgspec.Meta(ge=-(10**15), le=10**15)]
+_Setting = dict[str, _Whole | Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)] | str]
 _JSON: Final = {"setting", "measured", "relative_sd", "fields"}
 
 
