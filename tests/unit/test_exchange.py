@@ -109,29 +109,29 @@ def test_time_that_is_over_is_not_begun(tmp_path: Path) -> None:
         asked.ask("GET", "/", None, {})
 
 
-def test_a_full_queue_is_waited_for(tmp_path: Path) -> None:
-    path = str(tmp_path / "socket")
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[socket.socket]:
+    """A socket that listens, and whose queue has no room."""
     with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as first:
-        listener.bind(path)
+        listener.bind(str(tmp_path / "socket"))
         listener.listen(0)
-        first.connect(path)
-
-        def serve() -> None:
-            time.sleep(0.1)
-            with listener.accept()[0], listener.accept()[0] as second:
-                second.recv(65536)
-                second.sendall(REPLY)
-
-        threading.Thread(target=serve, daemon=True).start()
-        with Exchange(UnixConnection(path), limit_s=5.0, most_bytes=100) as asked:
-            assert asked.ask("GET", "/", None, {}).body == b"hi"
+        first.connect(listener.getsockname())
+        yield listener
 
 
-def test_a_queue_that_stays_full_is_waited_for_no_longer_than_the_limit(tmp_path: Path) -> None:
-    path = str(tmp_path / "socket")
-    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as first:
-        listener.bind(path)
-        listener.listen(0)
-        first.connect(path)
-        with Exchange(UnixConnection(path), limit_s=0.1, most_bytes=100) as asked, pytest.raises(BlockingIOError):
-            asked.ask("GET", "/", None, {})
+def test_a_full_queue_is_waited_for(full: socket.socket) -> None:
+    def serve() -> None:
+        time.sleep(0.1)
+        with full.accept()[0], full.accept()[0] as second:
+            second.recv(65536)
+            second.sendall(REPLY)
+
+    threading.Thread(target=serve, daemon=True).start()
+    with Exchange(UnixConnection(full.getsockname()), limit_s=5.0, most_bytes=100) as asked:
+        assert asked.ask("GET", "/", None, {}).body == b"hi"
+
+
+def test_a_queue_that_stays_full_is_waited_for_no_longer_than_the_limit(full: socket.socket) -> None:
+    connection = UnixConnection(full.getsockname())
+    with Exchange(connection, limit_s=0.1, most_bytes=100) as asked, pytest.raises(BlockingIOError):
+        asked.ask("GET", "/", None, {})

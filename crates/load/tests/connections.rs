@@ -1,5 +1,6 @@
 //! Connections that outlive a run.
 
+mod accepting;
 mod common;
 
 use std::io::{Read as _, Write as _};
@@ -13,19 +14,11 @@ use bayop_load::plan::Plan;
 use bayop_load::run::run_over;
 use serde_json::json;
 
+use accepting::accepting;
+
 /// A server that says what it hears, and how many connections it has taken; it closes each after `most` bytes.
 fn server(most: usize) -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let taken = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&taken);
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            count.fetch_add(1, Ordering::SeqCst);
-            thread::spawn(move || echo(stream.unwrap(), most));
-        }
-    });
-    (address, taken)
+    accepting(move |_, stream| echo(stream, most))
 }
 
 fn echo(mut stream: TcpStream, most: usize) {

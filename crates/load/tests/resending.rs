@@ -1,9 +1,10 @@
 //! Connections that a server of HTTP/1.1 ends: what it left unread is sent again, and counts from when it was due.
 
+mod accepting;
 mod common;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -12,6 +13,8 @@ use std::time::Duration;
 use bayop_load::report::Report;
 use bayop_load::run::run;
 use serde_json::{Value, json};
+
+use accepting::accepting;
 
 const GOES_ON: &str = "HTTP/1.1 200 OK";
 const CLOSES: &str = "HTTP/1.1 200 OK\r\nConnection: close";
@@ -45,19 +48,9 @@ impl Client {
     }
 }
 
-/// A server that does this with each of its connections, by their numbers; its address, and how many there were.
+/// A server that does this with each of its clients, by their numbers; its address, and how many there were.
 fn server(serve: impl Fn(usize, Client) + Copy + Send + 'static) -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let taken = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&taken);
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let number = count.fetch_add(1, Ordering::SeqCst);
-            thread::spawn(move || serve(number, Client(BufReader::new(stream.unwrap()))));
-        }
-    });
-    (address, taken)
+    accepting(move |number, stream| serve(number, Client(BufReader::new(stream))))
 }
 
 fn load(address: &str, fields: Value) -> Report {
