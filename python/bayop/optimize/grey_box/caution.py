@@ -30,10 +30,11 @@ class Caution:
         trust: A setting that met the SLO in a window of its own may be held when it is safe with this probability.
         worth: The least expected improvement, relative to the objective that is to be improved on, that is worth a
             trial. It counts what one noisy window can teach, and only as far as the setting could be trusted then.
-        detour_worth: When nothing safe is worth a trial, a detour is, for a hope or a promise of so many times `worth`.
+        lesson_worth: When nothing safe is worth a trial, a lesson is, for a hope of so many times `worth`.
         lessons: At most so many detours are for what they teach about settings that are not safe enough yet ...
         lesson_share: ... and take away this share of the doubt about their latency, ...
         approach: ... or go this share of the way on to a setting that may lie beyond a cliff.
+        venture_worth: When no lesson is worth a trial either, a venture is, for a promise of so many times `worth`.
         ventures: At most so many detours go where it is less safe than `trial`, when no small steps are asked for, ...
         venture_after: ... after so many trials, ...
         venture: ... where it is at least this safe, ...
@@ -60,10 +61,11 @@ class Caution:
     step: float = 0.95
     trust: float = 0.9
     worth: float = 0.0015
-    detour_worth: float = 5.0
+    lesson_worth: float = 2.0
     lessons: int = 6
     lesson_share: float = 0.15
     approach: float = 0.1
+    venture_worth: float = 5.0
     ventures: int = 5
     venture_after: int = 2
     venture: float = 0.4

@@ -182,8 +182,9 @@ class GreyBox:
     def _take(self, now: Situation, pool: View, reference: float) -> Setting | None:
         """A detour, when nothing safe promises anything: what teaches most, or a risk for a great promise."""
         caution = self._caution
-        least = caution.detour_worth * caution.worth * abs(reference)
+        worth = caution.worth * abs(reference)
         if self._detours["lesson"] < caution.lessons:
+            least = caution.lesson_worth * worth
             lesson = self._lesson(now, pool, reference, least) or self._approach(now, pool, reference, least)
             if lesson is not None:
                 self._detour = ("lesson", lesson)
@@ -195,7 +196,7 @@ class GreyBox:
                 pool,
                 lambda belief: now.risk.ventured(belief) * belief.stable * self._promise(belief, reference),
             )
-            if promise >= least:
+            if promise >= caution.venture_worth * worth:
                 self._detour = ("venture", setting)
                 return setting
         return None
