@@ -26,12 +26,13 @@ from bench.guard.times import summarized, tell_times
 from tests.support.agents import AgentProcess, Machine
 
 from bayop import Objective, Problem, Slo, run_search
+from bayop.domains import Range
 from bayop.latency.command import LatencyCommand
 from bayop.live.space import agent_space
 from bayop.live.target import SETTLE_S, AgentTarget
 from bayop.live.trial_guard import TrialGuard
 from bayop.optimize.base import Observation, Prediction, Proposal
-from bayop.space import CAP_W, Range, Setting
+from bayop.space import CAP_W, Setting
 
 SLO: Final = Slo.parse("p99<500us")
 WINDOW_S: Final = 10.0

@@ -24,7 +24,8 @@ from typing import Final
 from bench import environment
 from bench.rows import write_rows
 
-from bayop.space import AUTO, FREQ_MHZ, IDLE_GOVERNOR, MAX_LATENCY_US, RX_USECS, Value
+from bayop.domains import Value
+from bayop.space import AUTO, FREQ_MHZ, IDLE_GOVERNOR, MAX_LATENCY_US, RX_USECS
 from bayop.twin.profile_library import load_profile
 from bayop.twin.windows import simulate, simulation_run
 

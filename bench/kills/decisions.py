@@ -160,9 +160,9 @@ class Remembering(Counting):
         del service
         return max((search.number for search in self.searched), default=0)
 
-    def found(self, service: str, last: int = 500) -> list[Found]:
+    def found(self, service: str, now_s: float, last: int = 500) -> list[Found]:
         """What was kept."""
-        del service, last
+        del service, now_s, last
         return self.held
 
 

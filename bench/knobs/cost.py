@@ -21,13 +21,14 @@ from dataclasses import asdict, dataclass
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from bayop.domains import Steps
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Problem
 from bayop.search import SearchSteps
 from bayop.slo import Slo
-from bayop.space import FREQ_MHZ, RX_USECS, Knob, Setting, Space, Steps, fastest_setting
+from bayop.space import FREQ_MHZ, RX_USECS, Knob, Setting, Space, fastest_setting
 from bayop.target.base import Modelled
 
 _SLO = Slo(0.99, 500.0)

@@ -141,6 +141,7 @@ class Bayop(Generator):
         how = ["--closed-loop", "-d", str(shape.depth)] if qps is None else ["-q", f"{qps:.0f}"]
         words = [*self._words(port), "--noload", "-c", str(shape.connections), "-t", f"{duration_s:g}s", *how]
         if save_samples:
+            self.samples.unlink(missing_ok=True)
             words += ["--save", str(self.samples)]
         # 1: it says itself that it was late.
         process = run(words, cpu=self.cpu, timeout_s=duration_s + _PATIENCE_S, good=(0, 1))

@@ -30,12 +30,13 @@ from bayop.control.notes import LetGo, Note, SwitchedBack
 from bayop.control.policy import Policy
 from bayop.control.switchbacks import Switchbacks, SwitchbackTerms
 from bayop.control.triggers import AnyOf
+from bayop.domains import Steps
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize.base import Finished, Observation, Optimizer, Prediction, Proposal
 from bayop.search import Halt
 from bayop.slo import Slo
-from bayop.space import CAP_W, Knob, Setting, Space, Steps
+from bayop.space import CAP_W, Knob, Setting, Space
 from bayop.switchback import HeldSaving, held_saving
 
 SLO: Final = Slo.parse("p99<500us")

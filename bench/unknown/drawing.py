@@ -16,8 +16,9 @@ from bench.unknown.physics import Array, Discipline, Physics, Power, Queueing, W
 from bench.unknown.servers import Server, Truth
 from bench.unknown.traits import POPULATION, SCENARIOS, Traits, draw_traits
 
+from bayop.domains import Steps
 from bayop.slo import Slo
-from bayop.space import FREQ_MHZ, RX_USECS, Knob, Space, Steps
+from bayop.space import FREQ_MHZ, RX_USECS, Knob, Space
 
 # The p99 of the fastest setting, in us.
 _FASTEST_US: Final = (10.0, 1e6)

@@ -24,8 +24,9 @@ from typing import Final
 from bench import environment
 from bench.rows import write_rows
 
+from bayop.domains import Value
 from bayop.experiments.idle.policy import POLICIES, Policy
-from bayop.space import FREQ_MHZ, Value
+from bayop.space import FREQ_MHZ
 from bayop.twin.profile_library import load_profile
 from bayop.twin.windows import simulate
 

@@ -27,6 +27,7 @@ __all__ += ["BayopError", "__version__"]
 __version__: str
 
 if TYPE_CHECKING:
+    from bayop.domains import Choices, Steps
     from bayop.errors import BayopError
     from bayop.measurement import Measurement
     from bayop.objective import Objective
@@ -36,13 +37,14 @@ if TYPE_CHECKING:
     from bayop.report.notebook import draw_search, draw_study
     from bayop.search import run_search, tune
     from bayop.slo import Slo
-    from bayop.space import Choices, Knob, Setting, Space, Steps
+    from bayop.space import Knob, Setting, Space
     from bayop.study.store import open_study
     from bayop.target.base import Target
     from bayop.target.own_knob import OwnKnobTarget
     from bayop.twin.target import TwinTarget
 else:
     _NAMES = {
+        "domains": "Choices Steps",
         "errors": "BayopError",
         "measurement": "Measurement",
         "objective": "Objective",
@@ -52,7 +54,7 @@ else:
         "report.notebook": "draw_search draw_study",
         "search": "run_search tune",
         "slo": "Slo",
-        "space": "Choices Knob Setting Space Steps",
+        "space": "Knob Setting Space",
         "study.store": "open_study",
         "target.base": "Target",
         "target.own_knob": "OwnKnobTarget",

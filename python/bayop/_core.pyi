@@ -271,13 +271,13 @@ class LoadCounts(TypedDict):
     status_5xx: int
     """Errors of the server, all refused."""
     answers_in_time: int
-    """Answers that came while the measurement lasted."""
+    """Good answers that came while the measurement lasted, whenever their requests were due."""
     bytes_sent: int
     """While the measurement lasted."""
     bytes_received: int
     """While the measurement lasted."""
     reconnects: int
-    """Connections opened anew, over the whole run."""
+    """Connections opened anew since the warm-up."""
     queued: int
     """Requests that waited for room under the depth limit, or for a connection."""
 

@@ -29,7 +29,7 @@ def connect(address: str, *, purpose: str) -> Any:  # noqa: ANN401 -- an optiona
     try:
         import ray
     except ImportError as error:
-        hint = "pip install 'bayop[ray]'; without --ray nothing is needed"
+        hint = "pip install 'bayop[ray]'; without a cluster nothing is needed"
         raise UnsupportedError(wrong=f"ray, which {purpose} uses, is not installed", hint=hint) from error
     _check_reachable(address)
     in_main = threading.current_thread() is threading.main_thread()
@@ -59,6 +59,4 @@ def _check_reachable(address: str) -> None:
 def _unreachable(address: str, error: Exception) -> UnsupportedError:
     reason = str(error).strip().partition("\n")[0]
     hint = f"{reason}; ray start --head starts a cluster and says its address"
-    return UnsupportedError(
-        wrong=f"the Ray cluster {address} can't be reached", value=address, place="--ray", hint=hint
-    )
+    return UnsupportedError(wrong=f"the Ray cluster {address} can't be reached", value=address, place="ray", hint=hint)

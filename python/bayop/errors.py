@@ -28,7 +28,8 @@ class BayopError(Exception):
             where `wrong` alone says it.
         wrong: What happened ("cannot read nope.csv: no such file"); None where that is just a value that can't be used.
         value: The offending value as the user would recognise it; None when there is none.
-        place: Where it came from: a flag, a file with line and column, a knob id.
+        place: Where it came from: a file with line and column, a knob id, or the name of a parameter, for which the
+            command line says its flag.
         hint: What to do about it.
 
     Example:
@@ -125,6 +126,11 @@ class UnsupportedError(BayopError):
     kind = "unsupported"
 
 
+def printable(text: str) -> str:
+    """What somebody else says, on one line and without what a terminal would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def guess(name: str, names: Iterable[str], *, prefix: str = "", cutoff: float = 0.6) -> str | None:
     """What a mistyped name may stand for, as a hint ("did you mean tune?"); None where nothing known is like it.
 
@@ -136,7 +142,9 @@ def guess(name: str, names: Iterable[str], *, prefix: str = "", cutoff: float = 
     """
     from difflib import get_close_matches
 
-    close = get_close_matches(name, list(names), n=1, cutoff=cutoff)
+    # Who mistypes a name does not double it; of what is only a part of what was typed, another is meant.
+    likely = [known for known in names if 2 * len(known) > len(name)]
+    close = get_close_matches(name, likely, n=1, cutoff=cutoff)
     return f"did you mean {prefix}{close[0]}?" if close else None
 
 
@@ -147,6 +155,12 @@ def no_service(name: str, names: Iterable[str], *, place: str | None = None) -> 
     return InputError(wrong=f"there is no service {name!r}", value=name, place=place, hint=hint)
 
 
+def no_knob(knob_id: str, known: Iterable[str], *, place: str | None = None) -> InputError:
+    """That there is no knob of this name, with the one among those that are known that may be meant."""
+    hint = guess(knob_id, known) or "bayop knobs lists all"
+    return InputError(wrong=f"there is no knob {knob_id!r}", value=knob_id, place=place, hint=hint)
+
+
 def unreadable(path: Path | str, error: Exception, *, place: str | None = None) -> InputError:
     """The error for a file that can't be read."""
     return InputError(wrong=f"cannot read {path}: {reason(error)}", place=place or str(path))
@@ -155,19 +169,6 @@ def unreadable(path: Path | str, error: Exception, *, place: str | None = None) 
 def unwritable(path: Path | str, error: Exception, *, place: str | None = None) -> InputError:
     """The error for a file or folder that can't be written."""
     return InputError(wrong=f"cannot write {path}: {reason(error)}", place=place or str(path))
-
-
-def check_writable(path: Path, *, place: str | None = None) -> None:
-    """Refuses, before work whose result goes there, a file that could not be written in the end. Writes nothing.
-
-    Raises:
-        InputError: it is a folder, there is no folder for it, or neither may be written.
-    """
-    if path.is_dir() or not path.parent.is_dir():
-        why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-        raise InputError(wrong=f"cannot write {path}: {why}", place=place or str(path))
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise unwritable(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)), place=place)
 
 
 def reason(error: Exception) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from bayop.domains import Value
 from bayop.optimize.base import Prediction, Problem
-from bayop.space import AUTO, Knob, Setting, Value, fastest_setting
+from bayop.space import AUTO, Knob, Setting, fastest_setting
 
 Move = Literal["lower", "higher", "fastest"]
 

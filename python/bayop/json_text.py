@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import math
 import threading
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
 
 from bayop.errors import InputError, reason
 
-if TYPE_CHECKING:
-    import msgspec
-
 T = TypeVar("T")
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+"""A field of a declared type that counts something."""
 
 DEEPEST: Final = 32
 """How deep lists and objects may stand in each other; what BayOp reads has less than ten levels."""
@@ -32,8 +34,6 @@ def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     msgspec works out a type when it first meets it, and crashes (0.22) when another thread uses the type meanwhile. So
     here it meets one at a time, before anybody uses it.
     """
-    import msgspec
-
     with _ONE_AT_A_TIME:
         if kind not in _DECODERS:
             _DECODERS[kind] = msgspec.json.Decoder(kind)

@@ -14,7 +14,7 @@ from bayop.optimize.server_class import ServerClass, Spread
 from bayop.toml_file import Reader, TomlFile, number, whole
 
 _HEAD: Final = """\
-# A class of servers, learned by `bayop fit --prior`: for --prior of a search, and `prior` in a bayop.toml.
+# A class of servers, learned by `bayop fit --prior`: for `bayop tune --prior`, and `prior` in a bayop.toml.
 # docs/search.md has the formulas. A parameter is normal on the scale that its name says; d0 is relative to the typical
 # delay, and k to the quantile. The residual is how likely the formulas are off by 1, 2, ... times what is least.
 """

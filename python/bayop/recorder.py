@@ -17,7 +17,6 @@ from bayop.last_words import LastWords
 BY_HAND: Final = "run it by hand"
 """What to do about a recorder that prints nonsense."""
 
-_UNSUPPORTED: Final = 4
 _END_S: Final = 1.0
 
 
@@ -30,8 +29,8 @@ def recorder(words: Sequence[str], *, place: str) -> Iterator[IO[bytes]]:
         place: What errors call it.
 
     Raises:
-        InputError: it can't be run, or fails.
-        UnsupportedError: the machine can't be recorded.
+        InputError: it fails.
+        UnsupportedError: the machine can't be recorded, or has no such program.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as err:
         try:
@@ -39,8 +38,8 @@ def recorder(words: Sequence[str], *, place: str) -> Iterator[IO[bytes]]:
                 words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err
             )
         except OSError as error:
-            hint = "make probe builds it in target/release; --recorder says where it is"
-            raise InputError(wrong=f"cannot run {words[0]}: {reason(error)}", place=place, hint=hint) from error
+            hint = "make probe builds it in target/release; name it with its path"
+            raise UnsupportedError(wrong=f"cannot run {words[0]}: {reason(error)}", place=place, hint=hint) from error
         with process:
             assert process.stdout is not None  # noqa: S101 -- it was asked for
             try:
@@ -67,6 +66,6 @@ def _failure(code: int, err: IO[str], place: str) -> InputError | UnsupportedErr
     """That the recorder failed, in its own words where it has any."""
     err.seek(0)
     said = LastWords.of(err.read())
-    kind = UnsupportedError if code == _UNSUPPORTED else InputError
+    kind = UnsupportedError if code == UnsupportedError.exit_code else InputError
     wrong = said.wrong or f"the recorder ended with exit code {code}"
     return kind(wrong=wrong, place=place, hint=said.hint or BY_HAND)

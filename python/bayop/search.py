@@ -10,11 +10,12 @@ takes the same steps in its own time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean
 from time import perf_counter
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
 from bayop.errors import InputError
 from bayop.measurement import Measurement
@@ -30,6 +31,17 @@ Halt = Literal["quiet", "overspent"]
 """Why nothing may be tried for now: the hours are to be quiet, or the error budget is spent."""
 
 Stopped = Literal[StopReason, "budget", "interrupted", Halt]
+
+ENDED_BECAUSE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "converged": "no safe setting promises an improvement worth a trial",
+        "infeasible": "no setting is believed to meet the SLO",
+        "exhausted": "every setting was tried",
+        "budget": "the trial budget is used up",
+        "interrupted": "interrupted by Ctrl-C",
+    }
+)
+"""Why a search ended that nothing halted, for people, by its `Stopped`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,10 @@ _QUANTILE_NAME = re.compile(r"p(?P<digits>\d+)_us")
 _HINT = "write a quantile, '<' and a limit with its unit: p99<500us, p90<0.5ms, p99.9<2ms"
 _SEVERAL: Final = "several at once: p99<500us,p50<100us; a throughput floor beside them: p99<500us,qps>590k"
 
+IN_ORDER: Final = 0.9
+"""Quantiles of the same requests grow with their rank, but for so much: each may be rounded, estimated on its own, or
+interpolated between settings. In another unit one is smaller by far."""
+
 QPS: Final = "qps"
 """The quantity that a throughput floor is about."""
 

@@ -9,6 +9,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
+from bayop.domains import Choices, Range, Steps, Value
 from bayop.errors import InputError, guess
 from bayop.units import format_quantity, parse_quantity, unit_of
 
@@ -44,7 +45,6 @@ DEFER_HARD_IRQS: Final = "napi.defer_hard_irqs"
 
 T = TypeVar("T")
 
-Value: TypeAlias = float | str
 Setting: TypeAlias = Mapping[str, Value]
 """A value for every knob of a space, by knob id; numbers are in the unit that the id carries.
 
@@ -52,179 +52,9 @@ Example:
     >>> from bayop import Setting
     >>> setting: Setting = {"nic.rx_usecs": 300, "cpu.freq_mhz": "auto"}  # 300 us; the frequency is the system's
 """
-MOST_VALUES: Final = 1_000_000
-"""More numbers than any hardware has steps to search: a domain with more can be set, but not listed."""
 
 Safest: TypeAlias = Literal["low", "high"]
 """Which end of a numeric domain makes the service fastest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """Evenly spaced numbers from `low` to `high`, both included, as hardware steps are.
-
-    Attributes:
-        low: The least.
-        high: The greatest.
-        step: Their distance.
-        reserved: Ranges in between, ends included, that a driver keeps for itself: they are no values here.
-
-    Raises:
-        InputError: low is above high, or the step is not positive.
-
-    Example:
-        >>> from bayop import Steps
-        >>> Steps(1300, 2900, 400).values()
-        (1300, 1700, 2100, 2500, 2900)
-    """
-
-    low: float
-    high: float
-    step: float
-    reserved: tuple[tuple[float, float], ...] = ()
-
-    def __post_init__(self) -> None:
-        if not (self.step > 0 and self.low <= self.high and math.isfinite(self.high - self.low)):
-            raise InputError(
-                "a domain must have low <= high and a positive step", value=(self.low, self.high, self.step)
-            )
-
-    def values(self) -> tuple[float, ...]:
-        """All numbers of the domain, ascending.
-
-        Raises:
-            InputError: there are more than `MOST_VALUES`.
-        """
-        if self._count > MOST_VALUES:
-            raise InputError(
-                f"a domain must have at most {MOST_VALUES} values to be searched",
-                wrong=f"{self.low:g} to {self.high:g} in steps of {self.step:g} are {self._count} values",
-                value=(self.low, self.high, self.step),
-                hint="give a range with a wider step, such as --range nic.rx_usecs=2:1022:2",
-            )
-        steps = (self._at(i) for i in range(self._count))
-        return tuple(step for step in steps if not self._is_reserved(step))
-
-    def spelled(self, value: Value) -> float | None:
-        """The value as the domain spells it; None when it is not one of its values."""
-        if isinstance(value, str) or not math.isfinite(value):
-            return None
-        own = self.nearest(value)
-        return own if own is not None and (value == own or math.isclose(value, own)) else None
-
-    def nearest(self, value: float) -> float | None:
-        """The number of the domain that is nearest to this one, the lower of two; None when all are reserved."""
-        place = (min(max(value, self.low), self.high) - self.low) / self.step
-        sides = (self._free_from(math.floor(place + 1e-9), -1), self._free_from(math.ceil(place - 1e-9), 1))
-        return min((side for side in sides if side is not None), key=lambda side: abs(side - value), default=None)
-
-    def holds(self, value: float) -> bool:
-        """Whether the value is one of the domain's, as far as floating point can tell."""
-        inside = self.low <= value <= self.high or math.isclose(value, self.low) or math.isclose(value, self.high)
-        return inside and _is_multiple(value - self.low, self.step) and not self._is_reserved(value)
-
-    @property
-    def last(self) -> float:
-        """The greatest number that the steps reach, reserved ones included."""
-        return self._at(self._count - 1)
-
-    @property
-    def _count(self) -> int:
-        """How many numbers there are, reserved ones included."""
-        return math.floor((self.high - self.low) / self.step + 1e-9) + 1
-
-    def _at(self, index: int) -> float:
-        return _tidy(self.low + index * self.step)
-
-    def _is_reserved(self, value: float) -> bool:
-        return any(low <= value <= high for low, high in self.reserved)
-
-    def _free_from(self, index: int, direction: Literal[-1, 1]) -> float | None:
-        """The first number from `index` on, upwards or downwards, that is not reserved."""
-        while 0 <= index < self._count:
-            number = self._at(index)
-            ends = [low if direction < 0 else high for low, high in self.reserved if low <= number <= high]
-            if not ends:
-                return number
-            beyond = math.floor((ends[0] - self.low) / self.step)
-            index = min(index, beyond + 1) - 1 if direction < 0 else max(index, beyond) + 1
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """Named or irregular values, in the order given: `('performance', 'power')` or `(1300, 2100, 2900)`.
-
-    Raises:
-        InputError: there is none, or one is there twice.
-
-    Example:
-        >>> from bayop import Choices
-        >>> Choices(("menu", "teo")).values()
-        ('menu', 'teo')
-    """
-
-    options: tuple[Value, ...]
-
-    def __post_init__(self) -> None:
-        if not self.options or len(set(self.options)) != len(self.options):
-            raise InputError("a domain must list at least one value, each once", value=self.options)
-
-    def values(self) -> tuple[Value, ...]:
-        """All values of the domain."""
-        return self.options
-
-    def spelled(self, value: Value) -> Value | None:
-        """The value as the domain spells it; None when it is not one of its values."""
-
-        def is_same(own: Value) -> bool:
-            return value == own or (
-                not isinstance(value, str) and not isinstance(own, str) and math.isclose(value, own)
-            )
-
-        return next((own for own in self.options if is_same(own)), None)
-
-    def nearest(self, value: float) -> float | None:
-        """The number of the domain that is nearest to this one, the first of two; None when there are only words."""
-        numbers = sorted(own for own in self.options if not isinstance(own, str))
-        return min(numbers, key=lambda own: abs(own - min(max(value, numbers[0]), numbers[-1])), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Which of a knob's numbers a person wants searched.
-
-    Attributes:
-        low: The least.
-        high: The greatest.
-        step: Their distance; None for the knob's own.
-    """
-
-    low: float
-    high: float
-    step: float | None = None
-
-    def __str__(self) -> str:
-        return ":".join(f"{x:.10g}" for x in (self.low, self.high, self.step) if x is not None)
-
-
-def parse_range(knob_id: str, numbers: str) -> Range:
-    """Reads `LOW:HIGH` or `LOW:HIGH:STEP`, with units where people write them: `0:1ms:20us`.
-
-    Raises:
-        InputError: not of that form, or a number in the wrong unit.
-    """
-    parts = numbers.split(":")
-    if not 2 <= len(parts) <= 3:
-        raise InputError("a range must be LOW:HIGH or LOW:HIGH:STEP", value=numbers, hint="such as 0:1000:20")
-    unit = unit_of(knob_id)
-    try:
-        low, high, *step = [parse_quantity(part, unit) if unit else float(part) for part in parts]
-    except ValueError:
-        raise InputError("a range must be made of numbers", value=numbers) from None
-    if not low <= high or (step and not step[0] > 0):
-        raise InputError("a range must have LOW <= HIGH and a positive STEP", value=numbers)
-    return Range(low, high, *step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,18 +143,12 @@ class Knob:
         Raises:
             InputError: the range has no values, or some that this knob does not take.
         """
-        place = f"range of {self.id}"
-        if isinstance(self.domain, Choices):
-            inside = tuple(n for n in self.numbers() if chosen.low <= n <= chosen.high)
-            if chosen.step is not None or not inside:
-                rule = f"{self.id} must be {self.describe()}: a range has some of these, and no step"
-                raise InputError(rule, value=str(chosen), place=place)
-            return replace(self, domain=Choices(inside))
-        own = self.domain
-        steps = Steps(chosen.low, chosen.high, own.step if chosen.step is None else chosen.step, own.reserved)
-        if not (own.holds(steps.low) and steps.high <= own.high and _is_multiple(steps.step, own.step)):
-            raise InputError(f"{self.id} must be {self.describe()}", value=str(chosen), place=place)
-        return replace(self, domain=replace(steps, high=steps.last))
+        domain = self.domain.within(chosen)
+        if domain is None:
+            rule = f"{self.id} must be {self.describe()}"
+            rule += ": a range has some of these, and no step" if isinstance(self.domain, Choices) else ""
+            raise InputError(rule, value=str(chosen), place=f"range of {self.id}")
+        return replace(self, domain=domain)
 
     def _without(self, reserved: tuple[tuple[float, float], ...]) -> str:
         def shown(low: float, high: float) -> str:
@@ -510,12 +334,3 @@ def _describe_domain(knob: Knob) -> dict[str, object]:
     else:
         domain = {"choices": list(knob.domain.options)}
     return domain | {"unit": knob.unit, "auto": knob.auto}
-
-
-def _is_multiple(value: float, step: float) -> bool:
-    return abs(value / step - round(value / step)) < 1e-6
-
-
-def _tidy(value: float) -> float:
-    """Integers as integers, so that a setting prints and compares as people write it."""
-    return int(value) if float(value).is_integer() else round(value, 9)

@@ -10,7 +10,8 @@ from copy import copy
 from pathlib import Path
 from typing import Any, Final, Self
 
-from bayop.errors import InputError, guess, reason, unreadable
+from bayop.errors import InputError, guess, reason
+from bayop.files import read_text
 
 Reader = Callable[[object], Any]
 """Turns a value into what it means, or raises an InputError."""
@@ -36,13 +37,7 @@ class TomlFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._outer: tuple[str, ...] = ()
-        try:
-            if path.is_fifo() or path.is_char_device():
-                # Reading would wait for whoever writes there, or never end.
-                raise InputError(wrong=f"cannot read {path}: it is no regular file", place=str(path))
-            self._text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise unreadable(path, error) from error
+        self._text = read_text(path)
         try:
             self._data: dict[str, Any] = tomllib.loads(self._text)
         except (ValueError, RecursionError) as error:  # also a number or a nesting that Python gives up on

@@ -86,6 +86,14 @@ def round_significant(value: float | None, digits: int = 6) -> float | None:
     return None if value is None else float(f"{value:.{digits}g}")
 
 
+def format_qps(qps: float, digits: int = 6) -> str:
+    """A load as people say it: `500`, `20K`, `1.5M`."""
+    for multiple, letter in ((1e6, "M"), (1e3, "K")):
+        if qps >= multiple:
+            return f"{qps / multiple:.{digits}g}{letter}"
+    return f"{qps:.{digits}g}"
+
+
 def convert(value: float, unit: str, to: str) -> float:
     """`value` in `unit` expressed in the unit `to`.
 
@@ -152,6 +160,11 @@ def format_quantity(value: float, unit: str, digits: int = 10) -> str:
     numbers = {to: _decimal(value if to == unit else convert(value, unit, to), digits) for to in units}
     shortest = min(numbers, key=lambda to: len(numbers[to]))
     return numbers[shortest] + shortest
+
+
+def format_in_column(value: float, unit: str, digits: int = 3) -> str:
+    """`value` in its own unit, beside others in that unit: `1630us` under `1100us`, which reads wrong under `1.1ms`."""
+    return _decimal(value, digits) + unit
 
 
 def _decimal(value: float, digits: int) -> str:

@@ -10,6 +10,7 @@ from tests.support.agents import AgentProcess, Machine
 from tests.support.needs import need
 from tests.support.studies import write_study
 
+from bayop.domains import Choices, Range, Steps
 from bayop.experiments.rig.namespaces import Rig
 from bayop.latency.base import Latency, Vantage, Window
 from bayop.live.file import LiveFile
@@ -21,7 +22,7 @@ from bayop.live.trial_guard import TrialGuard
 from bayop.load.steady import SteadyLoad
 from bayop.recorded.rows import study_target
 from bayop.slo import Slo
-from bayop.space import Choices, Knob, Range, Space, Steps
+from bayop.space import Knob, Space
 from bayop.target.base import Target
 from bayop.target.own_knob import OwnKnobTarget
 from bayop.testing.fakes import FakeServer

@@ -90,7 +90,7 @@ def test_nobody_else_does(
             (credentials(certificates, "stranger"), "the agent refuses our certificate"),
             (
                 credentials(certificates, "brain", "theirs"),
-                "--agent-ca did not sign the agent's certificate for this host name",
+                "our CA did not sign the agent's certificate for this host name",
             ),
         ):
             assert main(["knobs", "--agent", agent.address, *more]) == 4
@@ -104,7 +104,7 @@ def test_an_agent_with_another_hosts_name_is_not_believed(
 ) -> None:
     with serving(agent_binary, tmp_path, machine, certificates, "elsewhere") as agent:
         assert main(["knobs", "--agent", agent.address, *credentials(certificates, "brain")]) == 4
-    assert "--agent-ca did not sign the agent's certificate for this host name" in capsys.readouterr().err
+    assert "our CA did not sign the agent's certificate for this host name" in capsys.readouterr().err
 
 
 def test_files_that_do_not_belong_together_are_refused(

@@ -66,7 +66,7 @@ def test_the_command_that_all_others_vary_is_good(study: Path, capsys: pytest.Ca
         (["--objective", "__import__('os').system('x')"], 'cannot use "\'": every character must have a meaning', None),
         (
             ["--objective", "interrupts_per_s"],
-            "the target does not measure interrupts_per_s, which the objective names\n",
+            "the target does not measure interrupts_per_s, which the objective names (--objective)\n",
             "power_w",
         ),
         (["--data", "nowhere.csv"], "cannot read nowhere.csv: no such file\n", None),

@@ -94,8 +94,8 @@ def test_published_data(verb: str, words: str, data: Path, check: Check) -> None
     ("verb", "words"),
     [
         ("demo", "--hours 1 --out demo"),
-        ("twin fit", "--data example:memcached --profile linux-memcached --sweeps 1 --requests 200 --out fitted.toml"),
-        ("twin crossvalidate", "--data example:memcached --profile linux-memcached --sweeps 1 --requests 200"),
+        ("twin fit", "--data example:memcached --profile linux-memcached --sweeps 10 --requests 200 --out fitted.toml"),
+        ("twin crossvalidate", "--data example:memcached --profile linux-memcached --sweeps 10 --requests 200"),
         ("twin generality", "--services img-dnn --machines epyc-ena --out generality"),
     ],
 )
@@ -110,7 +110,7 @@ def test_claims(data: Path, check: Check) -> None:
 
 def test_a_fit_to_captures(tmp_path: Path, check: Check) -> None:
     write_twin_captures(tmp_path)
-    words = "--capture logs/100us logs/200us --profile own.toml --out fitted.toml --sweeps 4 --requests 500"
+    words = "--capture logs/100us logs/200us --profile own.toml --out fitted.toml --sweeps 6 --requests 500"
     settings = [
         f"--setting=nic.rx_usecs={setting}" for setting in ("100us,cpu.freq_mhz=1.9GHz", "200us,cpu.freq_mhz=2.9GHz")
     ]

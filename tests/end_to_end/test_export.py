@@ -14,6 +14,8 @@ from tests.support.patience import eventually
 
 from bayop import _core
 from bayop.cli import main
+from bayop.control.ledger import LedgerWindow
+from bayop.state.store import Store
 
 TREE = Path(__file__).resolve().parents[1] / "machines" / "intel-acpi-cpufreq.tree"
 SETTING = ["nic.rx_usecs@eth0=100us", "cpu.freq_mhz=2.1GHz", "idle.governor=teo"]
@@ -95,6 +97,27 @@ def test_what_it_applies_it_undoes(recorded: Recorded, script: Path) -> None:
     assert recorded.run(script, "undo") == (1, "error: nothing is applied\n")
 
 
+def test_all_that_is_otherwise_is_said(recorded: Recorded, script: Path) -> None:
+    code, stderr = recorded.run(script, "verify")
+    said = stderr.splitlines()
+    assert (code, len(said)) == (1, 6), "one a line: the delay, two bounds of two policies, and the governor"
+    assert "error: rx-usecs of eth0 is 3 and not 100" in said
+    found = recorded.read("scaling_max_freq")
+    assert f"error: /{POLICY}/scaling_max_freq has {found} and not 2100000" in said
+    assert recorded.run(script, "apply") == (0, "")
+    assert recorded.run(script, "verify") == (0, "")
+
+
+def test_to_verify_needs_no_root(script: Path) -> None:
+    need("root")
+    script.parent.chmod(0o755)
+    text = script.read_text(encoding="utf-8")
+    run = subprocess.run(["sh", "-s", "verify"], input=text, user="nobody", capture_output=True, text=True, check=False)
+    assert "only root" not in run.stderr
+    other = subprocess.run(["sh", "-s", "undo"], input=text, user="nobody", capture_output=True, text=True, check=False)
+    assert (other.returncode, "only root may do this" in other.stderr) == (1, True)
+
+
 def test_when_a_write_fails_all_is_put_back(recorded: Recorded, script: Path) -> None:
     original = recorded.state()
     governor = "/sys/devices/system/cpu/cpuidle/current_governor"
@@ -135,4 +158,26 @@ def test_what_the_agent_holds_is_exported_with_its_places(
     assert main(["export", "--as", "script", "--agent", agent.address, "--json"]) == 0
     event = json.loads(capsys.readouterr().out)
     assert event["setting"] == {"nic.rx_usecs@eth0": 100, "power.cap_w@intel-rapl:0/0": 90}
+    agent.client.release(lease, keep=False)
+
+
+def test_the_agent_of_a_file_knows_the_places(
+    agent: AgentProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bayop.toml"
+    file.write_text(
+        f'[service.web]\nagent = "{agent.address}"\nlatency = "http://localhost:1?query=x"\nslo = "p99<500us"\n'
+        'mode = "advise"\n',
+        encoding="utf-8",
+    )
+    with Store(tmp_path / "bayop.db") as store:
+        held = LedgerWindow(100.0, 60.0, "hold", {"power.cap_w": 90.0}, 5000.0, 90.0, 178.0, 0.004, meets_slo=True)
+        store.add_window("web", held)
+    argv = ["export", str(file), "web", "--as", "script", "--json"]
+    assert main(argv) == 2
+    assert "power.cap_w has no place" in capsys.readouterr().err
+    lease = agent.client.acquire("a test", 10.0)
+    agent.client.apply({"power.cap_w": 80}, lease=lease)
+    assert main(argv) == 0
+    assert json.loads(capsys.readouterr().out)["setting"] == {"power.cap_w@intel-rapl:0/0": 90}
     agent.client.release(lease, keep=False)

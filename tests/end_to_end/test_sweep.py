@@ -137,7 +137,7 @@ def test_a_whole_sweep_is_not_run_again_and_another_plan_is_refused(tmp_path: Pa
     other = sweep(*arguments, "--seed", "1")
     assert other.returncode == 2
     assert "the file has trials of another sweep" in other.stderr
-    assert "choose another --out" in other.stderr
+    assert "choose another file" in other.stderr
     assert (tmp_path / "sweep.csv").read_bytes() == table
     assert [path.name for path in tmp_path.iterdir()] == ["sweep.csv"]
 

@@ -173,10 +173,11 @@ def test_whatever_is_written_is_read_again(tmp_path_factory: pytest.TempPathFact
         if column.kind == "number":
             some = numbers(column.low, column.high)
         elif column.kind == "text":
-            some = words
+            some = st.sampled_from(column.words) if column.words else words
         if some is not None and not column.required:
             columns[column.name] = data.draw(st.lists(st.none() | some, min_size=rows, max_size=rows))
-    fixed = {name: [data.draw(words)] * rows for name in ("study", "target", "machine")}
+    fixed = {name: [data.draw(words)] * rows for name in ("study", "machine")}
+    fixed["target"] = [data.draw(st.sampled_from(column_of("target").words))] * rows
     kinds = {name: pl.String if column_of(name).kind == "text" else None for name in columns}
     schema = {name: kind or (pl.Int64 if name == "trial" else pl.Float64) for name, kind in kinds.items()}
     frame = pl.DataFrame(columns, schema=schema).with_columns(**{n: pl.Series(v) for n, v in fixed.items()})

@@ -15,14 +15,14 @@ def test_without_ray_the_error_says_what_it_is_for_and_how_to_get_it(monkeypatch
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UnsupportedError, match="ray, which a test uses, is not installed") as caught:
         connect("auto", purpose="a test")
-    assert caught.value.hint == "pip install 'bayop[ray]'; without --ray nothing is needed"
+    assert caught.value.hint == "pip install 'bayop[ray]'; without a cluster nothing is needed"
 
 
 def refusal(address: str) -> UnsupportedError:
     need("ray")
     with pytest.raises(UnsupportedError, match=r"the Ray cluster .* can't be reached") as caught:
         connect(address, purpose="a test")
-    assert (caught.value.value, caught.value.place) == (address, "--ray")
+    assert (caught.value.value, caught.value.place) == (address, "ray")
     assert "ray start --head starts a cluster" in str(caught.value.hint)
     return caught.value
 

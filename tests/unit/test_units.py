@@ -3,7 +3,16 @@ from __future__ import annotations
 import pytest
 
 from bayop.errors import InputError
-from bayop.units import base_value, convert, dimension_of, format_quantity, parse_quantity, unit_of
+from bayop.units import (
+    base_value,
+    convert,
+    dimension_of,
+    format_in_column,
+    format_qps,
+    format_quantity,
+    parse_quantity,
+    unit_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -134,6 +143,13 @@ def test_a_time_comes_in_the_unit_in_which_it_is_shortest(value: float, unit: st
 def test_digits_that_nobody_reads_are_left_out() -> None:
     assert format_quantity(116.23, "us", 3) == "116us"
     assert format_quantity(12_345.6, "us", 3) == "12.3ms"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(1100.0, "1100us"), (1634.0, "1630us"), (0.08124, "0.0812us"), (12_345.6, "12300us")]
+)
+def test_numbers_of_one_column_have_one_unit(value: float, expected: str) -> None:
+    assert format_in_column(value, "us") == expected
     assert format_quantity(2_999_600.0, "us", 3) == "3s"
 
 
@@ -147,3 +163,10 @@ def test_the_hint_lists_units_of_what_is_asked_for() -> None:
     with pytest.raises(InputError) as caught:
         parse_quantity("5fortnights", "s")
     assert caught.value.hint == "known units of time: ns, us, µs, ms, s, min, h"
+
+
+@pytest.mark.parametrize(
+    ("qps", "words"), [(5.0, "5"), (999.0, "999"), (1000.0, "1K"), (4_900.0, "4.9K"), (5e6, "5M"), (1.5e6, "1.5M")]
+)
+def test_a_load_is_said_as_people_say_it(qps: float, words: str) -> None:
+    assert format_qps(qps) == words

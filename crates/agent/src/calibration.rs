@@ -4,7 +4,6 @@
 //! the spacing of interrupts at some requests; between them the effective delay is taken to be linear, beyond them that
 //! of the nearest.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use bayop_knobs::network::identity::Identity;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::durable;
+use crate::{durable, files};
 use bayop_core::{Error, Kind, Result};
 
 /// The most points of a map.
@@ -111,7 +110,7 @@ impl Calibration {
     /// The file is there but is no list of maps.
     pub fn load(folder: &Path) -> Result<Self> {
         let path = folder.join("calibration.json");
-        let maps: Vec<Stored> = match fs::read(&path) {
+        let maps: Vec<Stored> = match files::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Error::unreadable(&path, &error).of(Kind::Unsupported)),
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ use toml::de::DeTable;
 use utoipa::ToSchema;
 
 use crate::allow_list::{AllowList, Rule};
-use crate::files::{DEFAULT_PATH, LATENCY_SOCKET, trusted};
+use crate::files::{self, DEFAULT_PATH, LATENCY_SOCKET, trusted};
 use crate::helper::Helper;
 use crate::peer::Roles;
 use crate::recordings::Quota;
@@ -228,11 +227,12 @@ pub fn stated(text: &str) -> Option<PathBuf> {
 /// The text of a configuration that nobody else could have changed.
 fn text(path: &Path) -> Result<String> {
     trusted(path)?;
-    fs::read_to_string(path).map_err(|error| Error::unreadable(path, &error))
+    files::text(path).map_err(|error| Error::unreadable(path, &error))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

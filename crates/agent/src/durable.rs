@@ -53,7 +53,8 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .create(true)
         .truncate(true)
         .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW)
+        // A pipe in its place is an error, after which it is gone, and not a wait for who reads it.
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)?;
     let (first, second) = bytes.split_at(bytes.len() / 2);
     file.write_all(first)?;

@@ -1,15 +1,19 @@
-//! The agent's files: where the first one is, and who may have changed them.
+//! The agent's files: where the first one is, who may have changed them, and how they are read.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt as _;
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use bayop_core::{Error, Result};
+use nix::libc;
 
 /// Where the configuration is unless `--config` says otherwise.
 pub const DEFAULT_PATH: &str = "/etc/bayop/agent.toml";
 /// The datagram socket beside the agent's.
 pub const LATENCY_SOCKET: &str = "latency.sock";
+/// More than any file of the agent has: the journal of a machine with a thousand processors has some MB.
+const GREATEST_BYTES: u64 = 64 << 20;
 
 /// Refuses a path that somebody else than root and this user could lead elsewhere: every folder and link on the way must
 /// be theirs. A folder where everybody may write is fine where nobody may take away what is another's (`/tmp`).
@@ -32,6 +36,38 @@ pub fn trusted(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The bytes of a regular file, at once. What has no end, or may never come, is [`ErrorKind::InvalidData`]: a pipe, a
+/// device, a folder, a link to itself, and what is longer than any file of the agent.
+///
+/// # Errors
+/// There is no such file, it can't be read, or it is no regular one.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let wrong = |why: String| io::Error::new(ErrorKind::InvalidData, why);
+    let irregular = || wrong("it is no regular file".to_owned());
+    // Opening a pipe waits for its other end otherwise.
+    let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::ELOOP | libc::ENXIO | libc::ENODEV) => irregular(),
+        _ => error,
+    })?;
+    if !file.metadata()?.is_file() {
+        return Err(irregular());
+    }
+    let mut bytes = Vec::new();
+    if file.take(GREATEST_BYTES + 1).read_to_end(&mut bytes)? as u64 > GREATEST_BYTES {
+        return Err(wrong(format!("it has more than {} MiB", GREATEST_BYTES >> 20)));
+    }
+    Ok(bytes)
+}
+
+/// The text of a regular file.
+///
+/// # Errors
+/// As of [`read`], or it is no text.
+pub fn text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(|_| ErrorKind::InvalidData.into())
+}
+
 fn owned(path: &Path, metadata: &Metadata) -> Result<()> {
     owner(path, metadata)?;
     if metadata.mode() & 0o022 != 0 {
@@ -50,4 +86,28 @@ fn owner(path: &Path, metadata: &Metadata) -> Result<()> {
     Err(Error::forbidden(format!("{} belongs to user {}", path.display(), metadata.uid()))
         .rule("it must belong to root, or to the user who runs the agent")
         .hint(format!("chown root {}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_end_or_never_comes_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        std::os::unix::fs::symlink(at("loop"), at("loop")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        for irregular in [at("pipe"), at("loop"), at("socket"), folder.path().into(), "/dev/zero".into()] {
+            let error = read(&irregular).unwrap_err();
+            assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::InvalidData, "it is no regular file"));
+        }
+        File::create(at("long")).unwrap().set_len(GREATEST_BYTES + 1).unwrap();
+        assert_eq!(read(&at("long")).unwrap_err().to_string(), "it has more than 64 MiB");
+        assert_eq!(read(&at("absent")).unwrap_err().kind(), ErrorKind::NotFound);
+        fs::write(at("bytes"), [0xff]).unwrap();
+        assert_eq!(read(&at("bytes")).unwrap(), [0xff]);
+        assert_eq!(bayop_core::reason(&text(&at("bytes")).unwrap_err()), "it is not text in UTF-8");
+    }
 }

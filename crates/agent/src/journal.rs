@@ -3,7 +3,8 @@
 //! One line per record, each behind the CRC-32 of its text: a header with the version of the format, the boot that the
 //! journal belongs to and the number of entries, then an entry per control. The file is replaced as a whole, so no crash
 //! of the agent can tear it; a disk can. Lines that are whole are used, and that any is not is reported and never
-//! forgotten: the damaged file is kept beside the journal until a person discards it.
+//! forgotten: the damaged file is kept beside the journal until a person discards it. What is no file at all in its
+//! place, such as a folder, is a journal of which nothing is whole.
 //!
 //! An upgrade or a downgrade of the agent finds a journal of another version. A field that this one does not know is
 //! passed over, one that is absent has its default; an entry that it can't make sense of is damage.
@@ -16,8 +17,8 @@ use std::path::{Path, PathBuf};
 use bayop_knobs::{Value, control::Control, network::identity::Identity};
 use serde::{Deserialize, Serialize};
 
-use crate::durable;
-use bayop_core::{Error, Kind, Result};
+use crate::{durable, files};
+use bayop_core::{Error, Kind, Result, reason};
 
 /// The version of the format. A field that is added does not change it: who passes over the field must do no harm.
 const VERSION: u32 = 1;
@@ -146,9 +147,13 @@ impl Journal {
     /// The disk is full or can't be written; the journal on disk is then still the one before.
     pub fn store(&self, boot_id: &str, entries: &[Entry]) -> Result<()> {
         let replace = || {
-            let damaged = present(&self.path())?.filter(|bytes| decode(bytes).damage.is_some());
-            if let (Some(bytes), false) = (damaged, self.damaged_path().try_exists()?) {
-                durable::replace(&self.damaged_path(), &bytes)?;
+            match present(&self.path()) {
+                Ok(Some(bytes)) if decode(&bytes).damage.is_some() && !self.is_aside()? => {
+                    durable::replace(&self.damaged_path(), &bytes)?;
+                }
+                // What can't be copied is moved.
+                Err(error) if is_damage(&error) && !self.is_aside()? => fs::rename(self.path(), self.damaged_path())?,
+                journal => drop(journal?),
             }
             match entries {
                 [] => durable::remove(&self.path()),
@@ -162,22 +167,31 @@ impl Journal {
         })
     }
 
+    /// Whether a damaged journal waits for a person.
+    fn is_aside(&self) -> io::Result<bool> {
+        match present(&self.damaged_path()) {
+            Err(error) if is_damage(&error) => Ok(true),
+            aside => Ok(aside?.is_some()),
+        }
+    }
+
     /// Reads the journal, whatever is left of it.
     ///
     /// # Errors
     /// The file is there but can't be read.
     pub fn read(&self) -> Result<Loaded> {
-        Ok(contents(&self.path())?.map_or_else(Loaded::default, |bytes| decode(&bytes)))
+        Ok(load(&self.path())?.unwrap_or_default())
     }
 
     /// Reads the journal, and makes one whole with it that an agent of another version set aside because it could make
     /// nothing of it, and this one can. Where the whole can't be stored, that waits for the next start.
     ///
     /// # Errors
-    /// A file is there but can't be read.
+    /// The journal is there but can't be read.
     pub fn adopt(&self) -> Result<Loaded> {
         let mut loaded = self.read()?;
-        let aside = contents(&self.damaged_path())?.map(|bytes| decode(&bytes));
+        // One that can't be read keeps nothing of the journal from being restored, and waits for a person.
+        let aside = load(&self.damaged_path()).ok().flatten();
         // What an entry means depends on the boot that it was written in. One of another waits for a person.
         let fits = |aside: &Loaded| loaded.entries.is_empty() || aside.boot_id == loaded.boot_id;
         let is_whole = |aside: &Loaded| aside.damage.is_none() && loaded.damage.is_none();
@@ -197,8 +211,8 @@ impl Journal {
     /// What is wrong with the damaged journal that waits for a person: one that is set aside does, whatever is in it.
     pub fn damage(&self) -> Option<String> {
         let damage = |path: &Path, is_aside: bool| {
-            let wrong = match contents(path) {
-                Ok(bytes) => decode(&bytes?).damage.or_else(|| is_aside.then(|| "it was set aside".to_owned()))?,
+            let wrong = match load(path) {
+                Ok(loaded) => loaded?.damage.or_else(|| is_aside.then(|| "it was set aside".to_owned()))?,
                 Err(error) => error.to_string(),
             };
             Some(format!("the journal was damaged ({wrong}); what is left of it is in {}", path.display()))
@@ -215,14 +229,27 @@ impl Journal {
     }
 }
 
-fn contents(path: &Path) -> Result<Option<Vec<u8>>> {
-    present(path).map_err(|error| Error::unreadable(path, &error).of(Kind::Unsupported))
+/// What a file has of a journal; none where there is no such file.
+fn load(path: &Path) -> Result<Option<Loaded>> {
+    match present(path) {
+        Ok(bytes) => Ok(bytes.map(|bytes| decode(&bytes))),
+        Err(error) if is_damage(&error) => Ok(Some(Loaded { damage: Some(reason(&error)), ..Loaded::default() })),
+        Err(error) => Err(Error::unreadable(path, &error).of(Kind::Unsupported)),
+    }
 }
 
-/// What is in a file; none where there is no such file.
+/// Whether a file can't be read because it is no journal; any other reason may be gone at the next attempt.
+fn is_damage(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::InvalidData
+}
+
+/// What is in a file; none where there is nothing.
 fn present(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
+    match files::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound && path.symlink_metadata().is_ok() => {
+            Err(io::Error::new(ErrorKind::InvalidData, "it is a link to nothing"))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use common::{Machine, answer};
 use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, CertificateRevocationListParams, IsCa, KeyIdMethod, KeyPair,
-    KeyUsagePurpose, RevokedCertParams, SerialNumber, date_time_ymd,
+    BasicConstraints, Certificate, CertificateParams, CertificateRevocationListParams, DnType, IsCa, KeyIdMethod,
+    KeyPair, KeyUsagePurpose, PKCS_ED25519, RevokedCertParams, SerialNumber, date_time_ymd,
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -83,11 +83,42 @@ struct Authority {
 
 impl Authority {
     fn new() -> Self {
+        Self::with_key(KeyPair::generate().unwrap())
+    }
+
+    fn with_key(key: KeyPair) -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        Self { certificate: params.self_signed(&key).unwrap(), key }
+    }
+
+    /// An authority of that name.
+    fn named(name: &str) -> Self {
+        let mut params = CertificateParams::new([]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         Self { certificate: params.self_signed(&key).unwrap(), key }
+    }
+
+    /// The list of what it has taken back, PEM.
+    fn revoked(&self, certificates: &[&Certificate]) -> String {
+        let revoked = |certificate: &&Certificate| RevokedCertParams {
+            serial_number: certificate.params().serial_number.clone().unwrap(),
+            revocation_time: date_time_ymd(2020, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let list = CertificateRevocationListParams {
+            this_update: date_time_ymd(2020, 1, 1),
+            next_update: date_time_ymd(2100, 1, 1),
+            crl_number: SerialNumber::from(1),
+            issuing_distribution_point: None,
+            revoked_certs: certificates.iter().map(revoked).collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        list.signed_by(&self.certificate, &self.key).unwrap().pem().unwrap()
     }
 
     fn sign(&self, name: &str) -> (Certificate, KeyPair) {
@@ -158,27 +189,40 @@ fn tcp_is_for_holders_of_a_certificate() {
 fn a_revoked_certificate_is_none() {
     let (machine, port, authority) = serving_tcp("revoked = \"FOLDER/revoked.pem\"\n");
     let (thief, brain) = (authority.sign("thief.test"), authority.sign("brain.test"));
-    let revoked = RevokedCertParams {
-        serial_number: thief.0.params().serial_number.clone().unwrap(),
-        revocation_time: date_time_ymd(2020, 1, 1),
-        reason_code: None,
-        invalidity_date: None,
-    };
-    let list = CertificateRevocationListParams {
-        this_update: date_time_ymd(2020, 1, 1),
-        next_update: date_time_ymd(2100, 1, 1),
-        crl_number: SerialNumber::from(1),
-        issuing_distribution_point: None,
-        revoked_certs: vec![revoked],
-        key_identifier_method: KeyIdMethod::Sha256,
-    };
-    let list = list.signed_by(&authority.certificate, &authority.key).unwrap();
-    fs::write(machine.path("revoked.pem"), list.pem().unwrap()).unwrap();
+    fs::write(machine.path("revoked.pem"), authority.revoked(&[&thief.0])).unwrap();
     let agent = machine.serve();
     assert_eq!(get(port, &authority, Some(&brain)), Some(200));
     assert_eq!(get(port, &authority, Some(&thief)), None);
     agent.get("/v1/status");
     assert!(machine.log().contains("event=tls_refused"));
+}
+
+#[test]
+fn a_list_that_no_authority_has_signed_is_refused() {
+    let (machine, _, authority) = serving_tcp("revoked = \"FOLDER/revoked.pem\"\n");
+    let thief = authority.sign("thief.test").0;
+    let (namesake, other) = (Authority::new(), Authority::named("another authority"));
+    let own = authority.revoked(&[&thief]);
+    let said = |lists: &str| {
+        fs::write(machine.path("revoked.pem"), lists).unwrap();
+        let checked = machine.run("check-config", &[]);
+        (checked.status.code(), String::from_utf8(checked.stderr).unwrap())
+    };
+    for lists in [namesake.revoked(&[&thief]), other.revoked(&[&thief]), own.clone() + &other.revoked(&[])] {
+        let (code, message) = said(&lists);
+        assert_eq!(code, Some(2), "{message}");
+        let wrong = "revoked.pem as tls.revoked: it has a list of somebody else; a certificate of tls.client_ca must have \
+            signed each list";
+        assert!(message.contains(wrong), "{message}");
+        assert_eq!(machine.run("serve", &[]).status.code(), Some(2));
+    }
+    assert_eq!(said(&own), (Some(0), String::new()));
+    // Any of several authorities, with a key of any kind.
+    let third = Authority::with_key(KeyPair::generate_for(&PKCS_ED25519).unwrap());
+    let authorities = [&authority, &other, &third].map(|authority| authority.certificate.pem()).concat();
+    fs::write(machine.path("clients.pem"), authorities).unwrap();
+    assert_eq!(said(&(own.clone() + &other.revoked(&[]) + &third.revoked(&[]))), (Some(0), String::new()));
+    assert_eq!(said(&namesake.revoked(&[])).0, Some(2));
 }
 
 #[test]

@@ -225,3 +225,27 @@ fn what_a_source_prints_is_pushed_line_by_line() {
     let (code, said) = push(&format!("{probe}\n{probe}\n"));
     assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
 }
+
+#[test]
+fn a_line_without_end_is_refused() {
+    let machine = Machine::new();
+    let push = |input: Stdio| {
+        let mut bounded = Command::new("timeout");
+        bounded.args(["20", env!("CARGO_BIN_EXE_bayop-agent"), "push", "--socket"]).arg(machine.latency_socket());
+        let output = bounded.stdin(input).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let refusal = "error: a line has 4097 bytes or more; a latency must have 4096 bytes at most (standard input)\n";
+    assert_eq!(push(fs::File::open("/dev/zero").unwrap().into()), (Some(2), refusal.to_owned()));
+    let line = |length: usize, end: &str| {
+        let text = r#"{"vantage": "client", "p99_us": 310"#.to_owned();
+        let line = text.clone() + &" ".repeat(length - text.len() - 1) + "}" + end;
+        fs::write(machine.path("lines"), line.repeat(2)).unwrap();
+        push(fs::File::open(machine.path("lines")).unwrap().into())
+    };
+    assert_eq!(line(4097, "\n"), (Some(2), refusal.to_owned()));
+    assert_eq!(line(4096, "\n").0, Some(1), "no agent takes it");
+    assert_eq!(line(4096, "\r\n").0, Some(1), "no agent takes it");
+    let _agent = machine.serve();
+    assert_eq!(line(4096, "\r\n"), (Some(0), String::new()));
+}

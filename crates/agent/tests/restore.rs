@@ -4,13 +4,17 @@
 mod common;
 
 use std::fs;
-use std::process::Command;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Output};
 
 use bayop_agent::devices::Devices;
 use bayop_agent::hold::Hold;
 use bayop_agent::journal::Journal;
 use bayop_knobs::Host;
 use common::{CAPS, Machine};
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use serde_json::json;
 
 #[test]
@@ -152,4 +156,89 @@ fn nothing_is_applied_after_a_torn_journal_until_a_person_has_looked() {
     let agent = machine.serve();
     let lease = agent.lease();
     agent.post("/v1/apply", json!({"lease": lease, "setting": {(CAPS[0]): 60}}));
+}
+
+/// Puts a folder, a link to a link to itself, one to nothing, a pipe, and a device without end where a file belongs.
+const IRREGULAR: [fn(&Path); 5] = [
+    |path| fs::create_dir(path).unwrap(),
+    |path| {
+        let turn = path.with_file_name("loop");
+        let _ = symlink(&turn, &turn);
+        symlink(&turn, path).unwrap();
+    },
+    |path| symlink("/absent", path).unwrap(),
+    |path| mkfifo(path, Mode::S_IRWXU).unwrap(),
+    |path| symlink("/dev/zero", path).unwrap(),
+];
+
+/// How a verb ends that must not wait for anything.
+fn ended(machine: &Machine, verb: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let command = machine.command(verb);
+    let mut bounded = Command::new("timeout");
+    bounded.arg("20").arg(command.get_program()).args(command.get_args()).args(arguments);
+    let Output { status, stdout, stderr } = bounded.output().unwrap();
+    (status.code(), String::from_utf8([stdout, stderr].concat()).unwrap())
+}
+
+#[test]
+fn what_lies_in_place_of_the_damaged_journal_keeps_nobody_from_restoring() {
+    for put in IRREGULAR {
+        let machine = Machine::new();
+        let found = machine.tree();
+        machine.holding().0.kill();
+        let aside = machine.path("state/journal.damaged");
+        put(&aside);
+        let (code, said) = ended(&machine, "restore", &[]);
+        assert_eq!((code, machine.tree() == found), (Some(3), true), "{said}");
+        assert!(said.contains("restored  ") && said.contains("damaged (it is "), "{said}");
+        assert!(!machine.journal().exists() && !said.contains("warning"), "{said}");
+        let agent = machine.serve();
+        let (status, error) = agent.refused("/v1/apply", json!({"lease": agent.lease(), "setting": {(CAPS[0]): 60}}));
+        assert_eq!(status, 409, "{error}");
+        agent.stop();
+        // The journal's own folder is a person's to remove.
+        let code = if aside.is_dir() { Some(3) } else { Some(0) };
+        assert_eq!(ended(&machine, "restore", &["--discard-damaged"]).0, code);
+    }
+}
+
+#[test]
+fn a_journal_that_is_no_file_is_damaged() {
+    for put in IRREGULAR {
+        let machine = Machine::new();
+        machine.holding().0.kill();
+        let (journal, held) = (fs::read(machine.journal()).unwrap(), machine.tree());
+        fs::remove_file(machine.journal()).unwrap();
+        put(&machine.journal());
+        let (code, said) = ended(&machine, "restore", &["--print"]);
+        assert_eq!((code, said.contains("not all: it is ")), (Some(0), true), "{said}");
+        let (code, said) = ended(&machine, "restore", &[]);
+        assert_eq!((code, machine.tree() == held), (Some(3), true), "{said}");
+        assert!(said.contains("DAMAGED   the journal was damaged (it is "), "{said}");
+        // What is set aside goes nowhere, and what comes after it is a journal.
+        assert!(machine.path("state/journal.damaged").symlink_metadata().is_ok() && !machine.journal().exists());
+        fs::write(machine.journal(), &journal).unwrap();
+        assert_eq!(ended(&machine, "restore", &[]).0, Some(3));
+        assert_ne!(machine.tree(), held, "what is whole is restored");
+        put(&machine.journal());
+        let agent = machine.serve();
+        let (status, error) = agent.refused("/v1/apply", json!({"lease": agent.lease(), "setting": {(CAPS[0]): 60}}));
+        assert_eq!(status, 409, "{error}");
+    }
+}
+
+#[test]
+fn no_file_of_the_agent_is_waited_for() {
+    let machine = Machine::new();
+    let pipe = machine.path("state/calibration.json");
+    fs::create_dir(machine.path("state")).unwrap();
+    mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+    let (code, said) = ended(&machine, "serve", &[]);
+    assert_eq!((code, said.contains("calibration.json: it is no regular file")), (Some(4), true), "{said}");
+    fs::remove_file(machine.path("agent.toml")).unwrap();
+    mkfifo(&machine.path("agent.toml"), Mode::S_IRWXU).unwrap();
+    for verb in ["serve", "check-config", "restore"] {
+        let (code, said) = ended(&machine, verb, &[]);
+        assert_eq!((code, said.contains("agent.toml: it is no regular file")), (Some(2), true), "{verb}: {said}");
+    }
 }

@@ -86,7 +86,8 @@ impl Connection {
     }
 
     /// Goes on with connecting, once the socket is writable or there is something to read; false when the server's
-    /// next word is awaited.
+    /// next word is awaited. Reads once at most in each handshake: a server that never falls silent does not
+    /// keep the thread from its clock.
     ///
     /// # Errors
     /// It failed.
@@ -112,14 +113,14 @@ impl Connection {
             return self.settled();
         }
         let Some(mut login) = self.login.take() else { return Ok(true) };
-        while !login.go_on(&mut self.input, &mut self.out)? {
-            self.write()?;
-            if self.read()? == 0 {
-                self.login = Some(login);
-                return Ok(false);
-            }
+        self.write()?;
+        self.read()?;
+        if login.go_on(&mut self.input, &mut self.out)? {
+            return Ok(true);
         }
-        Ok(true)
+        self.login = Some(login);
+        self.write()?;
+        Ok(false)
     }
 
     /// Goes on until the server's HTTP/2 has said what it allows; false when its next word is awaited.
@@ -127,15 +128,13 @@ impl Connection {
         if self.session.as_ref().is_some_and(|session| session.application() != Some(ALPN)) {
             return Err(io::Error::other(NotHttp2("it has not chosen it for this connection".to_owned())));
         }
-        loop {
+        let is_open = |connection: &Self| connection.http2.as_ref().is_some_and(|http2| http2.is_open());
+        self.write()?;
+        if !is_open(self) {
+            self.read()?;
             self.write()?;
-            if self.http2.as_ref().is_some_and(|http2| http2.is_open()) {
-                return Ok(true);
-            }
-            if self.read()? == 0 {
-                return Ok(false);
-            }
         }
+        Ok(is_open(self))
     }
 
     /// Most requests that the server has under way on a connection.

@@ -17,11 +17,12 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// The links of each thread of a plan: what is left of another one with the same connections, else new ones.
+    /// The links of each thread of a plan: what is left of another one with the same connections, else new ones, of which
+    /// some are not open yet where that is interrupted.
     ///
     /// # Errors
     /// A server can't be reached, or the machine has no socket left.
-    pub(crate) fn take(&mut self, plan: &Plan) -> Result<Vec<Links>, Error> {
+    pub(crate) fn take(&mut self, plan: &Plan, mut interrupted: impl FnMut() -> bool) -> Result<Vec<Links>, Error> {
         let kept = mem::take(&mut self.links);
         let is_of = self.plan.as_ref().is_some_and(|of| of.connects_like(plan));
         if is_of && !kept.is_empty() && !kept.iter().any(Links::are_down) {
@@ -32,7 +33,7 @@ impl Connections {
         (0..plan.threads)
             .map(|_| {
                 let each = servers.iter().flat_map(|server| std::iter::repeat_n(server.clone(), plan.connections));
-                Links::connect(each, plan.most_under_way())
+                Links::connect(each, plan.most_under_way(), &mut interrupted)
             })
             .collect()
     }

@@ -76,6 +76,22 @@ impl HttpRequest {
         self.headers.iter().find(|header| header.is("host")).map(Header::value)
     }
 
+    /// Checks what makes it a call of gRPC.
+    ///
+    /// # Errors
+    /// The first rule that does not hold, with the field as its place.
+    pub fn check_call(&self) -> Result<(), Error> {
+        if self.method != Method::Post {
+            return Err(Error::cannot_use(self.method.name(), "the method of a call must be POST").at("method"));
+        }
+        let parts: Vec<&str> = self.path.split('/').collect();
+        if !matches!(parts[..], ["", service, method] if !service.is_empty() && !method.is_empty()) {
+            let rule = "the path of a call must be /package.Service/Method";
+            return Err(Error::cannot_use(&self.path, rule).at("path"));
+        }
+        Ok(())
+    }
+
     /// Checks what its parts alone don't show.
     ///
     /// # Errors

@@ -14,6 +14,8 @@ use bayop_core::{Error, reason};
 pub const HANDSHAKE_NS: u64 = 3 * SECOND_NS;
 /// How often the handshakes at the start are looked at when none has ended.
 const GLANCE_NS: u64 = SECOND_NS / 1000;
+/// How often somebody may interrupt them.
+const PATIENCE_NS: u64 = SECOND_NS / 20;
 
 /// Links by their numbers.
 pub struct Links {
@@ -26,21 +28,26 @@ pub struct Links {
 }
 
 impl Links {
-    /// Connects to every server, once for each time that it is named.
+    /// Connects to every server, once for each time that it is named, unless that is interrupted.
     ///
     /// # Errors
     /// A server can't be reached, or the machine has no socket left.
-    pub fn connect(servers: impl Iterator<Item = Server>, depth: usize) -> Result<Self, Error> {
+    pub fn connect(
+        servers: impl Iterator<Item = Server>,
+        depth: usize,
+        interrupted: impl FnMut() -> bool,
+    ) -> Result<Self, Error> {
         let exhausted = |error: io::Error| Error::unsupported(format!("cannot wait for answers: {}", reason(&error)));
         let poller = Poller::new().map_err(exhausted)?;
         let links = servers.enumerate().map(|(index, server)| Link::new(server, index)).collect();
         let mut links = Self { poller, links, depth, cursor: 0 };
-        links.open_all()?;
+        links.open_all(interrupted)?;
         Ok(links)
     }
 
-    fn open_all(&mut self) -> Result<(), Error> {
+    fn open_all(&mut self, mut interrupted: impl FnMut() -> bool) -> Result<(), Error> {
         let mut last_ns = now_ns();
+        let mut asked_ns = last_ns;
         for link in &mut self.links {
             link.open(&self.poller, last_ns).map_err(|error| link.server.no_connection(&error))?;
         }
@@ -56,10 +63,17 @@ impl Links {
                     last_ns = now_ns();
                 }
             }
-            if now_ns() > last_ns + HANDSHAKE_NS {
+            let now = now_ns();
+            if now > last_ns + HANDSHAKE_NS {
                 let silent = self.links.iter().find(|link| matches!(link.state, State::Opening(..)));
                 let link = silent.unwrap_or(&self.links[0]);
                 return Err(link.server.no_connection(&io::ErrorKind::TimedOut.into()));
+            }
+            if now > asked_ns + PATIENCE_NS {
+                if interrupted() {
+                    return Ok(());
+                }
+                asked_ns = now;
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
-use crate::http_request::{HttpRequest, Method};
+use crate::http_request::HttpRequest;
 use crate::mix;
 use crate::popularity::Popularity;
 use crate::sql_query::SqlQuery;
@@ -265,9 +265,8 @@ impl Plan {
             let rule = format!("records must be at least as many as bodies ({bodies}), so that each of them is sent");
             return Err(Error::cannot_use(workload.records, rule).at("records"));
         }
-        let other = workload.http.iter().find(|request| request.method != Method::Post);
-        if let (Dialect::Grpc, Some(request)) = (self.dialect, other) {
-            return Err(Error::cannot_use(request.method.name(), "the method of a call must be POST").at("method"));
+        if self.dialect == Dialect::Grpc {
+            workload.http.iter().try_for_each(HttpRequest::check_call)?;
         }
         mix::check(workload.http.iter().map(|request| request.weight))?;
         workload.http.iter().try_for_each(HttpRequest::check)?;

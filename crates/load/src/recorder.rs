@@ -98,7 +98,8 @@ impl Recorder {
     /// The reply to a request is complete.
     #[inline]
     pub fn answered(&mut self, request: &Request, reply: &Reply<'_>, now_ns: u64) {
-        if self.measures(now_ns) {
+        let is_refused = reply.outcome == Outcome::Refused;
+        if !is_refused && self.measures(now_ns) {
             self.counts().answers_in_time += 1;
         }
         let intended_ns = request.intended_ns;
@@ -112,8 +113,9 @@ impl Recorder {
         if let Some(status) = reply.status {
             counts.add_status(status);
         }
-        if reply.outcome == Outcome::Refused {
+        if is_refused {
             counts.refused += 1;
+            self.totals.add_trouble(&String::from_utf8_lossy(reply.body), 1);
             self.failed(intended_ns, Some(request.way));
             return;
         }
@@ -166,9 +168,16 @@ impl Recorder {
         }
     }
 
-    /// Something went wrong.
-    pub fn trouble(&mut self, what: &str) {
-        self.totals.add_trouble(what, 1);
+    /// A connection was opened anew.
+    pub fn reconnected(&mut self, now_ns: u64) {
+        self.counts().reconnects += u64::from(now_ns >= self.window.start_ns);
+    }
+
+    /// A connection broke, or could not be opened.
+    pub fn broke(&mut self, what: &str, now_ns: u64) {
+        if now_ns >= self.window.start_ns {
+            self.totals.add_trouble(what, 1);
+        }
     }
 
     /// Hands over batches that have ended long enough ago.

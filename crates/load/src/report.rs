@@ -90,13 +90,13 @@ pub struct Counts {
     pub status_4xx: u64,
     /// Errors of the server, all refused.
     pub status_5xx: u64,
-    /// Answers that came while the measurement lasted, whenever their requests were due.
+    /// Hits, misses and stores that were answered while the measurement lasted, whenever their requests were due.
     pub answers_in_time: u64,
     /// Bytes written while the measurement lasted.
     pub bytes_sent: u64,
     /// Bytes read while the measurement lasted.
     pub bytes_received: u64,
-    /// Connections that were opened anew, over the whole run.
+    /// Connections that were opened anew since the warm-up.
     pub reconnects: u64,
     /// Requests that waited for room under the depth limit, or for a connection.
     pub queued: u64,
@@ -206,7 +206,7 @@ pub struct Report {
     pub counts: Counts,
     /// Length of the measurement.
     pub duration_s: f64,
-    /// What went wrong, in words, and how often.
+    /// What went wrong since the warm-up, in words, and how often.
     pub troubles: BTreeMap<String, u64>,
     /// The measurement ended because the interval was narrow enough.
     pub ended_early: bool,

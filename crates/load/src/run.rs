@@ -35,8 +35,9 @@ const LEAST_BATCHES: usize = 10;
 
 /// Runs a plan and reports what was seen.
 ///
-/// `interrupted` is asked twenty times a second, with the batches that have ended until then; when it says so, the load ends, outstanding replies are awaited, and
-/// the report says what was measured until then.
+/// `interrupted` is asked twenty times a second, with the batches that have ended until then; when it says so, the load
+/// ends, outstanding replies are awaited, and the report says what was measured until then. It is asked while the
+/// connections come up, too.
 ///
 /// # Errors
 /// A server can't be reached at the start, or the machine is out of memory or sockets. Whatever happens later is in
@@ -88,11 +89,17 @@ fn run_with<P: Protocol>(
     mix: &Mix<P>,
     mut interrupted: impl FnMut(&Report) -> bool,
 ) -> Result<Report, Error> {
-    let links = connections.take(plan)?;
+    let mut report = Report { batches: vec![Batch::default(); BATCHES], ..Report::default() };
+    let mut is_over = false;
+    let links = connections.take(plan, || {
+        is_over = is_over || interrupted(&report);
+        is_over
+    })?;
+    report.interrupted = is_over;
     let origin_ns = now_ns() + HEAD_START_NS;
     let start_ns = origin_ns + to_ns(plan.warmup_s);
     let window = Window { origin_ns, start_ns, end_ns: start_ns + to_ns(plan.duration_s) };
-    let end_ns = AtomicU64::new(window.end_ns);
+    let end_ns = AtomicU64::new(if is_over { origin_ns } else { window.end_ns });
     let (sender, pieces) = channel();
     thread::scope(|scope| {
         let threads: Vec<_> = links
@@ -106,7 +113,6 @@ fn run_with<P: Protocol>(
             })
             .collect();
         drop(sender);
-        let mut report = Report { batches: vec![Batch::default(); BATCHES], ..Report::default() };
         loop {
             match pieces.recv_timeout(PATIENCE) {
                 Ok(piece) => {

@@ -76,17 +76,15 @@ impl Session {
         Self(client)
     }
 
-    /// Goes on with the handshake; true once it is done, and false when the server's next word is awaited.
+    /// Goes on with the handshake, and reads once at most; true once it is done, and false when the server's next word
+    /// is awaited.
     pub(crate) fn shake_hands(&mut self, stream: &mut TcpStream, input: &mut Input) -> io::Result<bool> {
-        loop {
-            let (_, all) = self.send(stream, &mut Vec::new())?;
-            if all && !self.0.is_handshaking() {
-                return Ok(true);
-            }
-            if self.receive(stream, input)? == 0 {
-                return Ok(false);
-            }
+        let (_, mut all) = self.send(stream, &mut Vec::new())?;
+        if self.0.is_handshaking() {
+            self.receive(stream, input)?;
+            (_, all) = self.send(stream, &mut Vec::new())?;
         }
+        Ok(all && !self.0.is_handshaking())
     }
 
     /// The protocol inside that the server has chosen.

@@ -6,14 +6,18 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use rustix::fs::OFlags;
 use ruzstd::decoding::StreamingDecoder;
 
 use crate::clock::SECOND_NS;
 use bayop_core::Error;
 
 const BUFFER_BYTES: usize = 1 << 20;
+/// More than any line of a trace.
+const MOST_LINE_BYTES: usize = 64 * 1024;
 /// Most bins: a trace of a century by the hour.
 const MOST_BINS: usize = 1_000_000;
 
@@ -70,8 +74,14 @@ fn for_each_time(path: &Path, mut take: impl FnMut(usize, f64) -> Result<bool, E
     let mut last_s = f64::NEG_INFINITY;
     for number in 1.. {
         line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(unreadable)? == 0 {
+        let mut bounded = (&mut reader).take(MOST_LINE_BYTES as u64 + 1);
+        if bounded.read_until(b'\n', &mut line).map_err(unreadable)? == 0 {
             break;
+        }
+        if line.len() > MOST_LINE_BYTES {
+            let wrong = Error::input("a line of the trace is too long");
+            let rule = format!("it must have {MOST_LINE_BYTES} bytes at most");
+            return Err(wrong.rule(rule).at(place(path, number)));
         }
         let column = line.split(|byte| matches!(byte, b',' | b'\r' | b'\n')).next().unwrap_or_default();
         let time_s = std::str::from_utf8(column).ok().and_then(|text| text.trim().parse::<f64>().ok());
@@ -90,7 +100,12 @@ fn for_each_time(path: &Path, mut take: impl FnMut(usize, f64) -> Result<bool, E
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    let file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
+    // Opening a pipe waits for its other end otherwise.
+    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let file = BufReader::with_capacity(BUFFER_BYTES, file);
     let stream: Box<dyn Read> = if path.extension().is_some_and(|extension| extension == "zst") {
         Box::new(StreamingDecoder::new(file).map_err(io::Error::other)?)
     } else {
@@ -101,4 +116,45 @@ fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 
 fn place(path: &Path, line: usize) -> String {
     format!("{}, line {line}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// What is said of a trace by both of its readers, which must not wait for anything.
+    fn said(path: &Path) -> String {
+        let (sender, ends) = channel();
+        for read in [|path: &Path| counts(path, 1.0).err(), |path: &Path| times_s(path, usize::MAX).err()] {
+            let (sender, path) = (sender.clone(), path.to_owned());
+            thread::spawn(move || sender.send(read(&path).unwrap().to_string()));
+        }
+        let [one, other] = [(); 2].map(|()| ends.recv_timeout(Duration::from_secs(20)).unwrap());
+        assert_eq!(one, other);
+        one
+    }
+
+    #[test]
+    fn what_has_no_end_is_no_trace() {
+        let folder = std::env::temp_dir().join(format!("bayop-trace-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let pipe = folder.join("pipe.csv");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for path in [Path::new("/dev/zero"), &pipe, &folder] {
+            assert_eq!(said(path), format!("cannot read {}: it is no regular file", path.display()));
+        }
+        let long = folder.join("long.csv");
+        let line = |bytes: usize| format!("1,{}", "k".repeat(bytes - 2));
+        std::fs::write(&long, format!("{}\n{}", line(100), line(MOST_LINE_BYTES + 1))).unwrap();
+        let wrong = "a line of the trace is too long; it must have 65536 bytes at most";
+        assert_eq!(said(&long), format!("{wrong} ({}, line 2)", long.display()));
+        std::fs::write(&long, line(MOST_LINE_BYTES)).unwrap();
+        assert_eq!(times_s(&long, 2), Ok(vec![0.0]));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -229,7 +229,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn react(&mut self, index: usize, recorder: &mut Recorder) {
         match self.links.state(index) {
             State::Opening(..) => match self.links.opened(index) {
-                Ok(is_open) => recorder.totals.counts.reconnects += u64::from(is_open),
+                Ok(true) => recorder.reconnected(now_ns()),
+                Ok(false) => {}
                 Err(error) => self.fail(index, Loss::Closed, &error.to_string(), recorder),
             },
             State::Open(connection) => {
@@ -287,8 +288,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     /// A connection broke: what was under way on it is lost.
     fn fail(&mut self, index: usize, loss: Loss, what: &str, recorder: &mut Recorder) {
-        recorder.trouble(&format!("{}: {what}", self.links.address(index)));
         let now = now_ns();
+        recorder.broke(&format!("{}: {what}", self.links.address(index)), now);
         if let Some(connection) = self.links.close(index, now, false) {
             for request in &connection.under_way {
                 self.lose(request.intended_ns, now, loss, Some(request.way), recorder);
@@ -376,9 +377,6 @@ fn take_replies(
             return Ok(false);
         };
         let request = connection.under_way[reply.position];
-        if reply.outcome == crate::protocol::Outcome::Refused {
-            recorder.trouble(&String::from_utf8_lossy(reply.body));
-        }
         recorder.answered(&request, &reply, now_ns);
         let (len, position, closes) = (reply.len, reply.position, reply.closes);
         connection.consume(len);

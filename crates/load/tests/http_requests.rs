@@ -46,6 +46,16 @@ fn a_request_names_one_host() {
 }
 
 #[test]
+fn a_call_names_a_service_and_a_method() {
+    let call = |path: &str| HttpRequest { path: path.to_owned(), ..with_bodies(Method::Post, &[]) }.check_call();
+    assert_eq!(call("/call.Service/{n}"), Ok(()));
+    for path in ["/", "/call.Service", "/call.Service/", "//Method", "/call.Service/Method/1"] {
+        let error = call(path).unwrap_err().to_string();
+        assert_eq!(error, format!("cannot use '{path}': the path of a call must be /package.Service/Method (path)"));
+    }
+}
+
+#[test]
 fn records_are_sent_with_the_bodies_in_turn() {
     let request = with_bodies(Method::Put, &["", "one", "{n}\r\n"]);
     for (key, end) in [

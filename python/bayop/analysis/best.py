@@ -8,14 +8,12 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from bayop.analysis.cells import DOF, STANDARD_ERROR, relative_error
+from bayop.analysis.cells import CLEAR, DOF, STANDARD_ERROR, relative_error
 from bayop.analysis.conditions import by_condition, is_default
 from bayop.analysis.trade_off import TradeOff
 
 TRUST: Final = 0.9
 """Least probability of meeting the SLO; the search asks the same of its incumbent."""
-_CLEAR: Final = 2.0
-"""Standard errors of a difference that make it one."""
 
 
 def best_settings(cells: pl.DataFrame, trade_off: TradeOff, limit_us: float, *, trust: float = TRUST) -> pl.DataFrame:
@@ -65,7 +63,7 @@ def _first(rows: pl.DataFrame, cost: str) -> pl.DataFrame:
     """The first of a condition's settings in the order of their cost, and how many are as good."""
     error = pl.col(STANDARD_ERROR + cost).fill_null(0.0)
     lead, noise = pl.col(cost) - pl.col(cost).first(), (error.pow(2) + error.first().pow(2)).sqrt()
-    rivals = ((lead <= _CLEAR * noise).sum() - 1).cast(pl.Int64)
+    rivals = ((lead <= CLEAR * noise).sum() - 1).cast(pl.Int64)
     return rows.with_columns(rivals=pl.when(_known(cost)).then(rivals)).head(1)
 
 

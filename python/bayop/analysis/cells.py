@@ -22,6 +22,8 @@ POOL_DOF: Final = 4.0
 """How many repeats' worth of say a condition's pooled variance has."""
 
 STANDARD_ERROR: Final = "se."
+CLEAR: Final = 2.0
+"""Standard errors of a difference that make it one."""
 DOF: Final = "dof."
 _OWN_REPEATS: Final = 3
 """From here on, the default's variance is its own: the policies in it make it unlike any fixed setting."""

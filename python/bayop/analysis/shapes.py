@@ -13,13 +13,11 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from bayop.analysis.cells import STANDARD_ERROR
+from bayop.analysis.cells import CLEAR, STANDARD_ERROR
 from bayop.analysis.conditions import DELAY, FREQUENCY, condition_columns, over_delay
 from bayop.analysis.pareto import front
 from bayop.analysis.trade_off import TradeOff
 
-_CLEAR: Final = 2.0
-"""Standard errors of a difference that make it one."""
 _LEAST_DELAYS: Final = 3
 
 
@@ -39,7 +37,7 @@ def v_minima(cells: pl.DataFrame, quantity: str) -> pl.DataFrame:
 
     def clear(end: pl.Expr, its_error: pl.Expr) -> pl.Expr:
         noise = (its_error.pow(2) + pl.col(error).get(at_least).pow(2)).sqrt()
-        return end - pl.col(quantity).get(at_least) > _CLEAR * noise
+        return end - pl.col(quantity).get(at_least) > CLEAR * noise
 
     return (
         ends.group_by(keys, maintain_order=True)

@@ -116,7 +116,7 @@ class Application:
         if "timeout_s" in self.load:
             flags += ["--timeout", f"{self.load['timeout_s']:g}s"]
         if self.load.get("store") is False:
-            flags.append("--noload")
+            flags += ["--noload"]
         return flags
 
 
@@ -130,7 +130,7 @@ def application_names(folder: Path | None = None) -> tuple[str, ...]:
     try:
         return tuple(sorted(entry.name for entry in folder.iterdir() if (entry / FILE).is_file()))
     except OSError as error:
-        raise unreadable(folder, error, place="--applications") from error
+        raise unreadable(folder, error) from error
 
 
 def find_application(name: str, folder: Path | None = None) -> Application:

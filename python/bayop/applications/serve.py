@@ -128,8 +128,8 @@ class Service:
             raise InputError(
                 f"the port of {application.name} must be free",
                 wrong=f"something listens on {self.address}",
-                place="--port",
-                hint="--port takes another one",
+                place="port",
+                hint="take another one",
             )
         try:
             folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="bayop-app-")))

@@ -22,7 +22,7 @@ class Comparison:
         intensity: Carbon of a request over the lifetime.
         ratio: Its total over the least total of the same application.
         server_ratio: The same without the network.
-        notebook_mg: "mg CO2/request" as the authors compute it.
+        notebook_mg: "mg CO2/request" as the authors compute it, where the stack is one of theirs.
         notebook_ratio: That over the least of the same application.
     """
 
@@ -31,8 +31,8 @@ class Comparison:
     intensity: Intensity
     ratio: float
     server_ratio: float
-    notebook_mg: float
-    notebook_ratio: float
+    notebook_mg: float | None
+    notebook_ratio: float | None
 
 
 def compare(entries: Sequence[Entry], grid_of: Callable[[Entry], Grid], lifetime_years: float) -> list[Comparison]:
@@ -45,7 +45,10 @@ def compare(entries: Sequence[Entry], grid_of: Callable[[Entry], Grid], lifetime
     """
     grids = [grid_of(entry) for entry in entries]
     found = [intensity(entry.stack, grid, lifetime_years) for entry, grid in zip(entries, grids, strict=True)]
-    notebook = [notebook_intensity(entry.stack, power_w=entry.notebook_power_w) for entry in entries]
+    notebook = [
+        None if entry.notebook_power_w is None else notebook_intensity(entry.stack, power_w=entry.notebook_power_w)
+        for entry in entries
+    ]
     return [
         Comparison(
             stack=entry.stack,
@@ -54,7 +57,11 @@ def compare(entries: Sequence[Entry], grid_of: Callable[[Entry], Grid], lifetime
             ratio=found[i].total_mg / min(found[j].total_mg for j in peers),
             server_ratio=found[i].without_network_mg / min(found[j].without_network_mg for j in peers),
             notebook_mg=notebook[i],
-            notebook_ratio=notebook[i] / min(notebook[j] for j in peers),
+            notebook_ratio=(
+                None
+                if (own := notebook[i]) is None
+                else own / min(mg for j in peers if (mg := notebook[j]) is not None)
+            ),
         )
         for i, entry in enumerate(entries)
         for peers in [[j for j, other in enumerate(entries) if other.stack.app == entry.stack.app]]

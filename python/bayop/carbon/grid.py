@@ -6,11 +6,13 @@ import csv
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
 from bayop.errors import InputError, unreadable
+from bayop.files import read_text
 
 _COLUMNS: Final = ("hour", "gco2_per_kwh")
 _MOST: Final = 5000.0
@@ -63,10 +65,10 @@ def read_grid(path: Path) -> Grid:
     Raises:
         InputError: it can't be read, a column or an hour is missing, or a value is no carbon intensity.
     """
+    text = read_text(path, encoding="utf-8-sig")
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return Grid(tuple(_values(csv.DictReader(file, strict=True), path)))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        return Grid(tuple(_values(csv.DictReader(StringIO(text), strict=True), path)))
+    except csv.Error as error:
         raise unreadable(path, error) from error
     except InputError as error:
         raise error.at(str(path)) from error

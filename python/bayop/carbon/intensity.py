@@ -21,6 +21,8 @@ PUBLISHED_DAYS_PER_YEAR: Final = 365.0
 """As in systor_cci.csv, whose columns over three and five years follow to all their digits with it, and with a quarter
 of a day more (`units.HOURS_PER_YEAR`) don't."""
 MONTHS_PER_YEAR: Final = 12.0
+PER_MILLION: Final = 1e6
+"""Requests that carbon is shown for; that of one would be some ug."""
 _DAYS_PER_S: Final = 1.0 / 86400.0
 _MG_PER_KG: Final = 1e6
 _MG_PER_J: Final = 1e3 / 3.6e6

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from bayop.cli import defaults
+from bayop.cli.flags.actions import with_flag
 from bayop.cli.parser import build_parser, verb_of
 from bayop.cli.terminal import exit_codes, streams
 from bayop.cli.terminal.output import print_json
 from bayop.cli.terminal.signals import unwinding
-from bayop.errors import BayopError, reason
+from bayop.errors import BayopError, printable, reason
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,8 +49,11 @@ def _run(arguments: Sequence[str]) -> int:
         if verb_of(arguments) not in (None, "config", "help"):
             defaults.apply(parser)
         args = parser.parse_args(arguments)
-        with unwinding():
-            return int(args.run(args))
+        try:
+            with unwinding():
+                return int(args.run(args))
+        except BayopError as error:
+            raise with_flag(error, args) from error
     finally:
         sys.stdout.flush()
 
@@ -65,6 +69,6 @@ def _tell(error: BayopError, *, json: bool) -> int:
 
 def report_error(error: BayopError) -> None:
     """One clear message on stderr: what is wrong, rule and place; then what to do."""
-    sys.stderr.write(f"error: {error.message}\n")
-    if error.hint:
-        sys.stderr.write(f"hint: {error.hint}\n")
+    for what, text in (("error", error.message), ("hint", error.hint)):
+        if text:
+            sys.stderr.write(f"{what}: {printable(text)}\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments, running
 from bayop.cli.terminal.output import console, literal, new_table, print_json
-from bayop.errors import no_service
+from bayop.errors import InputError, no_service
 from bayop.units import round_significant
 
 if TYPE_CHECKING:
@@ -39,7 +39,12 @@ def run(args: argparse.Namespace) -> int:
     from bayop.daemon.file import DaemonFile
     from bayop.live.search import client_of, space_of
 
-    file = DaemonFile.read(args.file)
+    try:
+        file = DaemonFile.read(args.file)
+    except InputError as error:
+        if args.file.suffix == ".toml":
+            raise
+        raise error.but(hint="name the bayop.toml itself: which agent and SLO are meant is not in its state") from error
     service, state = _service_of(file, args.service), running.remembered(file)
     space = space_of(service.live, client_of(service.live)).without_auto()
     what = explained(service, state, space)

@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from bayop import _core
+from bayop.catalogue import check_known
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.new_files import create
 from bayop.cli.terminal.output import console, literal, print_json
-from bayop.errors import InputError, guess, unwritable
+from bayop.domains import Value
+from bayop.errors import BayopError, InputError, unwritable
 from bayop.live.agent.address import SOCKET
-from bayop.space import Setting, Value
+from bayop.space import Setting
 from bayop.units import parse_quantity, unit_of
 
 EXAMPLE: Final = """\
@@ -64,9 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Writes the setting as the format has it."""
     from bayop import _core
-    from bayop.export import link, script, spell, tuned
+    from bayop.export import check_link, link, script, spell, tuned, unplaced
 
-    spelled = spell(_setting(args), _core.knob_spellings(), args.device)
+    setting, spellings = _setting(args), _core.knob_spellings()
+    if args.form == "networkd":
+        check_link(setting, spellings)
+    if args.what and args.what[0].endswith(".toml") and (knobs := unplaced(setting, spellings, args.device)):
+        setting = _placed(setting, knobs, Path(args.what[0]), *args.what[1:])
+    spelled = spell(setting, spellings, args.device)
     if args.form == "tuned":
         files = tuned(spelled)
     else:
@@ -143,10 +149,7 @@ def _assignment(word: str) -> tuple[str, Value]:
     if not (knob and text):
         raise InputError("a setting must be KNOB=VALUE", value=word, place="WHAT", hint="such as nic.rx_usecs@eth0=100")
     id_ = knob.partition("@")[0]
-    ids = [entry["id"] for entry in _core.knob_catalogue()]
-    if id_ not in ids:
-        hint = guess(id_, ids) or "bayop knobs lists them"
-        raise InputError(wrong=f"there is no knob {id_!r}", value=id_, place="WHAT", hint=hint)
+    check_known(id_, place="WHAT")
     if not _NUMBER.match(text):
         return knob, text
     try:
@@ -172,3 +175,17 @@ def _remembered(file: Path, service: str | None) -> Setting:
         wrong = f"nothing was ever held for {service or 'a service of this file'}"
         raise InputError(wrong=wrong, place=str(file), hint=f"bayop history {file}")
     return dict(held)
+
+
+def _placed(setting: Setting, knobs: list[str], file: Path, service: str | None = None) -> Setting:
+    """The setting with the places of some knobs, in which the service's agent holds them, where that can be asked."""
+    from bayop.daemon.file import DaemonFile
+    from bayop.live.search import client_of
+
+    try:
+        services = [each for each in DaemonFile.read(file).services if service in (None, each.name)]
+        held = [each.knob for of in services for each in client_of(of.live).status().held]
+    except BayopError:
+        return setting
+    places = {knob: [own for own in held if own.partition("@")[0] == knob] for knob in knobs}
+    return {own: value for knob, value in setting.items() for own in places.get(knob) or [knob]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -91,8 +92,18 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+_NEGATIVE: Final = re.compile(r"-\.?\d")
+_NO_VALUE: Final = re.compile(r"argument (?P<flag>\S+): expected (?:one|at least one) argument")
+
+
 class _Parser(argparse.ArgumentParser):
     """argparse with this project's error messages."""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:  # noqa: ANN401 -- argparse's own
+        super().__init__(*args, **keywords)
+        # To argparse, -5 is a value and -5k or -1% a flag that it does not know; the flag's own reader says what rule
+        # such a quantity breaks.
+        self._negative_number_matcher = _NEGATIVE
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # noqa: ANN401
         """As argparse does, but the parser that meets an unknown argument refuses it, and not its parents."""
@@ -117,6 +128,9 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"it must be one of {', '.join(choices)}", value=value, place=place, hint=self._see())
 
     def error(self, message: str) -> NoReturn:
+        if match := _NO_VALUE.fullmatch(message):
+            flag = match["flag"].split("/")[-1]
+            raise InputError(wrong=f"{flag} has no value", hint=self._see())
         raise InputError(wrong=message, hint=self._see())
 
     def _see(self, suggestion: str | None = None) -> str:

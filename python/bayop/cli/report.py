@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Analyses the studies and writes the report; 1 when no setting of any open-loop work meets the SLO."""
     from bayop.analysis.summary import summarize
-    from bayop.report.files import make_folder
+    from bayop.files import make_folder
     from bayop.report.study.page import Provenance
     from bayop.report.study.report import write_report
 

@@ -10,10 +10,11 @@ from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments, running
 from bayop.cli.terminal import exit_codes
 from bayop.cli.terminal.output import console, literal, new_table, print_json
+from bayop.domains import Value
 from bayop.errors import InputError
 from bayop.live.agent.address import SOCKET
 from bayop.live.agent.messages import Held, HoldInForce, Status, Tenure
-from bayop.space import Value, format_value
+from bayop.space import format_value
 from bayop.units import DAY_S, HOUR_S, round_significant
 
 EXAMPLE: Final = """\
@@ -149,7 +150,7 @@ def _show_held(status: Status) -> None:
         table.add_column(column, justify="left" if column in ("knob", "state") else "right", overflow="fold")
     for held in status.held:
         values = (_format(held, value) for value in (held.found, held.requested, held.effective))
-        table.add_row(literal(held.knob), *values, _LOOK[held.state])
+        table.add_row(literal(held.knob), *map(literal, values), _LOOK[held.state])
     screen.print(table)
     for held in status.held:
         if held.reason is not None:

@@ -16,7 +16,7 @@ from bayop.control.following import Following
 from bayop.control.history import History
 from bayop.control.ledger import LedgerWindow, Phase, Search
 from bayop.control.notes import LetGo, Note, Polished
-from bayop.control.phase import window_end_s
+from bayop.control.phase import INSTANT_S, window_end_s
 from bayop.control.policy import Policy
 from bayop.control.polishing import Polishing
 from bayop.control.running import Running
@@ -28,7 +28,6 @@ from bayop.optimize.base import Observation, Optimizer, Problem
 from bayop.search import Halt, SearchSteps
 from bayop.space import Setting
 
-_INSTANT_S = 1e-6
 _ASKED_FOR: Final = "asked for"
 
 
@@ -189,7 +188,7 @@ class Controller:
         left_s = self._end_s - now_s - (policy.trial_s if policy.default_first else 0.0)
         room = policy.max_trials
         if left_s < room * policy.trial_s:
-            room = math.floor(left_s / policy.trial_s + _INSTANT_S)
+            room = math.floor(left_s / policy.trial_s + INSTANT_S)
         reason = self._reason(now_s)
         if reason is not None and reason != _ASKED_FOR and (known := self._known(self._qps)) is not None:
             return self._take(now_s, reason, self._qps, known)
@@ -203,7 +202,7 @@ class Controller:
         return self._prepare(now_s) or self._tend(now_s) or self._watch_on(now_s)
 
     def _is_over(self, now_s: float) -> bool:
-        return now_s >= self._end_s - _INSTANT_S
+        return now_s >= self._end_s - INSTANT_S
 
     def _watch_on(self, now_s: float) -> Action:
         policy = self._policy
@@ -268,7 +267,7 @@ class Controller:
         if search is None:
             return "start"
         is_early = last is not None and self._warm is not None and self._warm.awaits(now_s, last, search.qps)
-        if last is None or last.end_s <= search.end_s + _INSTANT_S or is_early:
+        if last is None or last.end_s <= search.end_s + INSTANT_S or is_early:
             return None  # What a search found is held and watched before anything starts the next one.
         if search.stopped in get_args(Halt):
             return f"goes on, was {search.stopped}"

@@ -10,7 +10,9 @@ import math
 from hashlib import sha256
 from typing import Final
 
-_INSTANT_S: Final = 1e-6
+INSTANT_S: Final = 1e-6
+"""Times that lie no further apart are one: sums of seconds are rounded."""
+
 _PHASES: Final = 60
 
 
@@ -21,4 +23,4 @@ def phase_of(name: str, watch_s: float) -> float:
 
 def window_end_s(now_s: float, watch_s: float, phase_s: float = 0.0) -> float:
     """When the window ends that begins now: `phase_s` after a multiple of `watch_s`, no later than in `watch_s`."""
-    return (math.floor((now_s - phase_s) / watch_s + _INSTANT_S) + 1) * watch_s + phase_s
+    return (math.floor((now_s - phase_s) / watch_s + INSTANT_S) + 1) * watch_s + phase_s

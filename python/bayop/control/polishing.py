@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from bayop.control.ledger import LedgerWindow
+from bayop.domains import Value
 from bayop.measurement import Measurement
 from bayop.search import SearchSteps
-from bayop.space import Setting, Value
+from bayop.space import Setting
 
 _TEACHES_WITHIN: Final = 0.03
 """A window teaches where its load differs by no more, as a share, from that of the search."""

@@ -88,9 +88,9 @@ class Quiet:
         """Reads `Mon-Fri 08:00-10:00`, `Sat,Sun 22:00-06:00`, `22:00-24:00`, `2026-12-24 00:00/2026-12-27 00:00`.
 
         Raises:
-            InputError: one of them is none of that.
+            InputError: one of them is none of that, or begins or ends beyond the calendar of UTC.
         """
-        return cls(tuple(_hours(text) for text in texts), zone)
+        return cls(tuple(_hours(text, zone) for text in texts), zone)
 
     def until_s(self, now_s: float) -> float | None:
         """When the quiet hours of a time end, in s since 1970; None outside of such. Looks a week ahead at most."""
@@ -131,14 +131,14 @@ def parse_zone(name: str) -> tzinfo:
         raise InputError(wrong=f"there is no time zone {name!r}", value=name, hint=hint) from error
 
 
-def _hours(text: str) -> Hours:
+def _hours(text: str, zone: tzinfo) -> Hours:
     if match := _WEEKLY.fullmatch(text):
         start_min, end_min = _minutes(match["start"], text), _minutes(match["end"], text)
         if start_min in (end_min, 1440):
             raise InputError("hours must end at another time than they begin", value=text, hint="00:00-24:00")
         return Weekly(_days(match["days"], text), start_min, end_min)
     if match := _DATED.fullmatch(text):
-        start, end = _moment(match["start"], text), _moment(match["end"], text)
+        start, end = (_moment(match[end], text, zone) for end in ("start", "end"))
         if start >= end:
             raise InputError("hours must end after they begin", value=text, hint=_HINT)
         return Dated(start, end)
@@ -165,8 +165,10 @@ def _minutes(clock: str, text: str) -> int:
     return 60 * hours + minutes
 
 
-def _moment(moment: str, text: str) -> datetime:
+def _moment(moment: str, text: str, zone: tzinfo) -> datetime:
     try:
-        return datetime.strptime(moment, "%Y-%m-%d %H:%M")
-    except ValueError as error:
-        raise InputError("a date must be one of the calendar", value=text, hint=_HINT) from error
+        wall = datetime.strptime(moment, "%Y-%m-%d %H:%M")
+        wall.replace(tzinfo=zone).astimezone(UTC)  # in which its end is told: some hours may lie beyond the year 9999
+        return wall
+    except (ValueError, OverflowError) as error:
+        raise InputError("a date must be one of the calendar, in UTC too", value=text, hint=_HINT) from error

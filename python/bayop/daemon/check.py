@@ -57,7 +57,9 @@ class _Check:
         elif service.mode == "advise":
             finding.would = [f"would watch {windows}, write nothing, and say what a search would find"]
         else:
-            finding.would = [f"would search what the agent allows, hold what it finds, and watch {windows}"]
+            knobs = [f"{knob} {service.live.ranges.get(knob, '')}".rstrip() for knob in service.live.knobs]
+            what = ", ".join(knobs) or "what the agent allows"
+            finding.would = [f"would search {what}, hold what it finds, and watch {windows}"]
         self._check_state()
         before = len(finding.problems)
         with self._place("", "agent"):

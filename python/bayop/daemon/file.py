@@ -19,18 +19,14 @@ from bayop.daemon.notices.terms import Notify
 from bayop.daemon.savings.terms import SavingsTerms, read_savings
 from bayop.daemon.web.file import WebFile
 from bayop.errors import InputError, unreadable
-from bayop.latency.base import LatencySource
-from bayop.latency.open_loop import OpenLoopProbe
-from bayop.latency.sources import source_of
 from bayop.live.agent.address import parse_address
 from bayop.live.agent.messages import Conditions, LatencyLimit, LoadBand
 from bayop.live.file import LiveFile
-from bayop.load.server_url import ServerUrl
 from bayop.objective import Objective
 from bayop.optimize.server_class import ServerClass
 from bayop.prior_file import PriorFile
 from bayop.slo import Slo
-from bayop.state.records import no_folder
+from bayop.state.records import state_file
 from bayop.toml_file import Reader, TomlFile, number, one_of, text, whole
 from bayop.units import DAY_S
 
@@ -217,13 +213,13 @@ def state_of(path: Path) -> Path:
     except InputError as error:
         if (state := _salvaged(path)) is not None:
             return state
-        raise error.but(hint="name the state itself, as in --file bayop.db") from error
+        raise error.but(hint="name the state itself, such as bayop.db") from error
     return _state(file, path)
 
 
 def _state(file: TomlFile, path: Path) -> Path:
     named = file.at("", "state", lambda: text(file.values("").get("state", f"{path.stem}.db")))
-    return Path(file.at("", "state", lambda: no_folder(path.parent / named)))
+    return Path(file.at("", "state", lambda: state_file(path.parent / named)))
 
 
 def _salvaged(path: Path) -> Path | None:
@@ -326,7 +322,7 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
     own = file.read("", {**dict.fromkeys(file.values(""), lambda value: value), **_SERVICE})
     if "slo" not in own:
         raise InputError(wrong=f"the service {name} has no slo", place=place, hint='slo = "p99<500us"')
-    file.at("", "latency", lambda: _check_source(source_of(own["latency"], slo=own["slo"])))
+    live.source(own["slo"])
     minimised = own.get("objective", "power")
     file.at("", "objective", lambda: Objective.parse(minimised, own["slo"]))
     prior = own.get("prior")
@@ -354,16 +350,6 @@ def _service(file: TomlFile, name: str, path: Path) -> ServiceFile:
     )
 
 
-def _check_source(source: LatencySource) -> None:
-    """Refuses a source of latency of which it is known without asking anybody that it can't work.
-
-    Raises:
-        InputError: it is one.
-    """
-    if isinstance(source, OpenLoopProbe) and source.url is not None:
-        ServerUrl.parse(source.url)
-
-
 def _advised(file: TomlFile, own: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """What advice is made of, where the file says that."""
     study, twin = own.get("advise_from"), own.get("twin")
@@ -376,7 +362,17 @@ def _advised(file: TomlFile, own: Mapping[str, Any], path: Path) -> dict[str, An
         )
     if twin is not None and str(twin).endswith(".toml"):
         twin = str(path.parent / twin)
-    return {"advise_from": None if study is None else path.parent / study, "twin": twin}
+    return {
+        "advise_from": None if study is None else file.at("", "advise_from", lambda: _study(path, study)),
+        "twin": twin,
+    }
+
+
+def _study(path: Path, name: str) -> Path:
+    """The file of a study beside this one; that of an example has a whole path, which its folder does not change."""
+    from bayop.study.example import study_file  # polars, which comes with it, takes its time to be imported
+
+    return path.parent / study_file(name)
 
 
 def _trigger(file: TomlFile, policy: Mapping[str, Any]) -> Trigger:

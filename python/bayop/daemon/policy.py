@@ -9,8 +9,8 @@ from bayop.control.policy import Policy
 from bayop.daemon.file import ServiceFile
 from bayop.space import Space
 
-STEADY: Final = 2.5
-"""One window in 160 lies so many standard deviations above the mean: some ten minutes of a day."""
+STEADY: Final = 3.0
+"""One window in 700 lies so many standard deviations above the mean: two minutes of a day."""
 
 
 def policy_of(file: ServiceFile, space: Space) -> Policy:

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Final
 
 from bayop.control.controller import Controller
@@ -134,21 +135,30 @@ class Service:
         return future
 
     def standing(self, paused_by: tuple[str, ...]) -> Standing:
-        """How it stands, where somebody may have paused it."""
+        """How it stands, where somebody may have paused it; what of that can't be told is its trouble."""
         now_s, controller = self._reporter.clock(), self._controller
         setting = None if controller is None else controller.in_effect
-        return Standing(
+        standing = Standing(
             self.file,
             self._doing(),
             setting,
             self._last,
-            budget_left=self._halts.budget_left(now_s),
-            quiet_until_s=self.file.quiet.until_s(now_s),
+            budget_left=None,
+            quiet_until_s=None,
             paused_by=paused_by,
             restored=self._knows_default if controller is None else setting is None,
             trouble=self._trouble,
-            saved=saved_lately(self._store, self.file, now_s),
+            saved=None,
         )
+        try:
+            return replace(
+                standing,
+                budget_left=self._halts.budget_left(now_s),
+                quiet_until_s=self.file.quiet.until_s(now_s),
+                saved=saved_lately(self._store, self.file, now_s),
+            )
+        except Exception as error:  # one service's trouble is not the others', who are told in the same answer
+            return replace(standing, trouble=_as_ours(error).message)
 
     def problem(self) -> Problem | None:
         """What its searches look for now, with what they know; None while no controller steers its machine."""
@@ -194,10 +204,8 @@ class Service:
                 self._keep()
             except _LetGoError:
                 continue
-            except BayopError as error:
-                self._rest(error)
             except Exception as error:  # one service's trouble is not the others'
-                self._rest(BayopError(wrong=f"{type(error).__name__}: {reason(error)}"))
+                self._rest(_as_ours(error))
         self.find_out()
 
     def find_out(self) -> bool:
@@ -326,6 +334,10 @@ class Service:
         if self._trouble is not None:
             return "trouble"
         return "beginning" if self._last is None else self._last.phase
+
+
+def _as_ours(error: Exception) -> BayopError:
+    return error if isinstance(error, BayopError) else BayopError(wrong=f"{type(error).__name__}: {reason(error)}")
 
 
 def _without_pid(holder: str) -> str:

@@ -45,7 +45,7 @@ def controller_of(
         trial_s: How long a trial takes.
         on_window: Called after each window.
     """
-    searches = store.last_search(file.name)
+    searches, now_s = store.last_search(file.name), reporter.clock()
     policy = replace(policy_of(file, space), trial_s=trial_s)
 
     def window_counted(window: LedgerWindow) -> None:
@@ -67,10 +67,10 @@ def controller_of(
         may_search=lambda: turns.take(file.name),
         switchbacks=Switchbacks(
             file.savings.switchbacks,
-            known=store.judged_switchbacks(file.name, MOST),
-            let_go_s=store.let_go_s(file.name),
+            known=store.judged_switchbacks(file.name, now_s, MOST),
+            let_go_s=store.let_go_s(file.name, now_s),
         ),
-        warm=Warm(store.found(file.name), Forecast(file, store) if file.schedule else lambda _: None),
+        warm=Warm(store.found(file.name, now_s), Forecast(file, store) if file.schedule else lambda _: None),
         on_window=window_counted,
         on_search=search_counted,
         on_note=lambda note: take_note(note, file.name, store, reporter),

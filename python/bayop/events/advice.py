@@ -18,6 +18,13 @@ ADVICE: Final = (
          "saving": record(dict.fromkeys(("power_w", "low_w", "high_w", "share"), NUMBER))},
     ),
     Event(
+        "no-advice",
+        "What is known is too far from this machine, or from this load, to advise: the interval of the saving is wider "
+        "than the default's power.",
+        {"time": TEXT, "service": TEXT, "source": TEXT, "qps": NUMBER, "predicted": QUANTITIES,
+         "relative_sd": QUANTITIES, "slo_probability": NUMBER, "default_w": NUMBER},
+    ),
+    Event(
         "advice-proven",
         "In mode apply: the first window in which the setting of the last advice was in effect, at its load. `errors` "
         "is how far it lies above what was predicted, as a share of that.",

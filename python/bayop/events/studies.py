@@ -187,13 +187,19 @@ INTERRUPTS: Final = (
 _CARBON_MASSES: Final = (
     "lifetime_years", "grid_g_per_kwh", "embodied_kg", "charged_kg", "embodied_mg_per_request",
     "operational_mg_per_request", "network_mg_per_request", "cci_mg_per_request",
-    "cci_without_network_mg_per_request", "ratio", "ratio_without_network", "cci_as_published_mg_per_request",
-    "ratio_as_published",
+    "cci_without_network_mg_per_request", "ratio", "ratio_without_network",
 )  # fmt: skip
+_AS_PUBLISHED: Final = ("cci_as_published_mg_per_request", "ratio_as_published")
 CARBON: Final = Event(
     "carbon",
-    "The carbon of a request on one machine under one operating system.",
-    {"app": TEXT, "stack": TEXT, "reused": FLAG, **dict.fromkeys(_CARBON_MASSES, NUMBER)},
+    "The carbon of a request on one machine under one operating system; null is what nobody published of it.",
+    {
+        "app": TEXT,
+        "stack": TEXT,
+        "reused": FLAG,
+        **dict.fromkeys(_CARBON_MASSES, NUMBER),
+        **dict.fromkeys(_AS_PUBLISHED, maybe(NUMBER)),
+    },
 )
 _LIBRARY_OS: Final = record({"numbers": QUANTITIES, "verdict": TEXT, "source": TEXT})
 CLAIM: Final = Event(

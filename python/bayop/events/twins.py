@@ -34,8 +34,9 @@ DEFAULT: Final = {"default_error_pct": by_name(maybe(NUMBER))}
 TWIN_FIT: Final = (
     Event(
         "fit",
-        "Which numbers of the profile were fitted.",
-        {"profile": TEXT, "parameters": by_name(record({"before": NUMBER, "after": NUMBER})), "out": TEXT},
+        "Which numbers of the profile were fitted; not `complete` where the budget ended the fit.",
+        {"profile": TEXT, "parameters": by_name(record({"before": NUMBER, "after": NUMBER})), "out": TEXT,
+         "complete": FLAG},
     ),
     *(
         Event(when, f"The twin's errors {when} the fit at one load, in per cent.", {**ERRORS, "fitted": FLAG},
@@ -79,9 +80,10 @@ OUTCOME: Final = Event(
 )  # fmt: skip
 CORES: Final = Event(
     "cores",
-    "How each core spent its time at one load, without the balancer of awakened requests or with it.",
-    {"qps_offered": NUMBER, "balancer": TEXT, "power_w": NUMBER, "operating": each(NUMBER),
-     "residency": by_name(each(NUMBER))},
+    "How each core spent its time at one load, without the balancer of awakened requests or with it; where it is "
+    "`overloaded`, less was served than offered.",
+    {"qps_offered": NUMBER, "qps_served": maybe(NUMBER), "overloaded": FLAG, "balancer": TEXT, "power_w": NUMBER,
+     "operating": each(NUMBER), "residency": by_name(each(NUMBER))},
 )  # fmt: skip
 _IDLE_TOTAL: Final = record(
     {"energy_j": NUMBER, "power_w": NUMBER, "worst_us": NUMBER, "over_share": NUMBER, "cut_short": FLAG}
@@ -90,16 +92,17 @@ IDLE_DAY: Final = (
     Event(
         "window",
         "A step of the day under one policy, its latency at the SLO's quantile: a lower bound where `cut_short` says "
-        "why the step ended early. Null is what nobody published.",
-        {"policy": TEXT, "start_s": NUMBER, "duration_s": NUMBER, "qps_offered": NUMBER, "power_w": NUMBER,
-         "latency_us": NUMBER, "cut_short": maybe(TEXT), "published_power_w": maybe(NUMBER),
-         "published_latency_us": maybe(NUMBER)},
+        "why the step ended early. Where it is `overloaded`, less was served than offered, and the SLO is missed. Null "
+        "is what nobody published.",
+        {"policy": TEXT, "start_s": NUMBER, "duration_s": NUMBER, "qps_offered": NUMBER, "qps_served": maybe(NUMBER),
+         "overloaded": FLAG, "power_w": NUMBER, "latency_us": NUMBER, "cut_short": maybe(TEXT),
+         "published_power_w": maybe(NUMBER), "published_latency_us": maybe(NUMBER)},
     ),
     Event(
         "total",
         "The day under one policy: energy, mean power, the worst latency (a lower bound where a step was `cut_short`) "
-        "and the share of time over the SLO.",
-        {"policy": TEXT, "slo": TEXT, "duration_s": NUMBER, "simulated": _IDLE_TOTAL,
+        "and the share of time over the SLO; and the share in which less was served than offered.",
+        {"policy": TEXT, "slo": TEXT, "duration_s": NUMBER, "overloaded_share": NUMBER, "simulated": _IDLE_TOTAL,
          "published": maybe(_IDLE_TOTAL)},
     ),
 )  # fmt: skip

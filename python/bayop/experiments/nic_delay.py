@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
+from bayop.domains import Steps
 from bayop.errors import InputError, UnsupportedError
 from bayop.live.agent.checks import check_applies, check_restored
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import STEP_S, Lease
 from bayop.live.agent.messages import Reading
-from bayop.space import RX_USECS, Knob, Steps
+from bayop.space import RX_USECS, Knob
 
 VALUES_US: Final = (0.0, 10.0, 20.0, 50.0, 64.0, 100.0, 200.0, 500.0, 1000.0)
 """What is asked where nobody says: where drivers are known to round, and the range of a search."""
@@ -106,7 +107,7 @@ def _check_values(client: AgentClient, device: str, values_us: Sequence[float]) 
     if place is None:
         devices = ", ".join(p.at for p in places) or "none"
         raise InputError(
-            wrong=f"the machine has no NIC {device}", value=device, place="--device", hint=f"with {RX_USECS}: {devices}"
+            wrong=f"the machine has no NIC {device}", value=device, place="device", hint=f"with {RX_USECS}: {devices}"
         )
     if place.allowed is None:
         raise UnsupportedError(
@@ -118,7 +119,7 @@ def _check_values(client: AgentClient, device: str, values_us: Sequence[float]) 
     for value_us in values_us:
         if not (allowed.holds(value_us) if isinstance(allowed, Steps) else value_us in allowed.options):
             takes = Knob(RX_USECS, allowed).describe()
-            raise InputError(f"{device} must be set to {takes}", value=value_us, place="--values")
+            raise InputError(f"{device} must be set to {takes}", value=value_us, place="values")
 
 
 def _delay(device: str, requested_us: float, before: Sequence[Reading], after: Sequence[Reading]) -> Delay:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from bayop.errors import InputError
+from bayop.export.places import id_of
 from bayop.export.spelled import Coalescing, Spelled
+from bayop.space import AUTO, Setting
+
+if TYPE_CHECKING:
+    from bayop._core import KnobSpelling
 
 _PROPERTIES: Final = {"o": "ONBOARD", "s": "SLOT", "p": "PATH", "x": "MAC"}
 """Which property a predictable name comes from, by the letter behind its type (systemd.net-naming-scheme(7))."""
 _HEAD: Final = """\
 # Written by bayop export: {summary}
-# As /etc/systemd/network/50-bayop-{device}.link; it holds from the next boot on, or: udevadm trigger --action=add
-#   /sys/class/net/{device}. Of all .link files only the first that matches is read, so it keeps what systemd's own
-#   99-default.link says of names; to undo it, remove it.
+# As /etc/systemd/network/50-bayop-{device}.link; it holds from the next boot on, or after
+#   udevadm trigger --action=add /sys/class/net/{device}
+# Of all .link files only the first that matches is read, so it keeps what systemd's own 99-default.link says of names;
+# to undo it, remove it.
 [Match]
 {match}
 
@@ -25,20 +32,37 @@ MACAddressPolicy=persistent
 """
 
 
+def check_link(setting: Setting, spellings: Mapping[str, KnobSpelling]) -> None:
+    """Refuses what no such file can say, whatever its place is.
+
+    Args:
+        setting: By knob, with or without its place.
+        spellings: The catalogue's.
+
+    Raises:
+        InputError: a knob is not coalescing's.
+    """
+    known = ((knob, spellings.get(id_of(knob))) for knob, value in setting.items() if value != AUTO)
+    _check_none(knob for knob, spelling in known if spelling is not None and spelling["link"] is None)
+
+
+def _check_none(knobs: Iterable[str]) -> None:
+    if others := [*dict.fromkeys(knobs)]:
+        raise InputError(
+            "a .link file must have knobs of a NIC's coalescing alone",
+            wrong=f"systemd.link has no words for {' and '.join(others)}",
+            value=others[0],
+            hint="export a script or a tuned profile; or name the NIC's knobs alone",
+        )
+
+
 def link(spelled: Spelled) -> str:
     """The file.
 
     Raises:
         InputError: a knob is not coalescing's, there are several devices, or the device's name is one of its own.
     """
-    if spelled.files:
-        knobs = " and ".join(dict.fromkeys(file.knob for file in spelled.files))
-        raise InputError(
-            "a .link file must have knobs of a NIC's coalescing alone",
-            wrong=f"systemd.link has no words for {knobs}",
-            value=spelled.files[0].knob,
-            hint="--as script or --as tuned; or name the NIC's knobs alone",
-        )
+    _check_none(file.knob for file in spelled.files)
     if len(spelled.devices) > 1:
         wrong = f"these are {len(spelled.devices)} devices: {', '.join(spelled.devices)}"
         hint = "name the knobs of one device, then those of the next"
@@ -58,7 +82,7 @@ def _match(device: str) -> str:
         "a device must have a name that the kernel or udev gave it",
         wrong=f"{device} is neither like eth0 nor like enp1s0",
         value=device,
-        hint="--as script or --as tuned",
+        hint="export a script or a tuned profile",
     )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from bayop.domains import Value
 from bayop.errors import InputError
-from bayop.space import AUTO, Setting
+from bayop.space import AUTO, Setting, format_value
 
 if TYPE_CHECKING:
     from bayop._core import KnobSpelling
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 _PLACE: Final = re.compile(r"[A-Za-z0-9_.:*\[\]-]+(/[A-Za-z0-9_.:-]+)?")
 """What places look like; nothing in them means anything else to a shell than a pattern of file names."""
 _PATTERN: Final = re.compile(r"[*\[\]]")
+
+_OTHERWISE: Final = {
+    True: "bayop export FILE SERVICE --device eth0",
+    False: "bayop export --agent ADDRESS for what an agent holds, with its places",
+}
+"""How a place is told without naming it; by whether it is a network device."""
 
 
 def id_of(knob: str) -> str:
@@ -36,13 +43,24 @@ def placed(setting: Setting, spellings: Mapping[str, KnobSpelling], device: str 
     """
     if device is not None and not any(_is_network_s(knob) and "@" not in knob for knob in setting):
         wrong = f"no knob of the setting is for {device}: those of network devices name their own"
-        raise InputError(wrong=wrong, value=device, place="--device", hint="leave --device out")
+        raise InputError(wrong=wrong, value=device, place="device", hint="leave the device out")
     places: dict[str, str] = {}
-    for knob in (knob for knob, value in setting.items() if value != AUTO):
-        own = _placed(knob, spellings, device)
+    for knob, value in setting.items():
+        if value == AUTO:
+            continue
+        own = _placed(knob, value, spellings, device)
         _check_other(own, places.values())
         places[knob] = own
     return places
+
+
+def unplaced(setting: Setting, spellings: Mapping[str, KnobSpelling], device: str | None) -> list[str]:
+    """The knobs of which neither the setting nor the catalogue nor the caller has the place."""
+    return [
+        knob
+        for knob, value in setting.items()
+        if value != AUTO and "@" not in knob and knob in spellings and not _usual(knob, spellings[knob], device)
+    ]
 
 
 def place_of(knob: str, spelling: KnobSpelling) -> str:
@@ -67,6 +85,11 @@ def place_of(knob: str, spelling: KnobSpelling) -> str:
     raise InputError(rule, value=place, place=knob_id, hint=f"such as {_example(knob_id, spelling)}")
 
 
+def _usual(knob_id: str, spelling: KnobSpelling, device: str | None) -> str | None:
+    """The place of a knob that names none."""
+    return spelling["everywhere"] or (device if _is_network_s(knob_id) else None)
+
+
 def _is_network_s(knob: str) -> bool:
     return knob.startswith(("nic.", "napi."))
 
@@ -75,18 +98,19 @@ def _example(knob_id: str, spelling: KnobSpelling) -> str:
     return f"{knob_id}@{spelling['everywhere'] or ('eth0' if _is_network_s(knob_id) else 'intel-rapl:0/0')}"
 
 
-def _placed(knob: str, spellings: Mapping[str, KnobSpelling], device: str | None) -> str:
+def _placed(knob: str, value: Value, spellings: Mapping[str, KnobSpelling], device: str | None) -> str:
     knob_id, _, place = knob.partition("@")
     spelling = spellings.get(knob_id)
     if place or spelling is None:
         return knob
-    if place := spelling["everywhere"] or (device if _is_network_s(knob_id) else None) or "":
-        return f"{knob_id}@{place}"
+    if usual := _usual(knob_id, spelling, device):
+        return f"{knob_id}@{usual}"
+    named = f"bayop export {_example(knob_id, spelling)}={format_value(knob_id, value)}"
     raise InputError(
         f"an export must name the place of {knob_id}",
         wrong=f"{knob} has no place",
         value=knob,
-        hint="--device eth0" if _is_network_s(knob_id) else f"such as {_example(knob_id, spelling)}",
+        hint=f"{named}, or {_OTHERWISE[_is_network_s(knob_id)]}",
     )
 
 

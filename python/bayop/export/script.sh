@@ -3,13 +3,14 @@
 # usage: sudo sh FILE apply     note what is there, and apply; when a write fails, everything is put back
 #        sudo sh FILE undo      put back what apply has found
 #        sudo sh FILE hold      apply until Ctrl-C or SIGTERM, and then undo
-#        sudo sh FILE verify    say what is otherwise; changes nothing
+#        sh FILE verify         say all that is otherwise; changes nothing, and needs no root
 #
 # What was found is in /run/bayop-export until it is put back, so a restart of the machine is an undo, too. Don't let
 # bayop-agent or TuneD write the same: of two that put back, the one that came last has to end first.
 # Exit codes: 0 done; 1 not done, or not all could be put back.
 set -eu
 export LC_ALL=C
+PATH=$PATH:/usr/sbin:/sbin # ethtool, for who is not root
 found=/run/bayop-export
 verify=
 
@@ -17,6 +18,13 @@ fail() {
     printf 'error: %s\n' "$1" >&2
     [ $# -eq 1 ] || printf 'hint: %s\n' "$2" >&2
     exit 1
+}
+
+# Whether this is to verify alone, which says what is otherwise and goes on.
+otherwise() {
+    [ -n "$verify" ] || return 1
+    verify=otherwise
+    printf 'error: %s\n' "$1" >&2
 }
 
 # Notes what is there before it is changed, the last first.
@@ -27,10 +35,13 @@ note() {
 
 # put FILE TEXT
 put() {
-    [ -e "$1" ] || fail "this machine has no $1"
+    if [ ! -e "$1" ]; then
+        otherwise "this machine has no $1" && return 0
+        fail "this machine has no $1"
+    fi
     was=$(cat "$1")
     [ "$was" != "$2" ] || return 0
-    [ -z "$verify" ] || fail "$1 has $was and not $2"
+    ! otherwise "$1 has $was and not $2" || return 0
     note file "$1" "$was"
     printf '%s\n' "$2" >"$1" || fail "cannot write $2 to $1"
 }
@@ -51,10 +62,11 @@ coalesce() {
     "$3") return 0 ;;
     '' | n/a)
         [ "$3" != off ] || return 0 # a switch that is not there is off
+        ! otherwise "the driver of $1 has no $2" || return 0
         fail "the driver of $1 has no $2"
         ;;
     esac
-    [ -z "$verify" ] || fail "$2 of $1 is $was and not $3"
+    ! otherwise "$2 of $1 is $was and not $3" || return 0
     note coalesce "$1" "$2" "$was"
     ethtool -C "$1" "$2" "$3" || fail "cannot set $2 of $1 to $3"
 }
@@ -91,7 +103,7 @@ apply() {
     set_all
 }
 
-[ "$(id -u)" -eq 0 ] || fail "only root may do this" "sudo sh $0 ${1:-apply}"
+[ "${1:-}" = verify ] || [ "$(id -u)" -eq 0 ] || fail "only root may do this" "sudo sh $0 ${1:-apply}"
 case ${1:-} in
 apply)
     apply
@@ -115,11 +127,12 @@ start)
     ;;
 stop) [ ! -e "$found" ] || undo ;;
 verify)
-    verify=1
+    verify=so
     set_all
+    [ "$verify" = so ]
     ;;
 *)
-    sed -n 's/^# usage/usage/p; s/^#        sudo/       sudo/p' "$0" >&2
+    sed -n 's/^# usage/usage/p; s/^#        s/       s/p' "$0" >&2
     exit 1
     ;;
 esac

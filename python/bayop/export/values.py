@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from bayop.errors import InputError
+from bayop.domains import Value
+from bayop.errors import InputError, guess
 from bayop.export.places import id_of
-from bayop.space import Value, format_value
-from bayop.study.schema import ASKED, Column, column_of
+from bayop.space import format_value
+from bayop.study.schema import ASKED, Column, column_of, either
 
 if TYPE_CHECKING:
     from bayop._core import KnobSpelling
 
 _SWITCH: Final = ("off", "on")
 """What ethtool takes where it takes no number."""
-_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-"""What a kernel's words look like; nothing in them means anything else to a shell."""
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "cpu.epp": ("default", "performance", "balance_performance", "balance_power", "power"),
+    "idle.governor": ("menu", "teo", "ladder", "haltpoll", "bayop"),
+}
+"""All words that a machine may offer: Linux's (Documentation/admin-guide/pm/{intel_pstate,amd-pstate,cpuidle}.rst), and
+the governor of kernel/."""
 
 
 def text_of(knob: str, value: Value, spelling: KnobSpelling) -> str:
@@ -40,7 +45,7 @@ def text_of(knob: str, value: Value, spelling: KnobSpelling) -> str:
         if column.kind == "number" and value not in words:
             own = _whole(knob_id, value, column, spelling)
         else:
-            own = _word(knob_id, value, tuple(words) or (_SWITCH if spelling["ethtool"] else ()))
+            own = _word(knob_id, value, tuple(words) or _WORDS.get(knob_id, _SWITCH))
     except InputError as error:
         raise error.at(knob) from error
     return words.get(own, own)
@@ -65,10 +70,7 @@ def _whole(knob_id: str, value: Value, column: Column, spelling: KnobSpelling) -
 
 def _word(knob_id: str, value: Value, words: tuple[str, ...]) -> str:
     own = format_value(knob_id, value)
-    if words and own not in words:
-        rule = f"{knob_id} must be {' or '.join(words)}"
-        raise InputError(rule, value=own, hint="auto leaves it to the machine")
-    if not _WORD.fullmatch(own):
-        hint = "bayop knobs --agent ADDRESS has a machine's own"
-        raise InputError(f"{knob_id} must be a word of letters, digits, '-' and '_'", value=own, hint=hint)
+    if own not in words:
+        hint = guess(own, words) or "auto leaves it to the machine"
+        raise InputError(f"{knob_id} must be {either(words)}", value=own, hint=hint)
     return own

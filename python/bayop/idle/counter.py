@@ -10,22 +10,22 @@ from typing import Annotated, Final, TypeVar
 import msgspec
 
 from bayop.errors import InputError
+from bayop.json_text import Count
 from bayop.recorder import BY_HAND, recorder
 
 _RULE: Final = "a counter must print the idle states of its machine and then an object a window"
 
-_Count = Annotated[int, msgspec.Meta(ge=0)]
 _Line = TypeVar("_Line")
 
 
 class _Header(msgspec.Struct, frozen=True):
-    states: Annotated[tuple[tuple[str, _Count, _Count], ...], msgspec.Meta(min_length=1)]
+    states: Annotated[tuple[tuple[str, Count, Count], ...], msgspec.Meta(min_length=1)]
     bounds_us: Annotated[tuple[float, ...], msgspec.Meta(min_length=1)]
 
 
 class _Window(msgspec.Struct, frozen=True):
     duration_s: float
-    stays: tuple[tuple[_Count, _Count, _Count, _Count], ...]
+    stays: tuple[tuple[Count, Count, Count, Count], ...]
 
 
 @dataclass(frozen=True, slots=True)

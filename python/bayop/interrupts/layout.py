@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from bayop.errors import InputError
-from bayop.json_text import parse_object
+from msgspec import Meta
+
+from bayop.errors import InputError, reason
+from bayop.json_text import decoder, parse_object
 
 INTERRUPT_COLUMNS: Final = ("entry", "time_ticks", "rx_descriptors", "rx_bytes", "tx_descriptors", "tx_bytes")
 """What every record has; a descriptor is a packet's place in the ring of the NIC."""
@@ -22,6 +24,11 @@ TSC_HZ: Final = 2_899_999_000
 """Time stamp counter of the papers' server: `tsc_khz = 2899999` in the driver's boot message."""
 ENERGY_UNIT_J: Final = 2.0**-16
 """RAPL energy unit of the papers' server, 15.26 uJ (MSR 0x606 of a Sandy Bridge Xeon)."""
+
+_Rate = Annotated[int, Meta(ge=1, le=10**12)]
+_Bits = Annotated[int, Meta(ge=1, le=63)]
+_Energy = Annotated[float, Meta(gt=0.0, le=1e12)]
+_Names = tuple[Annotated[str, Meta(min_length=1)], ...]
 
 IdleMeaning = Literal["residency", "entries", "entries_per_record"]
 
@@ -46,16 +53,16 @@ class Layout:
     """
 
     name: str
-    tick_hz: int
-    tsc_hz: int
-    energy_unit_j: float
-    energy_bits: int | None
-    counter_bits: int | None
-    idle_states: tuple[str, ...] = ()
+    tick_hz: _Rate
+    tsc_hz: _Rate
+    energy_unit_j: _Energy
+    energy_bits: _Bits | None
+    counter_bits: _Bits | None
+    idle_states: _Names = ()
     idle_meaning: IdleMeaning = "entries"
     has_counters: bool = True
-    labels: tuple[str, ...] = ()
-    amounts: tuple[str, ...] = ()
+    labels: _Names = ()
+    amounts: _Names = ()
 
     @property
     def every(self) -> tuple[str, ...]:
@@ -85,11 +92,10 @@ class Layout:
             InputError: it is something else.
         """
         try:
-            fields = parse_object(text)
-            lists = {name: tuple(fields.get(name, ())) for name in ("idle_states", "labels", "amounts")}
-            layout = cls(**{**fields, **lists})
-            if layout.tick_hz > 0 and layout.tsc_hz > 0 and layout.energy_unit_j > 0.0:
-                return layout
-        except (InputError, TypeError, KeyError):
-            pass
-        raise InputError("the metadata of a converted log must describe its layout", value=text[:200])
+            unknown = parse_object(text).keys() - cls.__annotations__.keys()
+            if not unknown:
+                return decoder(cls).decode(text)
+            why = f"it has {min(unknown)!r}"
+        except (InputError, ValueError) as error:
+            why = reason(error)
+        raise InputError("the metadata of a converted log must describe its layout", value=text[:200], hint=why)

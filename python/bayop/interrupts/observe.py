@@ -225,7 +225,7 @@ def _freq_mhz(queues: Sequence[_Queue], setting: Mapping[str, float], path: Path
         if asked_mhz is None:
             raise InputError(
                 "the frequency of a capture must be known", wrong="the log has no frequency (freq_khz)",
-                place=str(path), hint="record it with a fixed one, and say --setting cpu.freq_mhz=2.1GHz",
+                place=str(path), hint="record it with a fixed one, and say so in the setting: cpu.freq_mhz=2.1GHz",
             )  # fmt: skip
         return asked_mhz
     seen_mhz = sum(khz * count for khz, count in seen) / sum(count for _, count in seen) / 1e3

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
-from bayop.errors import InputError, unwritable
+from bayop.errors import InputError
+from bayop.files import write_whole
 from bayop.interrupts.batch import ALL_OR_NONE, BadRecordError, Batch
 from bayop.interrupts.layout import Layout
 
@@ -104,20 +105,16 @@ def write(batches: Iterable[Batch], layout: Layout, path: Path) -> None:
             errors.append(error)
             raise
 
-    draft = path.with_name(f".{path.name}.unfinished")
-    try:
+    def fill(file: IO[bytes]) -> None:
         source = register_io_source(frames, schema=schema)
-        # Opened here: polars opens a path in a thread of its own, perhaps after the source has failed and
-        # the draft has been removed.
-        with draft.open("wb") as file:
-            source.sink_parquet(file, row_group_size=BATCH_ROWS, metadata={METADATA_KEY: layout.to_json()})
-        draft.replace(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        source.sink_parquet(file, row_group_size=BATCH_ROWS, metadata={METADATA_KEY: layout.to_json()})
+
+    try:
+        write_whole(path, fill, failures=(pl.exceptions.PolarsError,))
+    except InputError:
         if errors:
             raise errors[0] from None
-        raise unwritable(path, error) from error
-    finally:
-        draft.unlink(missing_ok=True)
+        raise
 
 
 def _batch(frame: pl.DataFrame, layout: Layout, row: int) -> Batch:

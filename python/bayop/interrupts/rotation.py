@@ -78,7 +78,7 @@ class Rotation:
                 del sizes[0]
                 self.removed += 1
         except OSError as error:
-            raise unwritable(self._folder, error, place="--out") from error
+            raise unwritable(self._folder, error) from error
 
     def __enter__(self) -> Self:
         return self

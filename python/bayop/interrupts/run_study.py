@@ -47,7 +47,9 @@ def find_campaigns(folders: Iterable[Path], *, ebbrt_app: EbbrtApp | None = None
         try:
             files = [path.name for path in folder.iterdir()]
         except OSError as error:
-            raise unreadable(folder, error) from error
+            is_file = isinstance(error, NotADirectoryError)
+            hint = f"bayop study export {folder} --out FILE.parquet reads tables" if is_file else None
+            raise unreadable(folder, error).but(hint=hint) from error
         try:
             campaigns.append(Campaign(name, folder, find_runs(files, ebbrt_app=ebbrt_app)))
         except InputError as error:

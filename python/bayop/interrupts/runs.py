@@ -277,8 +277,8 @@ def _whole(benchmark: Benchmark, label: Label, core: int, files: _RunFiles, ebbr
     names, logs = benchmark.names, files.logs
     if app is None:
         file = next(iter([*files.others.values(), *logs.values()]))
-        hint = "say it with --ebbrt-app memcached or --ebbrt-app silo"
-        raise InputError(wrong=f"it is not known what the run of {file} served", value=file, hint=hint)
+        wrong = f"it is not known what the run of {file} served"
+        raise InputError(wrong=wrong, value=file, place="ebbrt_app", hint="say memcached or silo")
     cores = range(SERVER_CORES[app]) if app in SERVER_CORES else (core,)
     for each in cores:
         if each not in logs:

@@ -58,7 +58,7 @@ class Spool:
                     )
                 self._files[key].write(kept[keys == key].tobytes())
         except OSError as error:
-            raise unwritable(self._folder, error, place="--out") from error
+            raise unwritable(self._folder, error) from error
         return len(kept)
 
     def write_logs(self, source: Source, number: str) -> list[Path]:

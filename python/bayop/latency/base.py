@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final, Protocol, runtime_checkable
 
 from bayop.errors import InputError
+from bayop.slo import IN_ORDER, quantile_of
 from bayop.space import Setting
 
 
@@ -62,7 +64,7 @@ class Latency:
         relative_sd: For some quantities, the relative standard deviation of this very number, as in a `Measurement`.
 
     Raises:
-        InputError: a quantity is no number that a service could show.
+        InputError: a quantity is no number that a service could show, or a quantile is shorter than one below it.
     """
 
     quantities: Mapping[str, float]
@@ -73,6 +75,15 @@ class Latency:
         for name, value in self.quantities.items():
             if not 1e-6 <= value <= 1e12:
                 raise InputError("a latency or a load must lie between 1e-6 and 1e12", value=value, place=name)
+        ranked = sorted((q, name) for name in self.quantities if (q := quantile_of(name)) is not None)
+        for (_, lower), (_, name) in pairwise(ranked):
+            if self.quantities[name] < IN_ORDER * self.quantities[lower]:
+                raise InputError(
+                    "a quantile must be at least as long as those below it",
+                    value=self.quantities[name],
+                    place=name,
+                    hint=f"{lower} is {self.quantities[lower]:g}: is one of them in another unit?",
+                )
 
 
 class LatencySource(Protocol):

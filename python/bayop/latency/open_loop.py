@@ -94,4 +94,4 @@ class OpenLoopProbe:
 
     @property
     def _hint(self) -> str:
-        return f"--window {self.least_window_s:g}s or longer, or more requests with --qps of bayop probe"
+        return f"take windows of {self.least_window_s:g}s or longer, or let the probe send more requests"

@@ -166,7 +166,7 @@ class PrometheusQuery:
                 wrong=f"the newest sample is {age_s:.1f} s old and the window {window.duration_s:g} s long",
                 value=f"{age_s:.1f} s old",
                 place=self._api.place(query),
-                hint="is the target still scraped, and twice within a window? --window makes it longer",
+                hint="is the target still scraped, and twice within a window? If not, take longer ones",
             )
         if math.isnan(sample.value):
             raise InputError(

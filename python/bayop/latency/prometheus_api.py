@@ -162,7 +162,7 @@ class Api:
                 wrong="the query gives nothing",
                 value="no series",
                 place=self.place(query),
-                hint="is the metric's name right? A rate needs two scrapes within the window: --window makes it longer",
+                hint="is the metric's name right? A rate needs two scrapes within the window, or a longer one",
             )
         if len(series) > 1:
             raise InputError(

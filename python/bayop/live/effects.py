@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import MappingProxyType
 
+from bayop.domains import Value
 from bayop.errors import DriftError
 from bayop.live.agent.messages import Applied
 from bayop.live.agent.transport import ConflictError
-from bayop.space import AUTO, Setting, Value
+from bayop.space import AUTO, Setting
 
 
 class Effects:

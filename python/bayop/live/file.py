@@ -7,8 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from bayop import _core
-from bayop.errors import InputError, guess
+from bayop.catalogue import check_known
+from bayop.domains import Range, parse_range
+from bayop.errors import InputError
+from bayop.latency.base import LatencySource
+from bayop.latency.open_loop import OpenLoopProbe
+from bayop.latency.sources import source_of
 from bayop.live.agent.address import Credentials
 from bayop.live.patience import PATIENCE_S
 from bayop.live.target import SETTLE_S
@@ -27,10 +31,11 @@ from bayop.load.plan import (
     default_method,
     with_ports,
 )
+from bayop.load.server_url import ServerUrl
 from bayop.load.sql_query import SqlQuery, SqlText, read_password
 from bayop.load.tls import tls_of
 from bayop.program import split_command
-from bayop.space import Range, parse_range
+from bayop.slo import Slo
 from bayop.toml_file import Reader, TomlFile, flag, number, one_of, text, whole
 
 TABLES: Final = ("tls", "knobs", "load", "window", "guard", "host")
@@ -169,6 +174,21 @@ class LiveFile:
             toml=file,
         )
 
+    def source(self, slo: Slo) -> LatencySource | None:
+        """The source of latency for an SLO; None for the load generator itself.
+
+        Raises:
+            InputError: it is known without asking anybody that it can't work; the place is its line.
+        """
+        text = self.latency
+        return None if text is None else self.toml.at("", "latency", lambda: _checked(source_of(text, slo=slo)))
+
+
+def _checked(source: LatencySource) -> LatencySource:
+    if isinstance(source, OpenLoopProbe) and source.url is not None:
+        ServerUrl.parse(source.url)
+    return source
+
 
 _qps = number(0.001, 1e9)
 _TOP: Final[Mapping[str, Reader]] = {"agent": text, "latency": text, "qps": _qps}
@@ -240,10 +260,7 @@ def _ranges(file: TomlFile) -> dict[str, Range | None]:
 
 
 def _range(knob_id: str, value: object) -> Range | None:
-    ids = [entry["id"] for entry in _core.knob_catalogue()]
-    if knob_id not in ids:
-        hint = guess(knob_id, ids) or "bayop knobs lists all"
-        raise InputError(wrong=f"there is no knob {knob_id!r}", value=knob_id, hint=hint)
+    check_known(knob_id)
     return None if text(value) == ALL else parse_range(knob_id, text(value))
 
 
@@ -258,14 +275,14 @@ def _load(file: TomlFile) -> Load | None:
     dialect: Dialect = values.pop("protocol", "memcached")
     through, store = values.pop("through", ""), values.pop("store", True)
     speaks_tls = values.pop("tls", False)
-    trust = {"cacert": values.pop("cacert", None), "insecure": values.pop("insecure", False)}
+    trust = {"authorities": values.pop("cacert", None), "insecure": values.pop("insecure", False)}
     changes: dict[str, Any] = {key: values.pop(key) for key in _WORKLOAD if key in values}
     query = {name: values.pop(key) for key, name in _QUERY.items() if key in values}
     request = HttpRequest(method=default_method(dialect), path=values.pop("path", "/"))
     plan = Plan(
         servers=with_ports([values.pop("server")], (TLS_PORTS if speaks_tls else PORTS)[dialect]),
         dialect=dialect,
-        tls=file.at("load", None, lambda: tls_of(tls=speaks_tls, call=str, **trust)),
+        tls=file.at("load", None, lambda: tls_of(tls=speaks_tls, **trust)),
         workload=replace(workload, http=(request,), sql=SqlQuery(**query), **changes),
         schedule=OpenLoop.constant(values.pop("qps"), gaps),
         **values,

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from bayop.latency.base import LatencySource
-from bayop.latency.sources import source_of
 from bayop.live.agent.client import AgentClient
 from bayop.live.file import LiveFile
 from bayop.live.patience import Patience
@@ -61,12 +59,12 @@ def open_target(
     Raises:
         BayopError: the agent, the load or the source of latency can't do what a search needs.
     """
+    draft = draft_of(slo)
+    latency = live.source(draft)
     client = client_of(live)
     space = space_of(live, client)
-    draft = draft_of(slo)
     with ExitStack() as stack:
         busy_before = None if live.load is None else utilization(client)
-        latency: LatencySource | None = None if live.latency is None else source_of(live.latency, slo=draft)
         if live.load is not None:
             load = stack.enter_context(SteadyLoad(live.load.plan, through=live.load.through, store=live.load.store))
             latency = latency or load

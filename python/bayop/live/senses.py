@@ -171,7 +171,7 @@ class Senses:
                 raise InputError(
                     "a source of latency must answer when its window is over",
                     wrong=f"it still waits {GRACE_S + 1.0:g} s after a window of {window.duration_s:g} s",
-                    place="--latency",
+                    place="latency",
                 )
             sleep(duration_s)
 

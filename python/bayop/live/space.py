@@ -8,19 +8,10 @@ from dataclasses import replace
 from functools import reduce
 from typing import Final
 
-from bayop.errors import BayopError, InputError, UnsupportedError, guess
+from bayop.domains import Choices, Range, Steps
+from bayop.errors import BayopError, InputError, UnsupportedError, no_knob
 from bayop.live.agent.messages import MachineKnob, MachineKnobs
-from bayop.space import (
-    DEFER_HARD_IRQS,
-    GRO_FLUSH_TIMEOUT_US,
-    RX_USECS,
-    Choices,
-    Knob,
-    Range,
-    Space,
-    Steps,
-    check_ranges,
-)
+from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US, RX_USECS, Knob, Space, check_ranges
 
 MOST_VALUES: Final = 10_000
 """The most values of one knob that a search looks through."""
@@ -49,7 +40,7 @@ def agent_space(
     """
     ranges = ranges or {}
     if len(set(only)) != len(only):
-        raise InputError("a search must have each knob once", value=", ".join(only), place="--only")
+        raise InputError("a search must have each knob once", value=", ".join(only), place="only")
     if only:
         knobs = [_at(place, knob_id, lambda id_=knob_id: _knob(writable_knob(machine, id_))) for knob_id in only]  # type: ignore[misc]
     else:
@@ -98,8 +89,7 @@ def writable_knob(machine: MachineKnobs, knob_id: str) -> MachineKnob:
             wrong=f"the machine has no {knob_id}", value=knob_id, hint=f"missing: {machine.why_missing[knob_id]}"
         )
     if knob is None:
-        hint = guess(knob_id, [*by_id, *machine.why_missing]) or "bayop knobs lists all"
-        raise InputError(wrong=f"there is no knob {knob_id!r}", value=knob_id, hint=hint)
+        raise no_knob(knob_id, [*by_id, *machine.why_missing])
     if not is_writable(knob):
         raise UnsupportedError(
             wrong=f"{knob_id} is not on the agent's allow-list", value=knob_id, hint=_ALLOW_HINT.format(id=knob_id)
@@ -166,6 +156,6 @@ def _searchable(knob: Knob, bounds: Range | None) -> Knob:
             f"a search must look through at most {MOST_VALUES} values of a knob",
             value=knob.describe(),
             place=knob.id,
-            hint=f"choose some, as in --range '{knob.id}=LOW:HIGH:STEP'",
+            hint=f"choose a range of them: {knob.id}=LOW:HIGH:STEP",
         )
     return knob

@@ -232,7 +232,7 @@ class AgentTarget:
         if offered_qps is None:
             raise InputError(
                 wrong="the offered load is not known",
-                place="qps",
-                hint="say it (--load on the command line, qps in a file), or let the source of latency count it",
+                place="load",
+                hint="say it, or let the source of latency count it",
             )
         return offered_qps

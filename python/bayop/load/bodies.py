@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from bayop.errors import InputError, unreadable
+from bayop.files import open_regular
 
 _MOST_BYTES: Final = 16 * 2**20
 """Most that all bodies may have together: they are held in memory, and sent to every peer with the plan."""
@@ -15,13 +16,13 @@ def read_bodies(path: Path) -> tuple[bytes, ...]:
     """The content of a file, or of every file of a folder in the order of their names.
 
     Raises:
-        InputError: something can't be read, the folder has no file, or there is more than 16 MiB.
+        InputError: something can't be read or is no regular file, the folder has no file, or there is more than 16 MiB.
     """
     bodies: list[bytes] = []
     room = _MOST_BYTES
     for file in _files(path):
         try:
-            with file.open("rb") as stream:
+            with open_regular(file) as stream:
                 body = stream.read(room + 1)
         except OSError as error:
             raise unreadable(file, error) from error

@@ -100,7 +100,7 @@ def judge(result: Result, expectations: Sequence[Expectation]) -> Iterator[Verdi
     """Compares a result with each expectation.
 
     A latency limit is compared with the estimate of its quantile, every failed request counted as too slow; a
-    throughput with the answers per second of the measurement.
+    throughput with the good answers per second of the measurement.
 
     Raises:
         InputError: a share is expected of a load that was not offered.

@@ -100,7 +100,7 @@ class Result:
 
     @property
     def achieved_qps(self) -> float:
-        """Answers per second of the measurement."""
+        """Good answers per second of the measurement: hits, misses and stores."""
         return self.counts["answers_in_time"] / self.duration_s if self.duration_s else 0.0
 
     @property
@@ -131,7 +131,7 @@ class Result:
             parts = ", ".join(f"{number:,} {fate}" for fate, number in fates.items() if number)
             problems.append(f"{self.lost:,} of {counts['intended']:,} requests were lost: {parts}")
         if counts["refused"]:
-            problems.append(f"{counts['refused']:,} requests were answered with an error")
+            problems.append(f"{counts['refused']:,} of {counts['intended']:,} requests were refused with an error")
         if not self.lateness["is_on_time"]:
             problems.append(
                 f"the generator was late (p50 {_us(self.lateness['p50_us'])}, p99 {_us(self.lateness['p99_us'])}): "

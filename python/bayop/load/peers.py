@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from bayop import _core
-from bayop.errors import BayopError, InputError, reason
+from bayop.errors import BayopError, InputError, printable, reason
 from bayop.load.generator import Result, offered_qps, run
 from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, ThinkingLoop, translate
-from bayop.load.wire import Channel, PeerError, keep_alive, printable, split
+from bayop.load.wire import Channel, PeerError, keep_alive, split
 
 _PATIENCE_S: Final = 30.0
 _HELLO_S: Final = 5.0
@@ -28,24 +28,22 @@ _MEASURE_SHARE: Final = 0.1
 _MEASURE_QPS: Final = 1000.0
 
 
-def serve(address: str, *, weight: float, on_event: Callable[[str], None], runs: int | None = None) -> None:
+def serve(listen: str, *, weight: float, on_event: Callable[[str], None], runs: int | None = None) -> None:
     """Listens for coordinators and runs their plans, one after the other, until it is interrupted.
 
     Args:
-        address: `host` or `host:port` to listen on. Whoever reaches it can make this machine send load.
+        listen: `host` or `host:port` to listen on. Whoever reaches it can make this machine send load.
         weight: This machine's share of the load, relative to that of other peers.
         on_event: Told in words what happens.
         runs: End after so many coordinators; None serves for ever.
     """
     try:
-        host, port = split(address)
+        host, port = split(listen)
         listener = socket.create_server((host, port))
     except InputError as error:
-        raise error.at("--listen") from error
+        raise error.at("listen") from error
     except OSError as error:
-        raise InputError(
-            wrong=f"cannot listen on {address}: {reason(error)}", value=address, place="--listen"
-        ) from error
+        raise InputError(wrong=f"cannot listen on {listen}: {reason(error)}", value=listen, place="listen") from error
     with listener:
         on_event(f"listening on {host}:{port}")
         count = 0
@@ -121,7 +119,7 @@ class Coordinated(Result):
 
     @property
     def achieved_qps(self) -> float:
-        """Answers per second to all clients."""
+        """Good answers per second to all clients."""
         return self.everything.achieved_qps
 
     @property
@@ -220,7 +218,6 @@ def split_plan(plan: Plan, weights: Sequence[float], measuring: Measuring) -> tu
             "several machines must send what a random process says",
             wrong="a replay can't be shared",
             value="a replay",
-            place="--with-agent",
         )
     if isinstance(schedule, ClosedLoop | ThinkingLoop):
         light = OpenLoop.constant(measuring.qps or _MEASURE_QPS)
@@ -229,7 +226,7 @@ def split_plan(plan: Plan, weights: Sequence[float], measuring: Measuring) -> tu
     measure_qps = measuring.qps or min(_MEASURE_QPS, _MEASURE_SHARE * least_qps)
     if measure_qps >= least_qps:
         raise InputError(
-            f"the measuring client must send less than all ({least_qps:g})", value=measure_qps, place="--measure-qps"
+            f"the measuring client must send less than all ({least_qps:g})", value=measure_qps, place="measure_qps"
         )
     parts = []
     for index, weight in enumerate(weights):

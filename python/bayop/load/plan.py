@@ -197,7 +197,7 @@ class Plan:
             InputError: the load of this plan is not a constant one.
         """
         if not isinstance(self.schedule, OpenLoop):
-            raise InputError("a load must be that of an open loop", value=_KINDS[type(self.schedule)], place="--qps")
+            raise InputError("a load must be that of an open loop", value=_KINDS[type(self.schedule)], place="qps")
         return replace(self, schedule=OpenLoop.constant(qps, self.schedule.gaps))
 
 
@@ -206,42 +206,14 @@ def _characters(body: bytes) -> str:
     return body.decode("latin-1")
 
 
-_FLAGS: Final = {
-    "servers": "--server",
-    "gaps": "--iadist",
-    "qps": "--qps",
-    "records": "--records",
-    "update": "--update",
-    "method": "--method",
-    "path": "--path",
-    "query": "--query",
-    "user": "--user",
-    "database": "--database",
-    "tls": "--tls",
-    "authorities": "--cacert",
-    "headers": "--header",
-    "mix": "--mix",
-    "popularity": "--popularity",
-    "threads": "--threads",
-    "connections": "--connections",
-    "depth": "--depth",
-    "warmup_s": "--warmup",
-    "duration_s": "--time",
-    "timeout_s": "--timeout",
-    "until_interval": "--until-ci",
-    "times_s": "--replay",
-    "think_time_s": "--think-time",
-}
-
-
 class ServerError(BayopError):
     """A server refuses, or does not speak the protocol: exit code 1."""
 
 
 def translate(error: _core.Error) -> BayopError:
-    """The generator's error as one of ours, with the flag as its place where there is one."""
+    """The generator's error as one of ours; its place is a parameter, where it is about one."""
     kinds: dict[str, type[BayopError]] = {"input": InputError, "failed": ServerError, "unsupported": UnsupportedError}
-    return kinds[error.kind].of(error).but(place=_FLAGS.get(error.place or "", error.place))
+    return kinds[error.kind].of(error)
 
 
 def check_request(request: HttpRequest) -> None:

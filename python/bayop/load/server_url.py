@@ -36,7 +36,9 @@ class ServerUrl(NamedTuple):
             raise InputError("a server must be PROTOCOL://HOST:PORT", value=text, hint=f"one of {', '.join(PORTS)}")
         dialect = next((known for known in PORTS if known == match["dialect"]), None)
         if dialect is None:
-            hint = guess(match["dialect"], PORTS) or f"one of {', '.join(PORTS)}"
+            bare = match["dialect"].removesuffix("s")
+            similar = guess(match["dialect"], PORTS) or f"one of {', '.join(PORTS)}"
+            hint = f"{bare}, of a server without TLS" if bare in PORTS else similar
             raise InputError(wrong=f"there is no protocol {match['dialect']!r}", value=text, hint=hint)
         if match["path"] not in (None, "/") and dialect not in HTTP:
             raise InputError(f"a path must be that of {', '.join(HTTP)}", value=match["path"])

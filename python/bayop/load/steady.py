@@ -209,7 +209,6 @@ class SteadyLoad:
                 raise LoadLostError(
                     wrong=f"the load generator is silent, and must report every {SLICE_S:g} s",
                     value="nothing",
-                    place="load",
                 )
             sleep(_POLL_S)
 
@@ -239,7 +238,7 @@ class SteadyLoad:
                 report = _core.LoadReport.from_json(text)
             except (BayopError, _core.Error, KeyError, TypeError):
                 self._error = LoadLostError(
-                    "what starts the load generator must print nothing else", value=line[:80].strip(), place="load"
+                    "what starts the load generator must print nothing else", value=line[:80].strip()
                 )
                 return
             with self._lock:

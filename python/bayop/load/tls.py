@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,38 +19,29 @@ class Tls:
     authorities: str | None
 
 
-def tls_of(*, tls: bool, cacert: Path | None, insecure: bool, call: Callable[[str], str]) -> Tls | None:
+def tls_of(*, tls: bool, authorities: Path | None, insecure: bool) -> Tls | None:
     """What three flags, or keys of a file, say together; None where TLS is not spoken.
 
     Args:
         tls: Whether it is spoken.
-        cacert: Who may have signed; None for those whom this machine believes.
+        authorities: Who may have signed; None for those whom this machine believes.
         insecure: Nobody need have signed.
-        call: How the user calls what has this name here.
 
     Raises:
         InputError: they contradict each other, or the file can't be read.
         UnsupportedError: this machine believes nobody.
     """
-    given = [name for name, value in (("cacert", cacert is not None), ("insecure", insecure)) if value]
-    if given and not tls:
-        raise InputError(
-            "certificates must be those of servers that speak TLS",
-            wrong=f"{call(given[0])} was given without {call('tls')}",
-            place=call(given[0]),
-            hint=call("tls"),
-        )
-    if len(given) > 1:
-        raise InputError(
-            "a certificate must be looked at, or not",
-            wrong=f"both {call('cacert')} and {call('insecure')} were given",
-            place=call("insecure"),
-        )
     if not tls:
+        if authorities is not None or insecure:
+            rule = "certificates must be those of servers that speak it"
+            raise InputError(rule, wrong="TLS is not spoken", place="tls", hint="say tls, too")
         return None
     if insecure:
+        if authorities is not None:
+            rule = "a certificate must be looked at, or not"
+            raise InputError(rule, wrong="there are authorities, whom nobody asks", place="insecure")
         return Tls(None)
-    return Tls(system_authorities() if cacert is None else read_authorities(cacert))
+    return Tls(system_authorities() if authorities is None else read_authorities(authorities))
 
 
 def read_authorities(path: Path) -> str:
@@ -83,6 +73,6 @@ def system_authorities() -> str:
         files = sorted(Path(paths.capath).glob("*.[0-9]"))
     if not files:
         raise UnsupportedError(
-            wrong="this machine trusts no certificate authority", place="--tls", hint="--cacert FILE, or --insecure"
+            wrong="this machine trusts no certificate authority", place="tls", hint="say cacert, or insecure"
         )
     return "\n".join(read_authorities(file) for file in files)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from bayop import _core
 from bayop.errors import InputError, unreadable
+from bayop.files import open_regular
 from bayop.units import HOUR_S
 
 _MAX_QPS: Final = 1e9
@@ -23,15 +24,13 @@ def is_raw(path: Path) -> bool:
     """Whether a file is a raw trace: it is compressed, or its first line begins with a number.
 
     Raises:
-        InputError: the file can't be read.
+        InputError: the file can't be read, or is no regular one.
     """
-    if path.suffix == ".zst":
-        return True
-    try:
-        with path.open("rb") as file:
-            return file.read(1).isdigit()
-    except OSError as error:
-        raise unreadable(path, error) from error
+    with open_regular(path) as file:
+        try:
+            return path.suffix == ".zst" or file.read(1).isdigit()
+        except OSError as error:
+            raise unreadable(path, error) from error
 
 
 def read_raw_trace(path: Path) -> tuple[float, ...]:
@@ -55,12 +54,23 @@ def read_arrivals(path: Path, most: int) -> tuple[float, ...]:
     Where times are whole seconds, the requests of a second are spread evenly over it.
 
     Raises:
-        InputError: with file and line, for a line that does not begin with an ascending time.
+        InputError: with file and line, for a line that does not begin with an ascending time; or there is none.
     """
     try:
-        return tuple(_core.load_trace_times(path, most))
+        times_s = tuple(_core.load_trace_times(path, most))
     except _core.Error as error:
         raise InputError.of(error) from error
+    if not times_s:
+        raise InputError("a raw trace must have a request", wrong="the trace is empty", place=str(path))
+    return times_s
+
+
+def length_s(times_s: Sequence[float]) -> float:
+    """How long a raw trace with these arrivals lasts.
+
+    As long as they come one by one at their mean gap, the last one's among them; a second where all come at once.
+    """
+    return times_s[-1] * len(times_s) / (len(times_s) - 1) if times_s[-1] else 1.0
 
 
 def read_trace(path: Path) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from bayop.deadline import within
-from bayop.errors import BayopError, InputError, reason
+from bayop.errors import BayopError, InputError, printable, reason
 from bayop.json_text import parse_object
 
 PORT: Final = 5556
@@ -18,11 +18,6 @@ PORT: Final = 5556
 _MOST_BYTES: Final = 1 << 28
 _LOST_S: Final = 60
 """A side that the network does not reach for so long is gone."""
-
-
-def printable(text: str) -> str:
-    """What somebody else says, on one line and without what a terminal would obey."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class PeerError(BayopError):

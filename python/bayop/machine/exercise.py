@@ -9,13 +9,14 @@ from math import isclose
 from time import perf_counter
 from typing import TypeAlias
 
+from bayop.domains import Choices, Steps, Value
 from bayop.errors import BayopError, UnsupportedError
 from bayop.live.agent.checks import check_applies, check_restored
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import Lease
 from bayop.live.agent.messages import MachineKnobs
 from bayop.live.agent.transport import TIMEOUT_S, ConflictError, UnreachableError
-from bayop.space import AUTO, RX_USECS, Choices, Steps, Value
+from bayop.space import AUTO, RX_USECS
 
 
 @dataclass(frozen=True, slots=True)

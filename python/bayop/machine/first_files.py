@@ -200,7 +200,7 @@ def _latency(inventory: Inventory) -> list[str]:
         return [
             *_comment(
                 "No memcached, Redis, nginx or Apache listens here, so nothing could be chosen. What clients see, as "
-                "--latency takes it (docs/latency.md): prometheus:URL?query=PROMQL, probe:URL, or a command that "
+                "latency takes it (docs/latency.md): prometheus:URL?query=PROMQL, probe:URL, or a command that "
                 'prints {"vantage": "client", "p99_us": 310, "qps": 400000} for every window.'
             ),
             'latency = "./p99.sh"',

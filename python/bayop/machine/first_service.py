@@ -42,7 +42,8 @@ def first_service(services: Sequence[tuple[str, int]], latency: str | None, slo:
         raise InputError(
             "there must be a service whose latency can be seen",
             wrong="no memcached, Redis, nginx or Apache listens here",
-            hint="start it, or name what knows the latency of yours: --latency SOURCE (docs/latency.md)",
+            place="latency",
+            hint="start it, or name what knows the latency of yours (docs/latency.md)",
         )
     lines = [
         "",

@@ -63,6 +63,6 @@ def _torch() -> ModuleType:
         raise UnsupportedError(
             "a fit by Adam must have PyTorch",
             wrong="PyTorch is not installed",
-            hint="pip install 'bayop[torch]'; --method least-squares finds the same minimum and needs nothing",
+            hint="pip install 'bayop[torch]'; the method least-squares finds the same minimum and needs nothing",
         ) from error
     return torch  # type: ignore[no-any-return,unused-ignore]

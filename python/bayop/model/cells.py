@@ -14,6 +14,7 @@ from bayop.errors import InputError
 from bayop.slo import Slo
 from bayop.space import FREQ_MHZ, RX_USECS
 from bayop.study import trusted
+from bayop.units import format_quantity
 
 Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.bool_] | NDArray[np.intp]
@@ -133,9 +134,25 @@ def select(
     ]
     whole = [selection for selection in selections if len(selection.cells)]
     if not whole:
-        rule = f"a study to fit must have trials with a fixed ITR-delay and frequency that meet {slo}"
-        raise InputError(rule, value=f"{frame.height} trials, none of which does" if frame.height else "none")
+        raise _nothing_left(selections, slo, least_delay_us)
     return whole
+
+
+def _nothing_left(selections: Sequence[Selection], slo: Slo, least_delay_us: float) -> InputError:
+    """Why no cell is left, by what it was that the last of them lacked."""
+    beyond = sum(selection.beyond_slo for selection in selections)
+    if any(selection.short_delay for selection in selections):
+        least = f"of {format_quantity(least_delay_us, 'us', 4)} or more" if least_delay_us > 0.0 else "above 0"
+        wrong = f"of the settings that meet {slo}, none has an ITR-delay {least}"
+        hint = "Eq. 3 gives no energy to a delay of 0"
+    elif beyond:
+        wrong = f"of the {beyond} settings with a fixed ITR-delay and frequency, none meets {slo}"
+        hint = "try a looser SLO"
+    else:
+        wrong = "the study has no trusted trial with a fixed ITR-delay and frequency, and without a power cap"
+        hint = f"asked.{RX_USECS} and asked.{FREQ_MHZ} are empty where the operating system's policy chose"
+    rule = f"a study to fit must have settings with a fixed ITR-delay and frequency that meet {slo}"
+    return InputError(rule, wrong=wrong, hint=hint)
 
 
 def _check_one_app(study: pl.DataFrame) -> None:
@@ -147,7 +164,8 @@ def _check_one_app(study: pl.DataFrame) -> None:
 def _systems(study: pl.DataFrame, os: str | None) -> list[str]:
     there = sorted(study["os"].drop_nulls().unique().to_list()) if "os" in study.columns else []
     if os is not None and os not in there:
-        raise InputError(wrong=f"the study has no trials of {os}", value=os, place="--os", hint=f"it has {there}")
+        hint = f"it has {', '.join(there)}" if there else "its trials name no operating system"
+        raise InputError(wrong=f"the study has no trials of {os}", value=os, place="os", hint=hint)
     return [os] if os is not None else there or [""]
 
 
@@ -157,7 +175,7 @@ def _check_loads(loads: Sequence[float], frame: pl.DataFrame) -> None:
         if load not in there:
             hint = "it has " + ", ".join(f"{q:g}" for q in there)
             raise InputError(
-                wrong=f"the study has no trials at {load:g} requests/s", value=load, place="--load", hint=hint
+                wrong=f"the study has no trials at {load:g} requests/s", value=load, place="load", hint=hint
             )
 
 

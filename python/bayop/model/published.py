@@ -96,9 +96,7 @@ def check(cells: Cells) -> None:
     """
     if np.isnan(cells.energy_per_interrupt_j).any():
         rule = f"the published model must have interrupts_per_s, because its energy is {ENERGY_PER_INTERRUPT}"
-        raise InputError(
-            rule, wrong="some cells have no interrupts_per_s", hint="the grey box does not: --model grey-box"
-        )
+        raise InputError(rule, wrong="some cells have no interrupts_per_s", hint="the model grey-box does without")
     delays, frequencies = len(np.unique(cells.delay_us)), len(np.unique(cells.freq_ghz))
     if delays < 2 or frequencies < 2 or len(cells) < 5:
         value = f"{len(cells)} cells with {delays} ITR-delays and {frequencies} frequencies"

@@ -7,11 +7,12 @@ from typing import Final
 
 import numpy as np
 
+from bayop.domains import Choices
 from bayop.measurement import Measurement
 from bayop.model.cells import Array, Cells
 from bayop.objective import Objective
 from bayop.optimize.base import Observation, Problem
-from bayop.space import FREQ_MHZ, RX_USECS, Choices, Knob, Space
+from bayop.space import FREQ_MHZ, RX_USECS, Knob, Space
 
 _MOST_SETTINGS: Final = 300
 """More would take minutes and hardly teach more: neighbours share their residual."""

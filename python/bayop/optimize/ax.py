@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from bayop.domains import Value
 from bayop.errors import InputError, UnsupportedError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation, Problem
 from bayop.optimize.measured import MeasuredSearch
 from bayop.slo import QPS, Slo
-from bayop.space import Knob, Setting, Value
+from bayop.space import Knob, Setting
 
 if TYPE_CHECKING:
     from ax.api.client import Client

@@ -7,9 +7,10 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final
 
+from bayop.domains import Value
 from bayop.optimize.base import Problem
 from bayop.optimize.measured import MeasuredSearch
-from bayop.space import Knob, Setting, Value, evenly
+from bayop.space import Knob, Setting, evenly
 
 # The most settings that one grid lists; a finer grid than this is beyond any budget of trials.
 _MOST_SETTINGS: Final = 100_000

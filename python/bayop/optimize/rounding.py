@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from bayop.space import Setting, Value
+from bayop.domains import Value
+from bayop.space import Setting
 
 _BEYOND: Final = 0.5
 """How much further than seen a step of a driver is believed to reach, relative to what was seen of it."""

@@ -12,11 +12,12 @@ from typing import Final
 
 import numpy as np
 
+from bayop.domains import Choices, Steps
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.recorded.surface import Surface
 from bayop.recorded.table import Row
-from bayop.space import FREQ_MHZ, RX_USECS, Choices, Knob, Safest, Setting, Space, Steps
+from bayop.space import FREQ_MHZ, RX_USECS, Knob, Safest, Setting, Space
 from bayop.target.base import Modelled
 
 # The lattice of the 82599 (ITR register, 2.048 us ticks) and of P-states (100 MHz). Of another knob no study says what

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayop.carbon.compare import Comparison
-from bayop.carbon.intensity import MONTHS_PER_YEAR, Intensity, intensity_by_month
+from bayop.carbon.intensity import MONTHS_PER_YEAR, PER_MILLION, Intensity, intensity_by_month
 from bayop.report.style import COLUMN_WIDE, SERIES, EndLabel, label_ends, new_figure, os_colour
 
 # Sources differ in hatching as well, and stacks in their lines.
@@ -20,7 +20,6 @@ _SOURCES: Final[tuple[tuple[str, str, str, Callable[[Intensity], float]], ...]] 
     ("network", SERIES[2][0], "///", lambda i: i.network_mg),
 )
 _DASHES: Final = ("-", "--", "-.", ":")
-_PER_MILLION: Final = 1e6
 _UNIT: Final = "mg CO2e / million requests"
 
 
@@ -55,7 +54,7 @@ def draw_months(comparisons: Sequence[Comparison], lifetime_years: float) -> Fig
     ):
         ends = []
         for comparison, curve, (colour, line) in zip(comparisons, curves, lines, strict=True):
-            values = [value(i) * _PER_MILLION for i in curve]
+            values = [value(i) * PER_MILLION for i in curve]
             axes.plot(months, values, color=colour, linestyle=line)
             ends.append(EndLabel(values[-1], comparison.stack.name, colour))
         axes.set_xlim(1, months[-1])
@@ -71,7 +70,7 @@ def _draw_bars(axes: Axes, comparisons: Sequence[Comparison], sources: int) -> N
     rows = range(len(comparisons))
     left = [0.0] * len(comparisons)
     for name, colour, hatch, value in _SOURCES[:sources]:
-        widths = [value(c.intensity) * _PER_MILLION for c in comparisons]
+        widths = [value(c.intensity) * PER_MILLION for c in comparisons]
         axes.barh(
             rows,
             widths,

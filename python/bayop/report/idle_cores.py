@@ -13,13 +13,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bayop.experiments.idle.record import CoreUse, used_states
-from bayop.report.style import INK, bayop_style
+from bayop.report.style import COLOUR_MAP, INK, bayop_style
 from bayop.report.svg import Drawing
+from bayop.units import format_qps
 
 OPERATING: Final = "operating"
 """What a core does when it is in no idle state."""
 
-_COLOUR_MAP: Final = "viridis"
 _ROWS: Final = {"none": "without the balancer", "yawn": "with the balancer"}
 _MOST_TICKS: Final = 6
 
@@ -47,8 +47,8 @@ def _title(uses: Sequence[CoreUse]) -> str:
     shares = {use.balancer: use.operating for use in uses if use.qps == least_qps}
     first, last = ([shares[balancer][core] for balancer in _ROWS] for core in (0, -1))
     return (
-        f"What the balancer gathers: at {least_qps / 1e3:g}K requests/s the first core operates {first[0]:.1%} of its "
-        f"time without it and {first[1]:.1%} with it, the last {last[0]:.1%} and {last[1]:.1%}"
+        f"What the balancer gathers: at {format_qps(least_qps)} requests/s the first core operates {first[0]:.1%} of "
+        f"its time without it and {first[1]:.1%} with it, the last {last[0]:.1%} and {last[1]:.1%}"
     )
 
 
@@ -58,7 +58,7 @@ def _draw(uses: Sequence[CoreUse]) -> Figure:
     columns = [OPERATING, *used_states(uses)]
     figure = Figure(figsize=(1.2 + 1.45 * len(columns), 4.2), layout="constrained")
     grid = figure.subplots(len(_ROWS), len(columns), sharex=True, sharey=True, squeeze=False)
-    colours = ScalarMappable(Normalize(0.0, 100.0), _COLOUR_MAP)
+    colours = ScalarMappable(Normalize(0.0, 100.0), COLOUR_MAP)
     for row, (balancer, label) in zip(grid, _ROWS.items(), strict=True):
         some = sorted((use for use in uses if use.balancer == balancer), key=lambda use: use.qps)
         for axes, column in zip(row, columns, strict=True):

@@ -43,7 +43,7 @@ def _title(day: Day) -> str:
     """What to see: the day's energy against menu, which is the first."""
     menu, *others = day.policies
     before_j = day.simulated(menu).energy_j
-    parts = (f"{policy} {day.simulated(policy).energy_j / before_j - 1.0:+.0%}" for policy in others)
+    parts = (f"{policy} {day.simulated(policy).energy_j / before_j - 1.0:+.1%}" for policy in others)
     return f"Energy against {menu}: {'; '.join(parts)}"
 
 
@@ -65,11 +65,12 @@ def _draw(day: Day) -> Figure:
     load.set_ylim(bottom=0.0)
     latency.set_ylabel(f"{_quantile(day)} latency\n(us)")
     latency.set_ylim(bottom=0.0)
-    power.set_ylabel("power (W)")
+    power.set_ylabel("power\n(W, logarithmic)")
     power.set_yscale("log")
     power.yaxis.set_major_locator(FixedLocator(_POWERS_W))
     power.yaxis.set_minor_locator(NullLocator())
     power.yaxis.set_major_formatter("{x:g}")
+    power.set_ylim(*_between_ticks([it.power_w for w in day.windows for it in (w.simulated, w.published) if it]))
     power.set_xlabel("time (min)" if is_short else "time (h)")
     power.set_xlim(0.0, day.duration_s / unit_s)
     handles = [Line2D([], [], color=_COLOURS[policy], label=policy) for policy in day.policies]
@@ -77,6 +78,13 @@ def _draw(day: Day) -> Figure:
         handles.append(Line2D([], [], color=INK, linestyle=_DOTTED, label="published"))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), columnspacing=1.2)
     return figure
+
+
+def _between_ticks(powers_w: Sequence[float]) -> tuple[float, float]:
+    """The ticks below and above all powers: what lies beyond the last one can't be read."""
+    below = [tick for tick in _POWERS_W if tick <= min(powers_w)]
+    above = [tick for tick in _POWERS_W if tick >= max(powers_w)]
+    return below[-1] if below else min(powers_w), above[0] if above else max(powers_w)
 
 
 def _lines(axes: tuple[Axes, Axes], windows: Sequence[Window], unit_s: float, colour: str) -> None:

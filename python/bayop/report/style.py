@@ -21,6 +21,8 @@ SLO_COLOUR: Final = "#d8412f"
 """Of the SLO's limit, and of what misses it."""
 COLUMN_WIDE: Final = (5.4, 3.0)
 """Inches; at 3.4 in, a paper's column, the text is still 6 points high."""
+COLOUR_MAP: Final = "viridis"
+"""Of maps: the more, the brighter, on paper without colour too."""
 _NOTEBOOK_DPI: Final = 110
 
 # After Okabe and Ito, moved to a lightness that stands out of white and of black paper by 3:1 or more (WCAG 2, AA).
@@ -54,6 +56,9 @@ _SETTINGS: Final[Any] = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
+    # Ticks are the numbers that they stand for: a factor or an offset beside the axis is overlooked, or in the way.
+    "axes.formatter.useoffset": False,
+    "axes.formatter.limits": (-9, 9),
     "grid.color": FAINT,
     "grid.linewidth": 0.5,
     "grid.alpha": 0.6,

@@ -2,7 +2,7 @@
 
 What is summed stays as it was: time, energy, requests, and requests over the SLO's limit. Windows are put together
 where they are of one kind: of one service, phase and setting, and with the SLO met or missed. Trials, and windows that
-were cut short, stay as they are; they are few. One day of one service is one transaction.
+were cut short or are damaged, stay as they are; they are few. One day of one service is one transaction.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
+from bayop.state.damage import SOUND_WINDOW
 from bayop.units import DAY_S
 
 
@@ -30,14 +31,15 @@ class Grain:
 GRAINS: Final = (Grain(600, 14 * DAY_S), Grain(3600, 91 * DAY_S))
 """The second begins where no error budget reaches back any more (90 days), so that it is never charged by the hour."""
 
-_FIRST: Final = """
+_FIRST: Final = f"""
 SELECT min(start_s) FROM window
 WHERE service = :service AND start_s < :until_s AND grain_s < :span_s AND phase <> 'trial' AND cut_short IS NULL
-"""
+  AND {SOUND_WINDOW}
+"""  # noqa: S608 -- our own words
 
-_OF_THE_DAY: Final = """
+_OF_THE_DAY: Final = f"""
 service = :service AND start_s >= :day_s AND start_s < :day_s + 86400 AND grain_s < :span_s AND phase <> 'trial'
-  AND cut_short IS NULL
+  AND cut_short IS NULL AND {SOUND_WINDOW}
 """
 
 _TOGETHER: Final = f"""

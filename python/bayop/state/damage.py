@@ -16,10 +16,24 @@ T = TypeVar("T")
 _Quantity = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 """What a window may show."""
 _Load = Annotated[float, msgspec.Meta(gt=0, le=1e15)]
+"""What is divided by."""
 # As they were written: a whole number stays one.
 _Whole = Annotated[int, msgspec.Meta(ge=-(10**15), le=10**15)]
 _Setting = dict[str, _Whole | Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)] | str]
+_Finite = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
 _JSON: Final = {"setting", "measured", "relative_sd", "fields"}
+
+SOUND_WINDOW: Final = """
+max(abs(start_s), abs(duration_s), abs(qps), abs(over_share), abs(ifnull(power_w, 0)), abs(ifnull(latency_us, 0)))
+  <= 1e15
+"""
+"""Of a row of `window`, whether it has its numbers and each is finite, as `Summed` says it: what SQL sums."""
+
+DAMAGED_WINDOWS: Final = f"""
+SELECT 'window', id, start_s, duration_s, qps, over_share, power_w, latency_us FROM window
+WHERE service = ?1 AND start_s BETWEEN ?2 AND ?3 AND NOT ifnull({SOUND_WINDOW}, 0)
+"""  # noqa: S608 -- our own words
+"""The windows of a service between two times that are not to be summed."""
 
 
 class Observed(TypedDict):
@@ -45,11 +59,41 @@ class Numbered(TypedDict):
     number: Annotated[int, msgspec.Meta(ge=1, le=10**15)]
 
 
-class Said(TypedDict):
-    """An event."""
+class Advised(TypedDict):
+    """What advice has expected of a setting; None where the default would stay."""
+
+    setting: _Setting | None
+    qps: _Load
+    predicted: dict[str, _Load]
+    relative_sd: dict[str, _Quantity]
+
+
+class AdviceSaid(TypedDict):
+    """An event of advice, or of what came of it."""
 
     event: str
-    fields: dict[str, Any]
+    fields: Advised
+
+
+class Summed(TypedDict):
+    """What is summed of a row of `window`."""
+
+    start_s: _Finite
+    duration_s: _Finite
+    qps: _Finite
+    over_share: _Finite
+    power_w: _Finite | None
+    latency_us: _Finite | None
+
+
+class SwitchbackRow(TypedDict):
+    """A row of `switchback`."""
+
+    start_s: _Finite
+    before_w: _Finite
+    default_w: _Finite
+    after_w: _Finite
+    pause_s: _Finite
 
 
 class StateError(BayopError):

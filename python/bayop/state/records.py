@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
+import stat
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,7 +13,8 @@ from urllib.parse import quote
 import msgspec
 
 from bayop.control.history import History
-from bayop.errors import InputError, check_writable, reason, unreadable
+from bayop.errors import InputError, reason, unreadable
+from bayop.files import check_writable
 from bayop.json_text import decoder
 from bayop.state.damage import raise_damage
 from bayop.state.learned import ROWS, observations
@@ -128,14 +129,36 @@ def known(path: Path, service: str, *, knobs: Collection[str], quantities: Colle
     return History(known=observations(rows, path, knobs=knobs, quantities=quantities, on_damage=raise_damage))
 
 
-def no_folder(path: Path) -> Path:
+def state_file(path: Path) -> Path:
     """The path, where it may be that of a state.
 
     Raises:
-        InputError: it is a folder's.
+        InputError: it is that of something else, such as a folder or a pipe, or no file can have it.
     """
-    if os.path.isdir(path):  # noqa: PTH112 -- which says no where a folder may not be looked into
-        raise InputError("a state must be a file", wrong=f"{path} is a folder")
+    rule = "a state must be a file"
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return path  # it is not there yet, or whoever opens it says why that can't be
+    except ValueError as error:
+        raise InputError(rule, wrong=f"none can be named {str(path)!r}") from error
+    if not stat.S_ISREG(mode):
+        raise InputError(rule, wrong=f"{path} is {'a folder' if stat.S_ISDIR(mode) else 'no regular file'}")
+    return path
+
+
+def written(path: Path) -> Path:
+    """The path of a state that `bayop run` has begun to write.
+
+    Raises:
+        InputError: it has not, or the file is something else.
+    """
+    try:
+        state_file(path).stat()
+    except FileNotFoundError as error:
+        raise InputError(wrong=f"bayop run has remembered nothing yet: there is no {path}", place=str(path)) from error
+    except OSError as error:
+        raise unreadable(path, error) from error
     return path
 
 
@@ -158,14 +181,12 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         InputError: the file can't be read, or is no state.
     """
+    written(path)
     try:
-        no_folder(path).stat()
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as database:
             database.row_factory = sqlite3.Row
             check(database, path)
             yield database
-    except OSError as error:
-        raise unreadable(path, error) from error
     except sqlite3.Error as error:
         raise InputError(wrong=f"cannot read {path}: {reason(error)}", place=str(path)) from error
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import sqlite3
 import threading
 from collections import Counter
@@ -27,8 +28,20 @@ from bayop.control.week import HourLoad
 from bayop.errors import InputError, reason, unwritable
 from bayop.optimize.base import Observation
 from bayop.state.aging import age
-from bayop.state.damage import FoundRow, Numbered, Said, StateError, raise_damage, sound
-from bayop.state.held import HeldTime, held_time
+from bayop.state.damage import (
+    DAMAGED_WINDOWS,
+    SOUND_WINDOW,
+    AdviceSaid,
+    Advised,
+    FoundRow,
+    Numbered,
+    StateError,
+    Summed,
+    SwitchbackRow,
+    raise_damage,
+    sound,
+)
+from bayop.state.held import HeldTime, held_time, switchback
 from bayop.state.learned import ROWS, observations
 from bayop.state.schema import prepare
 from bayop.switchback import Switchback
@@ -44,6 +57,12 @@ _BUSY_S: Final = 0.1
 """Nobody else has a reason to write, so that waiting for longer would only keep services from letting go."""
 _AGE_EVERY: Final = 100
 """After so many windows of a service its old ones lose detail."""
+_DATED: Final = (
+    ("event", "time_s", "event IN ('let-go', 'forgotten', 'polished')"),
+    ("search", "start_s", "TRUE"),
+    ("switchback", "start_s", "TRUE"),
+)
+"""What decides by its time: the table, its column, and which of its rows."""
 
 
 class Store:
@@ -186,26 +205,32 @@ class Store:
         sql = "SELECT event FROM event WHERE service = ? AND event IN ('paused', 'resumed') ORDER BY id DESC LIMIT 1"
         return self._query(sql, service) == [("paused",)]
 
-    def let_go_s(self, service: str) -> float | None:
+    def let_go_s(self, service: str, now_s: float) -> float | None:
         """When a setting was let go of last because it saves nothing; None where that was not, or is forgotten."""
-        sql = "SELECT event, time_s FROM event WHERE service = ? AND event IN ('let-go', 'forgotten') ORDER BY id DESC"
-        last = self._query(f"{sql} LIMIT 1", service)
+        sql = """
+            SELECT event, time_s FROM event WHERE service = ? AND event IN ('let-go', 'forgotten') AND time_s <= ?
+            ORDER BY id DESC LIMIT 1
+        """
+        self._say_ahead(service, now_s)
+        last = self._query(sql, service, now_s)
         return float(last[0][1]) if last and last[0][0] == "let-go" else None
 
-    def judged_switchbacks(self, service: str, last: int) -> list[Switchback]:
+    def judged_switchbacks(self, service: str, now_s: float, last: int) -> list[Switchback]:
         """The newest switchbacks since a setting was let go of, or all was forgotten; oldest first."""
         sql = """
-            SELECT before_w, default_w, after_w, pause_s FROM switchback WHERE service = ?1 AND start_s >=
-              (SELECT coalesce(max(time_s), 0) FROM event WHERE service = ?1 AND event IN ('let-go', 'forgotten'))
-            ORDER BY id DESC LIMIT ?2
+            SELECT 'switchback', id, start_s, before_w, default_w, after_w, pause_s FROM switchback
+            WHERE service = ?1 AND start_s <= ?2 AND start_s >= (SELECT coalesce(max(time_s), 0) FROM event
+              WHERE service = ?1 AND event IN ('let-go', 'forgotten') AND time_s <= ?2)
+            ORDER BY id DESC LIMIT ?3
         """
-        return [Switchback(*row) for row in reversed(self._query(sql, service, last))]
+        self._say_ahead(service, now_s)
+        return [switchback(row) for row in self._sound(SwitchbackRow, sql, service, now_s, last)][::-1]
 
     def held_time(self, service: str, since_s: float, until_s: float) -> HeldTime:
         """How long settings were held between two times, and what their switchbacks took."""
-        return held_time(self._query, service, since_s, until_s)
+        return held_time(self._query, self._sound, service, since_s, until_s)
 
-    def found(self, service: str, last: int = 500) -> list[Found]:
+    def found(self, service: str, now_s: float, last: int = 500) -> list[Found]:
         """What the newest searches of a service have found that ended by themselves, and what was held later instead.
 
         Oldest first; none from before a setting was let go of because it saves nothing.
@@ -218,38 +243,45 @@ class Store:
                 iif(json_valid(fields), json_extract(fields, '$.qps'), 'no JSON') AS qps,
                 iif(json_valid(fields), json_extract(fields, '$.setting'), fields)
                 FROM event WHERE service = ?1 AND event = 'polished' AND qps IS NOT NULL)
-            WHERE time_s >= (SELECT coalesce(max(time_s), 0) FROM event WHERE service = ?1 AND event = 'let-go')
-            ORDER BY time_s DESC, id DESC LIMIT ?2
+            WHERE time_s <= ?2 AND time_s >= (SELECT coalesce(max(time_s), 0) FROM event
+              WHERE service = ?1 AND event = 'let-go' AND time_s <= ?2)
+            ORDER BY time_s DESC, id DESC LIMIT ?3
         """
-        newest = [Found(row["qps"], row["setting"]) for row in self._sound(FoundRow, sql, service, last)]
+        self._say_ahead(service, now_s)
+        newest = [Found(row["qps"], row["setting"]) for row in self._sound(FoundRow, sql, service, now_s, last)]
         return newest[::-1]
 
     def hours(self, service: str, since_s: float) -> list[HourLoad]:
         """The mean load of each hour of which windows since then show at least half."""
-        sql = """
+        sql = f"""
             SELECT 3600.0 * CAST(start_s / 3600 AS INTEGER) AS hour_s, total(qps * duration_s) / total(duration_s)
-            FROM window WHERE service = ? AND start_s >= ? GROUP BY hour_s HAVING total(duration_s) >= 1800
-        """
+            FROM window WHERE service = ? AND start_s >= ? AND {SOUND_WINDOW}
+            GROUP BY hour_s HAVING total(duration_s) >= 1800
+        """  # noqa: S608 -- our own words
+        self._say_damaged_windows(service, since_s, math.inf)
         return [HourLoad(*row) for row in self._query(sql, service, since_s)]
 
-    def last_event(self, service: str, *names: str) -> tuple[str, dict[str, Any]] | None:
-        """Name and fields of the last of a service's events of these names; None before the first."""
-        marks = ", ".join("?" * len(names))
-        where = f"WHERE service = ? AND event IN ({marks}) ORDER BY id DESC LIMIT 1"
-        sql = f"SELECT 'event', id, event, fields FROM event {where}"  # noqa: S608 -- our own words
-        return next(((row["event"], row["fields"]) for row in self._sound(Said, sql, service, *names)), None)
+    def open_advice(self, service: str) -> Advised | None:
+        """What a service was advised last; None where that was never, or was held against what it came to."""
+        sql = """
+            SELECT 'event', id, event, fields FROM event
+            WHERE service = ? AND event IN ('advice', 'advice-proven') ORDER BY id DESC LIMIT 1
+        """
+        last = next(self._sound(AdviceSaid, sql, service), None)
+        return last["fields"] if last is not None and last["event"] == "advice" else None
 
     def spending(self, service: str, since_s: float, until_s: float) -> Spending:
         """What a service's windows between two times have shown; of one that lies across an end, the part within.
 
         Rows of the same time, made of several windows, are no longer than an hour.
         """
-        sql = """
+        sql = f"""
             SELECT total(qps * within_s), total(qps * over_share * within_s), total(within_s) FROM (
               SELECT qps, over_share, max(min(start_s + duration_s, ?3) - max(start_s, ?2), 0) AS within_s FROM window
-              WHERE service = ?1 AND start_s < ?3 AND start_s >= min(?2 - 3600,
+              WHERE service = ?1 AND start_s < ?3 AND {SOUND_WINDOW} AND start_s >= min(?2 - 3600,
                 (SELECT coalesce(max(start_s), ?2) FROM window WHERE service = ?1 AND start_s <= ?2)))
-        """
+        """  # noqa: S608 -- our own words
+        self._say_damaged_windows(service, since_s - 3600, until_s)
         return Spending(*self._query(sql, service, since_s, until_s)[0])
 
     def forget(self, service: str) -> int:
@@ -281,6 +313,27 @@ class Store:
 
     def _sound(self, kind: type[T], sql: str, *values: object) -> Iterator[T]:
         return sound(self._query(sql, *values), kind, self.path, self._say_once)
+
+    def _say_damaged_windows(self, service: str, since_s: float, until_s: float) -> None:
+        """Sums leave damaged rows out themselves."""
+        for _ in self._sound(Summed, DAMAGED_WINDOWS, service, since_s, until_s):
+            pass
+
+    def _say_ahead(self, service: str, now_s: float) -> None:
+        """What a clock that was wrong has dated later than now is left out: it would count until that time has come."""
+        for table, time_s, of in _DATED:
+            # A time that is none is no earlier one.
+            sql = f"SELECT 1 FROM {table} WHERE service = ? AND {of} AND NOT ifnull({time_s} <= ?, 0) LIMIT 1"  # noqa: S608
+            if self._query(sql, service, now_s):
+                ahead = f"{self.path} has a row of {table} for {service} that lies ahead"
+                delete = f"sqlite3 {self.path} 'DELETE FROM {table} WHERE {time_s} > unixepoch()'"  # noqa: S608
+                self._say_once(
+                    StateError(
+                        wrong=f"{ahead}: a clock was wrong then, or is now",
+                        place=str(self.path),
+                        hint=f"where the clock is right now: {delete}",
+                    )
+                )
 
     def _say_once(self, error: StateError) -> None:
         if error.message not in self._damaged:

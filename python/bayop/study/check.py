@@ -11,9 +11,9 @@ from typing import Final, Literal, TypeAlias
 
 import polars as pl
 
-from bayop.errors import InputError
-from bayop.slo import quantile_of
-from bayop.study.schema import REQUIRED, Column, column_of
+from bayop.errors import InputError, guess
+from bayop.slo import IN_ORDER, quantile_of
+from bayop.study.schema import REQUIRED, Column, column_of, either
 
 Where: TypeAlias = Callable[[int | None, str | None], str]
 """Names a place: the row, counted from 0, and the column, where there are any."""
@@ -30,8 +30,6 @@ NOUNS: Final = {
 _ANOTHER_UNIT: Final = "is the value in another unit than the column's name says?"
 # A text is one line: a log, a terminal and a CSV file show it as it is.
 _UNPRINTABLE: Final = r"[\x00-\x1f\x7f]"
-# Quantiles that are each measured with noise may change places; of another unit one is smaller by far.
-_DISORDER: Final = 0.5
 
 
 def at_rows(path: object) -> Where:
@@ -97,7 +95,7 @@ def conform(frame: pl.DataFrame, columns: Sequence[Column], where: Where) -> pl.
 def check_values(frame: pl.DataFrame, columns: Iterable[Column], where: Where) -> None:
     """Refuses cells that are missing where every trial has one, are no finite number, or not plausible in their unit.
 
-    A latency quantile that is far shorter than those below it is in another unit.
+    A latency quantile is no shorter than those below it, but for a tenth.
 
     Raises:
         InputError: for the first row that breaks a rule.
@@ -169,7 +167,8 @@ def columns_of(names: Sequence[str], where: Where, *, required: Sequence[str] = 
     missing = [name for name in required if name not in names]
     if missing:
         rule = f"a study must have the columns {', '.join(REQUIRED)}"
-        raise InputError(rule, wrong=f"there is no column {', '.join(missing)}", place=where(None, None))
+        wrong = f"there is no column {', '.join(missing)}"
+        raise InputError(rule, wrong=wrong, place=where(None, None), hint="bayop study columns says what they hold")
     return columns
 
 
@@ -215,7 +214,7 @@ class _Test:
         fails: The same of as many rows as are needed to know whether any does.
     """
 
-    rule: Literal["missing", "text", "range", "order"]
+    rule: Literal["missing", "text", "word", "range", "order"]
     column: Column
     wrong: pl.Expr
     fails: pl.Expr
@@ -228,15 +227,21 @@ def _tests(column: Column, frame: pl.DataFrame) -> Iterable[_Test]:
     if column.kind == "text":
         # Most texts are those of the row before.
         yield _Test("text", column, _is_no_line(cell), _is_no_line(cell.filter(cell.ne_missing(cell.shift()))))
+        if column.words:
+            unknown = ~cell.is_in(column.words)
+            yield _Test("word", column, unknown, unknown)
     elif column.kind != "time":
         # NaN is between no two numbers.
         outside = ~cell.is_between(column.low, column.high)
         yield _Test("range", column, outside, outside)
-    quantile = quantile_of(column.name)
-    lower = [n for n in frame.columns if (q := quantile_of(n)) is not None and quantile is not None and q < quantile]
-    if lower:
-        shorter = cell < _DISORDER * pl.max_horizontal(lower)
+    if lower := _lower_quantiles(column, frame):
+        shorter = cell < IN_ORDER * pl.max_horizontal(lower)
         yield _Test("order", column, shorter, shorter)
+
+
+def _lower_quantiles(column: Column, frame: pl.DataFrame) -> list[str]:
+    quantile = quantile_of(column.name)
+    return [n for n in frame.columns if (q := quantile_of(n)) is not None and quantile is not None and q < quantile]
 
 
 def _is_no_line(cell: pl.Expr) -> pl.Expr:
@@ -250,9 +255,14 @@ def _explain(test: _Test, frame: pl.DataFrame, row: int, where: Where) -> None:
         raise InputError(wrong=f"{name} is empty", place=place)
     if rule == "text":
         raise InputError(f"{name} must be one line of text", value=value, place=place)
+    if rule == "word":
+        hint = guess(value, column.words)
+        raise InputError(f"{name} must be {either(column.words)}", value=value, place=place, hint=hint)
     if rule == "order":
+        longest = max(_lower_quantiles(column, frame), key=lambda n: frame[n][row] or 0.0)
+        hint = f"{longest} is {frame[longest][row]:g}: is one of them in another unit, or another column's?"
         raise InputError(
-            f"{name} must be at least as long as the quantiles below it", value=value, place=place, hint=_ANOTHER_UNIT
+            f"{name} must be at least as long as the quantiles below it", value=value, place=place, hint=hint
         )
     if value != value or abs(value) == float("inf"):  # noqa: PLR0124 -- NaN
         raise InputError(f"{name} must be a finite number", value=str(value), place=place)

@@ -19,10 +19,11 @@ from typing import IO, Final, Self
 import polars as pl
 
 from bayop.errors import InputError, unwritable
+from bayop.files import sync_folder
 from bayop.json_text import parse_object
 from bayop.study.check import at_lines, at_rows, check_study
 from bayop.study.merge import merge_studies
-from bayop.study.store import open_study, sync_folder, write_study, writer_of
+from bayop.study.store import open_study, write_study, writer_of
 from bayop.study.trial import frame_of
 
 SUFFIX: Final = ".journal"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal, TypeAlias
 
-from bayop import _core
+from bayop.catalogue import knob_entry, knob_ids
 from bayop.errors import InputError, guess
 from bayop.slo import quantile_of
 from bayop.space import DEFER_HARD_IRQS, RX_FRAMES
@@ -41,6 +41,7 @@ class Column:
         high: The greatest plausible value.
         required: Whether every trial has it.
         measured: Whether it is a quantity of `Measurement`.
+        words: The texts that it may hold; empty where any will do.
     """
 
     name: str
@@ -51,10 +52,20 @@ class Column:
     high: float = 1e300
     required: bool = False
     measured: bool = False
+    words: tuple[str, ...] = ()
 
 
 def _text(name: str, meaning: str, *, required: bool = False) -> Column:
     return Column(name, "text", "", meaning, required=required)
+
+
+def _word(name: str, meaning: str, words: tuple[str, ...], *, required: bool = False) -> Column:
+    return Column(name, "text", "", f"{meaning}: {either(words)}", required=required, words=words)
+
+
+def either(words: tuple[str, ...]) -> str:
+    """The words as alternatives in a sentence."""
+    return " or ".join([", ".join(words[:-1]), words[-1]])
 
 
 def _measured(name: str, unit: str, low: float, high: float, meaning: str) -> Column:
@@ -72,7 +83,7 @@ _PROVENANCE: Final = (
     _text("study", "name of the campaign", required=True),
     Column("trial", "integer", "", "number of the trial, unique within its study", 0, 2**62, required=True),
     Column("repeat", "integer", "", "which repeat of its setting it is", 0, 2**31),
-    _text("target", "what was tuned: twin, study, agent, live or published", required=True),
+    _word("target", "what was tuned", ("twin", "study", "agent", "live", "published"), required=True),
     _text("machine", "profile or host that served", required=True),
     _text("machine_fingerprint", "short SHA-256 of the profile's text, or of what the agent says of its machine"),
     _text("os", "operating system of the server"),
@@ -81,7 +92,7 @@ _PROVENANCE: Final = (
     Column("message_bytes", "integer", "B", "message size of a closed loop", 1, 2**40),
     Column("seed", "integer", "", "seed of everything random in the trial", 0, 2**63 - 1),
     _text("bayop_version", "version that ran it"),
-    _text("vantage", "where latency was measured: client, probe, server+wait, server or model"),
+    _word("vantage", "where latency was measured", ("client", "probe", "server+wait", "server", "model")),
     Column("started_at", "time", "UTC", "when the trial began"),
     _text("source", "file, or file:line, that the row was imported from"),
 )
@@ -167,11 +178,6 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=place)
 
 
-def knob_ids() -> tuple[str, ...]:
-    """The knobs that a setting may have, from the catalogue."""
-    return tuple(entry["id"] for entry in _core.knob_catalogue())
-
-
 def _quantity(name: str) -> Column | None:
     quantile = quantile_of(name)
     if quantile is not None and quantile > 0:
@@ -185,7 +191,7 @@ def _knob(name: str) -> Column | None:
     for prefix, meaning in ((ASKED, "what was asked of the knob"), (EFFECTIVE, "what was in effect, as read back")):
         if name.startswith(prefix):
             knob_id, _, place = name.removeprefix(prefix).partition("@")
-            entry = next((e for e in _core.knob_catalogue() if e["id"] == knob_id), None)
+            entry = knob_entry(knob_id)
             if entry is None or ("@" in name and not place):
                 return None
             unit = entry["unit"]

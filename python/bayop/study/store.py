@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Final, cast
 
 import polars as pl
 
-from bayop.errors import InputError, unwritable
+from bayop.errors import InputError
+from bayop.files import write_whole
 from bayop.study.cells import read_cells
 from bayop.study.check import at_lines, at_rows, check_study, columns_of
 from bayop.study.example import study_file
@@ -64,7 +64,8 @@ def write_study(frame: pl.DataFrame, path: Path) -> None:
     """
     write = writer_of(path)
     study = check_study(frame, at_rows(path))
-    write_whole(path, lambda file: write(study.select(in_order(study.columns)), file))
+    table = study.select(in_order(study.columns))
+    write_whole(path, lambda file: write(table, file), failures=(pl.exceptions.PolarsError,))
 
 
 def trusted(frame: pl.DataFrame) -> pl.DataFrame:
@@ -83,15 +84,6 @@ def writer_of(path: Path) -> Callable[[pl.DataFrame, IO[bytes]], None]:
         if path.name.endswith(suffix):
             return write
     raise InputError("a study must be written as .parquet, .csv or .csv.gz", value=str(path))
-
-
-def sync_folder(folder: Path) -> None:
-    """Has the folder's own entries on disk: the names of files that were made or replaced."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _open_csv(text: CsvText) -> pl.DataFrame:
@@ -115,19 +107,3 @@ def _write_csv_gz(frame: pl.DataFrame, file: IO[bytes]) -> None:
     # No name and no time inside: the same study gives the same bytes.
     with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
         _write_csv(frame, cast("IO[bytes]", stream))
-
-
-def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Writes beside the file, then puts it in its place: readers see the old one or the new one, also after a crash."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with beside.open("w+b") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        sync_folder(path.parent)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise unwritable(path, error) from error
-    finally:
-        beside.unlink(missing_ok=True)

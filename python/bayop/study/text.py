@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -22,6 +23,8 @@ from bayop.errors import InputError, unreadable
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _BATCH_ROWS: Final = 50_000
 _CHUNK_BYTES: Final = 1 << 20
+_MOST_BYTES: Final = 1 << 30
+"""Of a study as text, which is held in memory: a pipe may never end, and little that is compressed may be much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class CsvText:
             raise InputError(
                 "a study must begin with a line of column names", wrong="the file is empty", place=f"{path}, line 1"
             )
-        twice = sorted({name for name in self.header if self.header.count(name) > 1})
+        twice = sorted(name for name, count in Counter(self.header).items() if count > 1)
         if twice:
             raise InputError("a study must have each column once", value=", ".join(twice), place=f"{path}, line 1")
 
@@ -106,9 +109,10 @@ def read_bytes(path: Path, count: int = -1) -> bytes:
 
 
 def _decoded(path: Path) -> str:
-    content = read_bytes(path)
+    content = read_bytes(path, _MOST_BYTES + 1)
     if content.startswith(GZIP_MAGIC):
         content = _unpacked(content, path)
+    _check_length(len(content), path)
     try:
         # Spreadsheets put a byte-order mark in front.
         return content.decode("utf-8-sig")
@@ -119,12 +123,21 @@ def _decoded(path: Path) -> str:
         ) from error
 
 
+def _check_length(length: int, path: Path) -> None:
+    if length > _MOST_BYTES:
+        rule = f"a study of text must have at most {_MOST_BYTES:,} bytes"
+        raise InputError(rule, wrong="the file is too long", place=str(path), hint="split it, or write it as Parquet")
+
+
 def _unpacked(content: bytes, path: Path) -> bytes:
     chunks: list[bytes] = []
+    length = 0
     try:
         with gzip.open(io.BytesIO(content)) as file:
             while chunk := file.read1(_CHUNK_BYTES):
                 chunks.append(chunk)
+                length += len(chunk)
+                _check_length(length, path)
     except (EOFError, OSError, zlib.error) as error:
         line = sum(chunk.count(b"\n") for chunk in chunks) + 1
         raise InputError(

@@ -18,10 +18,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from bayop.domains import Value
 from bayop.errors import BayopError, DriftError, InputError, guess
 from bayop.measurement import Measurement
 from bayop.program import run_within, split_command
-from bayop.space import AUTO, Knob, Setting, Space, Value, format_value
+from bayop.space import AUTO, Knob, Setting, Space, format_value
 from bayop.target.base import Target
 from bayop.units import format_quantity
 

@@ -13,23 +13,12 @@ from typing import Final
 
 import numpy as np
 
+from bayop.domains import Choices, Steps
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize.base import Observation, Problem
 from bayop.slo import Slo
-from bayop.space import (
-    AUTO,
-    CAP_W,
-    FREQ_MHZ,
-    IDLE_GOVERNOR,
-    RX_USECS,
-    Choices,
-    Knob,
-    Setting,
-    Space,
-    Steps,
-    nic_and_cpu_space,
-)
+from bayop.space import AUTO, CAP_W, FREQ_MHZ, IDLE_GOVERNOR, RX_USECS, Knob, Setting, Space, nic_and_cpu_space
 from bayop.target.base import Modelled
 
 QUANTITIES: Final = frozenset({"power_w", "energy_j", "duration_s", "p50_us", "p90_us", "p99_us", "qps", "utilization"})

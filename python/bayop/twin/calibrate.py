@@ -84,6 +84,9 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Parameters by the part of a server that they describe."""
 
+SEARCH_SD: Final = 2e-3
+"""Relative, of a fitted value: a search ends when its steps are smaller."""
+_LEAST_ROUNDS: Final = 2  # the start with its gradient, and a step
 _STEP: Final = 0.03  # of the logarithm, in finite differences: large against what is left of the noise
 _PULL: Final = 0.03  # residual of a parameter that moved by a factor of e
 _SATURATED_WEIGHT: Final = 0.1  # of latencies where chance decides them
@@ -106,6 +109,7 @@ class Fit:
         after: The same after the fit.
         cost_before: Mean squared error in units of the tolerances at the start.
         cost_after: The same after the fit.
+        is_complete: Whether the search ended because no step was worth it any more, and not with its budget.
     """
 
     profile: _core.Profile
@@ -113,6 +117,7 @@ class Fit:
     after: Mapping[str, float]
     cost_before: float
     cost_after: float
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +191,20 @@ class Calibration:
         self._residual_at: tuple[Vector, Vector] | None = None
 
     def run(self, *, sweeps: int) -> Fit:
-        """Fits within a budget of `sweeps` over the cells, each with one set of values."""
+        """Fits within a budget of `sweeps` over the cells, each with one set of values.
+
+        Raises:
+            InputError: the budget is over before the first step.
+        """
         from scipy.optimize import least_squares
+
+        rounds = sweeps // (len(self._parameters) + 1)
+        if rounds < _LEAST_ROUNDS:
+            raise short_budget(sweeps, len(self._parameters), least_sweeps(len(self._parameters)))
 
         greatest = self._greatest()
         upper = np.where(np.isfinite(greatest), greatest, self._start + _BOUND)
         start = np.minimum(self._start, upper - 1e-6)
-        rounds = max(sweeps // (len(self._parameters) + 1), 1)
         solution = least_squares(
             self.residuals,
             start,
@@ -201,7 +213,7 @@ class Calibration:
             loss="soft_l1",
             x_scale=0.3,
             max_nfev=rounds,
-            xtol=2e-3,
+            xtol=SEARCH_SD,
             ftol=1e-3,
         )
         after = dict(zip(self._parameters, map(float, np.exp(solution.x)), strict=True))
@@ -211,6 +223,7 @@ class Calibration:
             after=after,
             cost_before=self._cost(self._start),
             cost_after=self._cost(solution.x),
+            is_complete=solution.status > 0,
         )
 
     def residuals(self, x: Vector) -> Vector:
@@ -256,6 +269,22 @@ class Calibration:
     def _cost(self, x: Vector) -> float:
         errors = self.residuals(x)[: -len(x)]
         return float(np.sum(errors**2))
+
+
+def least_sweeps(parameters: int) -> int:
+    """The budget of a fit's first step: every round is a sweep, and one for the slope along each parameter."""
+    return _LEAST_ROUNDS * (parameters + 1)
+
+
+def short_budget(sweeps: int, parameters: int, least: int) -> InputError:
+    """That a budget ends before a fit's first step."""
+    return InputError(
+        "the budget of a fit must be enough for its first step",
+        wrong=f"{parameters} parameters take {least} sweeps for that, and {sweeps} may be done",
+        value=sweeps,
+        place="sweeps",
+        hint=f"{least} or more; a whole fit takes many steps",
+    )
 
 
 def checked_parameters(profile: _core.Profile, parameters: Sequence[str]) -> dict[str, float]:
@@ -329,6 +358,6 @@ def _weighted_errors(cell: Cell, simulated: Mapping[str, float]) -> Vector:
             weight = _SATURATED_WEIGHT if queues and cell.is_saturated else 1.0
             if value <= 0.0:
                 wrong = f"in so few requests the twin shows no {name}"
-                raise InputError(wrong=wrong, value=value, place="--requests", hint="ask for more requests")
+                raise InputError(wrong=wrong, value=value, place="requests", hint="ask for more requests")
             errors.append(weight * np.log(value / measured) / tolerance)
     return np.array(errors)

@@ -23,7 +23,7 @@ import numpy as np
 from bayop import _core
 from bayop.errors import InputError
 from bayop.space import RX_USECS
-from bayop.twin.calibrate import GROUPS, Calibration
+from bayop.twin.calibrate import GROUPS, SEARCH_SD, Calibration, least_sweeps, short_budget
 from bayop.twin.handlers import HandlerTimes, Line
 from bayop.twin.observed import Observed
 from bayop.twin.profile_library import with_values
@@ -57,7 +57,8 @@ class Estimate:
         key: Its dotted key.
         before: What the profile had.
         after: What it has now; the same where it is assumed.
-        sd: Standard error; None where it is assumed, or the captures are just enough to tell the number.
+        sd: Standard error; None where it is assumed, the captures are just enough to tell the number, or the budget
+            ended its search.
         is_fitted: Whether the captures tell it; otherwise it is assumed.
         evidence: What it was fitted to, or why it is assumed.
     """
@@ -98,11 +99,13 @@ class CaptureFit:
         values: What the profile's numbers are now, by their dotted keys; the others stay.
         estimates: The same with their errors, then the most important of the others.
         predictions: For each capture what the profile says of it, and with several what a fit to the others says.
+        is_complete: Whether every search ended because no step was worth it any more, and not with its budget.
     """
 
     values: Mapping[str, float]
     estimates: Sequence[Estimate]
     predictions: Sequence[Prediction]
+    is_complete: bool
 
 
 class CaptureProblem:
@@ -118,7 +121,8 @@ class CaptureProblem:
         on_simulated: Told after every such sweep.
 
     Raises:
-        InputError: the profile is of another kind or has other cores, or a load is no possible one.
+        InputError: the profile is of another kind or has other cores, a load is no possible one, or the budget is
+            over before every search has made a step.
     """
 
     def __init__(
@@ -137,6 +141,10 @@ class CaptureProblem:
             _check_capture(profile, capture)
         self._profile = profile
         self._captures = captures
+        stages = self._stages(captures).values()
+        least = len(stages) * max(map(least_sweeps, map(len, stages)), default=0)
+        if sweeps < least:
+            raise short_budget(sweeps, sum(map(len, stages)), least)
         self._sweeps = sweeps
         self._requests = requests
         self._seed = seed
@@ -149,19 +157,22 @@ class CaptureProblem:
         Raises:
             InputError: the captures do not tell the costs of interrupts and packets apart.
         """
-        values = self._values(self._captures)
+        values, is_complete = self._values(self._captures)
         others = []
         predictions = [self._prediction(values, capture, held_out=False) for capture in self._captures]
         if len(self._captures) > 1:
             for left_out in self._captures:
-                rest = self._values([capture for capture in self._captures if capture is not left_out])
+                rest, whole = self._values([capture for capture in self._captures if capture is not left_out])
+                is_complete &= whole
                 others.append(rest)
                 predictions.append(self._prediction(rest, left_out, held_out=True))
-        return CaptureFit(values, self._estimates(values, others), predictions)
+        estimates = self._estimates(values, others, is_complete=is_complete)
+        return CaptureFit(values, estimates, predictions, is_complete)
 
-    def _values(self, captures: Sequence[Observed]) -> dict[str, float]:
-        """The numbers that a fit to some captures finds."""
+    def _values(self, captures: Sequence[Observed]) -> tuple[dict[str, float], bool]:
+        """The numbers that a fit to some captures finds, and whether its searches ended before the budget."""
         values = self._direct(captures)
+        is_complete = True
         stages = self._stages(captures)
         for quantity, keys in stages.items():
             problem = Calibration(
@@ -173,8 +184,10 @@ class CaptureProblem:
                 threads=self._threads,
                 on_simulated=self._on_simulated,
             )
-            values |= problem.run(sweeps=self._sweeps // len(stages)).after
-        return values
+            fit = problem.run(sweeps=self._sweeps // len(stages))
+            values |= fit.after
+            is_complete &= fit.is_complete
+        return values, is_complete
 
     def _stages(self, captures: Sequence[Observed]) -> dict[str, Sequence[str]]:
         """What is searched for, and the quantity that tells it.
@@ -226,14 +239,23 @@ class CaptureProblem:
         quantities = {**simulated, "packets_per_interrupt": packets_per_s / simulated["interrupts_per_s"]}
         return Prediction(capture, held_out, {name: quantities[name] for name in QUANTITIES})
 
-    def _estimates(self, values: Mapping[str, float], others: Sequence[Mapping[str, float]]) -> list[Estimate]:
+    def _estimates(
+        self, values: Mapping[str, float], others: Sequence[Mapping[str, float]], *, is_complete: bool
+    ) -> list[Estimate]:
         before, line = self._profile.values(), self._line(self._captures)
         sampled = {_INTERRUPT: line.fixed_sd, _PACKET: line.each_sd, _TICK: _SPACING_SD * values.get(_TICK, 0.0)}
         fitted = []
         for key, value in values.items():
             is_fitted, evidence = self._evidence(key)
             spread = _jackknife_sd([other[key] for other in others if key in other])
-            sd = max(sampled[key], spread or 0.0) if key in sampled else spread
+            sd: float | None
+            if key in sampled:
+                sd = max(sampled[key], spread or 0.0)
+            elif key in (*_REQUEST, *_POWER):
+                # Searches that were stopped stand near their common start, whatever the captures say.
+                sd = max(spread, SEARCH_SD * value) if spread is not None and is_complete else None
+            else:
+                sd = spread or None
             fitted.append(Estimate(key, before[key], value, sd if is_fitted else None, is_fitted, evidence))
         listed = dict.fromkeys(key for group in _LISTED for key in (*GROUPS[group], _TICK))
         return fitted + [
@@ -269,7 +291,7 @@ def _check_profile(profile: _core.Profile) -> None:
         raise InputError(
             "captures must be fitted to an open loop on Linux, such as linux-memcached",
             value=profile.name,
-            place="--profile",
+            place="profile",
         )
 
 

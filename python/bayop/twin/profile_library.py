@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from bayop import _core
-from bayop.errors import InputError, unreadable
+from bayop.errors import InputError
+from bayop.files import read_text
 from bayop.twin.profile_text import lines_of
 
 BASE: Final = "base"
@@ -126,10 +127,7 @@ def _text_of(name_or_file: str, built_in: Mapping[str, Traversable], what: str) 
     if path.suffix != ".toml":
         hint = f"built-in {what}s: {', '.join(sorted(built_in))}; a file's name ends in .toml"
         raise InputError(wrong=f"there is no {what} {name_or_file!r}", value=name_or_file, hint=hint)
-    try:
-        return path.read_text(encoding="utf-8"), str(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from error
+    return read_text(path), str(path)
 
 
 def _complete(name: str) -> tuple[str, str, Origins]:

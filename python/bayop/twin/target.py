@@ -11,6 +11,7 @@ from typing import Final, Self
 import numpy as np
 
 from bayop import _core
+from bayop.domains import Choices, Steps
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.space import (
@@ -23,12 +24,10 @@ from bayop.space import (
     QUEUES,
     RX_FRAMES,
     RX_USECS,
-    Choices,
     Knob,
     Safest,
     Setting,
     Space,
-    Steps,
     default_setting,
 )
 from bayop.target.base import Modelled

@@ -34,6 +34,16 @@ def test_what_is_missed_makes_the_exit_code_and_a_line_each(memcached: str) -> N
     assert throughput.endswith(" requests/s of 2,000 were answered")
 
 
+def test_a_server_that_fails_every_request_answers_none(nginx: str) -> None:
+    flags = ["--protocol", "http", "--path", "/busy", "-q", "500", "-t", "0.3s", "-w", "0.3s", "-B"]
+    run = load("-s", nginx, *flags, "--expect", "qps>1%", "--json")
+    assert (run.returncode, run.stderr) == (1, "expected qps>1%, but 0 requests/s of 5 were answered\n")
+    result, _ = map(json.loads, run.stdout.splitlines()[1:])
+    assert result["troubles"] == {"HTTP/1.1 503 Service Temporarily Unavailable": result["counts"]["intended"]}
+    assert result["counts"]["refused"] == result["counts"]["intended"] > 50
+    assert "0 requests/s answered of 500 offered" in load("-s", nginx, *flags).stdout
+
+
 def test_every_load_of_a_scan_is_compared(memcached: str) -> None:
     run = load("-s", memcached, "--scan", "500:1000:500", "--expect", f"{MISSED},{MET}", *BRIEF, "--json")
     assert run.returncode == 1

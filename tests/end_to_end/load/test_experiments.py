@@ -60,8 +60,10 @@ def test_true_arrival_times_are_replayed(memcached: str, tmp_path: Path) -> None
     trace, samples = tmp_path / "trace.csv", tmp_path / "samples.csv"
     times_s = [100.0, 100.25, 100.25, 100.5, 100.9]
     trace.write_text("".join(f"{time_s},key,3,10,1,get,0\n" for time_s in times_s))
-    flags = ["--replay", str(trace), "--save", str(samples), "-t", "1s", "-w", "0s", "-r", "10", "--json"]
-    assert result_of(load("-s", memcached, *flags))["counts"]["answered"] == 5
+    flags = ["--replay", str(trace), "--save", str(samples), "-r", "10", "--json"]
+    result = result_of(load("-s", memcached, *flags))
+    assert result["counts"]["answered"] == result["counts"]["intended"] == 5
+    assert (result["duration_s"], result["achieved_qps"]) == pytest.approx((0.9 * 5 / 4, 5 / (0.9 * 5 / 4)))
     intended_ns = np.loadtxt(samples, delimiter=",", skiprows=1, usecols=0)
     assert sorted(intended_ns / 1e9) == pytest.approx([time_s - 100.0 for time_s in times_s], abs=1e-6)
 

@@ -116,8 +116,10 @@ def test_files_for_tools(memcached: str, tmp_path: Path) -> None:
 
 def test_the_same_seed_intends_the_same(memcached: str, tmp_path: Path) -> None:
     def times(seed: str) -> list[float]:
-        load("-s", memcached, *BRIEF, "--seed", seed, "--save", str(tmp_path / "samples.csv"))
-        column = np.loadtxt(tmp_path / "samples.csv", delimiter=",", skiprows=1, usecols=0)
+        samples = tmp_path / "samples.csv"
+        load("-s", memcached, *BRIEF, "--seed", seed, "--save", str(samples))
+        column = np.loadtxt(samples, delimiter=",", skiprows=1, usecols=0)
+        samples.unlink()
         return sorted(column.tolist())
 
     assert times("7") == times("7") != times("8")

@@ -14,7 +14,7 @@ from bayop.carbon.stack import Stack
 
 def test_ratios_are_to_the_least_of_the_same_application(stack: Stack, grid: Grid) -> None:
     stacks = [stack, replace(stack, name="old", qps=0.8e6), replace(stack, app="silo", qps=1e5)]
-    found = compare([Entry(stack) for stack in stacks], lambda _: grid, 5.0)
+    found = compare([Entry(stack, notebook_power_w=0.0) for stack in stacks], lambda _: grid, 5.0)
     assert [c.ratio for c in found] == pytest.approx([1.0, 2.0, 1.0])
     assert [c.server_ratio for c in found] == pytest.approx([1.0, 2.0, 1.0])
     assert [c.notebook_ratio for c in found] == pytest.approx([1.0, 2.0, 1.0])
@@ -32,7 +32,7 @@ def test_the_servers_part_leaves_the_network_out(stack: Stack, grid: Grid) -> No
 def test_each_stack_has_its_own_grid(stack: Stack) -> None:
     """All else equal, what runs on half of the carbon emits half; the notebooks know no grid."""
     grids = {"clean": Grid((100.0,)), "dirty": Grid((200.0,))}
-    entries = [Entry(replace(stack, name=name, reused=True)) for name in grids]
+    entries = [Entry(replace(stack, name=name, reused=True), notebook_power_w=1.0) for name in grids]
     clean, dirty = compare(entries, lambda entry: grids[entry.stack.name], 5.0)
     assert (clean.grid, dirty.grid) == (grids["clean"], grids["dirty"])
     assert (clean.ratio, dirty.ratio) == pytest.approx((1.0, 2.0))

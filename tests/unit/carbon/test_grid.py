@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,10 @@ def test_refuses_a_wrong_file(tmp_path: Path, text: str, said: str) -> None:
 def test_refuses_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*none\.csv: no such file"):
         read_grid(tmp_path / "none.csv")
+
+
+def test_what_never_ends_is_no_series(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "grid.csv")
+    for path in (Path("/dev/zero"), tmp_path / "grid.csv"):
+        with pytest.raises(InputError, match=f"cannot read {path}: it is no regular file"):
+            read_grid(path)

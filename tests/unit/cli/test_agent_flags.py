@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from bayop.cli import main
 from bayop.cli.flags import agent as agent_flags
 from bayop.errors import InputError
 from bayop.live.target import AgentTarget
@@ -86,3 +87,13 @@ def test_a_user_without_a_name_is_named_by_number(monkeypatch: pytest.MonkeyPatc
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 54321)
     assert agent_flags.holder("tune").startswith("bayop tune by uid 54321@")
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_source_of_latency_that_can_t_work_is_refused_before_the_agent_is_asked(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "live.toml"
+    file.write_text(f'agent = "unix:{tmp_path}/nobody"\nlatency = "probe:memcachd://web1"\n')
+    assert main(["tune", "--target", str(file), *more]) == 2
+    assert f"there is no protocol 'memcachd' ({file}:2" in capsys.readouterr().err

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Self
 
 import pytest
 from jsonschema import Draft202012Validator
 from tests.support.schemas import closed
 
+from bayop.applications import serve
 from bayop.applications.definition import application_names
+from bayop.applications.serve import Service
 from bayop.cli import main
+from bayop.errors import BayopError
 from bayop.events.applications import INSTALLED
 
 Capture = pytest.CaptureFixture[str]
@@ -68,10 +72,27 @@ def test_what_is_there_already_brings_nothing(mine: Path, capsys: Capture) -> No
     assert (event["brought"], event["disabled"]) == ([], [])
 
 
+def test_how_one_is_loaded_drowns_none(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """A recognizer of speech answers a few requests a second."""
+
+    class Ended(Service):
+        def __enter__(self) -> Self:
+            return self
+
+        def wait(self) -> BayopError:
+            return BayopError(wrong="sphinx was ended")
+
+    monkeypatch.setattr(serve, "Service", Ended)
+    assert main(["app", "start", "sphinx"]) == 1
+    _, load = capsys.readouterr().out.splitlines()
+    flags = "--protocol http --path '/{n}' --timeout 30s --closed-loop -c 8"
+    assert load == f"bayop load -s 127.0.0.1:8083 {flags}"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["list", "--applications", "absent"], 2, "cannot read absent: no such file (--applications)"),
+        (["list", "--applications", "absent"], 2, "cannot read absent: no such file"),
         (["install", "ngnix"], 2, "there is no application 'ngnix' (NAME)\nhint: did you mean nginx?"),
         (["start", "ngnix"], 2, "there is no application 'ngnix' (NAME)\nhint: did you mean nginx?"),
         (["start", "nginx", "--port", "70000"], 2, "it must be a whole number from 1 to 65535 (--port)"),

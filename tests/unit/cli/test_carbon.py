@@ -30,6 +30,48 @@ def test_json_has_a_line_for_each_stack(published: str, capsys: pytest.CaptureFi
     assert new["ratio_as_published"] == pytest.approx(7.415, abs=1e-3)
 
 
+STACK = """\
+name = "{name}"
+app = "memcached"
+[work]
+qps = "1Mqps"
+power = "{power}"
+[embodied_kg]
+{component} = 15.1
+"""
+
+
+def own(folder: Path, name: str, power: str = "90W", component: str = "cpu") -> str:
+    path = folder / f"{name}.toml"
+    path.write_text(STACK.format(name=name, power=power, component=component), encoding="utf-8")
+    return str(path)
+
+
+def test_nobody_published_anything_of_ones_own_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = [own(tmp_path, "old"), own(tmp_path, "new", "60W")]
+    assert main(["carbon", *mine]) == 0
+    said = capsys.readouterr().out
+    assert "memcached: without the network\n" in said
+    assert "publish" not in said
+    assert main(["carbon", *mine, "--json"]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(e["cci_as_published_mg_per_request"], e["ratio_as_published"]) for e in events] == [(None, None)] * 2
+
+
+def test_ones_own_machine_beside_published_ones(
+    published: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["carbon", published, own(tmp_path, "mine")]) == 0
+    said = capsys.readouterr().out
+    assert "published: mg per request by the authors' arithmetic" in said
+    assert [line.split()[-1] for line in said.splitlines() if line.split()[:1] == ["mine"]][-1] != "None"
+
+
+def test_a_part_s_other_name_is_understood(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["carbon", own(tmp_path, "new", component="motherboard")]) == 2
+    assert "hint: did you mean mainboard?\n" in capsys.readouterr().err
+
+
 def test_a_series_counts_by_its_mean(published: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     series = tmp_path / "grid.csv"
     series.write_text("hour,gco2_per_kwh\n0,20\n1,50\n", encoding="utf-8")
@@ -62,7 +104,10 @@ def test_writes_figures(published: str, tmp_path: Path) -> None:
             ["--grid", "0g/kWh"],
             "the carbon intensity is 0 in every hour; a grid must emit something, in some hour at least",
         ),
-        (["--lifetime", "5"], "--lifetime"),
+        (
+            ["--lifetime", "3"],
+            "cannot use '3': a lifetime must be a number with the unit y (--lifetime)\nhint: such as 3y",
+        ),
         (["--lifetime", "0y"], "cannot use '0y': a lifetime must be positive and at most 50 years (--lifetime)"),
         (["--grid", "35g/kWh", "--grid-series", "x.csv"], "not allowed with"),
         (["--grid-series", "none.csv"], "cannot read none.csv: no such file"),

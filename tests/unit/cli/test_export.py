@@ -65,7 +65,7 @@ def test_a_profile_is_a_folder(tmp_path: Path, capsys: Capture) -> None:
         (["a.toml", "b", "c"], "it must be settings, or a file and a service"),
         (["nic.rx_usecs@eth0=3", "b"], "it must be settings, or a file and a service"),
         (["nic.rx_usecs@eth0=3", "--agent", "unix:/nowhere"], "--agent says what an agent holds"),
-        (["nope.db"], "cannot read nope.db"),
+        (["nope.db"], "there is no nope.db"),
         (["idle.disable@C6=on"], "nobody but bayop-agent sets idle.disable@C6"),
         (["cpu.freq=2.1GHz"], "there is no knob 'cpu.freq'"),
         (["nic.rx_usecs=100", "nic.rx_usecs=200"], "nic.rx_usecs comes twice"),

@@ -35,12 +35,18 @@ def test_an_event_s_fields_are_told_as_people_write_them(
     )
 
 
-@pytest.mark.parametrize("words", [["history"], ["explain", "web"]])
+@pytest.mark.parametrize("words", [["history"], ["explain", "web"], ["export", "web", "--as", "script"]])
 def test_before_a_first_run_nothing_is_remembered(tmp_path: Path, words: list[str], capsys: Capture) -> None:
     file = tmp_path / "bayop.toml"
     file.write_text(FILE, encoding="utf-8")
     assert main([words[0], str(file), *words[1:]]) == 2
-    assert f"bayop run {file} has remembered nothing yet" in capsys.readouterr().err
+    assert f"bayop run has remembered nothing yet: there is no {tmp_path}/bayop.db" in capsys.readouterr().err
+
+
+def test_what_is_explained_is_of_a_file_not_of_its_state(tmp_path: Path, capsys: Capture) -> None:
+    with Store(tmp_path / "bayop.db"):
+        assert main(["explain", str(tmp_path / "bayop.db"), "web"]) == 2
+    assert "hint: name the bayop.toml itself" in capsys.readouterr().err
 
 
 def test_a_folder_is_no_state(capsys: Capture) -> None:

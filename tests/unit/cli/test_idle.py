@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from bayop.cli import main
 from bayop.idle.machines import MACHINES, OWN
+from bayop.idle.recorder import COLUMNS
 from bayop.idle.synthetic import KINDS
 
 NUMBERS = {
@@ -25,6 +27,13 @@ def trace(tmp_path: Path) -> Path:
     path = tmp_path / "poisson.csv.gz"
     assert main(["idle", "synthesize", "poisson", "--seed", "1", "--out", str(path)]) == 0
     return path
+
+
+def test_a_trace_is_not_overwritten(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = trace.read_bytes()
+    assert main(["idle", "synthesize", "poisson", "--seed", "2", "--out", str(trace)]) == 2
+    assert f"{trace} is there already; a file must not be overwritten (--out)" in capsys.readouterr().err
+    assert trace.read_bytes() == before
 
 
 def test_programs_get_an_object_for_each_governor(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,3 +81,25 @@ def test_the_help_names_the_kinds_and_machines_that_there_are(capsys: pytest.Cap
 
     assert f"how packets come: {', '.join(KINDS)}" in printed("synthesize")
     assert f"whose idle states: {', '.join(MACHINES)}, or {OWN} " in printed("replay")
+
+
+@pytest.mark.parametrize(
+    ("stays", "code", "words"),
+    [
+        ((), 1, "nothing was recorded"),
+        (("1,9,8,7,2,0,-1,2,6,1",), 0, "1 stay of 1 CPU in "),
+        (("1,9,8,7,2,0,-1,2,6,1", "0,9,8,7,2,0,-1,2,6,1"), 0, "2 stays of 2 CPUs in "),
+    ],
+)
+def test_what_was_recorded_is_said_and_that_nothing_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], stays: tuple[str, ...], code: int, words: str
+) -> None:
+    summary = {"stays": len(stays), "lost": 0, "duration_s": 0.1, "governor": "menu", "driver": "none", "timers": True}
+    recorder = tmp_path / "recorder.py"
+    lines = (",".join(COLUMNS), *stays, json.dumps(summary))
+    recorder.write_text("".join(f"print({line!r})\n" for line in lines), encoding="utf-8")
+    out = tmp_path / "traces"
+    argv = ["idle", "record", "--recorder", f"{sys.executable} {recorder}", "--cost", "--out", str(out)]
+    assert main(argv) == code
+    assert words in capsys.readouterr().out
+    assert len(list(out.iterdir())) == len(stays)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,30 @@ def test_people_get_tables_and_figures(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_overload_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["idle", "cores", "--loads", "5k,2M", "--requests", "1000"]) == 0
-    assert "Overloaded at 2000K: no core ever rests" in capsys.readouterr().out
+    words = ["idle", "cores", "--loads", "5k,2M", "--requests", "1000"]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "Overloaded at 2M: less is served than offered." in printed
+    assert re.search(r"requests/s +served +balancer", printed)
+    assert main([*words, "--json"]) == 0
+    calm, _, over, _ = json_lines(capsys)
+    assert (calm["overloaded"], over["overloaded"]) == (False, True)
+    assert float(str(over["qps_served"])) < 1e6 < float(str(over["qps_offered"]))
+
+
+def test_the_hours_of_a_day_that_the_server_can_t_serve_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*DAY, "--slo", "p99<1s"]) == 0
+    assert "Overloaded" not in capsys.readouterr().out
+    overload = [*DAY, "--peak", "2M", "--slo", "p99<1s"]
+    assert main(overload) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert re.search(
+        r"Overloaded under menu for 100.0% of the time: [0-9.]+[KM] of [12]M requests/s were served", printed
+    )
+    assert main([*overload, "--json"]) == 0
+    rows = json_lines(capsys)
+    assert all(row["overloaded"] for row in rows if row["event"] == "window")
+    assert all(row["overloaded_share"] == 1.0 for row in rows if row["event"] == "total")
 
 
 def test_a_server_that_can_have_no_balancer_is_refused_by_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,6 +74,8 @@ def test_convert_says_what_it_did(data: Path, tmp_path: Path, capsys: pytest.Cap
     assert event["bytes"] == out.stat().st_size
     before, after, _ = json_lines(["show", str(data / DEFAULT), str(out)], capsys)
     assert {**before, "file": None} == {**after, "file": None}
+    check_refusal(["convert", str(data / DEFAULT), "--out", str(out)], capsys, f"{out} is there already")
+    out.unlink()
     assert main(["interrupts", "convert", str(data / DEFAULT), "--out", str(out)]) == 0
     assert "10030 records: " in capsys.readouterr().out
 

@@ -77,7 +77,7 @@ def test_what_is_allowed_is_said_in_short(allowed: Domain | None, text: str) -> 
         (["--markdown", "--json"], "--markdown and --json were both given"),
         (["--agent-ca", "x"], "--agent-ca is for an agent, and none is named"),
         (["--agent", "web1"], "cannot use 'web1': an agent's address must be a Unix socket or an https host (--agent)"),
-        (["--agent", "https://web1"], "an https agent must be reached with mutual TLS"),
+        (["--agent", "https://web1"], "--agent-cert is missing; mutual TLS must have --agent-cert, --agent-key and"),
         (
             ["--agent", "https://web1", "--agent-ca", "x"],
             "--agent-cert is missing; mutual TLS must have --agent-cert, --agent-key and --agent-ca",

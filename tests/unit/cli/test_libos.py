@@ -53,7 +53,7 @@ def test_a_machine_says_where_it_serves_and_its_fault_is_an_error(
     assert main(["libos", "run", "app=hello", "wait=poll"]) == 1
     output = capsys.readouterr()
     assert "hello listens on 127.0.0.1:480; Ctrl-C ends the machine." in output.out
-    assert "bayop load -s 127.0.0.1:480 --protocol http -q 1kqps -c 8" in output.out
+    assert "bayop load -s 127.0.0.1:480 --protocol http --closed-loop -c 8" in output.out
     assert output.err == fault
     assert main(["libos", "run", "app=hello", "wait=poll", "--json"]) == 1
     listening = json.loads(capsys.readouterr().out.splitlines()[0])

@@ -1,14 +1,20 @@
-"""What `bayop load` refuses before it sends anything."""
+"""What `bayop load` makes of its flags, and what it refuses before it sends anything."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.load_results import load_result
 
 from bayop.cli import main
+from bayop.load import generator
+from bayop.load.generator import Result
+from bayop.load.plan import Plan, Replay
 
 NOBODY = ["load", "-s", "127.0.0.1:9", "-q", "1k"]
+SERVER = NOBODY[:3]
 
 
 @pytest.mark.parametrize(
@@ -16,13 +22,28 @@ NOBODY = ["load", "-s", "127.0.0.1:9", "-q", "1k"]
     [
         ([*NOBODY, "--save", "nowhere/x.csv"], "cannot write nowhere/x.csv: there is no folder nowhere (--save)"),
         ([*NOBODY, "--hgrm", "."], "cannot write .: it is a folder (--hgrm)"),
-        ([*NOBODY[:3], "--scan", "1k:2k:1k", "--save", "x.csv"], "both --save and --scan were given"),
-        ([*NOBODY[:3], "--search", "99:50us", "--hgrm", "x"], "both --hgrm and --search were given"),
-        ([*NOBODY, "--scan", "1k:2k:1k"], "both --qps and --scan were given"),
+        ([*SERVER, "--scan", "1k:2k:1k", "--save", "x.csv"], "both --save and --scan were given"),
+        ([*SERVER, "--search", "99:50us", "--hgrm", "x"], "both --hgrm and --search were given"),
+        ([*NOBODY, "--scan", "1k:2k:1k"], "both --qps and --scan were given; a scan must have its own loads"),
+        (
+            [*NOBODY, "--curve", "twitter", "--peak", "5k"],
+            "both --qps and --curve were given; a curve must have its own loads and hours",
+        ),
+        ([*SERVER, "--curve", "twitter", "--peak", "5k", "-t", "9s"], "both --time and --curve were given"),
+        ([*NOBODY, "--replay", "x.csv"], "both --qps and --replay were given; a replay must have its own times"),
+        ([*SERVER, "--replay", "x.csv", "-i", "fixed"], "both --iadist and --replay were given"),
+        ([*SERVER, "--closed-loop", "-i", "fixed"], "both --iadist and --closed-loop were given"),
         ([*NOBODY, "--path", "/x"], "--path was given with --protocol memcached"),
+        ([*NOBODY, "--protocol", "http", "-u", "10%"], "--update was given with --protocol http"),
+        ([*NOBODY, "--protocol", "http", "-V", "1000"], "--valuesize was given with --protocol http"),
+        ([*NOBODY, "--protocol", "echo", "-K", "20"], "--keysize was given with --protocol echo"),
+        ([*NOBODY, "--protocol", "http2", "--workload", "etc"], "--workload was given with --protocol http2"),
+        ([*NOBODY, "--protocol", "grpc"], "the path of a call must be /package.Service/Method (--path)"),
         ([*NOBODY, "--peak", "1k"], "--peak was given without --curve"),
         ([*NOBODY, "--hours", "3"], "--hours was given without --curve"),
+        ([*NOBODY, "--hour", "3s"], "--hour was given without --curve"),
         ([*NOBODY, "-Q", "1k"], "-Q was given without --with-agent"),
+        ([*NOBODY, "--insecure"], "TLS is not spoken; certificates must be those of servers that speak it (--tls)"),
         (["load", "--agent", "--listen", "8.8.8.8"], "cannot listen on 8.8.8.8"),
         (["load", "--agent", "--listen", "127.0.0.1:99999"], "(--listen)"),
     ],
@@ -34,3 +55,106 @@ def test_what_can_not_be_meant_sends_nothing(
     assert main(words) == 2
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (["--protocol", "https"], "there is no protocol 'https' (--protocol)", "--protocol http --tls"),
+        (["--protocol", "rediss"], "there is no protocol 'rediss' (--protocol)", "--protocol redis --tls"),
+        (["--protocol", "htp"], "there is no 'htp' (--protocol)", "did you mean http?"),
+        (["-s", "https://h"], "a server must be HOST[:PORT] (--server)", "-s h --protocol http --tls"),
+        (["-s", "HTTP://h:8080/a?b"], "(--server)", "-s h:8080 --protocol http --path /a?b"),
+        (["-s", "tcp://h"], "(--server)", "-s h"),
+    ],
+)
+def test_a_server_by_its_url_is_told_the_flags(
+    words: list[str], message: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*NOBODY, *words]) == 2
+    error, told = capsys.readouterr().err.splitlines()
+    assert message in error
+    assert told.startswith(f"hint: {hint}")
+
+
+@pytest.mark.parametrize("flag", ["--hgrm", "--save"])
+def test_no_file_is_overwritten(flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine").write_text("mine", encoding="utf-8")
+    assert main([*NOBODY, flag, str(tmp_path / "mine")]) == 2
+    assert f"mine is there already; a file must not be overwritten ({flag})" in capsys.readouterr().err
+    assert (tmp_path / "mine").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], Plan]:
+    """What is planned for some flags; nothing is sent."""
+    plans: list[Plan] = []
+
+    def run(plan: Plan) -> Result:
+        plans.append(plan)
+        return load_result([100.0])
+
+    monkeypatch.setattr(generator, "run", run)
+
+    def planned(words: list[str]) -> Plan:
+        assert main([*SERVER, "--noload", "--json", *words]) == 0
+        return plans.pop()
+
+    return planned
+
+
+def test_a_measurement_lasts_five_seconds_after_one(planned: Callable[[list[str]], Plan]) -> None:
+    plan = planned(["-q", "1k"])
+    assert (plan.warmup_s, plan.duration_s) == (1.0, 5.0)
+    plan = planned(["-q", "1k", "-w", "0s", "-t", "2s"])
+    assert (plan.warmup_s, plan.duration_s) == (0.0, 2.0)
+    plan = planned(["--curve", "twitter", "--peak", "1k", "--hours", "3"])
+    assert (plan.warmup_s, plan.duration_s) == (1.0, 180.0)
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two requests a second for 20 s, the first at once and the last at 19.5 s."""
+    monkeypatch.chdir(tmp_path)
+    Path("trace.csv").write_text("".join(f"{at / 2:g},k,3,10,1,get,0\n" for at in range(40)), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "plan", "told"),
+    [
+        ([], (40, 0.0, 20.0), ""),
+        (["-t", "60s"], (40, 0.0, 20.0), ""),
+        (["-w", "5s"], (40, 5.0, 15.0), "30 of 40 requests in trace.csv are measured; 10 before them are warm-up"),
+        (
+            ["-t", "6s"],
+            (12, 0.0, 6.0),
+            "12 of 40 requests in trace.csv are measured; what comes after 6 s is left out",
+        ),
+        (
+            ["-w", "1s", "-t", "5s"],
+            (12, 1.0, 5.0),
+            (
+                "10 of 40 requests in trace.csv are measured; 2 before them are warm-up, "
+                "and what comes after 6 s is left out"
+            ),
+        ),
+    ],
+)
+@pytest.mark.usefixtures("trace")
+def test_a_whole_trace_is_measured_and_what_is_not_is_told(
+    words: list[str],
+    plan: tuple[int, float, float],
+    told: str,
+    planned: Callable[[list[str]], Plan],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = planned(["--replay", "trace.csv", *words])
+    assert isinstance(found.schedule, Replay)
+    assert (len(found.schedule.times_s), found.warmup_s, found.duration_s) == pytest.approx(plan)
+    assert capsys.readouterr().err == (told and f"{told}\n")
+
+
+@pytest.mark.usefixtures("trace")
+def test_a_warm_up_leaves_something_of_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SERVER, "--replay", "trace.csv", "-w", "20s"]) == 2
+    assert "cannot use 20.0: a warm-up must be shorter than the trace (20 s) (--warmup)" in capsys.readouterr().err

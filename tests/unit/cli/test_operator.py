@@ -150,4 +150,4 @@ def test_the_file_names_the_state(state: Path, daemon: Daemon, capsys: pytest.Ca
     assert "one of both must be asked" in capsys.readouterr().err
     file.write_text('state = "elsewhere.db"\n', encoding="utf-8")
     assert main(["pause", "--file", str(file)]) == 4
-    assert "hint: start it, or name with --file" in capsys.readouterr().err
+    assert "hint: start it, or name the bayop.toml" in capsys.readouterr().err

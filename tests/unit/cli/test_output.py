@@ -5,8 +5,9 @@ import math
 
 import pytest
 
-from bayop.cli import main
-from bayop.cli.terminal.output import console, new_table, print_json, progress
+from bayop.cli import main, report_error
+from bayop.cli.terminal.output import console, literal, new_table, print_json, progress
+from bayop.errors import BayopError
 from bayop.units import round_significant
 
 
@@ -62,3 +63,11 @@ def test_a_terminal_that_does_not_know_its_width_gets_everything(
     monkeypatch.setenv("COLUMNS", "0")
     assert main(["knobs"]) == 0
     assert "nic.rx_usecs" in capsys.readouterr().out
+
+
+def test_a_terminal_obeys_nothing_of_what_others_say(capsys: pytest.CaptureFixture[str]) -> None:
+    console().print(literal("[bold]\x1b[2J\x9b31m\u202e\rä\nnext"))
+    report_error(BayopError(wrong="no \x1b[2J\nerror: forged", hint="try\x07"))
+    said = capsys.readouterr()
+    assert said.out == "[bold]\\x1b[2J\\x9b31m\\u202e\\rä\nnext\n"
+    assert said.err == "error: no \\x1b[2J\\nerror: forged\nhint: try\\x07\n"

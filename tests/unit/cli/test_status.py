@@ -109,3 +109,11 @@ def test_no_agent_is_said_with_what_to_do(capsys: pytest.CaptureFixture[str], ve
     assert captured.out == ""
     assert "unix:/nowhere/agent.sock" in captured.err
     assert "hint: start it on the server: systemctl start bayop-agent; docs/install.md installs it" in captured.err
+
+
+def test_what_a_hostile_agent_says_is_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    escape = "\x1b[31mX"
+    held = Held(f"cpu.epp@policy0{escape}", escape, escape, escape, "stood_down", escape)
+    shown = output_of(capsys, replace(HELD, version=escape, damage=escape, held=(held,)))
+    assert "\x1b" not in shown
+    assert shown.count("x1b[31mX") == 8

@@ -102,6 +102,15 @@ def test_export_leaves_out_what_is_not_trusted(sweep: Path, tmp_path: Path) -> N
     assert open_study(tmp_path / "a.csv").height == 9
 
 
+@pytest.mark.parametrize("action", ["export", "merge", "import"])
+def test_nothing_is_overwritten(sweep: Path, action: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Least of all the source."""
+    before = sweep.read_bytes()
+    assert run(action, sweep, "--out", sweep) == 2
+    assert f"{sweep} is there already; a file must not be overwritten (--out)\nhint: --out FILE" in refusal(capsys)
+    assert sweep.read_bytes() == before
+
+
 def test_merge_joins_files_of_any_format(data: Path, sweep: Path, tmp_path: Path) -> None:
     out = tmp_path / "all.parquet"
     assert run("merge", sweep, data / "study_silo.csv", sweep, "--out", out) == 0

@@ -66,7 +66,7 @@ def test_a_machine_of_its_own(folder: Path, tmp_path: Path) -> None:
 
 def test_what_served_on_ebbrt_is_a_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = write_files(tmp_path / "ebbrt", ebbrt_run()), tmp_path / "study.csv"
-    assert "say it with --ebbrt-app memcached or --ebbrt-app silo" in refusal(capsys, folder, "--out", out)
+    assert "served (--ebbrt-app)\nhint: say memcached or silo\n" in refusal(capsys, folder, "--out", out)
     assert imported(folder, "--ebbrt-app", "silo", "--out", out) == 0
     assert open_study(out)["app"].to_list() == ["silo"]
 
@@ -81,7 +81,10 @@ def test_bad_input_is_one_clear_error_and_nothing_is_written(
         capsys, empty, "--out", out
     )
     assert "linux.mcd.dmesg.REPEAT_CORE_ITR_DVFS_RAPL_QPS" in refusal(capsys, empty, "--out", out)
-    assert "cannot read nowhere: no such file" in refusal(capsys, "nowhere", "--out", out)
+    assert "cannot read nowhere: no such file\n" in refusal(capsys, "nowhere", "--out", out)
+    (table := tmp_path / "own.csv").write_text("os,policy\n", encoding="utf-8")
+    reads = f"not a directory\nhint: bayop study export {table} --out FILE.parquet reads tables\n"
+    assert reads in refusal(capsys, table, "--out", out)
     assert "a study must be written as .parquet, .csv or .csv.gz" in refusal(capsys, "nowhere", "--out", "x.txt")
     assert "it must lie between" in refusal(capsys, folder, "--out", out, "--tsc-mhz", "0")
     log = folder / "linux.mcd.dmesg.0_9_50_0x1d00_135_200000"

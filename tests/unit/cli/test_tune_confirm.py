@@ -9,7 +9,7 @@ import pytest
 
 from bayop.cli.flags.confirm import add_arguments, looks_of
 from bayop.cli.tune.comparison import sentence
-from bayop.cli.tune.display import print_summary
+from bayop.cli.tune.display import _expected, _trial_row, print_summary
 from bayop.cli.tune.events import of_saving
 from bayop.cli.tune.outcome import Outcome, doubts, outcome_of
 from bayop.confirm import Comparison
@@ -158,3 +158,16 @@ def test_every_quantile_of_the_slo_is_said() -> None:
     assert sentence(broken, problem, "W").startswith(
         "It breaks p99<500us,p50<100us when measured again: p99 300 us, p50 110 us"
     )
+
+
+def test_the_latencies_of_a_table_have_one_unit() -> None:
+    problem = make_problem(SPACE, slo=SLO)
+
+    def row(latency_us: float, cut_short: str | None = None) -> list[str]:
+        window = Measurement({"power_w": 40.0, "p99_us": latency_us}, cut_short=cut_short)
+        return _trial_row(Trial(1, FOUND, window, meets_slo=False, incumbent=None, chosen_in_s=0.0), [], problem, "W")
+
+    assert [row(1100.0)[3], row(1634.0)[3], row(500.0)[3], row(2e4, "it did harm")[3]] == [
+        "1100us", "1630us", "500us", ">20000us"
+    ]  # fmt: skip
+    assert (_expected(1900.0, 500.0), _expected(2001.0, 500.0)) == ("1900us", ">2000us")

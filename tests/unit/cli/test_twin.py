@@ -350,12 +350,12 @@ class TestFit:
 
         threading.Thread(target=write, daemon=True).start()
         argv = ["twin", "fit", "--data", str(pipe), "--profile", "ebbrt-memcached", "--loads", "500000"]
-        argv += ["--parameters", "app.network_us", "--sweeps", "2", "--out", str(tmp_path / "p.toml")]
+        argv += ["--parameters", "app.network_us", "--sweeps", "4", "--out", str(tmp_path / "p.toml")]
         assert main([*argv, *SMALL]) == 0, capsys.readouterr().err
 
     def test_people_get_tables(self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         argv = ["twin", "fit", "--data", str(study), "--profile", "ebbrt-memcached", "--parameters", "app.network_us"]
-        assert main([*argv, "--sweeps", "2", "--out", str(tmp_path / "p.toml"), *SMALL]) == 0
+        assert main([*argv, "--sweeps", "4", "--out", str(tmp_path / "p.toml"), *SMALL]) == 0
         out = capsys.readouterr().out
         assert "app.network_us" in out
         assert "Written:" in out
@@ -398,7 +398,7 @@ class TestFit:
         own = tmp_path / "own-server.toml"
         own.write_text(read_profile("ebbrt-memcached")[0], encoding="utf-8")
         argv = ["twin", "fit", "--data", str(study), "--profile", str(own), "--parameters", "app.network_us"]
-        assert main([*argv, "--sweeps", "1", "--out", str(tmp_path / "p.toml"), *SMALL]) == 0
+        assert main([*argv, "--sweeps", "4", "--out", str(tmp_path / "p.toml"), *SMALL]) == 0
         assert capsys.readouterr().err == ""
 
     def test_overwrites_nothing(self, study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -441,7 +441,7 @@ class TestCrossvalidate:
         assert "fitted on the other loads, predicted at this one" in capsys.readouterr().out
 
     def test_another_application_on_the_machine_helps(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        argv = ["twin", "crossvalidate", "--data", str(study), "--profile", "ebbrt-memcached", "--sweeps", "2"]
+        argv = ["twin", "crossvalidate", "--data", str(study), "--profile", "ebbrt-memcached", "--sweeps", "4"]
         argv += ["--parameters", "machine.power.static_w", *SMALL, "--with"]
         assert main([*argv, f"ebbrt-memcached={study}", "--json"]) == 0
         assert len(json_lines(capsys)) == 2

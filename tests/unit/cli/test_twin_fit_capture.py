@@ -14,7 +14,7 @@ from bayop.cli import main
 from bayop.twin.profile_library import load_profile
 from bayop.twin.target import TwinTarget
 
-SMALL = ("--sweeps", "12", "--requests", "1000", "--threads", "2")
+SMALL = ("--sweeps", "16", "--requests", "1000", "--threads", "2")
 THREE = ("--capture", *SETTINGS)
 AS_SET = tuple(
     word
@@ -67,6 +67,7 @@ def test_programs_are_told_what_is_known_of_each_number(capsys: pytest.CaptureFi
     ]
     assert of("capture")[1]["delay_us"] == pytest.approx(220.0, rel=0.01)
     assert of("capture")[0]["idle"].keys() >= {"C1", "C1E"}
+    assert of("fit")[0]["complete"] is False
     changes = of("fit")[0]["parameters"]
     by_key = {one["key"]: one for one in of("parameter")}
     assert changes.keys() < by_key.keys()
@@ -112,7 +113,7 @@ def test_people_get_tables(capsys: pytest.CaptureFixture[str], power_w: str) -> 
     assert "What the fitted profile says of the captures" in out
     assert "(W)" in out
     assert "What a fit to the other captures says of each" in out
-    assert out.endswith("Written: fitted.toml")
+    assert out.endswith("than --sweeps 16 may fit better. Written: fitted.toml")
 
 
 def test_one_capture_leaves_none_to_be_predicted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,6 +132,7 @@ def test_one_capture_leaves_none_to_be_predicted(capsys: pytest.CaptureFixture[s
         (("--data", "example:memcached", *THREE), "--capture"),
         ((), "--data"),
         ((*THREE, *AS_SET[:2]), "there are 3 captures, and 1 of --setting; --setting must say one for each capture"),
+        (("--capture", "logs/100us", *AS_SET), "there is 1 capture, and 3 of --setting"),
         ((*THREE, *AS_SET, "--power-w", "50,60"), "there are 3 captures, and 2 of --power-w"),
         ((*THREE, *AS_SET, "--loads", "60kqps"), "there are 3 captures, and 1 of --loads"),
         ((*THREE, *AS_SET, "--power-w", "50,60,0"), "a power must be positive (--power-w)"),
@@ -153,3 +155,10 @@ def test_one_capture_leaves_none_to_be_predicted(capsys: pytest.CaptureFixture[s
 )
 def test_bad_usage(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str) -> None:
     assert message in refusal(capsys, *words)
+
+
+def test_a_budget_too_small_to_fit_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["twin", "fit", "--profile", "own.toml", "--out", "short.toml", *THREE, *AS_SET, *LOADS, "--sweeps", "3"]
+    assert main(argv) == 2
+    assert "the budget of a fit must be enough for its first step (--sweeps)" in capsys.readouterr().err
+    assert not Path("short.toml").exists()

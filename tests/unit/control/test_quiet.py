@@ -128,3 +128,22 @@ def test_nothing_is_tried_whenever_the_wall_s_clock_shows_quiet_hours_and_seldom
         until_s = quiet.until_s(60.0 * minute) or 0.0
         assert until_s > 60 * minute
         assert until_s >= 60.0 * minute + 8 * 86_400 or quiet.until_s(until_s) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "fits"),
+    [
+        ("2020-01-01 00:00/9999-12-31 23:59", "UTC", True),
+        ("2020-01-01 00:00/9999-12-31 23:59", "Europe/Berlin", True),
+        ("2020-01-01 00:00/9999-12-31 23:59", "America/New_York", False),
+        ("0001-01-01 00:00/2030-01-01 00:00", "America/New_York", True),
+        ("0001-01-01 00:00/2030-01-01 00:00", "Asia/Tokyo", False),
+    ],
+)
+def test_dates_that_utc_does_not_have_are_refused(text: str, zone: str, *, fits: bool) -> None:
+    if fits:
+        assert Quiet.parse([text], parse_zone(zone)).until_s(at("2026-01-01")) is not None
+        return
+    with pytest.raises(InputError, match="a date must be one of the calendar") as caught:
+        Quiet.parse([text], parse_zone(zone))
+    assert caught.value.value == text

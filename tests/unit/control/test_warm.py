@@ -17,12 +17,13 @@ from bayop.control.policy import Policy
 from bayop.control.triggers import AnyOf, Breach, LoadChange
 from bayop.control.warm import Found, Warm
 from bayop.control.week import Coming, HourLoad, Week
+from bayop.domains import Range
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Observation, Optimizer, Problem
 from bayop.search import Halt
 from bayop.slo import Slo
-from bayop.space import FREQ_MHZ, RX_USECS, Range, Setting, Space
+from bayop.space import FREQ_MHZ, RX_USECS, Setting, Space
 from bayop.testing.fakes import papers_space
 from bayop.testing.plants import FakePlant
 

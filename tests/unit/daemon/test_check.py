@@ -125,6 +125,7 @@ def test_what_is_missing_has_its_place(
     assert len(found.problems) == 1
     assert message in found.problems[0].message
     assert f"bayop.toml:{line_of(text, line)}" in found.problems[0].message
+    assert "what the agent allows" not in found.would[0]
 
 
 def test_a_source_that_fails_and_an_agent_that_only_looks_are_both_said(

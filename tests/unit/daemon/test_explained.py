@@ -12,10 +12,11 @@ from tests.unit.daemon.test_services import files
 
 from bayop.control.ledger import Search
 from bayop.daemon.explained import explained
+from bayop.domains import Steps
 from bayop.errors import BayopError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
-from bayop.space import Knob, Setting, Space, Steps
+from bayop.space import Knob, Setting, Space
 from bayop.state.store import Store
 
 SPACE = Space((Knob("power.cap_w", Steps(60, 120, 5), safest="high"),))

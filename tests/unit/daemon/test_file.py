@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from bayop.control.budget import ErrorBudget
 from bayop.control.quiet import Quiet, parse_zone
 from bayop.control.triggers import AnyOf, Breach, Clock, LoadChange
 from bayop.daemon.file import DaemonFile, HoldTerms, state_of
+from bayop.domains import Range
 from bayop.errors import InputError
 from bayop.live.agent.messages import Conditions, LatencyLimit, LoadBand
 from bayop.optimize.grey_box.outputs import RESIDUAL_SCALES
@@ -15,7 +17,7 @@ from bayop.optimize.grey_box.prior import SHAPES
 from bayop.optimize.server_class import ServerClass
 from bayop.prior_file import PriorFile
 from bayop.slo import Slo
-from bayop.space import Range
+from bayop.study.example import example_file
 
 WHOLE = """\
 state = "var/state.db"
@@ -149,7 +151,7 @@ def test_a_state_that_can_not_be_found_out_is_to_be_named(tmp_path: Path, text: 
         path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"bayop\.toml") as caught:
         state_of(path)
-    assert caught.value.hint == "name the state itself, as in --file bayop.db"
+    assert caught.value.hint == "name the state itself, such as bayop.db"
 
 
 def test_two_readings_of_one_file_are_equal_and_of_another_not(tmp_path: Path) -> None:
@@ -287,3 +289,38 @@ def test_a_prior_lies_beside_the_file(tmp_path: Path) -> None:
     prior.write_text("servers = 0\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"bayop.toml:5, .*my.prior.toml:1"):
         read(tmp_path, LEAST + 'prior = "my.prior.toml"\n')
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("a\\u0000b.db", r"none can be named '.*a\\x00b\.db'; a state must be a file"),
+        ("pipe", "pipe is no regular file; a state must be a file"),
+        (".", "is a folder; a state must be a file"),
+        ("/dev/zero", "/dev/zero is no regular file; a state must be a file"),
+    ],
+)
+def test_what_can_be_no_state_has_its_line(tmp_path: Path, state: str, why: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match=why) as caught:
+        read(tmp_path, f'state = "{state}"\n')
+    assert str(caught.value.place).endswith("bayop.toml:1")
+
+
+def test_advice_may_be_of_an_example(tmp_path: Path) -> None:
+    def of(name: str) -> Path | None:
+        (web,) = read(tmp_path, f'{LEAST}advise_from = "{name}"\n').services
+        return web.advise_from
+
+    assert of("example:memcached") == example_file("memcached")
+    assert of("study.csv") == tmp_path / "study.csv"
+    with pytest.raises(InputError, match="there is no example 'mem'") as caught:
+        of("example:mem")
+    assert str(caught.value.place).endswith("bayop.toml:5")
+
+
+def test_quiet_hours_that_utc_does_not_have_have_their_line(tmp_path: Path) -> None:
+    quiet = '[service.web.policy]\nzone = "America/New_York"\nquiet = ["2020-01-01 00:00/9999-12-31 23:59"]\n'
+    with pytest.raises(InputError, match="a date must be one of the calendar") as caught:
+        read(tmp_path, LEAST + quiet)
+    assert str(caught.value.place).endswith("bayop.toml:7")

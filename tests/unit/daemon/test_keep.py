@@ -14,11 +14,12 @@ from bayop.control.ledger import LedgerWindow, Search
 from bayop.control.policy import Policy
 from bayop.control.triggers import AnyOf, Breach, LoadChange
 from bayop.daemon.keep import AskedError, keep, observe
+from bayop.domains import Steps
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
 from bayop.slo import Slo
-from bayop.space import Knob, Setting, Space, Steps
+from bayop.space import Knob, Setting, Space
 
 SLO = Slo.parse("p99<200us")
 CAP = "power.cap_w"

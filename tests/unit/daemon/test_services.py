@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bayop.daemon.file import DaemonFile, ServiceFile
+from bayop.daemon.halts import Halts
 from bayop.daemon.report import Reporter
 from bayop.daemon.services import Changes, Services
 from bayop.errors import InputError
@@ -115,3 +116,22 @@ def test_a_state_that_can_not_be_written_keeps_nobody_from_pausing(tmp_path: Pat
         assert doing(services.standings(["web"]))["web"][1] == ["operator"]
         with pytest.raises(StateError, match="cannot write"):
             services.forget("web", "root")
+
+
+def test_one_whose_standing_can_not_be_told_keeps_nobody_from_hearing_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget_left = Halts.budget_left
+
+    def fails(halts: Halts, now_s: float) -> float | None:
+        if halts._file.name == "web":
+            raise ValueError("year 10000 is out of range")
+        return budget_left(halts, now_s)
+
+    with kept(tmp_path, "web", "db") as (services, _, _said):
+        services.pause(["web", "db"], "root")
+        monkeypatch.setattr(Halts, "budget_left", fails)
+        web, db = services.standings(["web", "db"])
+    assert (web["doing"], web["paused_by"]) == ("paused", ["operator"])
+    assert web["trouble"] == "ValueError: year 10000 is out of range"
+    assert "year 10000" not in str(db["trouble"])

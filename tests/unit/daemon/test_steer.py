@@ -40,7 +40,7 @@ def test_killed_at_a_write_it_decides_as_one_that_remembers(tmp_path: Path, writ
 def test_what_polish_has_made_of_what_a_search_has_found_is_held_again_without_a_trial(tmp_path: Path) -> None:
     with Store(tmp_path / "held.db") as store:
         before = live(store, TEXT, load, start_s=0.0, end_s=LASTS_S)
-        found, *polished = (found.setting for found in store.found("web"))
+        found, *polished = (found.setting for found in store.found("web", LASTS_S))
     assert [w.phase for w in before].count("trial") > 0
     assert before[-1].setting == polished[-1] != found
     with Store(tmp_path / "held.db") as store:

@@ -8,7 +8,7 @@ import pytest
 
 from bayop import _core
 from bayop.errors import InputError
-from bayop.export import link, spell
+from bayop.export import check_link, link, spell
 from bayop.space import Setting
 
 
@@ -60,3 +60,15 @@ def test_what_a_file_can_t_say_is_refused_by_name(setting: Setting, message: str
     with pytest.raises(InputError) as caught:
         file(setting)
     assert message in str(caught.value)
+
+
+def test_how_it_takes_effect_can_be_copied_from_a_line() -> None:
+    lines = link(spell({"nic.rx_usecs@eth0": 9.0}, _core.knob_spellings())).splitlines()
+    assert "#   udevadm trigger --action=add /sys/class/net/eth0" in lines
+
+
+def test_what_a_file_can_t_say_is_known_without_its_place() -> None:
+    spellings = _core.knob_spellings()
+    with pytest.raises(InputError, match=r"systemd.link has no words for power.cap_w;"):
+        check_link({"power.cap_w": 90.0, "nic.rx_usecs": 9.0}, spellings)
+    check_link({"power.cap_w": "auto", "nic.rx_usecs": 9.0, "own.knob": 1.0}, spellings)

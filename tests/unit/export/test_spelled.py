@@ -75,6 +75,12 @@ def test_what_can_t_be_said_is_refused(setting: Setting, message: str) -> None:
     assert caught.value.hint or caught.value.value or "nothing to export" in message
 
 
+def test_who_has_no_place_is_told_what_to_type() -> None:
+    with pytest.raises(InputError) as caught:
+        spelled({"power.cap_w": 90.0})
+    assert str(caught.value.hint).startswith("bayop export power.cap_w@intel-rapl:0/0=90W, or")
+
+
 @pytest.mark.parametrize(
     ("setting", "device", "message"),
     [

@@ -53,7 +53,7 @@ def test_a_machine_that_cannot_be_recorded_says_so_in_the_recorders_words(tmp_pa
 
 
 def test_a_recorder_that_is_not_there_is_named() -> None:
-    with pytest.raises(InputError, match="cannot run bayop-nowhere") as caught:
+    with pytest.raises(UnsupportedError, match="cannot run bayop-nowhere") as caught:
         record(["bayop-nowhere"], duration_s=0.1, cost=False)
     assert caught.value.hint is not None
     assert "make probe" in caught.value.hint

@@ -116,7 +116,8 @@ def test_ebbrts_memory_is_printed_first() -> None:
 
 
 def test_ebbrts_runs_need_to_be_told_apart() -> None:
-    assert "--ebbrt-app memcached" in str(refusal(list(ebbrt_run())).hint)
+    error = refusal(list(ebbrt_run()))
+    assert (error.place, error.hint) == ("ebbrt_app", "say memcached or silo")
     assert (
         "cannot use 'ebbrt_dmesg.0_0_50_0x1d00_135_200000_c1e.csv': a run of EbbRT must halt to c7"
         in refusal(list(ebbrt_run("0_50_0x1d00_135_200000_c1e")), "silo").message

@@ -21,3 +21,10 @@ def test_the_server_alone_may_not_and_the_reason_is_told() -> None:
 def test_a_number_that_no_service_shows_is_refused(value: float) -> None:
     with pytest.raises(InputError, match=r"a latency or a load must lie between 1e-6 and 1e12 \(qps\)"):
         Latency({"p99_us": 300.0, "qps": value}, Vantage.CLIENT)
+
+
+def test_quantiles_are_in_their_order_but_for_a_tenth() -> None:
+    Latency({"p99_us": 300.0, "p50_us": 320.0}, Vantage.CLIENT)
+    with pytest.raises(InputError, match=r"0.3: a quantile must be at least as long as those below it \(p99_us\)") as e:
+        Latency({"p99_us": 0.3, "p50_us": 120.0, "mean_us": 900.0}, Vantage.CLIENT)
+    assert e.value.hint == "p50_us is 120: is one of them in another unit?"

@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from bayop.domains import Range
 from bayop.errors import InputError
+from bayop.latency.open_loop import OpenLoopProbe
 from bayop.live.file import LiveFile
 from bayop.load.plan import OpenLoop
 from bayop.load.tls import Tls
-from bayop.space import Range
+from bayop.slo import Slo
+
+SLO = Slo.parse("p99<500us")
 
 WHOLE = """\
 agent = "https://web1:9617"
@@ -115,7 +119,7 @@ def test_a_load_in_tls_believes_what_the_file_says(tmp_path: Path) -> None:
         (LEAST + '[load]\nserver = "web1"\nqps = 1\nworkload = "mine"\n', 6, "'mine' is no workload"),
         (LEAST + '[load]\nserver = "web1"\nqps = 1\nkey_size = "huge"\n', 6, "distribution"),
         (LEAST + '[load]\nserver = "web1"\nqps = 1\nblocking = 1\n', 6, "true or false"),
-        (LEAST + '[load]\nserver = "web1"\nqps = 1\ninsecure = true\n', 3, "insecure was given without tls"),
+        (LEAST + '[load]\nserver = "web1"\nqps = 1\ninsecure = true\n', 3, "TLS is not spoken"),
         (LEAST + '[load]\nserver = "web1"\nqps = 1\ntls = true\ncacert = "no.pem"\n', 3, "cannot read no.pem"),
         (
             LEAST + '[load]\nserver = "web1"\nqps = 1\nthrough = "ssh \'client"\n',
@@ -148,6 +152,28 @@ def test_a_file_that_says_too_little_says_what_is_missing(tmp_path: Path, text: 
     with pytest.raises(InputError, match=message) as caught:
         read(tmp_path, text)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("latency", "message"),
+    [
+        ("probe:memcachd://web1", "there is no protocol 'memcachd'"),
+        ("prometheus:http://m:9090", "a Prometheus source must have a query"),
+        ("ebpf:", "a command must not be empty"),
+    ],
+)
+def test_a_source_that_can_t_work_is_refused_at_its_line(tmp_path: Path, latency: str, message: str) -> None:
+    live = read(tmp_path, LEAST.replace("./p99.sh", latency))
+    with pytest.raises(InputError, match=message) as caught:
+        live.source(SLO)
+    assert f"{tmp_path / 'live.toml'}:2" in caught.value.message
+
+
+def test_the_source_is_for_the_search_s_slo(tmp_path: Path) -> None:
+    source = read(tmp_path, LEAST.replace("./p99.sh", "probe:memcached://web1")).source(SLO)
+    assert isinstance(source, OpenLoopProbe)
+    load = 'agent = "unix:/a"\n[load]\nserver = "web1"\nqps = 5000\n'
+    assert read(tmp_path, load).source(SLO) is None
 
 
 def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:

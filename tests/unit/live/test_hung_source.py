@@ -12,6 +12,7 @@ from tests.support.agents import AgentProcess, Machine
 from tests.support.patience import eventually
 from tests.support.stallers import WAYS, staller
 
+from bayop.domains import Range
 from bayop.errors import BayopError, DriftError, InputError
 from bayop.latency import prometheus
 from bayop.latency.base import Latency, LatencySource, Vantage, Window
@@ -20,7 +21,6 @@ from bayop.live.agent.lease import Lease
 from bayop.live.space import agent_space
 from bayop.live.target import AgentTarget
 from bayop.slo import Slo
-from bayop.space import Range
 
 CAP_W = "power.cap_w"
 SLO = Slo.parse("p99<500us")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.support.agents import AgentProcess, Machine
 
+from bayop.domains import Steps
 from bayop.errors import InputError, UnsupportedError
 from bayop.live.file import LiveFile
 from bayop.live.search import client_of, open_target, space_of
 from bayop.slo import Slo
-from bayop.space import Steps
 
 SLO = Slo.parse("p99<200us")
 

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from bayop.domains import Choices, Range, Steps
 from bayop.errors import BayopError, InputError, UnsupportedError
 from bayop.live.agent.messages import Cause, Domain, MachineKnob, MachineKnobs, MissingKnob, Numbers, Place, Reserved
 from bayop.live.space import agent_space, doubts
-from bayop.space import AUTO, DEFER_HARD_IRQS, FREQ_MHZ, GRO_FLUSH_TIMEOUT_US, RX_USECS, Choices, Range, Steps
+from bayop.space import AUTO, DEFER_HARD_IRQS, FREQ_MHZ, GRO_FLUSH_TIMEOUT_US, RX_USECS
 
 WIDE = Steps(0, 8191, 1)
 NO_CPUIDLE = Cause("the kernel has no cpuidle", None, None, "/sys/devices/system/cpu/cpuidle", None)
@@ -114,7 +115,7 @@ def test_places_that_have_nothing_in_common_can_not_be(first: Steps | Choices, s
         ("nic.rx_usec", InputError, "there is no knob 'nic.rx_usec'", "did you mean nic.rx_usecs?"),
         ("idle.governor", UnsupportedError, "the machine has no idle.governor", "no cpuidle"),
         ("cpu.epp", UnsupportedError, "cpu.epp is not on the agent's allow-list", '[allow."cpu.epp"]'),
-        ("power.cap_w", InputError, "at most 10000 values", "--range 'power.cap_w=LOW:HIGH:STEP'"),
+        ("power.cap_w", InputError, "at most 10000 values", "choose a range of them: power.cap_w=LOW:HIGH:STEP"),
     ],
 )
 def test_a_knob_that_can_not_be_searched_says_why(only: str, error: type[InputError], message: str, hint: str) -> None:

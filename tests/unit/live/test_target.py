@@ -11,13 +11,14 @@ import pytest
 from tests.support.agents import CAP, NIC, AgentProcess, Machine
 from tests.support.patience import eventually
 
+from bayop.domains import Range
 from bayop.errors import DriftError, InputError, UnsupportedError
 from bayop.latency.base import Latency, Vantage, Window
 from bayop.live.agent.transport import ConflictError
 from bayop.live.patience import Patience
 from bayop.live.space import agent_space
 from bayop.live.target import AgentTarget
-from bayop.space import AUTO, RX_USECS, Range, Setting
+from bayop.space import AUTO, RX_USECS, Setting
 
 CAP_W = "power.cap_w"
 RANGES = {CAP_W: Range(60, 120, 5), RX_USECS: Range(10, 100, 90)}
@@ -176,8 +177,8 @@ def test_the_load_is_what_is_said_else_what_clients_see(agent: AgentProcess) -> 
     assert target_of(agent, blind, qps=700.0).qps == 700.0
     with pytest.raises(InputError, match="the offered load is not known") as caught:
         target_of(agent, blind)
-    assert caught.value.place == "qps"
-    assert str(caught.value.hint).startswith("say it (--load on the command line, qps in a file)")
+    assert caught.value.place == "load"
+    assert str(caught.value.hint).startswith("say it, or let")
 
 
 def test_what_the_first_window_shows_is_what_it_measures(agent: AgentProcess) -> None:

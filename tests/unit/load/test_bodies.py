@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,11 @@ def test_all_bodies_together_have_a_most(tmp_path: Path) -> None:
         read_bodies(tmp_path)
 
 
-def test_a_file_without_an_end_is_not_read_for_ever() -> None:
-    with pytest.raises(InputError, match="bodies must have at most 16 MiB in all"):
-        read_bodies(Path("/dev/zero"))
+def test_what_never_ends_is_no_body(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe"):
+        with pytest.raises(InputError, match=f"cannot read {path}: it is no regular file"):
+            read_bodies(path)
 
 
 def test_a_plan_has_a_character_for_every_byte_of_a_body() -> None:

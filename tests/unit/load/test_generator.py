@@ -75,7 +75,8 @@ def test_every_fate_of_a_lost_request_is_named() -> None:
 
 
 def test_errors_and_silence_are_problems() -> None:
-    assert load_result([100.0], refused=1234).problems == ["1,234 requests were answered with an error"]
+    refused = load_result([100.0], refused=1234, intended=2000)
+    assert refused.problems == ["1,234 of 2,000 requests were refused with an error"]
     assert "no request was answered" in load_result([], failed=1).problems
 
 
@@ -130,7 +131,7 @@ def test_a_server_that_is_not_there_is_named(ask: Callable[[Plan], object]) -> N
 
 
 def test_a_plan_that_makes_no_sense_is_bad_usage() -> None:
-    with pytest.raises(InputError, match=r"cannot use '0': threads must be 1 to 256 \(--threads\)"):
+    with pytest.raises(InputError, match=r"cannot use '0': threads must be 1 to 256 \(threads\)"):
         run(replace(PLAN, threads=0))
 
 

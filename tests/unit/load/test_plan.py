@@ -80,35 +80,37 @@ def test_the_same_plan_at_another_load() -> None:
 def test_only_an_open_loop_has_a_load_to_set(schedule: Schedule, kind: str) -> None:
     with pytest.raises(InputError) as caught:
         replace(PLAN, schedule=schedule).at(500.0)
-    assert caught.value.message == f"cannot use {kind!r}: a load must be that of an open loop (--qps)"
+    assert caught.value.message == f"cannot use {kind!r}: a load must be that of an open loop (qps)"
 
 
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"threads": 0}, "--threads"),
-        ({"connections": 0}, "--connections"),
-        ({"depth": 0}, "--depth"),
-        ({"warmup_s": -1.0}, "--warmup"),
-        ({"duration_s": 0.0}, "--time"),
-        ({"timeout_s": 0.0}, "--timeout"),
-        ({"servers": ()}, "--server"),
-        ({"tls": Tls("no certificate")}, "--cacert"),
-        ({"schedule": OpenLoop.constant(-1.0)}, "--qps"),
-        ({"schedule": Replay((2.0, 1.0))}, "--replay"),
-        ({"schedule": ThinkingLoop(0.0)}, "--think-time"),
-        ({"schedule": ThinkingLoop(1.0, "normal:1,1")}, "--iadist"),
-        ({"schedule": ThinkingLoop(1.0), "depth": 1_000_001}, "--depth"),
-        ({"workload": Workload(records=0)}, "--records"),
-        ({"workload": Workload(update=1.5)}, "--update"),
-        ({"workload": Workload(http=(HttpRequest(path="two words"),))}, "--path"),
-        ({"workload": Workload(http=(HttpRequest(headers=("Host: one", "host: two")),))}, "--header"),
-        ({"workload": Workload(http=(HttpRequest(bodies=(b"1",)),))}, "--method"),
-        ({"workload": Workload(records=1, http=(HttpRequest(method="PUT", bodies=(b"1", b"2")),))}, "--records"),
-        ({"until_interval": UntilInterval(1.5, 0.1)}, "--until-ci"),
+        ({"threads": 0}, "threads"),
+        ({"connections": 0}, "connections"),
+        ({"depth": 0}, "depth"),
+        ({"warmup_s": -1.0}, "warmup_s"),
+        ({"duration_s": 0.0}, "duration_s"),
+        ({"timeout_s": 0.0}, "timeout_s"),
+        ({"servers": ()}, "servers"),
+        ({"tls": Tls("no certificate")}, "authorities"),
+        ({"schedule": OpenLoop.constant(-1.0)}, "qps"),
+        ({"schedule": Replay((2.0, 1.0))}, "times_s"),
+        ({"schedule": ThinkingLoop(0.0)}, "think_time_s"),
+        ({"schedule": ThinkingLoop(1.0, "normal:1,1")}, "gaps"),
+        ({"schedule": ThinkingLoop(1.0), "depth": 1_000_001}, "depth"),
+        ({"workload": Workload(records=0)}, "records"),
+        ({"workload": Workload(update=1.5)}, "update"),
+        ({"workload": Workload(http=(HttpRequest(path="two words"),))}, "path"),
+        ({"workload": Workload(http=(HttpRequest(headers=("Host: one", "host: two")),))}, "headers"),
+        ({"workload": Workload(http=(HttpRequest(bodies=(b"1",)),))}, "method"),
+        ({"workload": Workload(records=1, http=(HttpRequest(method="PUT", bodies=(b"1", b"2")),))}, "records"),
+        ({"dialect": "grpc"}, "method"),
+        ({"dialect": "grpc", "workload": Workload(http=(HttpRequest(method="POST"),))}, "path"),
+        ({"until_interval": UntilInterval(1.5, 0.1)}, "until_interval"),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_told_by_its_flag(change: dict[str, object], place: str) -> None:
+def test_a_plan_that_makes_no_sense_is_told_by_its_parameter(change: dict[str, object], place: str) -> None:
     error = refusal(replace(PLAN, **change))  # type: ignore[arg-type]
     ours = translate(error)
     assert isinstance(ours, InputError)

@@ -10,7 +10,7 @@ from tests.support.needs import need
 
 from bayop.errors import InputError
 from bayop.load.curve import LoadCurve
-from bayop.load.trace import is_raw, read_arrivals, read_raw_trace
+from bayop.load.trace import is_raw, length_s, read_arrivals, read_raw_trace
 
 
 def raw(tmp_path: Path, times: list[str]) -> Path:
@@ -35,6 +35,19 @@ def test_a_compressed_trace_is_the_same(tmp_path: Path) -> None:
 
 def test_requests_of_a_second_are_spread_over_it(tmp_path: Path) -> None:
     assert read_arrivals(raw(tmp_path, ["7", "7", "8", "8", "8", "8"]), 100) == (0.0, 0.5, 1.0, 1.25, 1.5, 1.75)
+
+
+@pytest.mark.parametrize(
+    ("times_s", "whole_s"),
+    [((0.0, 0.5, 1.0, 1.25, 1.5, 1.75), 2.1), ((0.0, 1.0, 2.0), 3.0), ((0.0,), 1.0), ((0.0, 0.0), 1.0)],
+)
+def test_a_trace_lasts_a_mean_gap_longer_than_its_last_request(times_s: tuple[float, ...], whole_s: float) -> None:
+    assert length_s(times_s) == pytest.approx(whole_s)
+
+
+def test_a_trace_without_requests_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the trace is empty"):
+        read_arrivals(raw(tmp_path, []), 100)
 
 
 def test_finer_times_are_kept(tmp_path: Path) -> None:

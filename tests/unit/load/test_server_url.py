@@ -24,6 +24,7 @@ def test_a_server_is_read(text: str, parts: tuple[str, str, str]) -> None:
     [
         ("web1:11211", "a server must be PROTOCOL://HOST:PORT", "one of "),
         ("memcachd://web1", "there is no protocol 'memcachd'", "did you mean memcached?"),
+        ("https://web1", "there is no protocol 'https'", "http, of a server without TLS"),
         ("redis://web1/keys", "a path must be that of http", ""),
         ("http://user@web1/", "a server must be PROTOCOL://HOST:PORT", "one of "),
     ],

@@ -79,7 +79,7 @@ def test_nothing_is_stored_where_that_is_not_wanted() -> None:
     ("change", "kind", "wrong", "rule", "place"),
     [
         ({}, "failed", "cannot connect to 127.0.0.1:9: connection refused", None, None),
-        ({"dialect": "echo", "threads": 0}, "input", None, "threads must be 1 to 256", "--threads"),
+        ({"dialect": "echo", "threads": 0}, "input", None, "threads must be 1 to 256", "threads"),
     ],
 )
 def test_an_error_is_told_with_all_its_parts(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bayop.errors import InputError, UnsupportedError
-from bayop.load.tls import read_authorities, system_authorities
+from bayop.load.tls import Tls, read_authorities, system_authorities, tls_of
 
 
 @pytest.fixture
@@ -34,7 +34,27 @@ def test_or_what_is_in_its_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_machine_that_trusts_nobody_says_so() -> None:
     with pytest.raises(UnsupportedError, match="this machine trusts no certificate authority") as caught:
         system_authorities()
-    assert caught.value.hint == "--cacert FILE, or --insecure"
+    assert caught.value.hint == "say cacert, or insecure"
+
+
+@pytest.mark.parametrize("insecure", [True, False])
+def test_trust_without_tls_means_nothing(*, insecure: bool) -> None:
+    authorities = None if insecure else Path("a.pem")
+    with pytest.raises(InputError, match="TLS is not spoken") as caught:
+        tls_of(tls=False, authorities=authorities, insecure=insecure)
+    assert caught.value.place == "tls"
+
+
+def test_a_certificate_is_looked_at_or_not(folder: Path) -> None:
+    (folder / "0a775a30.0").write_text("all")
+    (folder / "mine.pem").write_text("mine")
+    assert tls_of(tls=False, authorities=None, insecure=False) is None
+    assert tls_of(tls=True, authorities=None, insecure=True) == Tls(None)
+    assert tls_of(tls=True, authorities=None, insecure=False) == Tls("all")
+    assert tls_of(tls=True, authorities=folder / "mine.pem", insecure=False) == Tls("mine")
+    with pytest.raises(InputError, match="a certificate must be looked at, or not") as caught:
+        tls_of(tls=True, authorities=folder / "mine.pem", insecure=True)
+    assert caught.value.place == "insecure"
 
 
 def test_certificates_that_are_no_text_are_refused(tmp_path: Path) -> None:

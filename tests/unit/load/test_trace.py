@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayop.errors import InputError
+from bayop.load.curve import LoadCurve
 from bayop.load.trace import read_trace
 
 
@@ -64,3 +66,10 @@ def test_any_text_is_a_trace_or_an_input_error(tmp_path_factory: pytest.TempPath
     except InputError:
         return
     assert all(load > 0 for load in loads)
+
+
+def test_what_never_ends_is_no_load_curve(tmp_path: Path) -> None:
+    for name in ("curve.csv", "curve.zst"):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(InputError, match=f"cannot read {tmp_path / name}: it is no regular file"):
+            LoadCurve.from_file(tmp_path / name)

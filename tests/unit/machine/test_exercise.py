@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from bayop.domains import Choices, Steps, Value
 from bayop.live.agent.messages import Domain, MachineKnob, MachineKnobs, Numbers, Place
 from bayop.machine.exercise import Attempt, Exercise, places, two_values
-from bayop.space import AUTO, Choices, Steps, Value
+from bayop.space import AUTO
 
 
 @pytest.mark.parametrize(

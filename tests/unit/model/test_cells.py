@@ -80,14 +80,35 @@ def test_can_be_narrowed() -> None:
     [
         (study().drop("p99_us"), {}, "p99_us"),
         (study(), {"os": "ebbrt"}, "the study has no trials of ebbrt"),
+        (
+            study(p99_us=pl.lit(600.0)),
+            {},
+            "of the 90 settings with a fixed ITR-delay and frequency, none meets p99<500us",
+        ),
+        (study(), {"least_delay_us": 1e6}, "that meet p99<500us, none has an ITR-delay of 1s or more"),
+        (
+            study(**{"asked.nic.rx_usecs": pl.lit(0, pl.Int64)}),
+            {},
+            "that meet p99<500us, none has an ITR-delay above 0",
+        ),
+        (
+            study(**{"asked.nic.rx_usecs": pl.lit(None, pl.Int64)}),
+            {},
+            "the study has no trusted trial with a fixed ITR-delay and frequency, and without a power cap",
+        ),
         (study(), {"loads": [1.0]}, "the study has no trials at 1 requests/s"),
-        (study(p99_us=pl.lit(600.0)), {}, "that meet p99<500us"),
         (study(app=pl.Series(["memcached", "silo"] * 45)), {}, "one application"),
     ],
 )
 def test_refuses_what_it_can_not_fit(frame: pl.DataFrame, arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         select(frame, SLO, **arguments)  # type: ignore[arg-type]
+
+
+def test_says_which_systems_there_are() -> None:
+    with pytest.raises(InputError) as caught:
+        select(study(), SLO, os="ebbrt")
+    assert caught.value.hint == "it has linux"
 
 
 def test_the_published_study_has_its_cells(data: Path) -> None:

@@ -6,12 +6,13 @@ import sys
 import pytest
 
 from bayop.cli import main
+from bayop.domains import Choices, Steps
 from bayop.errors import InputError, UnsupportedError
 from bayop.measurement import Measurement
 from bayop.optimize import make_optimizer
 from bayop.optimize.ax import AxConstrained, AxPenalty
 from bayop.optimize.base import Proposal
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Space, Steps
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, Space
 from bayop.testing.fakes import FakeServer, make_problem, papers_space
 
 PROBLEM = make_problem(papers_space(), slo="p99<200us")

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from bayop.domains import Choices, Steps
 from bayop.optimize.base import Finished, Proposal
 from bayop.optimize.grid import GridSearch
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Setting, Space, Steps
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, Setting, Space
 from bayop.testing.fakes import FakeServer, make_problem, papers_space
 
 GOVERNOR = Knob("idle.governor", Choices(("menu", "teo", "haltpoll")))

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from bayop.domains import Steps, Value
 from bayop.optimize.grey_box import GreyBox
 from bayop.optimize.rounding import Rounding
 from bayop.search import run_search
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, Steps, Value, nic_and_cpu_space
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, nic_and_cpu_space
 from bayop.testing.fakes import FakeServer, make_problem
 
 ROUNDED: tuple[tuple[Value, Value], ...] = (

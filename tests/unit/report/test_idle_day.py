@@ -16,7 +16,7 @@ def day(duration_s: float, published: Shown | None) -> Day:
 
 def test_the_title_says_what_each_policy_takes_against_menu() -> None:
     drawn = drawing(day(60.0, None))
-    assert drawn.title == "Energy against menu: off +50%; yawn, balancer -10%"
+    assert drawn.title == "Energy against menu: off +50.0%; yawn, balancer -10.0%"
     assert "Dotted" not in drawn.caption
 
 
@@ -24,6 +24,7 @@ def test_what_was_published_is_dotted_beside_what_was_simulated() -> None:
     drawn = drawing(day(60.0, Shown(80.0, 140.0)))
     assert "Dotted: as published" in drawn.caption
     _, _, power = drawn.figure.axes
+    assert (power.get_ylabel(), power.get_ylim()) == ("power\n(W, logarithmic)", (80.0, 150.0))
     assert [(float(np.asarray(line.get_ydata())[0]), line.is_dashed()) for line in power.get_lines()] == [
         (100.0, False), (80.0, True), (150.0, False), (80.0, True), (90.0, False), (80.0, True)
     ]  # fmt: skip

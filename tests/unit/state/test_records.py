@@ -32,7 +32,7 @@ def test_it_is_read_while_it_is_written(tmp_path: Path) -> None:
 
 
 def test_what_is_no_state_is_said_to_be_none(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"cannot read .*state\.db: no such file"):
+    with pytest.raises(InputError, match=r"bayop run has remembered nothing yet: there is no .*state\.db"):
         read(tmp_path / "state.db", "window")
     (tmp_path / "notes").write_text("no state, but long enough to be taken for something" * 9, encoding="utf-8")
     with pytest.raises(InputError, match=r"cannot read .*notes: file is not a database"):

@@ -26,6 +26,7 @@ from bayop.state.held import HeldTime, Quarter, read_held_times
 from bayop.state.records import known, read
 from bayop.state.store import StateError, Store
 from bayop.switchback import Switchback
+from bayop.units import DAY_S
 
 WINDOW = LedgerWindow(
     start_s=100.0,
@@ -40,6 +41,9 @@ WINDOW = LedgerWindow(
 )
 SWITCHED_BACK = SwitchedBack(100.0, 280.0, {"power.cap_w": 90}, Switchback(90.5, 110.0, 91.5, 3000.0))
 SEARCH = Search(3, "load +40%", 160.0, 170.0, 7000.0, (), "converged", None)
+
+NOW_S = 1e6
+"""Later than all that is remembered here."""
 
 CAPS: Any = {"knobs": ["power.cap_w"], "quantities": {"power_w", "p99_us"}}
 """What a search of the cap under a p99 asks for."""
@@ -132,12 +136,12 @@ def test_what_searches_have_found_is_known_where_they_ended_by_themselves(path: 
             store.add_search("web", replace(SEARCH, qps=1000.0 + n, stopped=stopped, setting=setting))  # type: ignore[arg-type]
         store.add_search("web", replace(SEARCH, setting=None))
         store.add_search("db", replace(SEARCH, setting=setting))
-        assert store.found("web") == [Found(qps, setting) for qps in (1000.0, 1004.0, 1005.0)]
-        assert store.found("web", 1) == [Found(1005.0, setting)]
+        assert store.found("web", NOW_S) == [Found(qps, setting) for qps in (1000.0, 1004.0, 1005.0)]
+        assert store.found("web", NOW_S, 1) == [Found(1005.0, setting)]
         store.add_event(SEARCH.start_s + 1.0, "web", "let-go", {})
         store.add_search("web", replace(SEARCH, start_s=SEARCH.start_s + 2.0, qps=7.0, setting=setting))
-        assert store.found("web") == [Found(7.0, setting)], "what was found before saves nothing"
-        assert store.found("db") == [Found(SEARCH.qps, setting)]
+        assert store.found("web", NOW_S) == [Found(7.0, setting)], "what was found before saves nothing"
+        assert store.found("db", NOW_S) == [Found(SEARCH.qps, setting)]
 
 
 def test_what_was_held_later_instead_of_what_a_search_has_found_is_known(path: Path) -> None:
@@ -149,10 +153,10 @@ def test_what_was_held_later_instead_of_what_a_search_has_found_is_known(path: P
             store.add_event(SEARCH.end_s + after_s, "web", "polished", fields)
         store.add_event(SEARCH.end_s + 30.0, "web", "polished", {"setting": found, "instead_of": last})
         known = [Found(SEARCH.qps, found), Found(1010.0, better), Found(1020.0, last)]
-        assert store.found("web") == known, "but for one of an older version, which does not say at which load"
-        assert store.found("web", 1) == known[-1:]
+        assert store.found("web", NOW_S) == known, "but for one of an older version, which does not say at which load"
+        assert store.found("web", NOW_S, 1) == known[-1:]
         store.add_event(SEARCH.end_s + 40.0, "web", "let-go", {})
-        assert store.found("web") == []
+        assert store.found("web", NOW_S) == []
 
 
 def test_hours_are_seen_where_windows_show_half_of_them(path: Path) -> None:
@@ -165,13 +169,16 @@ def test_hours_are_seen_where_windows_show_half_of_them(path: Path) -> None:
         assert store.hours("db", 0.0) == []
 
 
-def test_the_last_event_of_some_names_is_known(path: Path) -> None:
+def test_advice_is_open_until_it_was_proven(path: Path) -> None:
+    fields: dict[str, object] = {"setting": None, "qps": 5.0, "predicted": {}, "relative_sd": {}}
     with Store(path) as store:
-        assert store.last_event("web", "advice") is None
-        store.add_event(1.0, "web", "advice", {"qps": 5.0})
+        assert store.open_advice("web") is None
+        store.add_event(1.0, "web", "advice", {**fields, "source": "a study"})
         store.add_event(2.0, "web", "asked", {})
-        store.add_event(3.0, "db", "advice", {"qps": 6.0})
-        assert store.last_event("web", "advice", "advice-proven") == ("advice", {"qps": 5.0})
+        store.add_event(3.0, "db", "advice-proven", fields)
+        assert dict(store.open_advice("web") or {}) == fields
+        store.add_event(4.0, "web", "advice-proven", fields)
+        assert store.open_advice("web") is None
 
 
 def test_one_process_writes(path: Path) -> None:
@@ -230,15 +237,15 @@ def test_switchbacks_are_judged_by_since_a_setting_was_let_go_of(path: Path) -> 
         for start_s in (100.0, 200.0, 300.0):
             store.add_switchback("web", at(start_s))
         store.add_switchback("db", at(400.0))
-        assert [each.default for each in store.judged_switchbacks("web", 2)] == [200.0, 300.0]
-        assert store.let_go_s("web") is None
+        assert [each.default for each in store.judged_switchbacks("web", NOW_S, 2)] == [200.0, 300.0]
+        assert store.let_go_s("web", NOW_S) is None
         store.add_event(250.0, "web", "let-go", {})
         store.add_event(260.0, "db", "forgotten", {})
-        assert store.judged_switchbacks("web", 9) == [at(300.0).power_w]
+        assert store.judged_switchbacks("web", NOW_S, 9) == [at(300.0).power_w]
     with Store(path) as store:
-        assert store.let_go_s("web") == 250.0
+        assert store.let_go_s("web", NOW_S) == 250.0
         store.add_event(500.0, "web", "forgotten", {})
-        assert (store.let_go_s("web"), store.judged_switchbacks("web", 9)) == (None, [])
+        assert (store.let_go_s("web", NOW_S), store.judged_switchbacks("web", NOW_S, 9)) == (None, [])
 
 
 def test_the_time_held_is_summed_by_quarters_of_an_hour(path: Path) -> None:
@@ -341,9 +348,9 @@ def test_what_was_found_is_known_but_for_what_is_damaged(path: Path, changed: st
     with Store(path) as store:
         store.add_search("web", replace(SEARCH, setting={"power.cap_w": 90}))
         store.add_event(171.0, "web", "polished", {"qps": 7000.0, "setting": {"power.cap_w": 80}})
-        assert len(store.found("web")) == 2
+        assert len(store.found("web", NOW_S)) == 2
     with damaged(path, changed) as (store, said):
-        assert len(store.found("web")) == 1
+        assert len(store.found("web", NOW_S)) == 1
         assert [of in error.message for error in said] == [True]
 
 
@@ -354,15 +361,59 @@ def test_numbers_that_are_none_are_not_counted_on(path: Path) -> None:
         store.add_event(1.0, "web", "advice", {})
     with damaged(path, "UPDATE event SET fields = '[]'") as (store, said):
         assert store.last_search("web") == SEARCH.number
-        assert store.last_event("web", "advice") is None
+        assert store.open_advice("web") is None
         assert len(said) == 2
+
+
+@pytest.mark.parametrize("column", ["duration_s", "qps", "over_share", "power_w", "latency_us"])
+@pytest.mark.parametrize("value", ["9e999", "-9e999"])
+def test_a_window_with_an_endless_number_is_summed_nowhere_and_said_to_be_damaged(
+    path: Path, column: str, value: str
+) -> None:
+    with Store(path) as store:
+        for start_s in (0.0, 900.0, 1800.0):
+            store.add_window("web", replace(WINDOW, start_s=start_s, duration_s=900.0, phase="hold", qps=10.0))
+        whole = store.spending("web", 0.0, 3600.0)
+    change = f"UPDATE window SET {column} = {value} WHERE id = 2"  # noqa: S608 -- our own words
+    with damaged(path, change) as (store, said):
+        assert store.spending("web", 0.0, 3600.0).requests == pytest.approx(whole.requests * 2 / 3)
+        assert [quarter.start_s for quarter in store.held_time("web", 0.0, 3600.0).quarters] == [0.0, 1800.0]
+        assert [hour.qps for hour in store.hours("web", 0.0)] == [10.0]
+        store.age("web", 200 * DAY_S, days=9)
+        assert store.spending("web", 0.0, 3600.0).requests == pytest.approx(whole.requests * 2 / 3)
+        assert [error.message.split(": ")[0] for error in said] == [f"the window with id 2 in {path} is damaged"]
+    with pytest.raises(StateError, match="the window with id 2 "):
+        read_held_times(path)
+
+
+def test_a_window_that_began_at_no_time_is_said_to_be_damaged(path: Path) -> None:
+    with Store(path) as store:
+        store.add_window("web", WINDOW)
+    with damaged(path, "UPDATE window SET start_s = 9e999") as (store, said):
+        assert store.hours("web", 0.0) == []
+        assert len(said) == 1
+
+
+@pytest.mark.parametrize("column", ["before_w", "default_w", "after_w", "pause_s"])
+def test_a_switchback_with_an_endless_number_is_left_out_and_said_to_be_damaged(path: Path, column: str) -> None:
+    with Store(path) as store:
+        store.add_window("web", replace(WINDOW, phase="hold"))
+        for start_s in (WINDOW.start_s, WINDOW.start_s + 60.0):
+            store.add_switchback("web", replace(SWITCHED_BACK, start_s=start_s))
+    change = f"UPDATE switchback SET {column} = 9e999 WHERE id = 1"  # noqa: S608 -- our own words
+    with damaged(path, change) as (store, said):
+        assert store.judged_switchbacks("web", NOW_S, 9) == [SWITCHED_BACK.power_w]
+        assert len(store.held_time("web", 0.0, 1e9).switchbacks) == 1
+        assert [error.message.split(": ")[0] for error in said] == [f"the switchback with id 1 in {path} is damaged"]
+    with pytest.raises(StateError, match="the switchback with id 1 "):
+        read_held_times(path)
 
 
 def test_what_can_not_be_read_is_said_to_be_so(path: Path) -> None:
     store = Store(path)
     store.close()
     with pytest.raises(StateError, match="cannot read"):
-        store.found("web")
+        store.found("web", NOW_S)
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -419,3 +470,27 @@ def test_killed_at_any_write_it_opens_with_all_that_was_written(path: Path, afte
         caps = {dict(o.setting)["power.cap_w"] for o in store.history("web", **CAPS)._observations}
     assert caps >= set(range(written - 1)), "what was said to be written is there; a line may be cut off"
     assert len(caps) <= written + 1
+
+
+@pytest.mark.parametrize("time_s", ["4e9", "9e999"])
+def test_what_a_wrong_clock_has_dated_later_than_now_decides_nothing_and_is_said_once(path: Path, time_s: str) -> None:
+    setting = {"power.cap_w": 90}
+    with Store(path) as store:
+        for service, row in (("web", SEARCH), ("db", replace(SEARCH, start_s=4e9))):
+            store.add_search(service, replace(row, setting=setting))
+        for start_s in (100.0, 5e9):
+            store.add_switchback("web", replace(SWITCHED_BACK, start_s=start_s))
+        store.add_event(50.0, "web", "let-go", {})
+        store.add_event(1.0, "web", "let-go", {})
+    change = f"UPDATE event SET time_s = {time_s} WHERE id = 2"  # noqa: S608 -- our own words
+    with damaged(path, change) as (store, said):
+        for _ in range(2):
+            assert store.let_go_s("web", NOW_S) == 50.0
+            assert store.found("web", NOW_S) == [Found(SEARCH.qps, setting)]
+            assert store.judged_switchbacks("web", NOW_S, 9) == [SWITCHED_BACK.power_w]
+        assert [error.message.split(":")[0] for error in said] == [
+            f"{path} has a row of {table} for web that lies ahead" for table in ("event", "switchback")
+        ]
+        assert "sqlite3" in str(said[0].hint)
+        assert store.found("db", NOW_S) == []
+        assert len(said) == 3

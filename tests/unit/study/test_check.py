@@ -87,6 +87,17 @@ def test_a_table_that_is_no_study_is_refused_at_its_cell(
     assert hint is None or hint in str(error.hint)
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "hint"),
+    [("vantage", "clients", "did you mean client?"), ("target", "twins", "did you mean twin?"), ("target", "pc", None)],
+)
+def test_a_word_is_one_of_its_column_s(column: str, value: str, hint: str | None) -> None:
+    error = refusal(study_frame().with_columns(pl.lit(value).alias(column)))
+    assert f"{column} must be " in str(error)
+    assert (error.value, error.place, error.hint) == (value, f"a.parquet, row 1, column {column}", hint)
+    assert check_study(study_frame().with_columns(pl.lit("server+wait").alias("vantage")), ROWS).height
+
+
 def test_a_trial_is_found_twice_in_any_order() -> None:
     shuffled = study_frame().sample(fraction=1.0, shuffle=True, seed=1)
     assert check_study(shuffled, ROWS).equals(shuffled)
@@ -96,7 +107,9 @@ def test_a_trial_is_found_twice_in_any_order() -> None:
 
 
 def test_a_study_needs_its_columns_and_a_row() -> None:
-    assert refusal(study_frame().drop("trial", "target")).wrong == "there is no column trial, target"
+    error = refusal(study_frame().drop("trial", "target"))
+    assert error.wrong == "there is no column trial, target"
+    assert error.hint == "bayop study columns says what they hold"
     assert refusal(study_frame().clear()).wrong == "the study is empty"
 
 
@@ -192,8 +205,8 @@ def test_a_number_is_plausible_in_its_unit(value: float | None, rule: str | None
     assert (caught.value.rule, caught.value.place) == (rule, "a.parquet, row 2, column power_w")
 
 
-@pytest.mark.parametrize(("p99_us", "sound"), [(50.0, True), (49.9, False), (None, True)])
-def test_noise_may_swap_quantiles_and_another_unit_may_not(p99_us: float | None, sound: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(("p99_us", "sound"), [(95.0, True), (89.9, False), (0.1, False), (None, True)])
+def test_quantiles_are_in_their_order_but_for_a_tenth(p99_us: float | None, sound: bool) -> None:  # noqa: FBT001
     frame = pl.DataFrame(
         {"p99_us": [p99_us], "p50_us": [10.0], "p90_us": [100.0]}, schema_overrides={"p99_us": pl.Float64}
     )
@@ -203,7 +216,7 @@ def test_noise_may_swap_quantiles_and_another_unit_may_not(p99_us: float | None,
         return
     with pytest.raises(InputError, match="p99_us must be at least as long as the quantiles below it") as caught:
         check_values(frame, columns, ROWS)
-    assert caught.value.hint == "is the value in another unit than the column's name says?"
+    assert caught.value.hint == "p90_us is 100: is one of them in another unit, or another column's?"
 
 
 def test_the_first_row_that_breaks_a_rule_is_named() -> None:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from bayop.catalogue import knob_ids
 from bayop.errors import InputError
-from bayop.study.schema import COLUMNS, REQUIRED, column_of, in_order, knob_ids
+from bayop.study.schema import COLUMNS, REQUIRED, column_of, in_order
 from bayop.twin.windows import QUANTITIES
 
 

@@ -145,3 +145,17 @@ def test_a_file_that_can_not_be_read_is_named(tmp_path: Path, name: str) -> None
     with pytest.raises(InputError) as caught:
         read_bytes(tmp_path / name)
     assert caught.value.message.startswith(f"cannot read {tmp_path / name}: ")
+
+
+def test_little_that_is_compressed_may_not_be_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_module, "_MOST_BYTES", 3 << 20)
+    for name, content in (("a.csv", b"a" * (3 << 20) + b"a"), ("b.csv", gzip.compress(bytes(1 << 30), 1))):
+        with pytest.raises(InputError, match="a study of text must have at most 3,145,728 bytes"):
+            CsvText(written(tmp_path / name, content))
+
+
+def test_the_names_of_very_many_columns_are_compared_in_no_time(tmp_path: Path) -> None:
+    names = [f"c{n}" for n in range(200_000)]
+    assert CsvText(written(tmp_path / "a.csv", ",".join(names))).header == names
+    with pytest.raises(InputError, match="cannot use 'c1, c2': a study must have each column once"):
+        CsvText(written(tmp_path / "a.csv", ",".join([*names, "c2", "c1"])))

@@ -15,9 +15,9 @@ import pytest
 from tests.support.processes import lives
 
 from bayop import Choices, Knob, OwnKnobTarget, Setting, Steps, Target, tune
+from bayop.domains import Value
 from bayop.errors import BayopError, DriftError, InputError
 from bayop.measurement import Measurement
-from bayop.space import Value
 from bayop.testing.fakes import FakeServer
 
 THREADS = Knob("app.threads", Choices((2, 4, 8)))

@@ -68,6 +68,17 @@ def test_every_sweep_is_told(cells: list[Cell]) -> None:
     assert 4 <= len(sweeps) <= 12
 
 
+def test_a_budget_below_a_step_is_refused(cells: list[Cell]) -> None:
+    with pytest.raises(InputError, match="3 parameters take 8 sweeps for that, and 7 may be done") as caught:
+        calibration(cells).run(sweeps=7)
+    assert (caught.value.place, caught.value.hint) == ("sweeps", "8 or more; a whole fit takes many steps")
+
+
+def test_a_fit_that_the_budget_ends_says_so(cells: list[Cell]) -> None:
+    assert not calibration(cells).run(sweeps=8).is_complete
+    assert calibration(cells).run(sweeps=80).is_complete
+
+
 def test_a_spread_stays_one_that_a_profile_allows(cells: list[Cell]) -> None:
     """No spread makes tails as long as these."""
     profile = TRUTH.with_values({"app.service_log_sd": 1.0, "app.service_exponential_share": 0.0})

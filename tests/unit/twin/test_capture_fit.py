@@ -16,6 +16,9 @@ from bayop.twin.handlers import HandlerTimes
 from bayop.twin.observed import Observed
 from bayop.twin.profile_library import load_profile
 
+LEAST = 16
+"""The budget of a step of each of two searches, of which one has three parameters."""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -42,7 +45,7 @@ def captures(folder: Path, windows: dict[str, _core.Measurement]) -> list[Observ
 
 
 def fitted(
-    machine: _core.Profile, captures: list[Observed], *, sweeps: int = 60, requests: int = 10_000, threads: int = 2
+    machine: _core.Profile, captures: list[Observed], *, sweeps: int = 100, requests: int = 10_000, threads: int = 2
 ) -> CaptureFit:
     return CaptureProblem(machine, captures, sweeps=sweeps, requests=requests, seed=1, threads=threads).fit()
 
@@ -127,13 +130,13 @@ def test_a_capture_that_was_left_out_has_no_part_in_its_prediction(
     busier = [replace(captures[0], utilization=0.9), *captures[1:]]
     held_out = []
     for some in (captures, busier):
-        predictions = fitted(machine, some, sweeps=4, requests=1_000).predictions
+        predictions = fitted(machine, some, sweeps=LEAST, requests=1_000).predictions
         held_out.append(next(one.predicted for one in predictions if one.held_out))
     assert held_out[0] == held_out[1]
 
 
 def test_a_fit_repeats_on_any_number_of_threads(machine: _core.Profile, captures: list[Observed]) -> None:
-    one, three = (fitted(machine, captures, sweeps=4, requests=1_000, threads=threads) for threads in (1, 3))
+    one, three = (fitted(machine, captures, sweeps=LEAST, requests=1_000, threads=threads) for threads in (1, 3))
     assert one == three
 
 
@@ -143,7 +146,24 @@ def test_every_sweep_is_told_within_the_budget(machine: _core.Profile, captures:
         machine, captures, sweeps=20, requests=500, seed=1, threads=2, on_simulated=lambda: told.append(None)
     )
     problem.fit()
-    assert 4 <= len(told) <= 4 * (20 + 2 * 4)
+    assert 4 * LEAST // 2 <= len(told) <= 4 * (20 + 2 * 4)
+
+
+def test_a_budget_below_a_step_of_every_search_is_refused(machine: _core.Profile, captures: list[Observed]) -> None:
+    with pytest.raises(InputError, match=f"5 parameters take {LEAST} sweeps for that, and {LEAST - 1}") as caught:
+        fitted(machine, captures, sweeps=LEAST - 1)
+    assert caught.value.place == "sweeps"
+
+
+def test_searches_that_the_budget_ends_have_no_error(
+    machine: _core.Profile, captures: list[Observed], fit: CaptureFit
+) -> None:
+    """What all of them have left near their common start would look sure."""
+    cut = fitted(machine, captures, sweeps=LEAST, requests=1_000)
+    assert (fit.is_complete, cut.is_complete) == (True, False)
+    errors = {estimate.key: estimate.sd for estimate in cut.estimates if estimate.is_fitted}
+    assert errors["app.request_kcycles"] is errors["machine.power.static_w"] is None
+    assert all(errors[key] for key in ("os.interrupt_kcycles", "app.ack_share"))
 
 
 def test_one_capture_without_load_and_power_tells_less(machine: _core.Profile, captures: list[Observed]) -> None:
@@ -190,7 +210,7 @@ def test_a_load_that_does_not_go_with_the_packets_is_refused(machine: _core.Prof
 
 
 def test_chance_brings_fewer_packets_than_requests(machine: _core.Profile) -> None:
-    fit = fitted(machine, [replace(SMALL, qps=10_200.0)], sweeps=2, requests=500)
+    fit = fitted(machine, [replace(SMALL, qps=10_200.0)], sweeps=4, requests=500)
     assert fit.values["app.ack_share"] == 0.0
 
 

@@ -159,3 +159,10 @@ tables = st.recursive(
 @given(tables)
 def test_what_is_put_together_is_spelled_as_toml(table: dict[str, object]) -> None:
     assert tomllib.loads(profile_library._spelled(table)) == table
+
+
+def test_what_never_ends_is_no_profile(tmp_path: Path) -> None:
+    path = tmp_path / "zero.toml"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=f"cannot read {path}: it is no regular file"):
+        read_profile(str(path))

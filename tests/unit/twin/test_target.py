@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bayop import _core
+from bayop.domains import Choices, Steps
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.objective import Objective
@@ -12,7 +13,7 @@ from bayop.optimize import make_optimizer
 from bayop.optimize.base import Problem
 from bayop.search import run_search
 from bayop.slo import Slo
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Choices, Knob, Steps, default_setting
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, default_setting
 from bayop.target.own_knob import OwnKnobTarget
 from bayop.twin.profile_library import load_profile, parse_profile, read_profile, with_values
 from bayop.twin.target import IDLE_GOVERNORS, SAFEST, TwinTarget, profile_space

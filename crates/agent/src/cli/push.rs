@@ -1,6 +1,6 @@
 //! `bayop-agent push`: what a source of latency prints, to the agent.
 
-use std::io::BufRead as _;
+use std::io::{BufRead as _, Read as _};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,12 +18,21 @@ pub fn push(socket: &Path) -> Done {
     let sender = UnixDatagram::unbound().and_then(|sender| sender.set_nonblocking(true).map(|()| sender));
     let sender = sender.map_err(|error| Error::unsupported(format!("cannot make a socket: {}", reason(&error))))?;
     let mut is_missed = false;
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|error| Error::input(format!("cannot read standard input: {}", reason(&error))))?;
-        if !has_news(&line)? {
+    let (mut input, mut line) = (std::io::stdin().lock(), Vec::new());
+    loop {
+        line.clear();
+        // Room for the line's end; of a line that is too long, no more than shows it.
+        let read = (&mut input).take(GREATEST as u64 + 2).read_until(b'\n', &mut line);
+        read.map_err(|error| Error::input(format!("cannot read standard input: {}", reason(&error))))?;
+        if line.is_empty() {
+            break;
+        }
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        if !has_news(text)? {
             continue;
         }
-        let sent = sender.send_to(line.as_bytes(), socket);
+        let sent = sender.send_to(text, socket);
         if let (Err(error), false) = (&sent, is_missed) {
             log::say(format_args!("warning: {} takes no latency: {}", socket.display(), reason(error)));
         }
@@ -36,10 +45,10 @@ pub fn push(socket: &Path) -> Done {
 ///
 /// # Errors
 /// The agent would refuse it.
-fn has_news(line: &str) -> Result<bool> {
+fn has_news(line: &[u8]) -> Result<bool> {
     let latency = match line.len() {
-        ..=GREATEST => Latency::parse_line(line.as_bytes()),
-        length => Err(Error::input(format!("a line has {length} bytes"))
+        ..=GREATEST => Latency::parse_line(line),
+        _ => Err(Error::input(format!("a line has {} bytes or more", GREATEST + 1))
             .rule(format!("a latency must have {GREATEST} bytes at most"))),
     };
     latency.map(|latency| latency.is_some()).map_err(|error| error.at("standard input"))

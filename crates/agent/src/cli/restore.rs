@@ -49,7 +49,8 @@ pub fn restore(folder: &Path, host: Host, discard_damaged: bool) -> Done {
         outln!(text, "FAILED    {knob}: {reason}");
     }
     if discard_damaged {
-        journal.discard_damaged()?;
+        // What was done for the machine is said all the same.
+        journal.discard_damaged().unwrap_or_else(|error| log::say(format_args!("warning: {error}")));
     }
     if hold.is_stale() {
         log::say(format_args!(

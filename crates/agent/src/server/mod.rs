@@ -1,6 +1,7 @@
 //! The agent's main loop: connections, the clock, the signals.
 
 pub mod connection;
+mod crl;
 pub mod datagrams;
 mod intake;
 mod signals;

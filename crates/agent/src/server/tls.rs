@@ -14,9 +14,11 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ServerConfig, ServerConnection, version::TLS13};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
-use webpki::EndEntityCert;
+use webpki::{BorrowedCertRevocationList, EndEntityCert};
 
+use super::crl;
 use crate::config::Tls;
+use crate::files;
 use crate::peer::Peer;
 use bayop_core::{Error, Result, reason};
 
@@ -30,14 +32,14 @@ pub fn acceptor(files: &Tls) -> Result<TlsAcceptor> {
     for certificate in certificates(&files.client_ca, "tls.client_ca")? {
         authorities.add(certificate).map_err(|error| refused("tls.client_ca", &files.client_ca, &error))?;
     }
-    let revoked = files.revoked.iter().map(|path| revocations(path)).collect::<Result<Vec<_>>>()?.concat();
+    let revoked = files.revoked.as_ref().map_or(Ok(Vec::new()), |path| revocations(path, &authorities))?;
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), provider.clone())
         .with_crls(revoked)
         .allow_unknown_revocation_status()
         .build()
         .map_err(|error| refused("tls.client_ca", &files.client_ca, &error))?;
-    readable(&files.key, "tls.key")?;
-    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| refused("tls.key", &files.key, &error))?;
+    let key = PrivateKeyDer::from_pem_slice(&contents(&files.key, "tls.key")?);
+    let key = key.map_err(|error| refused("tls.key", &files.key, &error))?;
     let config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])
         .expect("the provider has TLS 1.3")
@@ -62,9 +64,9 @@ pub async fn listen(files: &Tls) -> Result<TcpListener> {
     })
 }
 
-/// Refuses a file that the service can't read. It is root without CAP_DAC_OVERRIDE: a file's mode binds it, also where
+/// The bytes of a file, unless the service can't read it. It is root without CAP_DAC_OVERRIDE: a file's mode binds it, also where
 /// it does not bind the root who runs `check-config`.
-fn readable(path: &Path, key: &str) -> Result<()> {
+fn contents(path: &Path, key: &str) -> Result<Vec<u8>> {
     let unreadable = |error| Error::unreadable(path, &error).at(key);
     let metadata = fs::metadata(path).map_err(unreadable)?;
     let is_own = metadata.uid() == nix::unistd::geteuid().as_raw();
@@ -75,12 +77,12 @@ fn readable(path: &Path, key: &str) -> Result<()> {
             .at(key)
             .hint(format!("chown root {0}; chmod 0600 {0}", path.display())));
     }
-    fs::File::open(path).map(drop).map_err(unreadable)
+    files::read(path).map_err(unreadable)
 }
 
 fn certificates(path: &Path, key: &str) -> Result<Vec<CertificateDer<'static>>> {
-    readable(path, key)?;
-    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
+    let pem = contents(path, key)?;
+    let read = CertificateDer::pem_slice_iter(&pem).collect::<std::result::Result<Vec<_>, _>>();
     let certificates = read.map_err(|error| refused(key, path, &error))?;
     if certificates.is_empty() {
         return Err(refused(key, path, &pem::Error::NoItemsFound));
@@ -88,15 +90,25 @@ fn certificates(path: &Path, key: &str) -> Result<Vec<CertificateDer<'static>>> 
     Ok(certificates)
 }
 
-fn revocations(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>> {
+/// The lists of a file, each of which one of the authorities has signed: one of anybody else revokes nothing.
+fn revocations(path: &Path, authorities: &RootCertStore) -> Result<Vec<CertificateRevocationListDer<'static>>> {
     const KEY: &str = "tls.revoked";
-    readable(path, KEY)?;
-    let read = CertificateRevocationListDer::pem_file_iter(path);
-    let lists = read.and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
-    match lists.map_err(|error| refused(KEY, path, &error))? {
-        lists if lists.is_empty() => Err(refused(KEY, path, &pem::Error::NoItemsFound)),
-        lists => Ok(lists),
+    let pem = contents(path, KEY)?;
+    let lists = CertificateRevocationListDer::pem_slice_iter(&pem).collect::<std::result::Result<Vec<_>, _>>();
+    let lists = lists.map_err(|error| refused(KEY, path, &error))?;
+    if lists.is_empty() {
+        return Err(refused(KEY, path, &pem::Error::NoItemsFound));
     }
+    for list in &lists {
+        BorrowedCertRevocationList::from_der(list).map_err(|error| refused(KEY, path, &error))?;
+        if !authorities.roots.iter().any(|authority| crl::is_signed_by(list, authority)) {
+            let wrong = format!("cannot use {} as {KEY}: it has a list of somebody else", path.display());
+            return Err(Error::input(wrong)
+                .rule("a certificate of tls.client_ca must have signed each list")
+                .hint("openssl crl -noout -issuer and openssl x509 -noout -subject say who"));
+        }
+    }
+    Ok(lists)
 }
 
 /// Who holds the certificate that a client has proved to be its own.

@@ -76,9 +76,9 @@ def _event(service: Service) -> dict[str, object]:
 def _print(service: Service) -> None:
     application, screen = service.application, console()
     screen.print(literal(f"{application.name} listens on {service.address}; Ctrl-C ends it."))
-    screen.print(
-        literal(f"bayop load -s {service.address} {shlex.join(application.load_flags)} -q 1kqps -c 8"), style="dim"
-    )
+    # Of one that answers ten a second an open loop would have to know that.
+    words = ["bayop", "load", "-s", service.address, *application.load_flags, "--closed-loop", "-c", "8"]
+    screen.print(literal(shlex.join(words)), style="dim", soft_wrap=True)
 
 
 def _cpus(text: str) -> list[int]:

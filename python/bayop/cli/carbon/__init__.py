@@ -103,8 +103,8 @@ def _check_names(entries: list[Entry]) -> None:
 
 
 def _write_figures(folder: Path, comparisons: list[Comparison], lifetime_years: float) -> None:
+    from bayop.files import make_folder
     from bayop.report.carbon import draw_months, draw_sources
-    from bayop.report.files import make_folder
     from bayop.report.style import bayop_style
     from bayop.report.svg import Drawing, save
 
@@ -140,7 +140,9 @@ def _grid(given: str) -> Grid:
 
 def _years(given: str) -> float:
     match = _YEARS.fullmatch(given.strip())
-    years = float(match["number"]) if match else 0.0
+    if match is None:
+        raise InputError("a lifetime must be a number with the unit y", value=given, hint="such as 3y")
+    years = float(match["number"])
     if not 0.0 < years <= 50.0:
         raise InputError("a lifetime must be positive and at most 50 years", value=given, hint="such as 5y")
     return years

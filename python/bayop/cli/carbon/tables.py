@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from bayop.carbon.compare import Comparison
+from bayop.carbon.intensity import PER_MILLION
 from bayop.carbon.notebook import DEPARTURES
 from bayop.cli.terminal.output import literal, new_table
 from bayop.units import round_significant
-
-_PER_MILLION = 1e6
 
 
 def events(comparisons: Sequence[Comparison], lifetime_years: float) -> Iterator[dict[str, object]]:
@@ -39,17 +38,23 @@ def events(comparisons: Sequence[Comparison], lifetime_years: float) -> Iterator
 
 
 def tables(comparisons: Sequence[Comparison], lifetime_years: float) -> Iterator[Table | str]:
-    """For each application its carbon by source and the published number; then where that parts from the units."""
+    """For each application its carbon by source and the server's part of it; of published machines what was printed."""
     for app in dict.fromkeys(c.stack.app for c in comparisons):
         mine = [c for c in comparisons if c.stack.app == app]
         grids = ", ".join(sorted({f"{c.grid.mean_g_per_kwh:g}" for c in mine}))
         yield f"[bold]{app}[/bold]: mg CO2e per million requests, over {lifetime_years:g} years at {grids} g/kWh"
         yield _table_of_sources(mine)
-        yield f"[bold]{app}[/bold]: without the network; and published: mg per request by the authors' arithmetic"
+        by_authors = "; and published: mg per request by the authors' arithmetic" if _published(mine) else ""
+        yield f"[bold]{app}[/bold]: without the network{by_authors}"
         yield _table_of_readings(mine)
-    yield "the published arithmetic departs from the units in three places:"
-    for departure in DEPARTURES:
-        yield f"  {departure}"
+    if _published(comparisons):
+        yield "the published arithmetic departs from the units in three places:"
+        for departure in DEPARTURES:
+            yield f"  {departure}"
+
+
+def _published(comparisons: Sequence[Comparison]) -> bool:
+    return any(c.notebook_mg is not None for c in comparisons)
 
 
 def _table_of_sources(comparisons: Sequence[Comparison]) -> Table:
@@ -62,12 +67,13 @@ def _table_of_sources(comparisons: Sequence[Comparison]) -> Table:
 
 
 def _table_of_readings(comparisons: Sequence[Comparison]) -> Table:
-    table = _new_table("server's part", "x least", "published", "x least")
+    of_authors = ("published", "x least") if _published(comparisons) else ()
+    table = _new_table("server's part", "x least", *of_authors)
     for c in comparisons:
-        server = _per_million(c.intensity.without_network_mg)
-        table.add_row(
-            literal(_name(c)), server, f"{c.server_ratio:.2f}", f"{c.notebook_mg:.4f}", f"{c.notebook_ratio:.2f}"
-        )
+        cells = [_per_million(c.intensity.without_network_mg), f"{c.server_ratio:.2f}"]
+        if c.notebook_mg is not None:
+            cells += [f"{c.notebook_mg:.4f}", f"{c.notebook_ratio:.2f}"]
+        table.add_row(literal(_name(c)), *cells)
     return table
 
 
@@ -84,4 +90,4 @@ def _name(comparison: Comparison) -> str:
 
 
 def _per_million(mg: float) -> str:
-    return f"{mg * _PER_MILLION:.4g}"
+    return f"{mg * PER_MILLION:.4g}"

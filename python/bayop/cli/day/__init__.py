@@ -23,9 +23,6 @@ EXAMPLE: Final = """\
   bayop day --hours 2 --minutes 1 --load-curve twitter-cluster2 --json
 """
 
-DATA: Final = "data.json"
-"""The record, beside the report."""
-
 OBJECTIVE: Final = "net_rx_per_s / qps"
 """Polls for a request: on a virtual machine no meter shows power, and its utilization is that of all that runs."""
 
@@ -71,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
     from bayop.experiments.rig.day.play import RigDayPlan
     from bayop.experiments.rig.day.summary import held_share
     from bayop.experiments.rig.namespaces import Rig
+    from bayop.files import make_folder
     from bayop.load.curve import LoadCurve
-    from bayop.report.files import make_folder
 
     curve = arguments.reader(LoadCurve.load, "--load-curve")(args.load_curve)
     plan = RigDayPlan(
@@ -84,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
     )
     make_folder(args.out)
-    with Rig(rig.program(args.agent_program), qps=args.load, window_s=1.0) as machine:
+    with Rig(rig.program(args.agent_program, target="day"), qps=args.load, window_s=1.0) as machine:
         record = _play(args, plan, machine)
     return 0 if held_share(record) > 0.0 else 1
 
@@ -93,6 +90,7 @@ def _play(args: argparse.Namespace, plan: RigDayPlan, machine: Any) -> RigDay:  
     """Plays; whatever ends it, what was seen is written."""
     from bayop.errors import BayopError
     from bayop.experiments.rig.day.play import play_rig_day, record_of
+    from bayop.report import DATA
     from bayop.report.rig_day.report import write_report
 
     record = record_of(plan, machine)

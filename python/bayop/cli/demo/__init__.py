@@ -57,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plays the day and writes the report; 1 when BayOp on Linux found nothing that meets the SLO at some load."""
     from bayop.experiments.day.play import SYSTEMS, play_day
+    from bayop.files import make_folder
     from bayop.report.day.report import write_report
-    from bayop.report.files import make_folder
     from bayop.search import check_measured
     from bayop.twin.oracle import TwinOracle
 

@@ -10,11 +10,12 @@ from bayop.cli.flags import agent as agent_flags
 from bayop.cli.terminal import exit_codes
 from bayop.cli.terminal.asking import is_agreed
 from bayop.cli.terminal.output import console, literal, new_table, print_json, progress
+from bayop.domains import Value
 from bayop.errors import InputError
 from bayop.live.agent.address import SOCKET
 from bayop.live.agent.client import AgentClient
 from bayop.machine.exercise import Attempt, Exercise, allowed_places, exercise
-from bayop.space import Value, format_value
+from bayop.space import format_value
 from bayop.units import round_significant
 
 

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.study import open_study
 
     if args.out is not None:
-        from bayop.report.files import make_folder
+        from bayop.files import make_folder
 
         make_folder(args.out)
     chosen = selections(args, open_study(args.study[0].path))

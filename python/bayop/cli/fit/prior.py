@@ -13,13 +13,13 @@ from bayop.cli.fit.selections import Named, selections
 from bayop.cli.terminal.new_files import check_new
 from bayop.cli.terminal.output import console, new_table, print_json, progress
 from bayop.errors import InputError
+from bayop.files import write_whole
 from bayop.model.servers import servers
 from bayop.optimize.grey_box.learn import learn, lesson
 from bayop.optimize.grey_box.prior import SHAPES
 from bayop.optimize.server_class import ServerClass
 from bayop.prior_file import PriorFile
 from bayop.study import open_study
-from bayop.study.store import write_whole
 from bayop.units import round_significant
 
 if TYPE_CHECKING:

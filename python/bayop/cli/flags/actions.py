@@ -8,6 +8,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeVar
 
+from bayop.errors import BayopError
+
 P = TypeVar("P", bound=argparse.ArgumentParser)
 
 
@@ -39,7 +41,21 @@ def add_command(parsers: argparse._SubParsersAction[P], name: str, summary: str,
     )
     if module:
         module.add_arguments(parser)
+        parser.set_defaults(flags=_flags(parser))
     return parser
+
+
+def with_flag(error: BayopError, args: argparse.Namespace) -> BayopError:
+    """The error, where its place is a parameter, with the flag that gives it."""
+    flag = args.flags.get(error.place)
+    return error if flag is None else error.but(place=flag)
+
+
+def _flags(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """The flags by the parameters that they give: a flag's `dest` is what the library calls it."""
+    actions = reversed(parser._actions)  # noqa: SLF001 -- no other way; of several flags of a parameter the first counts
+    long = ((action.dest, [name for name in action.option_strings if name.startswith("--")]) for action in actions)
+    return {dest: names[0] for dest, names in long if names}
 
 
 def run_action(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.errors import DriftError, InputError
-from bayop.live.agent.address import PORT, SOCKET, Credentials, parse_address
+from bayop.live.agent.address import PORT, SOCKET, Credentials, HttpsAddress, parse_address
 from bayop.live.agent.client import AgentClient
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def client_of(address: str, args: argparse.Namespace) -> AgentClient:
         InputError: the address can't be read, or its credentials are incomplete, superfluous or unusable.
     """
     files = [getattr(args, flag) for flag in TLS_FLAGS]
-    if any(files) and not all(files):
+    is_mutual = any(files) or isinstance(parse_address(address), HttpsAddress)
+    if is_mutual and not all(files):
         missing = next(flag for flag, file in zip(TLS_FLAGS, files, strict=True) if not file)
         raise InputError(
             "mutual TLS must have --agent-cert, --agent-key and --agent-ca",

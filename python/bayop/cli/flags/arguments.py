@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
+from bayop.domains import Range, parse_range
 from bayop.errors import InputError
 from bayop.objective import OBJECTIVES, Objective
 from bayop.relative_slo import RelativeSlo, parse_slo
 from bayop.slo import QPS, Slo
-from bayop.space import Range, parse_range
 from bayop.study import example
 from bayop.units import HOUR_S, parse_quantity
 

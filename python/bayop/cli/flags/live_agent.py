@@ -9,6 +9,7 @@ from typing import Final
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import console, new_table, print_json
+from bayop.domains import Value
 from bayop.errors import BayopError, InputError
 from bayop.latency.sources import source_of
 from bayop.live.agent.client import AgentClient
@@ -20,7 +21,7 @@ from bayop.live.target import SETTLE_S, AgentTarget
 from bayop.live.trial_guard import TrialGuard
 from bayop.relative_slo import RelativeSlo, draft_of, slo_against
 from bayop.slo import Slo
-from bayop.space import Space, Value, fastest_setting, format_value
+from bayop.space import Space, fastest_setting, format_value
 
 FLAGS: Final = ("latency", "window", "settle", *agent_flags.TLS_FLAGS)
 """What only an agent can be told."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import agent as agent_flags
-from bayop.cli.flags import live_agent
+from bayop.cli.flags import arguments, live_agent
 from bayop.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,8 +38,10 @@ def open_target(args: argparse.Namespace, slo: Slo | RelativeSlo) -> AbstractCon
 def show_dry_run(args: argparse.Namespace) -> int:
     """Prints what the search's first trial would change, and what it would choose from. Starts no load."""
     from bayop.live.search import client_of, space_of
+    from bayop.relative_slo import draft_of
 
     live = _file(args)
+    live.source(draft_of(arguments.slos_of(args)))
     client = client_of(live)
     return live_agent.preview(client, space_of(live, client).without_auto(), json=args.json)
 

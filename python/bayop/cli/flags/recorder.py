@@ -12,6 +12,8 @@ from bayop.units import HOUR_S, parse_quantity, round_significant
 
 _LEAST_S: Final = 0.01
 _MOST_S: Final = 720 * HOUR_S
+_ENOUGH: Final = 10_000
+"""What a recorder takes for itself, spread over fewer, says nothing of a server that is busy."""
 
 
 def add_recorder(parser: argparse.ArgumentParser, program: str, *, duration: str = "10s") -> None:
@@ -68,13 +70,18 @@ def cost_of(counted: Mapping[str, object], noun: str, rate_k: int) -> dict[str, 
     return {key: round_significant(float(str(counted[key]))) for key in keys if key in counted}
 
 
-def cost_in_words(cost: Mapping[str, float], noun: str, rate_k: int) -> str:
-    """The same for people."""
+def cost_in_words(cost: Mapping[str, float], noun: str, rate_k: int, *, recorded: int) -> str:
+    """The same for people; the share of a core where so many were recorded that it tells something."""
+    if not recorded:
+        return f"cost: no {noun} to spread it over"
     kernel_ns, nothing_ns, reader_ns, share = cost.values()
-    return (
+    times = (
         f"cost: {kernel_ns:.0f} ns a {noun} in the kernel, {nothing_ns:.0f} of them for measuring, and {reader_ns:.0f} "
-        f"in the recorder; {share:.1%} of a core at {rate_k},000 {noun}s/s, unmeasured"
+        "in the recorder"
     )
+    if recorded < _ENOUGH:
+        return times
+    return f"{times}; {share:.1%} of a core at {rate_k},000 {noun}s/s, unmeasured"
 
 
 def _duration_s(text: str) -> float:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from bayop.cli.flags import arguments
-from bayop.errors import InputError
+from bayop.errors import UnsupportedError
 
 
 def add_agent_program(parser: argparse.ArgumentParser) -> None:
@@ -21,18 +21,18 @@ def add_agent_program(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def program(path: Path) -> Path:
-    """The agent, from the path when it is a bare name.
+def program(path: Path, *, target: str) -> Path:
+    """The agent, from the path when it is a bare name; `target` is make's, which runs the verb with one.
 
     Raises:
-        InputError: there is none.
+        UnsupportedError: there is none.
     """
     found = shutil.which(path)
     if found is None:
-        raise InputError(
+        raise UnsupportedError(
             "the agent must be a program on the path, or a file that can be run",
             value=str(path),
             place="--agent-program",
-            hint="make live builds and names it",
+            hint=f"make {target} builds and names it",
         )
     return Path(found).resolve()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.intervals import format_interval
 from bayop.cli.terminal.output import console, literal, new_table, print_json
-from bayop.errors import InputError
 from bayop.space import format_setting
 
 if TYPE_CHECKING:
@@ -60,15 +59,15 @@ def state_at(file: Path) -> Path:
     """The state that a `bayop.toml` names, or that is named itself.
 
     Raises:
-        InputError: it can't be found out, or is a folder.
+        InputError: it can't be found out, or is no file.
     """
     if file.suffix == ".toml":
         from bayop.daemon.file import state_of
 
         return state_of(file)
-    from bayop.state.records import no_folder
+    from bayop.state.records import state_file
 
-    return no_folder(file)
+    return state_file(file)
 
 
 def remembered(file: DaemonFile) -> Path:
@@ -77,9 +76,9 @@ def remembered(file: DaemonFile) -> Path:
     Raises:
         InputError: it has not.
     """
-    if not file.state.exists():
-        raise InputError(wrong=f"bayop run {file.path} has remembered nothing yet", place=str(file.state))
-    return file.state
+    from bayop.state.records import written
+
+    return written(file.state)
 
 
 def show(events: Sequence[Mapping[str, Any]], *, json: bool) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from bayop.cli.flags import arguments, running
+from bayop.cli.terminal.new_files import check_new
 from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.errors import InputError, no_service
 from bayop.space import format_setting, format_value
@@ -103,15 +104,18 @@ def _write(rows: Sequence[Mapping[str, Any]], args: argparse.Namespace) -> int:
     """Writes rows as a table.
 
     Raises:
-        InputError: the file's name does not end in .parquet, or it can't be written.
+        InputError: the file's name does not end in .parquet, it is there already, or it can't be written.
     """
+    import polars as pl
+
+    from bayop.files import write_whole
     from bayop.state.frame import frame_of
-    from bayop.study.store import write_whole
 
     if args.out.suffix != ".parquet":
         raise InputError("a table's name must end in .parquet", value=str(args.out), place="--out")
+    check_new(args.out, place="--out", hint="--out FILE for another")
     frame = frame_of(rows, columns(args.of))
-    write_whole(args.out, frame.write_parquet)
+    write_whole(args.out, frame.write_parquet, failures=(pl.exceptions.PolarsError,))
     if args.json:
         print_json({"event": "table", "of": args.of, "rows": len(rows), "file": str(args.out)})
     else:

@@ -12,7 +12,7 @@ from bayop.cli.idle import flags
 from bayop.cli.idle.shown import print_cells, save_figure
 from bayop.cli.terminal.output import console, print_json, progress
 from bayop.errors import InputError
-from bayop.units import round_significant
+from bayop.units import format_qps, round_significant
 
 if TYPE_CHECKING:
     from bayop.experiments.idle.record import CoreUse
@@ -26,7 +26,6 @@ EXAMPLE: Final = """\
 _OVERRIDDEN: Final = "overridden values"
 """Where the twin finds what is wrong with a value that a profile was given, and names no key."""
 _BALANCER: Final = f"{_OVERRIDDEN}, key os.wake_balancer"
-_NO_REST: Final = 0.999
 _LOADS_QPS: Final = tuple(1e3 * kqps for kqps in range(5, 75, 5))
 """The rates of [Y]'s trace."""
 _REQUESTS: Final = 40_000
@@ -72,20 +71,13 @@ def run(args: argparse.Namespace) -> int:
 
         console().print(f"[bold]{profile.name}[/bold] under {args.idle_governor}", highlight=False)
         print_cells(core_cells(uses), "shares of time: of the first core, of the last", left="balancer")
-        if over := [f"{qps / 1e3:g}K" for qps in args.loads if any(_is_overloaded(u) for u in uses if u.qps == qps)]:
-            console().print(
-                f"Overloaded at {', '.join(over)}: no core ever rests, so that less is served than offered."
-            )
+        if over := dict.fromkeys(format_qps(use.qps) for use in uses if use.overloaded):
+            console().print(f"Overloaded at {', '.join(over)}: less is served than offered.")
     if args.out is not None:
         from bayop.report.idle_cores import drawing
 
         save_figure(drawing(uses, f"{profile.name} under {args.idle_governor}"), args)
     return 0
-
-
-def _is_overloaded(use: CoreUse) -> bool:
-    """Whether every core has more to do than there is time for."""
-    return min(use.operating) > _NO_REST
 
 
 @contextmanager
@@ -106,6 +98,8 @@ def _print_events(uses: Iterable[CoreUse]) -> None:
             {
                 "event": "cores",
                 "qps_offered": use.qps,
+                "qps_served": None if use.qps_served is None else round_significant(use.qps_served),
+                "overloaded": use.overloaded,
                 "balancer": use.balancer,
                 "power_w": round_significant(use.power_w),
                 "operating": [round_significant(share) for share in use.operating],

@@ -102,13 +102,15 @@ def _steps(curve: str, peak_qps: float | None, slo: Slo) -> list[Step]:
 
 
 def _window_event(window: Window) -> dict[str, object]:
-    step, published = window.step, window.published
+    step, published, served = window.step, window.published, window.simulated.qps_served
     return {
         "event": "window",
         "policy": window.policy,
         "start_s": step.start_s,
         "duration_s": step.duration_s,
         "qps_offered": round_significant(step.qps),
+        "qps_served": None if served is None else round_significant(served),
+        "overloaded": window.simulated.overloaded,
         "power_w": round_significant(window.simulated.power_w),
         "latency_us": round_significant(window.simulated.latency_us),
         "cut_short": window.simulated.cut_short,
@@ -119,14 +121,15 @@ def _window_event(window: Window) -> dict[str, object]:
 
 def _print_totals(day: Day) -> None:
     for policy in day.policies:
-        published = day.published(policy)
+        simulated, published = day.simulated(policy), day.published(policy)
         print_json(
             {
                 "event": "total",
                 "policy": policy,
                 "slo": str(day.slo),
                 "duration_s": day.duration_s,
-                "simulated": _numbers(day.simulated(policy)),
+                "overloaded_share": round_significant(simulated.overloaded_share),
+                "simulated": _numbers(simulated),
                 "published": None if published is None else _numbers(published),
             }
         )
@@ -139,7 +142,9 @@ def _numbers(total: Total) -> dict[str, object]:
 
 def _print(day: Day) -> None:
     """Totals for people; in brackets what was published."""
-    from bayop.report.idle_tables import day_cells
+    from bayop.report.idle_tables import day_cells, overload_lines
 
     console().print(f"[bold]{day.server}[/bold], {day.duration_s / 3600:g} h of {day.curve}", highlight=False)
     print_cells(day_cells(day), "in brackets: as published by [Y]" if day.is_published else None, left="")
+    for line in overload_lines(day):
+        console().print(line, highlight=False)

@@ -8,6 +8,7 @@ from typing import Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.flags.recorder import add_cost, add_recorder, cost_in_words, cost_of
+from bayop.cli.terminal import exit_codes
 from bayop.cli.terminal.output import console, print_json
 
 EXAMPLE: Final = """\
@@ -35,12 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Records, and writes a trace for each CPU."""
+    """Records, and writes a trace for each CPU; 1 when there was nothing to record."""
     from bayop.errors import unwritable
+    from bayop.files import make_folder
     from bayop.idle import stays
     from bayop.idle.recorder import record
     from bayop.idle.trace import Trace, write_trace
-    from bayop.report.files import make_folder
 
     make_folder(args.out)
     recording = record(args.recorder or [_PROGRAM], duration_s=args.duration, cost=args.cost)
@@ -57,12 +58,16 @@ def run(args: argparse.Namespace) -> int:
         print_json({"event": "recorded", "out": str(args.out), **told})
     else:
         _print(len(recording.of_cpu), summary, str(args.out))
-    return 0
+    return exit_codes.DONE if recording.of_cpu else exit_codes.NO_GOOD
 
 
 def _print(cpus: int, summary: Mapping[str, object], out: str) -> None:
-    say = console()
-    say.print(f"{summary['stays']} stays of {cpus} CPUs in {out}; {summary['lost']} lost", markup=False)
+    say, stays = console(), int(str(summary["stays"]))
+    if cpus:
+        what = f"{stays} stay{'s' * (stays != 1)} of {cpus} CPU{'s' * (cpus != 1)} in {out}"
+    else:
+        what = "nothing was recorded: no CPU was idle, or none went idle anew; record for longer"
+    say.print(f"{what}; {summary['lost']} lost", markup=False)
     if summary.get("driver") == "none":
         say.print(
             "no driver of idle states is loaded here: the CPUs halt, and nothing chooses how deeply", markup=False
@@ -72,4 +77,4 @@ def _print(cpus: int, summary: Mapping[str, object], out: str) -> None:
             "this kernel does not show its timers (CONFIG_KALLSYMS_ALL): they are not in the traces", markup=False
         )
     if cost := cost_of(summary, *_COST):
-        say.print(cost_in_words(cost, *_COST), markup=False)
+        say.print(cost_in_words(cost, *_COST, recorded=stays), markup=False)

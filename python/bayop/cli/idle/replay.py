@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         _print(rows, args.governors)
     if args.out is not None:
-        from bayop.report.files import make_folder
+        from bayop.files import make_folder
         from bayop.report.idle import write_report
 
         make_folder(args.out)
@@ -111,13 +111,14 @@ def _print_event(row: Replayed) -> None:
 
 
 def _print(rows: Sequence[Replayed], governors: Sequence[str]) -> None:
-    table = new_table("energy over the clairvoyant minimum; wake latency, timers aside; all: means")
+    several = len(rows) > len(governors)
+    table = new_table(f"energy over the clairvoyant minimum; wake latency, timers aside{'; all: means' * several}")
     headers = ("energy", "mean (us)", "p99 (us)", "too deep", "too shallow", "ns")
     for header in ("trace", "governor", *headers):
         table.add_column(header, justify="left" if header in ("trace", "governor") else "right")
     for row in rows:
         table.add_row(literal(row.trace), row.governor, *_numbers([row]))
-    if len(rows) > len(governors):
+    if several:
         for governor in governors:
             own = [row for row in rows if row.governor == governor]
             table.add_row("all", governor, *_numbers(own))

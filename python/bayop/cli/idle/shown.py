@@ -25,7 +25,7 @@ def print_cells(cells: Sequence[Sequence[str]], title: str | None, *, left: str)
 
 def save_figure(figure: Drawing, args: argparse.Namespace) -> None:
     """Draws it into the folder of `--out`, and says so to people."""
-    from bayop.report.files import make_folder
+    from bayop.files import make_folder
     from bayop.report.svg import save
 
     make_folder(args.out)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from bayop.cli.flags.running import FILE
-from bayop.errors import BayopError, InputError, UnsupportedError, reason, unreadable, unwritable
+from bayop.errors import BayopError, InputError, UnsupportedError, reason, unreadable
+from bayop.files import write_whole
 from bayop.machine.first_files import Inventory, power_lines
 from bayop.machine.first_service import HEAD, first_service
 from bayop.slo import Slo
@@ -17,7 +18,6 @@ from bayop.toml_file import TomlFile
 
 AGENT_FILE: Final = Path("/etc/bayop/agent.toml")
 UNITS: Final = ("bayop-agent.service", "bayop.service")
-_MODE: Final = 0o644
 
 
 def start(inventory: Inventory, latency: str | None, slo: Slo) -> tuple[str, list[Path]]:
@@ -37,9 +37,9 @@ def start(inventory: Inventory, latency: str | None, slo: Slo) -> tuple[str, lis
     written = [FILE]
     if not inventory.has_meter and "power" not in TomlFile(AGENT_FILE).table_names():
         lines = "\n".join(["", "# Added by bayop init --start.", *power_lines(inventory)])
-        _replace(AGENT_FILE, f"{_read(AGENT_FILE)}{lines}\n")
+        _write(AGENT_FILE, f"{_read(AGENT_FILE)}{lines}\n")
         written.append(AGENT_FILE)
-    _replace(FILE, text + table)
+    _write(FILE, text + table)
     if AGENT_FILE in written:
         _systemctl("try-restart", UNITS[0])
     _systemctl("enable", "--now", *UNITS)
@@ -76,16 +76,9 @@ def _read(path: Path) -> str:
         raise unreadable(path, error) from error
 
 
-def _replace(path: Path, text: str) -> None:
-    """Writes a file whole, or leaves it as it was."""
-    new = path.with_name(f"{path.name}.new")
-    try:
-        new.write_text(text, encoding="utf-8")
-        new.chmod(_MODE)
-        new.replace(path)
-    except OSError as error:
-        new.unlink(missing_ok=True)
-        raise unwritable(path, error) from error
+def _write(path: Path, text: str) -> None:
+    # The units' users read it, whatever root's umask is.
+    write_whole(path, lambda file: file.write(text.encode()), mode=0o644)
 
 
 def _systemctl(*words: str) -> None:

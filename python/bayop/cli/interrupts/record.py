@@ -66,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Records, and writes a log for each queue."""
+    from bayop.files import make_folder
     from bayop.interrupts.record import record
-    from bayop.report.files import make_folder
 
     printed, place = recording(args, counters=args.counters, cost=args.cost)
     make_folder(args.out)
@@ -117,4 +117,4 @@ def _print(capture: Capture, args: argparse.Namespace) -> None:
             markup=False,
         )
     if cost := cost_of(capture.counted, *_COST):
-        say.print(cost_in_words(cost, *_COST), markup=False)
+        say.print(cost_in_words(cost, *_COST, recorded=capture.records), markup=False)

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.interrupts.numbers import describe, describe_all
 
     if args.out is not None:
-        from bayop.report.files import make_folder
+        from bayop.files import make_folder
 
         make_folder(args.out)
     logs = [open_given(path, args) for path in args.files]

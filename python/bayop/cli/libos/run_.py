@@ -97,5 +97,5 @@ def _print(machine: LibraryOs, inside: Sequence[str]) -> None:
     screen.print(literal(f"{service.name} listens on {address}; Ctrl-C ends the machine."))
     if machine.agent is not None:
         screen.print(literal(f"its agent is {machine.agent}"))
-    load = [*inside, *f"bayop load -s {address} {service.load} -q 1kqps -c 8".split()]
-    screen.print(literal(" ".join(load)), style="dim")
+    load = [*inside, *f"bayop load -s {address} {service.load} --closed-loop -c 8".split()]
+    screen.print(literal(" ".join(load)), style="dim", soft_wrap=True)

@@ -32,9 +32,6 @@ EXAMPLE: Final = """\
   bayop live --timeouts 0,50,200 --max-trials 6 --json
 """
 
-DATA: Final = "data.json"
-"""The record, beside the report."""
-
 PAIRS: Final = 16
 """The most rounds in which default and winners are measured again."""
 
@@ -88,16 +85,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Sweeps, searches and reports; 1 when no setting is trusted to meet the SLO."""
     from bayop.experiments.rig.namespaces import LONGEST_US, Rig
+    from bayop.files import make_folder
     from bayop.live.file import LiveFile
     from bayop.live.search import open_target
-    from bayop.report.files import make_folder
     from bayop.slo import Slo
 
     application = application_of(args, "--app")
     slo = args.slo or (application.live.slo if application.live else Slo.parse(_SLO))
     objective = arguments.objective_of(args, slo)
     make_folder(args.out)
-    program = rig.program(args.agent_program)
+    program = rig.program(args.agent_program, target="live")
     with Rig(
         program,
         qps=args.load,
@@ -133,6 +130,7 @@ def _experiment(
     """Runs the experiment; whatever ends it, what was measured is written."""
     from bayop.experiments.rig.experiment import run_experiment
     from bayop.experiments.rig.record import LiveRecord, Point
+    from bayop.report import DATA
 
     record = LiveRecord(
         machine=target.description,

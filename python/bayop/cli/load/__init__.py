@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.load import events, expectations, flags, steps
 from bayop.cli.load.plan import plan_of
 from bayop.cli.load.watching import run_watched
+from bayop.cli.terminal.new_files import check_new, create
 from bayop.cli.terminal.output import console, print_json
-from bayop.errors import InputError, check_writable, unwritable
+from bayop.errors import InputError
+from bayop.files import check_writable
 
 if TYPE_CHECKING:
     from bayop._core import Stored
@@ -76,7 +77,7 @@ def _check_files(args: argparse.Namespace) -> None:
     """Refuses, before anything is sent, files that nothing could be written to.
 
     Raises:
-        InputError: there is no one result, or a file can't be written.
+        InputError: there is no one result, or a file is there already, or can't be written.
     """
     for flag, path in (("--hgrm", args.hgrm), ("--save", args.save)):
         if path is None:
@@ -90,6 +91,7 @@ def _check_files(args: argparse.Namespace) -> None:
                 hint="leave out one of them",
             )
         check_writable(path, place=flag)
+        check_new(path, place=flag)
 
 
 def _run_once(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:
@@ -120,17 +122,10 @@ def _print_stored(stored: Stored, *, json: bool) -> None:
 
 def _write_files(args: argparse.Namespace, result: Result) -> None:
     if args.hgrm is not None:
-        _write(args.hgrm, "--hgrm", result.report.to_hgrm())
+        create({args.hgrm: result.report.to_hgrm()})
     if args.save is not None:
         import numpy as np
 
         rows = np.frombuffer(result.report.samples(), dtype=np.uint64).reshape(-1, 3)
         lines = "\n".join(",".join(map(str, row)) for row in rows.tolist())
-        _write(args.save, "--save", f"intended_ns,sent_ns,received_ns\n{lines}\n")
-
-
-def _write(path: Path, flag: str, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise unwritable(path, error, place=flag) from error
+        create({args.save: f"intended_ns,sent_ns,received_ns\n{lines}\n"})

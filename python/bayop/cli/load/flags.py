@@ -16,11 +16,13 @@ Flag = tuple[list[str], dict[str, Any]]
 """The names of a flag, and how argparse reads it."""
 
 
-def _value(names: str, parse: Callable[[str], object], metavar: str, help_: str, default: object = None) -> Flag:
+def _value(
+    names: str, parse: Callable[[str], object], metavar: str, help_: str, default: object = None, **more: object
+) -> Flag:
     """A flag with a value; its errors name it."""
     flag = next(name for name in names.split() if name.startswith("--"))
     read = arguments.reader(parse, flag)
-    return names.split(), {"type": read, "default": default, "metavar": metavar, "help": help_}
+    return names.split(), {"type": read, "default": default, "metavar": metavar, "help": help_, **more}
 
 
 def _switch(names: str, help_: str) -> Flag:
@@ -36,8 +38,14 @@ _COUNT: Final = arguments.positive
 _CONNECTIONS: Final = arguments.whole_number(1, 20_000)
 
 TARGET: Final = (
-    _text("-s --server", "HOST[:PORT]", "a server (repeatable; every one gets a share)", action="append"),
-    _text("--protocol", None, "what it speaks (default: memcached)", choices=DIALECTS, default="memcached"),
+    _value(
+        "-s --server", values.server, "HOST[:PORT]", "a server (repeatable; every one gets a share)", action="append",
+        dest="servers",
+    ),
+    _text(
+        "--protocol", None, "what it speaks (default: memcached)", choices=DIALECTS, default="memcached",
+        type=arguments.reader(values.protocol, "--protocol"),
+    ),
     (
         ["--binary"],
         {
@@ -53,17 +61,26 @@ TARGET: Final = (
     _value(
         "--think-time", values.seconds, "TIME",
         "in a closed loop: mean time between an answer and the client's next request, distributed as --iadist says",
+        dest="think_time_s",
     ),
-    _value("-t --time --duration", values.seconds, "TIME", "length of the measurement (default: 5s)", 5.0),
-    _value("-w --warmup", values.seconds, "TIME", "load before the measurement (default: 1s)", 1.0),
+    _value(
+        "-t --time --duration", values.seconds, "TIME",
+        "length of the measurement (default: 5s; with --replay what is left of the trace)", dest="duration_s",
+    ),
+    _value(
+        "-w --warmup", values.seconds, "TIME", "load before the measurement (default: 1s; with --replay none)",
+        dest="warmup_s",
+    ),
     _value(
         "--until-ci", arguments.share, "SHARE",
         "end early when the 95 %% interval of --quantile is within this share of it, such as 5%%",
+        dest="until_interval",
     ),
     _value("--quantile", values.quantile, "PERCENT", "the quantile that --until-ci watches (default: p99)", 0.99),
     _value(
         "--timeout", values.seconds, "TIME",
         "a request without an answer after this time is lost, and its connection is closed (default: 2s)", 2.0,
+        dest="timeout_s",
     ),
     (
         ["--expect"],
@@ -89,7 +106,7 @@ EXPERIMENT: Final = (
 )  # fmt: skip
 CURVE: Final = (
     _value("--peak", arguments.qps, "QPS", "scale the curve to this load in its busiest hour"),
-    _value("--hour", values.seconds, "TIME", "play an hour in this time (default: 60s)", 60.0),
+    _value("--hour", values.seconds, "TIME", "play an hour in this time (default: 60s)"),
     _value("--hours", _COUNT, "N", "play the first N hours (default: all)"),
 )
 WORKLOAD: Final = (
@@ -105,7 +122,8 @@ WORKLOAD: Final = (
     _value("-r --records", arguments.whole_number(1, 10**8), "N", "records (default: 10000)", 10_000),
     _value("-u --update", arguments.share, "SHARE", "share of requests that store (default: 0)"),
     _value(
-        "-i --iadist", values.distribution, "DIST", "gaps between arrivals, scaled to the load (default: exponential)"
+        "-i --iadist", values.distribution, "DIST", "gaps between arrivals, scaled to the load (default: exponential)",
+        dest="gaps",
     ),
     _value(
         "--mix", arguments.path, "FILE",
@@ -126,7 +144,7 @@ HTTP: Final = (
         ["--header"],
         {
             "type": arguments.reader(values.header, "--header"), "action": "append", "default": [],
-            "metavar": "NAME:VALUE",
+            "dest": "headers", "metavar": "NAME:VALUE",
             "help": "a header of every request, instead of the generator's of that name; {n} in its value is the "
             "number of a record (repeatable)",
         },
@@ -149,6 +167,7 @@ TLS: Final = (
     _value(
         "--cacert", arguments.path, "FILE",
         "certificates in PEM of who may have signed theirs (default: those whom this machine trusts)",
+        dest="authorities",
     ),
     _switch("--insecure", "don't look at their certificates"),
 )  # fmt: skip
@@ -176,8 +195,8 @@ MACHINES: Final = (
     _value("-D --measure-depth", _COUNT, "N", "its depth (default: no limit)"),
 )  # fmt: skip
 OUTPUT: Final = (
-    _value("--hgrm", arguments.path, "FILE", "the latency distribution in HdrHistogram's format"),
-    _value("--save", arguments.path, "FILE", "a CSV of every answered request: intended, sent and received time in ns"),
+    _value("--hgrm", arguments.path, "FILE", "a new file for the latency distribution in HdrHistogram's format"),
+    _value("--save", arguments.path, "FILE", "a new CSV of all answered requests: intended, sent, received time in ns"),
 )
 
 _DISTRIBUTIONS: Final = (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -16,8 +18,10 @@ if TYPE_CHECKING:
     from bayop.load.sql_query import SqlQuery
 
 SHAPES: Final = ("twitter", "twitter-cluster1", "twitter-cluster2")
-_FIRST_QPS: Final = 1000.0
 _MOST_REPLAYED: Final = 20_000_000
+_HOUR_S: Final = 60.0
+_WARMUP_S: Final = 1.0
+_DURATION_S: Final = 5.0
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
@@ -30,21 +34,21 @@ def plan_of(args: argparse.Namespace) -> Plan:
     from bayop.load.tls import tls_of
 
     _check_company(args)
-    schedule, duration_s = _schedule(args)
-    if not args.server:
+    schedule, warmup_s, duration_s = _timed(args)
+    if not args.servers:
         raise InputError(wrong="no server is named", place="--server", hint="-s HOST[:PORT]")
     return Plan(
-        servers=with_ports(args.server, (TLS_PORTS if args.tls else PORTS)[args.protocol]),
+        servers=with_ports(args.servers, (TLS_PORTS if args.tls else PORTS)[args.protocol]),
         dialect=args.protocol,
-        tls=tls_of(tls=args.tls, cacert=args.cacert, insecure=args.insecure, call=lambda name: f"--{name}"),
+        tls=tls_of(tls=args.tls, authorities=args.authorities, insecure=args.insecure),
         workload=_workload(args),
         schedule=schedule,
         threads=args.threads,
         connections=args.connections,
         depth=args.depth,
-        warmup_s=args.warmup,
+        warmup_s=warmup_s,
         duration_s=duration_s,
-        timeout_s=args.timeout,
+        timeout_s=args.timeout_s,
         blocking=args.blocking,
         save_samples=args.save is not None,
         until_interval=_until(args),
@@ -53,14 +57,14 @@ def plan_of(args: argparse.Namespace) -> Plan:
 
 
 def _check_company(args: argparse.Namespace) -> None:
-    """Refuses flags that say nothing without another, which was left out.
+    """Refuses flags that say nothing without another, which was left out, or beside another.
 
     Raises:
         InputError: such a flag was given.
     """
     measuring = {"-Q": args.measure_qps, "-C": args.measure_connections, "-D": args.measure_depth}
     needs = {
-        "--curve": {"--peak": args.peak, "--hours": args.hours},
+        "--curve": {"--peak": args.peak, "--hour": args.hour, "--hours": args.hours},
         "--with-agent": measuring,
     }
     there = {"--curve": args.curve, "--with-agent": args.with_agent}
@@ -71,9 +75,17 @@ def _check_company(args: argparse.Namespace) -> None:
             raise InputError(
                 f"{given[0]} must go with {flag}", wrong=wrong, place=given[0], hint=f"add {flag}, or leave it out"
             )
-    if args.qps and args.scan:
-        wrong = "both --qps and --scan were given"
-        raise InputError("a scan must have its own loads", wrong=wrong, place="--qps", hint="leave out one of them")
+    load, times, gaps = {"--qps": args.qps}, {"--time": args.duration_s}, {"--iadist": args.gaps}
+    has_own: dict[str, tuple[object, dict[str, object], str]] = {
+        "--scan": (args.scan, load, "a scan must have its own loads"),
+        "--curve": (args.curve, load | times, "a curve must have its own loads and hours"),
+        "--replay": (args.replay, load | gaps, "a replay must have its own times"),
+    }
+    for flag, (is_given, others, rule) in has_own.items():
+        given = [other for other, value in others.items() if value is not None]
+        if given and is_given:
+            wrong = f"both {given[0]} and {flag} were given"
+            raise InputError(rule, wrong=wrong, place=given[0], hint="leave out one of them")
 
 
 def _workload(args: argparse.Namespace) -> Workload:
@@ -82,9 +94,24 @@ def _workload(args: argparse.Namespace) -> Workload:
     flags = {"key_size": args.keysize, "value_size": args.valuesize, "update": args.update}
     base = PRESETS[args.workload].workload if args.workload else Workload()
     changes = {name: value for name, value in flags.items() if value is not None}
+    _check_records(args)
     _check_mix(args)
     asked = replace(base, http=_http(args), sql=_sql(args))
     return replace(asked, records=args.records, popularity=args.popularity, **changes)
+
+
+def _check_records(args: argparse.Namespace) -> None:
+    """Refuses what only servers that store records are asked, of others.
+
+    Raises:
+        InputError: the protocol is another.
+    """
+    from bayop.load.plan import STORES
+
+    stores, rule = sorted(STORES), "keys, values and updates must be those of servers that store"
+    values = {"--workload": args.workload, "--keysize": args.keysize, "--update": args.update}
+    _check_protocol(args, stores, [flag for flag, value in values.items() if value is not None], rule)
+    _check_protocol(args, [*stores, "echo"], ["--valuesize"] if args.valuesize is not None else [], rule)
 
 
 def _check_mix(args: argparse.Namespace) -> None:
@@ -116,14 +143,14 @@ def _http(args: argparse.Namespace) -> tuple[HttpRequest, ...]:
     from bayop.load.mix import read_requests
     from bayop.load.plan import HTTP, default_method
 
-    values = {"--path": args.path != "/", "--header": args.header, "--method": args.method, "--body": args.body}
+    values = {"--path": args.path != "/", "--header": args.headers, "--method": args.method, "--body": args.body}
     given = [flag for flag, value in values.items() if value]
     _check_protocol(args, HTTP, given, "paths, headers, methods and bodies must be those of HTTP requests")
     method = args.method or default_method(args.protocol)
     if args.mix is not None and args.protocol in HTTP:
-        return read_requests(args.mix, method, args.header)
+        return read_requests(args.mix, method, args.headers)
     bodies = () if args.body is None else arguments.reader(read_bodies, "--body")(args.body)
-    return (HttpRequest(method=method, path=args.path, headers=tuple(args.header), bodies=bodies),)
+    return (HttpRequest(method=method, path=args.path, headers=tuple(args.headers), bodies=bodies),)
 
 
 def _sql(args: argparse.Namespace) -> SqlQuery:
@@ -155,11 +182,26 @@ def _check_protocol(args: argparse.Namespace, protocols: Sequence[str], given: S
         raise InputError(rule, wrong=wrong, place=given[0], hint=f"--protocol {protocols[0]}")
 
 
-def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
-    """When requests are sent, and how long the measurement is."""
-    from bayop.load.plan import PRESETS, ClosedLoop, OpenLoop, ThinkingLoop
+def _timed(args: argparse.Namespace) -> tuple[Schedule, float, float]:
+    """When requests are sent, and how long the warm-up and the measurement are, in s."""
+    from bayop.load.plan import PRESETS
 
-    gaps = args.iadist or (PRESETS[args.workload].gaps if args.workload else "exponential")
+    _check_closed_loop(args)
+    if args.replay:
+        return _replay(args)
+    warmup_s = _WARMUP_S if args.warmup_s is None else args.warmup_s
+    gaps = args.gaps or (PRESETS[args.workload].gaps if args.workload else "exponential")
+    if args.curve:
+        return _curve(args, warmup_s, gaps)
+    return _schedule(args, gaps), warmup_s, _DURATION_S if args.duration_s is None else args.duration_s
+
+
+def _check_closed_loop(args: argparse.Namespace) -> None:
+    """Refuses what a closed loop does not have, and what nothing else has.
+
+    Raises:
+        InputError: such a flag was given.
+    """
     if args.closed_loop and (args.qps or args.scan or args.search or args.curve or args.replay):
         raise InputError(
             "a closed loop must not have an offered load",
@@ -167,31 +209,42 @@ def _schedule(args: argparse.Namespace) -> tuple[Schedule, float]:
             place="--closed-loop",
             hint="leave it out",
         )
-    if args.think_time is not None and not (args.closed_loop or args.qps == 0.0):
+    is_closed = args.closed_loop or args.qps == 0.0
+    if args.think_time_s is not None and not is_closed:
         raise InputError(
             "clients that think must be those of a closed loop",
             wrong="--think-time was given without --closed-loop",
             place="--think-time",
             hint="--closed-loop --think-time 10ms",
         )
+    if is_closed and args.gaps and args.think_time_s is None:
+        raise InputError(
+            "gaps must be those of an open loop, or of clients that think",
+            wrong="both --iadist and --closed-loop were given",
+            place="--iadist",
+            hint="--think-time 10ms",
+        )
+
+
+def _schedule(args: argparse.Namespace, gaps: str) -> Schedule:
+    """When requests are sent at a load that does not change."""
+    from bayop.load.experiment import FIRST_QPS
+    from bayop.load.plan import ClosedLoop, OpenLoop, ThinkingLoop
+
     if args.scan:
-        return OpenLoop.constant(args.scan[0], gaps), args.time
+        return OpenLoop.constant(args.scan[0], gaps)
     if args.search:
-        return OpenLoop.constant(args.qps or _FIRST_QPS, gaps), args.time
-    if args.curve:
-        return _curve(args, gaps)
-    if args.replay:
-        return _replay(args)
+        return OpenLoop.constant(args.qps or FIRST_QPS, gaps)
     if args.closed_loop or args.loadonly or args.qps == 0.0:
-        return ClosedLoop() if args.think_time is None else ThinkingLoop(args.think_time, gaps), args.time
+        return ClosedLoop() if args.think_time_s is None else ThinkingLoop(args.think_time_s, gaps)
     if args.qps is None:
         raise InputError(
             wrong="no load is given", place="--qps", hint="-q 50kqps, --closed-loop, --scan, --search or --curve"
         )
-    return OpenLoop.constant(args.qps, gaps), args.time
+    return OpenLoop.constant(args.qps, gaps)
 
 
-def _curve(args: argparse.Namespace, gaps: str) -> tuple[Schedule, float]:
+def _curve(args: argparse.Namespace, warmup_s: float, gaps: str) -> tuple[Schedule, float, float]:
     """The warm-up has the load of the first hour."""
     from bayop.load.curve import LoadCurve
     from bayop.load.plan import OpenLoop, Piece
@@ -208,29 +261,42 @@ def _curve(args: argparse.Namespace, gaps: str) -> tuple[Schedule, float]:
         curve = curve.scaled_to(args.peak)
     if args.hours is not None:
         curve = curve.first(args.hours)
-    pieces = tuple(Piece(args.hour, qps) for qps in curve.hourly_qps)
-    warmup = (Piece(args.warmup, pieces[0].qps),) if args.warmup else ()
-    return OpenLoop(warmup + pieces, gaps), args.hour * len(pieces)
+    hour_s = _HOUR_S if args.hour is None else args.hour
+    pieces = tuple(Piece(hour_s, qps) for qps in curve.hourly_qps)
+    warmup = (Piece(warmup_s, pieces[0].qps),) if warmup_s else ()
+    return OpenLoop(warmup + pieces, gaps), warmup_s, hour_s * len(pieces)
 
 
-def _replay(args: argparse.Namespace) -> tuple[Schedule, float]:
-    """As many requests as fit into the warm-up and the measurement."""
+def _replay(args: argparse.Namespace) -> tuple[Schedule, float, float]:
+    """The whole trace is measured where no flag says otherwise, and people are told of what is not."""
     from bayop.load.plan import Replay
-    from bayop.load.trace import read_arrivals
+    from bayop.load.trace import length_s, read_arrivals
 
-    length_s = args.warmup + args.time
-    times_s = read_arrivals(args.replay, _MOST_REPLAYED)
-    if len(times_s) == _MOST_REPLAYED and times_s[-1] < length_s:
+    times_s = read_arrivals(args.replay, _MOST_REPLAYED + 1)
+    warmup_s, end_s = args.warmup_s or 0.0, length_s(times_s)
+    if warmup_s >= end_s:
+        raise InputError(f"a warm-up must be shorter than the trace ({end_s:g} s)", value=warmup_s, place="--warmup")
+    if args.duration_s is not None:
+        end_s = min(end_s, warmup_s + args.duration_s)
+    first, end = bisect_left(times_s, warmup_s), bisect_left(times_s, end_s)
+    if end > _MOST_REPLAYED:
         raise InputError(
             f"a replay must have at most {_MOST_REPLAYED:,} requests",
             value=args.replay.name,
             place="--replay",
             hint="a shorter --time",
         )
-    return Replay(tuple(time_s for time_s in times_s if time_s < length_s)), args.time
+    apart = [f"{first:,} before them are warm-up"] if first else []
+    if end < len(times_s):
+        apart.append(f"what comes after {end_s:g} s is left out")
+    if apart:
+        least = "at least " if len(times_s) > _MOST_REPLAYED else ""
+        whole = f"{least}{len(times_s):,} requests in {args.replay}"
+        sys.stderr.write(f"{end - first:,} of {whole} are measured; {', and '.join(apart)}\n")
+    return Replay(times_s[:end]), warmup_s, end_s - warmup_s
 
 
 def _until(args: argparse.Namespace) -> UntilInterval | None:
     from bayop.load.plan import UntilInterval
 
-    return None if args.until_ci is None else UntilInterval(args.quantile, args.until_ci)
+    return None if args.until_interval is None else UntilInterval(args.quantile, args.until_interval)

@@ -15,6 +15,34 @@ if TYPE_CHECKING:
 _MOST_STEPS: Final = 1000
 
 
+def protocol(text: str) -> str:
+    """The name of a protocol, which argparse looks for among the known ones; that of one in TLS has two flags."""
+    flags = _protocol_flags(text)
+    if "--tls" in flags:
+        raise InputError(wrong=f"there is no protocol {text!r}", value=text, hint=" ".join(flags))
+    return text
+
+
+def server(text: str) -> str:
+    """A server: `HOST[:PORT]`, and no URL."""
+    scheme, is_url, rest = text.partition("://")
+    if is_url:
+        host, _, path = rest.partition("/")
+        flags = ["-s", host, *_protocol_flags(scheme), *(["--path", f"/{path}"] if path else [])]
+        raise InputError("a server must be HOST[:PORT]", value=text, hint=" ".join(flags))
+    return text
+
+
+def _protocol_flags(scheme: str) -> list[str]:
+    """What says that a server speaks the protocol of a URL; nothing where nobody here speaks it."""
+    from bayop.load.plan import PORTS
+
+    name, bare = scheme.lower(), scheme.lower().removesuffix("s")
+    if name in PORTS:
+        return ["--protocol", name]
+    return ["--protocol", bare, "--tls"] if bare in PORTS else []
+
+
 def seconds(text: str) -> float:
     """A time in s: `5`, `500ms`, `1h`."""
     value = parse_quantity(text, "s")

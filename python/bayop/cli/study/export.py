@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.study.flags import add_out, print_written
+from bayop.cli.study.flags import add_out, check_out, print_written
 
 EXAMPLE: Final = """\
   bayop study export sweep.parquet --out sweep.csv.gz
@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Reads, checks and writes."""
     from bayop.study import open_study, trusted, write_study
 
+    check_out(args.out)
     frame = open_study(args.study)
     if args.trusted:
         frame = trusted(frame)

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from bayop.cli.flags import arguments
+from bayop.cli.terminal.new_files import check_new
 from bayop.cli.terminal.output import console, literal, print_json
 
 
@@ -16,8 +17,20 @@ def add_out(parser: argparse.ArgumentParser) -> None:
         type=arguments.reader(arguments.path, "--out"),
         required=True,
         metavar="FILE",
-        help="where the study goes: .parquet, .csv or .csv.gz",
+        help="where the study goes: .parquet, .csv or .csv.gz; nothing is overwritten",
     )
+
+
+def check_out(out: Path) -> None:
+    """Refuses, before the work, a file that no study may be written to.
+
+    Raises:
+        InputError: it is there already, or its suffix is none of a study's.
+    """
+    from bayop.study.store import writer_of
+
+    writer_of(out)
+    check_new(out, place="--out", hint="--out FILE for another")
 
 
 def print_written(path: Path, *, trials: int, columns: int, json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.interrupts.flags import add_machine, open_given
-from bayop.cli.study.flags import add_out, print_written
+from bayop.cli.study.flags import add_out, check_out, print_written
 from bayop.cli.terminal.output import progress
 
 EXAMPLE: Final = """\
@@ -41,10 +41,9 @@ def run(args: argparse.Namespace) -> int:
     """Finds the runs, reads their logs and writes the study."""
     from bayop.interrupts.run_study import find_campaigns, study_of
     from bayop.study import write_study
-    from bayop.study.store import writer_of
 
     # Logs take minutes to read; what can't be written is said before.
-    writer_of(args.out)
+    check_out(args.out)
     campaigns = find_campaigns(args.folders, ebbrt_app=args.ebbrt_app)
     logs = sum(len(one.logs) for campaign in campaigns for one in campaign.runs)
     with progress("logs", logs) as bar:

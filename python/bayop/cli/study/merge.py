@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.study.flags import add_out, print_written
+from bayop.cli.study.flags import add_out, check_out, print_written
 from bayop.errors import InputError
 
 EXAMPLE: Final = """\
@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Reads all, joins them and writes one."""
     from bayop.study import merge_studies, open_study, write_study
 
+    check_out(args.out)
     try:
         frame = merge_studies([open_study(path) for path in args.studies])
     except InputError as error:

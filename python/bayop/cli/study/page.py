@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bayop.catalogue import knob_ids
 from bayop.study.parquet import SEAL_KEY, VERSION_KEY
-from bayop.study.schema import ASKED, COLUMNS, EFFECTIVE, RELATIVE_SD, VERSION, Column, column_of, knob_ids
+from bayop.study.schema import ASKED, COLUMNS, EFFECTIVE, RELATIVE_SD, VERSION, Column, column_of
 
 _HEAD = f"""\
 # Columns of a study

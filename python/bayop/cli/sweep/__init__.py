@@ -14,7 +14,7 @@ from bayop.cli.terminal.output import console, print_json, progress
 from bayop.errors import InputError
 from bayop.slo import Slo
 from bayop.space import format_setting
-from bayop.units import format_quantity, round_significant
+from bayop.units import format_in_column, round_significant
 
 if TYPE_CHECKING:
     from bayop.experiments.sweep.plan import Plan, Trial
@@ -110,7 +110,7 @@ def _line(trial: Trial, outcome: Outcome, slo: Slo) -> str:
     power_w, latency_us = (outcome.measurement.get(name) for name in ("power_w", slo.quantity))
     numbers = [] if power_w is None else [f"{power_w:.1f} W"]
     if latency_us is not None:
-        numbers.append(f"{slo.quantity.removesuffix('_us')} {format_quantity(latency_us, 'us', 3)}")
+        numbers.append(f"{slo.quantity.removesuffix('_us')} {format_in_column(latency_us, 'us')}")
     return "  ".join([format_setting(trial.cell.setting), *numbers])
 
 

@@ -13,8 +13,9 @@ from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments, live_agent
 from bayop.cli.flags import target as target_flags
 from bayop.cli.twin import flags as twin_flags
+from bayop.domains import Range
 from bayop.errors import InputError
-from bayop.space import Range, Setting, Space, default_setting
+from bayop.space import Setting, Space, default_setting
 
 if TYPE_CHECKING:
     from bayop.experiments.sweep.repeats import Repeats

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from bayop.cli.flags import arguments, live_file
 from bayop.cli.flags import target as target_flags
+from bayop.domains import Range
 from bayop.errors import InputError
 from bayop.experiments.sweep.load import Load
 from bayop.live.agent.address import PREFIX
-from bayop.space import Range, Space
+from bayop.space import Space
 from bayop.target.base import Target
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Files that a verb writes where none may be yet."""
+"""Files that a verb writes where none may be yet.
+
+That is so of every file of data: a profile, a study, a trace, a table. What is drawn into a folder is drawn anew.
+"""
 
 from __future__ import annotations
 

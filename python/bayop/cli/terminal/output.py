@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from bayop.errors import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
@@ -37,10 +39,10 @@ def new_table(caption: str | None = None, *, drop: Sequence[str] = ()) -> Fittin
 
 
 def literal(text: str) -> Text:
-    """Text from elsewhere as it is: brackets in it are no styles."""
+    """Text from elsewhere as it is: brackets in it are no styles, and the terminal obeys nothing of it."""
     from rich.text import Text
 
-    return Text(text)
+    return Text("\n".join(map(printable, text.split("\n"))))
 
 
 class Bar:

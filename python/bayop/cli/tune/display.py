@@ -19,22 +19,14 @@ from bayop.cli.tune.outcome import Outcome
 from bayop.explain import Explanation
 from bayop.measurement import Measurement
 from bayop.optimize.base import Optimizer, Prediction, Problem
-from bayop.search import Result, Trial, run_search
+from bayop.search import ENDED_BECAUSE, Result, Trial, run_search
 from bayop.slo import QPS, Quantities, Slo
 from bayop.space import format_setting, format_value
 from bayop.target.base import Target
-from bayop.units import HOURS_PER_YEAR, format_quantity
+from bayop.units import HOURS_PER_YEAR, format_in_column
 
 _FAR: Final = 4.0
 """So many times the limit is far from what a search has tried."""
-
-_STOPPED: Final = {
-    "converged": "no safe setting promises an improvement worth a trial",
-    "infeasible": "no setting is believed to meet the SLO",
-    "exhausted": "every setting was tried",
-    "budget": "the trial budget is used up",
-    "interrupted": "interrupted by Ctrl-C",
-}
 
 
 def show_search(
@@ -114,7 +106,7 @@ def print_summary(
     """What was found, whether it is applied now, and what it means in watts, per cent and a year's energy."""
     console, result = make_console(), outcome.result
     trials = f"{len(result.trials)} trial{'s' * (len(result.trials) != 1)}"
-    console.print(f"Ended after {trials}: {_STOPPED[result.stopped]}.")
+    console.print(f"Ended after {trials}: {ENDED_BECAUSE[result.stopped]}.")
     if result.setting is None:
         stays = "; the default is applied" if is_live else ""
         console.print(f"[bold red]No setting is trusted to meet {problem.slo}{stays}.[/bold red]")
@@ -174,7 +166,7 @@ def print_explanation(explanation: Explanation, problem: Problem, watts: str) ->
 def _expected(latency_us: float, limit_us: float) -> str:
     """A latency that a model expects; far beyond the limit it knows no more than that."""
     far_us = _FAR * limit_us
-    return f">{format_quantity(far_us, 'us', 3)}" if latency_us > far_us else format_quantity(latency_us, "us", 3)
+    return f"{'>' * (latency_us > far_us)}{format_in_column(min(latency_us, far_us), 'us')}"
 
 
 def print_undo(command: str) -> None:
@@ -246,7 +238,7 @@ def _trial_row(trial: Trial, known: Sequence[Trial], problem: Problem, watts: st
             return "-"
         if name == QPS:
             return f"{value:.0f}"
-        return f"{'' if cut_short is None else '>'}{format_quantity(value, 'us', 3)}"
+        return f"{'' if cut_short is None else '>'}{format_in_column(value, 'us')}"
 
     return [
         *(format_value(knob_id, trial.setting[knob_id]) for knob_id in problem.space.ids),

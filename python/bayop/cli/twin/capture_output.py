@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.terminal.output import console, literal, new_table, print_json
+from bayop.cli.twin.flags import fit_event, print_end
 from bayop.space import AUTO, format_value
 from bayop.units import round_significant
 
@@ -38,7 +39,7 @@ def print_events(profile: str, out: Path, fit: CaptureFit, captures: Sequence[Ob
         for each in fit.estimates
         if each.key in fit.values
     }
-    print_json({"event": "fit", "profile": profile, "parameters": changes, "out": str(out)})
+    print_json(fit_event(profile, changes, out, complete=fit.is_complete))
     for each in fit.estimates:
         print_json(_parameter_event(each))
     for prediction in fit.predictions:
@@ -91,7 +92,7 @@ def _rounded(quantities: Mapping[str, float]) -> dict[str, float]:
     return {name: round_significant(value) for name, value in quantities.items()}
 
 
-def print_tables(out: Path, fit: CaptureFit) -> None:
+def print_tables(out: Path, fit: CaptureFit, sweeps: int) -> None:
     """For people."""
     table = new_table()
     for column in ("parameter", "before", "after", "error", "from"):
@@ -113,6 +114,7 @@ def print_tables(out: Path, fit: CaptureFit) -> None:
             console().print(_predictions(some))
     if len(fit.predictions) == 1:
         console().print("One capture: none is left to say how wrong predictions at another setting are.")
+    print_end(sweeps, complete=fit.is_complete)
     console().print(literal(f"Written: {out}"))
 
 

@@ -187,11 +187,10 @@ def run(args: argparse.Namespace) -> int:
             compare(candidate, cells, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads)
         )
 
-    before = errors(profile)
     with progress("sweeps", args.sweeps) as bar:
         fit = calibrate(args, profile, training, parameters, bar)
     flags.write_profile(args.out, with_numbers(text, fit.after))
-    _print(args, fit, {"before": before, "after": errors(fit.profile)}, training)
+    _print(args, fit, {"before": errors(profile), "after": errors(fit.profile)}, training)
     return 0
 
 
@@ -202,7 +201,7 @@ def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]
             key: {"before": round_significant(fit.before[key]), "after": round_significant(value)}
             for key, value in fit.after.items()
         }
-        print_json({"event": "fit", "profile": args.profile, "parameters": changes, "out": str(args.out)})
+        print_json(flags.fit_event(args.profile, changes, args.out, complete=fit.is_complete))
         for stage, rows in errors.items():
             for row in rows:
                 fitted_here = row.load in loads
@@ -217,4 +216,5 @@ def _print(args: argparse.Namespace, fit: Fit, errors: Mapping[str, list[Errors]
     for stage, rows in errors.items():
         console().print(f"[bold]Errors {stage} the fit[/bold], at loads that are fitted or predicted")
         console().print(flags.error_table(("fitted" if row.load in loads else "predicted", row) for row in rows))
+    flags.print_end(args.sweeps, complete=fit.is_complete)
     console().print(f"[bold]Written:[/bold] {args.out}")

@@ -89,7 +89,7 @@ def run_captures(args: argparse.Namespace) -> int:
     if args.json:
         print_events(args.profile, args.out, fit, captures)
     else:
-        print_tables(args.out, fit)
+        print_tables(args.out, fit, args.sweeps)
     return 0
 
 
@@ -117,7 +117,7 @@ def _one_each(values: list[T] | None, count: int, flag: str) -> list[T] | None:
     if values is not None and len(values) != count:
         raise InputError(
             f"{flag} must say one for each capture",
-            wrong=f"there are {count} captures, and {len(values)} of {flag}",
+            wrong=f"there {'is 1 capture' if count == 1 else f'are {count} captures'}, and {len(values)} of {flag}",
             place=flag,
         )
     return values

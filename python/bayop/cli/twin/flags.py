@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.new_files import check_new, create
-from bayop.cli.terminal.output import new_table
-from bayop.errors import InputError, check_writable
+from bayop.cli.terminal.output import console, new_table
+from bayop.errors import InputError
 from bayop.experiments.sweep.load import Load
+from bayop.files import check_writable
 from bayop.units import parse_quantity, round_significant
 
 if TYPE_CHECKING:
@@ -181,6 +182,17 @@ def app_of(path: Path) -> str:
         )
         raise InputError(wrong=wrong, hint=hint)
     return matches[0]
+
+
+def fit_event(profile: str, changes: Mapping[str, object], out: Path, *, complete: bool) -> dict[str, object]:
+    """What a fit has changed, for programs."""
+    return {"event": "fit", "profile": profile, "parameters": changes, "out": str(out), "complete": complete}
+
+
+def print_end(sweeps: int, *, complete: bool) -> None:
+    """Says of a fit that its budget has ended it."""
+    if not complete:
+        console().print(f"The budget ended before the fit did: more than --sweeps {sweeps} may fit better.")
 
 
 def errors_event(app: str, errors: Errors, **more: object) -> dict[str, object]:

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs the experiment, prints it, and writes outcomes.jsonl and the figure; 1 when a search broke an SLO."""
     from bayop.experiments.generality.play import MACHINES, SLOS, cases, play
     from bayop.experiments.generality.record import LOAD_SHARES
-    from bayop.report.files import make_folder
+    from bayop.files import make_folder
     from bayop.report.generality import drawing
     from bayop.report.style import bayop_style
     from bayop.report.svg import save

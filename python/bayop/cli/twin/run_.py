@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import console, new_table, print_json
 from bayop.cli.twin import flags
+from bayop.domains import Value
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.slo import Slo, quantile_of
-from bayop.space import AUTO, Setting, Space, Value, default_setting, format_value
+from bayop.space import AUTO, Setting, Space, default_setting, format_value
 from bayop.units import round_significant
 
 if TYPE_CHECKING:

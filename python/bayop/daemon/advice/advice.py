@@ -87,19 +87,30 @@ class Advice:
         return math.prod(self.expected[limit.quantity].below(limit.limit_us) for limit in self.slo.limits)
 
     @property
+    def is_informed(self) -> bool:
+        """Whether anything is known of the saving: less than all that the default draws is in doubt."""
+        _, low_w, high_w = self.saving_w
+        return high_w - low_w <= self.default_w
+
+    @property
     def line(self) -> str:
         """For people."""
         begin = f"advice at {self.qps:.0f} qps, from {self.source}"
         if self.setting is None or self.slo_probability is None:
             return f"{begin}: the default would stay"
+        if not self.is_informed:
+            return f"no {begin}: it is too far from this machine, or this load, to advise: {self._expectation}"
         saved_w, low_w, high_w = self.saving_w
         trials = f"{self.trials} trial{'s' * (self.trials != 1)}"
         first = "" if self.first is None else f"would try {format_setting(self.first)} first, and "
-        quantities = ", ".join(f"{name} {expected}" for name, expected in self.expected.items())
         saving = f"saves {saved_w:.1f} W ({low_w:.1f} to {high_w:.1f}) of the default's {self.default_w:.1f} W"
-        meets = f"meets {self.slo} with {self.slo_probability:.0%}"
         hold = f"would hold {format_setting(self.setting)} after {trials}"
-        return f"{begin}: {first}{hold}: {quantities}, {meets}; {saving}"
+        return f"{begin}: {first}{hold}: {self._expectation}; {saving}"
+
+    @property
+    def _expectation(self) -> str:
+        quantities = ", ".join(f"{name} {expected}" for name, expected in self.expected.items())
+        return f"{quantities}, meets {self.slo} with {self.slo_probability:.0%}"
 
     @property
     def fields(self) -> dict[str, object]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from bayop.control.ledger import LedgerWindow
 from bayop.daemon.advice.advice import advise
@@ -54,7 +54,13 @@ class Adviser:
             return
         advice = advise(self._file, self._space, self._model, self._windows, listen=self._listen)
         self._advised_qps = advice.qps
-        self._reporter.say("advice", advice.line, service=self._file.name, **advice.fields)
+        if advice.is_informed:
+            self._reporter.say("advice", advice.line, service=self._file.name, **advice.fields)
+            return
+        names = ("source", "qps", "predicted", "relative_sd", "slo_probability", "default_w")
+        self._reporter.say(
+            "no-advice", advice.line, service=self._file.name, **{name: advice.fields[name] for name in names}
+        )
 
 
 class Proof:
@@ -68,9 +74,8 @@ class Proof:
 
     def __init__(self, file: ServiceFile, store: Store, reporter: Reporter) -> None:
         self._file, self._reporter = file, reporter
-        said = store.last_event(file.name, "advice", "advice-proven")
-        is_open = said is not None and said[0] == "advice" and said[1]["setting"] is not None
-        self._advice: Mapping[str, Any] | None = said[1] if said is not None and is_open else None
+        advice = store.open_advice(file.name)
+        self._advice = advice if advice is not None and advice["setting"] is not None else None
 
     def heed(self, window: LedgerWindow) -> None:
         """Takes in a window, and says how far off the advice was where the window shows it."""
@@ -83,7 +88,8 @@ class Proof:
         seen = {"power_w": window.power_w, self._file.slo.quantity: window.latency_us}
         measured = {name: round_significant(value) for name, value in seen.items() if value is not None}
         predicted, sds = advice["predicted"], advice["relative_sd"]
-        errors = {name: value / predicted[name] - 1 for name, value in measured.items() if name in predicted}
+        known = predicted.keys() & sds.keys()
+        errors = {name: value / predicted[name] - 1 for name, value in measured.items() if name in known}
         said = ", ".join(f"{n} {e:+.1%} (expected within +-{Z_95 * sds[n]:.0%})" for n, e in errors.items())
         self._reporter.say(
             "advice-proven",

@@ -15,13 +15,14 @@ import numpy as np
 from bayop.control.foresight import expected_by
 from bayop.control.history import History
 from bayop.daemon.file import ServiceFile
+from bayop.domains import Value
 from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Observation, Problem
 from bayop.optimize.measured import setting_key
 from bayop.recorded.table import Row
-from bayop.space import Setting, Space, Value, default_setting
+from bayop.space import Setting, Space, default_setting
 from bayop.twin.target import TwinTarget
 
 _SEED: Final = 0

@@ -38,7 +38,7 @@ def ask(state: Path, verb: str, **fields: object) -> list[dict[str, Any]]:
         raise UnsupportedError(wrong=f"cannot talk to {path}: {reason(error)}", place=str(path), hint=hint) from error
     except (OSError, InputError) as error:
         why = "no bayop run answers" if not isinstance(error, TimeoutError) else "bayop run does not answer in time"
-        hint = "start it, or name with --file the bayop.toml that it runs, or its state"
+        hint = "start it, or name the bayop.toml that it runs, or its state"
         raise UnsupportedError(wrong=f"{why} at {path}", place=str(path), hint=hint) from error
     if "error" in answer:
         raise to_error(answer["error"])

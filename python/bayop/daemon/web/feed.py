@@ -39,16 +39,17 @@ class Feed:
         return self._is_over
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Counts one more who looks on."""
+    def watched(self, most: int) -> Iterator[bool]:
+        """Counts one more who looks on; whether there is room for one, of at most so many."""
         with self._changed:
-            self._viewers += 1
+            has_room = self._viewers < most
+            self._viewers += has_room
             self._changed.notify_all()
         try:
-            yield
+            yield has_room
         finally:
             with self._changed:
-                self._viewers -= 1
+                self._viewers -= has_room
 
     def put(self, word: Mapping[str, Any]) -> None:
         """Adds a word."""

@@ -64,7 +64,7 @@ class Gate:
             )
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
         here = request.headers.get("host", "")
-        if site not in ("same-origin", "none") or (origin is not None and urlsplit(origin).netloc != here):
+        if site not in ("same-origin", "none") or origin not in (None, f"http://{here}", f"https://{here}"):
             raise _forbidden(InputError("who acts must come from this page", wrong="a page elsewhere may not act"))
         return f"{self._who(request)} (web, {request.peer})"
 

@@ -134,8 +134,16 @@ class _Handler(BaseRequestHandler):
             if isinstance(content, Content):
                 self.request.sendall(_head(content) + content.body * wants_body)
                 return
+            self._send_stream(content)
+
+    def _send_stream(self, stream: Stream) -> None:
+        with stream.feed.watched(_MOST_VIEWERS) as has_room:
+            if not has_room:
+                content = _busy().content
+                self.request.sendall(_head(content) + content.body)
+                return
             self.request.sendall(_head(_STREAMED))
-            with closing(content.parts()) as parts:
+            with closing(stream.parts()) as parts:
                 for part in parts:
                     self.request.sendall(part)
 
@@ -151,8 +159,6 @@ class _Handler(BaseRequestHandler):
             return server.page[request.path]
         server.gate.check_reader(request)
         if request.path == STREAM and request.method == "GET":
-            if server.view.feed.viewers >= _MOST_VIEWERS:
-                raise _busy()
             return Stream.of(server.view.feed, request.headers)
         if request.path in GET:
             return GET[request.path](server.view)

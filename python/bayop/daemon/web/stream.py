@@ -40,18 +40,17 @@ class Stream:
     def parts(self) -> Generator[bytes, None, None]:
         """What is sent, until nothing follows any more."""
         number = self.feed.last if self.since is None else self.since
-        with self.feed.watched():
-            yield _word(number, {"event": "hello"})
-            while not self.feed.is_over:
-                last, words = self.feed.after(number, _PULSE_S)
-                if words is None:
-                    yield _word(last, {"event": "missed"})
-                elif words:
-                    first = last - len(words) + 1
-                    yield b"".join(_word(first + index, word) for index, word in enumerate(words))
-                elif not self.feed.is_over:
-                    yield b": nothing\n\n"
-                number = last
+        yield _word(number, {"event": "hello"})
+        while not self.feed.is_over:
+            last, words = self.feed.after(number, _PULSE_S)
+            if words is None:
+                yield _word(last, {"event": "missed"})
+            elif words:
+                first = last - len(words) + 1
+                yield b"".join(_word(first + index, word) for index, word in enumerate(words))
+            elif not self.feed.is_over:
+                yield b": nothing\n\n"
+            number = last
 
 
 def _word(number: int, word: Mapping[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bayop import _core
 from bayop.errors import InputError
 from bayop.experiments.idle.policy import BALANCERS, Policy
-from bayop.experiments.idle.record import CoreUse
+from bayop.experiments.idle.record import CoreUse, is_overloaded
 
 
 def core_use(
@@ -34,6 +34,13 @@ def core_use(
         except _core.Error as error:
             raise InputError.of(error) from error
         yield [
-            CoreUse(qps, policy.balancer, window["power_w"], window["core_idle_residency"])
+            CoreUse(
+                qps,
+                policy.balancer,
+                window["power_w"],
+                window["core_idle_residency"],
+                window["qps"],
+                is_overloaded(qps, window["qps"], window["duration_s"]),
+            )
             for policy, window in zip(policies, windows, strict=True)
         ]

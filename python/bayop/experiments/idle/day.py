@@ -11,7 +11,7 @@ import numpy as np
 from bayop import _core
 from bayop.errors import InputError
 from bayop.experiments.idle.policy import BAYOP, MENU, OFF, YAWN
-from bayop.experiments.idle.record import Shown, Step, Window
+from bayop.experiments.idle.record import Shown, Step, Window, is_overloaded
 from bayop.load.curve import LoadCurve
 from bayop.slo import Slo
 from bayop.twin.windows import simulate
@@ -51,9 +51,7 @@ def steps_of_trace(path: Path, slo: Slo) -> list[Step]:
 
     frame = open_study(path)
     if slo.quantity not in frame.columns:
-        raise InputError(
-            wrong=f"the trace has no {slo.quantity}", value=slo.quantity, place="--slo", hint="such as p99"
-        )
+        raise InputError(wrong=f"the trace has no {slo.quantity}", value=slo.quantity, place="slo", hint="such as p99")
     governor = pl.when(pl.col("asked.idle.disable") == "on").then(pl.lit(OFF.published))
     frame = frame.with_columns(governor=governor.otherwise(pl.col("asked.idle.governor").fill_null(MENU.published)))
     of = {str(name): rows for (name,), rows in frame.group_by("governor", maintain_order=True)}
@@ -99,7 +97,13 @@ def play_day(
             Window(
                 policy.name,
                 step,
-                Shown(window["power_w"], window[slo.quantity], window.cut_short),
+                Shown(
+                    window["power_w"],
+                    window[slo.quantity],
+                    window.cut_short,
+                    window["qps"],
+                    is_overloaded(step.qps, window["qps"], window["duration_s"]),
+                ),
                 step.published.get(policy.published or ""),
             )
             for policy, window in zip(POLICIES, windows, strict=True)

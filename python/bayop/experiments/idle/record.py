@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Self
@@ -10,6 +11,15 @@ from bayop.slo import Slo
 
 _LEAST_SHARE: Final = 0.01
 """States in which no core ever spends so much of its time count as unused."""
+
+_SERVED: Final = 0.95
+"""A server that answers a smaller share of the requests that are offered can't keep up."""
+
+
+def is_overloaded(qps_offered: float, qps_served: float, duration_s: float) -> bool:
+    """Whether a window served less than was offered, by more than the chance of its few arrivals explains."""
+    offered = qps_offered * duration_s
+    return qps_served * duration_s < min(_SERVED * offered, offered - 3.0 * math.sqrt(offered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +31,16 @@ class CoreUse:
         balancer: Where awakened requests were served, one of `BALANCERS`.
         power_w: Of the whole server.
         residency: Share of time (0 to 1) of each core in each idle state, from the shallowest on.
+        qps_served: Requests/s that were answered; None where nobody kept that.
+        overloaded: Whether that is less than was offered.
     """
 
     qps: float
     balancer: str
     power_w: float
     residency: Mapping[str, Sequence[float]]
+    qps_served: float | None = None
+    overloaded: bool = False
 
     @property
     def operating(self) -> list[float]:
@@ -46,15 +60,19 @@ class Shown:
     Attributes:
         cut_short: Why it ended early, as where requests came faster than they were served: the latency is then a lower
             bound. None where it did not.
+        qps_served: Requests/s that were answered; None where nobody published or kept that.
+        overloaded: Whether that is less than was offered.
     """
 
     power_w: float
     latency_us: float
     cut_short: str | None = None
+    qps_served: float | None = None
+    overloaded: bool = False
 
     def meets(self, slo: Slo) -> bool:
-        """Whether it met the SLO, at the quantile that it shows."""
-        return self.cut_short is None and slo.met_by({slo.quantity: self.latency_us})
+        """Whether it met the SLO, at the quantile that it shows; requests that nobody answers don't."""
+        return self.cut_short is None and not self.overloaded and slo.met_by({slo.quantity: self.latency_us})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +114,7 @@ class Total:
         worst_us: The greatest latency, at the SLO's quantile, of a step.
         cut_short: Whether a step was, so that its latency, and the worst, are greater than that.
         over_share: Share of the time (0 to 1) over the SLO.
+        overloaded_share: Share of the time in which less was served than offered; 0 where nobody kept that.
     """
 
     energy_j: float
@@ -103,6 +122,7 @@ class Total:
     worst_us: float
     cut_short: bool
     over_share: float
+    overloaded_share: float = 0.0
 
     @classmethod
     def of(cls, shown: Iterable[tuple[Step, Shown]], slo: Slo) -> Self:
@@ -116,6 +136,7 @@ class Total:
             worst_us=max(it.latency_us for _, it in steps),
             cut_short=any(it.cut_short for _, it in steps),
             over_share=sum(step.duration_s for step, it in steps if not it.meets(slo)) / duration_s,
+            overloaded_share=sum(step.duration_s for step, it in steps if it.overloaded) / duration_s,
         )
 
 

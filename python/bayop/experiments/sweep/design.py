@@ -11,8 +11,9 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from bayop.domains import Range, Value
 from bayop.errors import InputError
-from bayop.space import AUTO, Knob, Range, Setting, Space, Value, evenly
+from bayop.space import AUTO, Knob, Setting, Space, evenly
 
 Axes: TypeAlias = Mapping[str, tuple[Value, ...]]
 """The values of each knob, by knob id, in the order of the space."""
@@ -62,7 +63,7 @@ def grid(axes: Axes) -> list[Setting]:
         raise InputError(
             f"a sweep must have at most {MOST_SETTINGS} settings",
             value=settings,
-            hint="fewer --points or shorter lists in --range, or --design sobol",
+            hint="fewer points or shorter lists of values, or the design sobol",
         )
     return list(_combinations(axes))
 

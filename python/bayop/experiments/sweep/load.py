@@ -38,7 +38,7 @@ class Load:
             InputError: it is a message size.
         """
         if self.qps is None:
-            hint = "only the twin plays closed loops, such as --target twin --profile linux-netpipe"
+            hint = "only the twin plays closed loops, such as the profile linux-netpipe"
             raise InputError("the load of this target must be a number of requests/s", value=str(self), hint=hint)
         return self.qps
 

@@ -112,7 +112,7 @@ def _check_study(plan: Plan, studies: Iterable[object], path: Path) -> None:
             wrong=f"the file has trials of another sweep, {others[0]}",
             value=others[0],
             place=str(path),
-            hint=f"this sweep is {plan.study}: choose another --out, or remove the file",
+            hint=f"this sweep is {plan.study}: choose another file, or remove this one",
         )
 
 

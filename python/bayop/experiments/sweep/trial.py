@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bayop import __version__
+from bayop.domains import Value
 from bayop.errors import UnsupportedError
 from bayop.experiments.sweep.load import Load
 from bayop.experiments.sweep.makers import HeldMaker, Maker
 from bayop.experiments.sweep.plan import Cell, Trial
 from bayop.measurement import Measurement
-from bayop.space import AUTO, Value
+from bayop.space import AUTO
 from bayop.target.base import Target
 
 

@@ -105,7 +105,7 @@ class Processes:
         try:
             return [(self._running.pop(future), future.result()) for future in futures]
         except BrokenProcessPool as error:
-            hint = "perhaps the machine ran out of memory: go on with the same command and fewer --processes"
+            hint = "perhaps the machine ran out of memory: go on with the same command and fewer processes"
             raise BayopError(wrong="a process of the sweep was killed", hint=hint) from error
 
     def __enter__(self) -> Self:

@@ -38,7 +38,7 @@ def check_applies(client: AgentClient) -> None:
             wrong=f"the agent is in mode {mode}",
             value=f"mode {mode}",
             place=str(client.address),
-            hint='set mode = "apply" in /etc/bayop/agent.toml on the server and restart bayop-agent; --dry-run needs '
+            hint='set mode = "apply" in /etc/bayop/agent.toml on the server and restart bayop-agent; a dry run needs '
             "no such mode",
         )
 

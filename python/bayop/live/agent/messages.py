@@ -6,19 +6,18 @@ a test holds every message here against it. What a newer agent says beyond that 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from bayop import __version__
+from bayop.domains import Choices, Steps, Value
 from bayop.errors import BayopError, UnsupportedError
-from bayop.json_text import decoder
-from bayop.space import Choices, Safest, Steps, Value
+from bayop.json_text import Count, decoder
+from bayop.space import Safest
 
 T = TypeVar("T")
-
-Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Cause(msgspec.Struct, frozen=True):

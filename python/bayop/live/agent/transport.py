@@ -26,7 +26,7 @@ TIMEOUT_S: Final = 10.0
 
 _MOST_BYTES: Final = 8 << 20
 _PAIR: Final = "openssl x509 -noout -pubkey and openssl pkey -pubout print the same of a certificate and its key"
-_CA: Final = "--agent-ca is the CA of the agent's certificate, which must name the host of --agent"
+_CA: Final = "it must be the CA of the agent's certificate, which must name the host of the agent's address"
 
 
 class UnreachableError(UnsupportedError):
@@ -69,7 +69,7 @@ class Transport:
             raise InputError(
                 "certificates must go with https: a Unix socket is protected by its group, plain http by nothing",
                 value=str(address),
-                hint="leave --agent-cert, --agent-key and --agent-ca out",
+                hint="leave certificate, key and CA out",
             )
 
     def request(
@@ -121,7 +121,7 @@ def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.S
         raise InputError(
             "an https agent must be reached with mutual TLS",
             value=str(address),
-            hint="add --agent-cert, --agent-key and --agent-ca; in a file, a table tls with certificate, key and ca",
+            hint="add a table tls with certificate, key and ca",
         )
     for file in (credentials.certificate, credentials.key, credentials.ca):
         try:
@@ -134,7 +134,6 @@ def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.S
         raise InputError(
             "a CA file must hold PEM certificates",
             value=str(credentials.ca),
-            place="--agent-ca",
             hint=f"openssl x509 -in {credentials.ca} -noout -subject says whether it does",
         ) from error
     context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -144,7 +143,6 @@ def _mutual_tls(address: HttpsAddress, credentials: Credentials | None) -> ssl.S
         raise InputError(
             "the certificate and the key must be PEM files that belong together",
             value=f"{credentials.certificate}, {credentials.key}",
-            place="--agent-cert, --agent-key",
             hint=str(error) if isinstance(error, _EncryptedError) else _PAIR,
         ) from error
     return context
@@ -170,9 +168,9 @@ def _unreachable(address: Address, error: Exception, timeout_s: float) -> Unreac
     elif isinstance(error, FileNotFoundError | ConnectionRefusedError):
         wrong, hint, place = f"no agent listens at {address}", start, None
     elif isinstance(error, ssl.SSLCertVerificationError):
-        wrong, hint = "--agent-ca did not sign the agent's certificate for this host name", _CA
+        wrong, hint = "our CA did not sign the agent's certificate for this host name", _CA
     elif isinstance(error, ssl.SSLError) or (isinstance(address, HttpsAddress) and _is_hang_up(error)):
-        wrong, hint = "the agent refuses our certificate", "--agent-cert must be signed by the agent's client_ca"
+        wrong, hint = "the agent refuses our certificate", "it must be signed by the agent's client_ca"
     elif isinstance(error, socket.gaierror):
         wrong, hint = f"the agent's host has no address: {error.strerror}", "check the name"
     elif isinstance(error, TimeoutError):

@@ -16,8 +16,9 @@ from typing import Final
 
 import numpy as np
 
+from bayop.domains import Value
 from bayop.optimize.measured import setting_key
-from bayop.space import Knob, Setting, Space, Value, evenly
+from bayop.space import Knob, Setting, Space, evenly
 
 _MOST: Final = 1000
 _MOST_AROUND: Final = 2000

@@ -34,6 +34,8 @@ _FALL_RATIO: Final = 1.5
 
 # A window is doubtful below this share of the median latency, and a fluke so far below what is expected.
 _FLUKE_RATIO: Final = 0.5
+# A meter may say 0; so little is as impossible, and has a logarithm.
+_LEAST_US: Final = 1e-6
 
 # So busy is no server at its fastest setting that has room for its load.
 _POLLING: Final = 0.93
@@ -163,7 +165,8 @@ def _doubtful(observations: Sequence[Observation], slo: Slo) -> frozenset[int]:
 
 def _is_fluke(measurement: Measurement, slo: Slo, means: Array, variances: Array) -> bool:
     """Whether everything else contradicts each latency: then it teaches nothing, and no setting is held for it."""
-    below = means - np.log([measurement[limit.quantity] for limit in slo.limits])
+    shown_us = [max(measurement[limit.quantity], _LEAST_US) for limit in slo.limits]
+    below = means - np.log(shown_us)
     return bool((below > np.maximum(_FALL_SURPRISE * np.sqrt(variances), -math.log(_FLUKE_RATIO))).all())
 
 

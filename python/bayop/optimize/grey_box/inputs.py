@@ -9,8 +9,9 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bayop.domains import Value
 from bayop.slo import Slo
-from bayop.space import FREQ_MHZ, QUEUES, RX_USECS, Knob, Setting, Space, Value
+from bayop.space import FREQ_MHZ, QUEUES, RX_USECS, Knob, Setting, Space
 
 Array: TypeAlias = NDArray[np.float64]
 

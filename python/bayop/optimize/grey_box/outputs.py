@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation, Problem
 from bayop.optimize.grey_box.inputs import Array, Inputs, typical_delay_us
@@ -124,6 +125,9 @@ class Outputs:
             bounds: For some censored observations, by their index, an output and the logarithm of the least latency
                 that they leave possible; it is taken for the latency. Of other censored observations there is no entry.
             falls: Observations, by their index, whose latencies are left out.
+
+        Raises:
+            InputError: there is no entry: nothing that was measured has a logarithm.
         """
         latencies = self.latencies
         entries = [
@@ -136,6 +140,12 @@ class Outputs:
             and not (i in falls and o in latencies)
         ]
         entries += [(i, o, bound, _BOUND_NOISE) for i, (o, bound) in bounds.items()]
+        if not entries:
+            raise InputError(
+                "a search must have a window with a positive number to learn from",
+                wrong=f"no window has shown any of {', '.join(self.names)} above 0",
+                hint="look at what the power meter and the source of latency say",
+            )
         points, outputs, values, sds = (list(column) for column in zip(*entries, strict=True))
         return Data(
             inputs,

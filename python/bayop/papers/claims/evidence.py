@@ -61,7 +61,7 @@ class Evidence:
                 wrong=f"there is no {name}",
                 value=f"no {name}",
                 place=str(self._folder),
-                hint="say --data FOLDER",
+                hint="name the folder that has them",
             )
         return path
 

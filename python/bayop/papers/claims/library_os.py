@@ -51,13 +51,13 @@ def read_windows(path: Path) -> Sequence[Window]:
     try:
         return msgspec.json.Decoder(Window).decode_lines(path.read_bytes())
     except OSError as error:
-        raise unreadable(path, error).but(hint="say --libos FILE") from error
+        raise unreadable(path, error).but(hint="name the file that has them") from error
     except msgspec.DecodeError as error:
         raise InputError(
             "counted instructions must be the lines that `python -m bench.libos.run` writes",
             wrong=f"cannot use {path}: {error}",
             place=str(path),
-            hint="say --libos FILE",
+            hint="name the file that has them",
         ) from error
 
 

@@ -8,16 +8,14 @@ from pathlib import Path
 
 from bayop.errors import unwritable
 from bayop.experiments.day.record import DayRecord
+from bayop.files import make_folder
+from bayop.report import DATA, REPORT
 from bayop.report.day import text
 from bayop.report.day.figures import draw_energy, draw_load, draw_margin, draw_power, draw_settings
 from bayop.report.day.page import render_page
 from bayop.report.day.search_maps import draw_first_search, draw_searches
-from bayop.report.files import make_folder
 from bayop.report.style import bayop_style
 from bayop.report.svg import Drawing, save
-
-REPORT = "report.html"
-DATA = "data.json"
 
 
 def write_report(
@@ -43,7 +41,7 @@ def write_report(
         page = folder / REPORT
         page.write_text(render_page(record, drawings, searches, svgs, version), encoding="utf-8")
     except OSError as error:
-        raise unwritable(folder, error, place="--out") from error
+        raise unwritable(folder, error) from error
     return page
 
 

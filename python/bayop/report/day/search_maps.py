@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from bayop.experiments.day.record import DayRecord, MapRecord, RunRecord, SearchRecord
 from bayop.report.search_path import draw_paths
-from bayop.report.style import FAINT, INK, SLO_COLOUR
+from bayop.report.style import COLOUR_MAP, FAINT, INK, SLO_COLOUR
 from bayop.slo import Slo
 from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting
 from bayop.units import HOUR_S
 
-_COLOUR_MAP: Final = "viridis"
 _COLUMNS: Final = 4
 
 Array = NDArray[np.float64]
@@ -98,7 +97,7 @@ def draw_map(axes: Axes, x: Array, y: Array, power_w: Array, latency_us: Array, 
         latency_us: Likewise, at the SLO's quantile.
         slo: Where latency has to stay below.
     """
-    mesh = axes.pcolormesh(x, y, power_w, shading="gouraud", cmap=_COLOUR_MAP, rasterized=True)
+    mesh = axes.pcolormesh(x, y, power_w, shading="gouraud", cmap=COLOUR_MAP, rasterized=True)
     over = np.log(latency_us / slo.limit_us)
     if over.max() > 0 > over.min():
         axes.contour(x, y, over, levels=[0.0], colors=[SLO_COLOUR], linewidths=1.4)

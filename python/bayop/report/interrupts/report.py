@@ -49,7 +49,7 @@ def write_report(summaries: Mapping[Path, Summary], folder: Path) -> list[str]:
         with (folder / OVER_TIME).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(_rows(logs))
     except OSError as error:
-        raise unwritable(folder, error, place="--out") from error
+        raise unwritable(folder, error) from error
     return [*written, OVER_TIME]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +15,11 @@ from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.report.search_path import HELD_COLOUR, draw_paths
 from bayop.report.style import COLUMN_WIDE, DEFAULT_COLOUR, INK, SERIES, SLO_COLOUR, EndLabel, label_ends, new_figure
 from bayop.slo import Slo
+
+_FAR: Final = 3.0
+"""A limit so many times above all latencies would press them flat on the axis."""
+_LEAST_SPAN_W: Final = 1.0
+"""Of axes and colours: what is less apart is noise, and looks like it."""
 
 
 def draw_response(record: LiveRecord) -> Figure:
@@ -30,13 +36,10 @@ def draw_response(record: LiveRecord) -> Figure:
     ):
         _draw_lines(axes, record, value, name=axes is latency)
         axes.set_ylabel(label)
-    latency.axhline(slo.limit_us, color=SLO_COLOUR, linestyle="--", linewidth=1.2)
-    latency.annotate(
-        f" {record.slo}", (0.0, slo.limit_us), xycoords=("axes fraction", "data"), va="bottom", color=INK,
-        fontsize=8.5,
-    )  # fmt: skip
+    _draw_limit(latency, slo)
     for axes in (latency, cpu, polls):
         axes.set_ylim(bottom=0.0)
+    power.set_ylim(*_widened(*power.get_ylim()))
     power.set_xlabel(record.knobs[0])
     return figure
 
@@ -48,7 +51,9 @@ def draw_map(record: LiveRecord) -> Figure:
     axes = figure.subplots()
     whole = [p for p in record.sweep if "power_w" in p.quantities]
     x, y = ([float(p.setting[k]) for p in whole] for k in (x_id, y_id))
-    dots = axes.scatter(x, y, c=[p.quantities["power_w"] for p in whole], cmap="viridis", s=150, linewidths=0)
+    powers_w = [p.quantities["power_w"] for p in whole]
+    least_w, most_w = _widened(min(powers_w, default=0.0), max(powers_w, default=0.0))
+    dots = axes.scatter(x, y, c=powers_w, cmap="viridis", vmin=least_w, vmax=most_w, s=150, linewidths=0)
     over = [p for p in record.sweep if not p.meets(slo)]
     axes.scatter(
         [float(p.setting[x_id]) for p in over], [float(p.setting[y_id]) for p in over], marker="x", s=60,
@@ -79,6 +84,22 @@ def draw_map(record: LiveRecord) -> Figure:
     held = None if record.held is None else _place(record.held, x_id, y_id)
     draw_paths(axes, [[_place(p.setting, x_id, y_id) for p in record.search]], held, size=9.0)
     return figure
+
+
+def _draw_limit(axes: Axes, slo: Slo) -> None:
+    """The SLO's limit with its name, which stands at the axis's upper end where the limit is far above it."""
+    values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines])
+    is_far = values.size > 0 and slo.limit_us > _FAR * values.max()
+    if not is_far:
+        axes.axhline(slo.limit_us, color=SLO_COLOUR, linestyle="--", linewidth=1.2)
+    text, y = (f" {slo} is far above", axes.get_ylim()[1]) if is_far else (f" {slo}", slo.limit_us)
+    axes.annotate(text, (0.0, y), xycoords=("axes fraction", "data"), va="bottom", color=INK, fontsize=8.5)
+
+
+def _widened(low_w: float, high_w: float) -> tuple[float, float]:
+    """The two, moved apart where they are too close."""
+    more_w = max(_LEAST_SPAN_W - (high_w - low_w), 0.0) / 2.0
+    return low_w - more_w, high_w + more_w
 
 
 def _draw_lines(axes: Axes, record: LiveRecord, value: Callable[[Point], float | None], *, name: bool) -> None:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Final
 
 from bayop.confirm import DEFAULT
-from bayop.errors import unwritable
 from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.experiments.rig.summary import SEARCH, SWEEP, compare, cpu_saving, shortfall
 from bayop.optimize.base import Problem
-from bayop.report.document import document, row, section, table, tiles
+from bayop.report.document import row, section, table
 from bayop.report.live.figures import draw_map, draw_response
-from bayop.report.style import bayop_style
-from bayop.report.svg import Drawing, save
+from bayop.report.page import busy_before, experiment_page, write_page
+from bayop.report.svg import Drawing
+from bayop.search import ENDED_BECAUSE
 from bayop.slo import Slo
 from bayop.space import format_setting, format_value
 
-REPORT: Final = "report.html"
 BUSY: Final = 0.3
 """A machine that is so busy with other work says little about what a setting saves."""
+_PRINTED_W: Final = 0.05
+"""Powers that differ by less look the same: one decimal is printed."""
 
 
 def write_report(record: LiveRecord, problem: Problem, folder: Path, version: str) -> Path:
@@ -33,46 +33,46 @@ def write_report(record: LiveRecord, problem: Problem, folder: Path, version: st
     Raises:
         InputError: the folder can't be written.
     """
-    try:
-        with bayop_style():
-            drawings = [
-                Drawing(
-                    "response",
-                    "What deferral does",
-                    "Latency, costs of a request and power against the timeout, a line for each number of polls.",
-                    about_response(),
-                    draw_response(record),
-                ),
-                Drawing(
-                    "map",
-                    "The sweep and the search",
-                    "Map of power over the two knobs, with the settings that miss the SLO and the search's path.",
-                    about_map(record),
-                    draw_map(record),
-                ),
-            ]
-        svgs = {drawing.name: save(drawing, folder) for drawing in drawings}
-        page = folder / REPORT
-        page.write_text(render(record, problem, drawings, svgs, version), encoding="utf-8")
-    except OSError as error:
-        raise unwritable(folder, error, place="--out") from error
-    return page
+
+    def draw() -> list[Drawing]:
+        return [
+            Drawing(
+                "response",
+                "What deferral does",
+                "Latency, costs of a request and power against the timeout, a line for each number of polls.",
+                about_response(),
+                draw_response(record),
+            ),
+            Drawing(
+                "map",
+                "The sweep and the search",
+                "Map of power over the two knobs, with the settings that miss the SLO and the search's path.",
+                about_map(record),
+                draw_map(record),
+            ),
+        ]
+
+    return write_page(folder, draw, lambda drawings, svgs: render(record, problem, drawings, svgs, version))
 
 
-def render(record: LiveRecord, problem: Problem, drawings: list[Drawing], svgs: Mapping[str, str], version: str) -> str:
+def render(
+    record: LiveRecord, problem: Problem, drawings: Sequence[Drawing], svgs: Mapping[str, str], version: str
+) -> str:
     """The whole page."""
     title = f"{record.application}, live, under {record.slo}"
     parts = [
-        f"<h1>{escape(title)}</h1>",
-        f'<p class="lead">{escape(headline(record, problem))}</p>',
-        *(f"<p>{escape(sentence)}</p>" for sentence in caveats(record)),
-        tiles(_tiles(record, problem)),
         "<h2>The result</h2>",
         _table(record),
         *(section(drawing, svgs[drawing.name]) for drawing in drawings),
-        f"<footer><p>{escape(about_method(record, version))}</p></footer>",
     ]
-    return document(title, parts)
+    return experiment_page(
+        title,
+        headline(record, problem),
+        caveats=caveats(record),
+        numbers=_tiles(record, problem),
+        parts=parts,
+        about_method=about_method(record, version),
+    )
 
 
 def headline(record: LiveRecord, problem: Problem) -> str:
@@ -83,7 +83,9 @@ def headline(record: LiveRecord, problem: Problem) -> str:
     comparison, more = compare(record, problem), shortfall(record, problem)
     if comparison is None or comparison.saving is None:
         return found
-    saving = comparison.saving
+    saving, same_w = comparison.saving, one_power_w(record)
+    if record.objective == "power" and same_w is not None:
+        return f"Nothing is saved: every setting, and the default, takes {same_w:.1f} W {_what(record)}. {found}"
     said = (
         saving.describe(unit=f"W {_what(record)}")
         if record.objective == "power"
@@ -106,6 +108,13 @@ def headline(record: LiveRecord, problem: Problem) -> str:
     return " ".join(s if s.endswith(".") else f"{s}." for s in sentences)
 
 
+def one_power_w(record: LiveRecord) -> float | None:
+    """What every window drew, where they all drew the same, as an estimate of a machine that is always busy is."""
+    points = [record.default, *record.sweep, *record.search, *(p for some in record.again.values() for p in some)]
+    powers_w = [p.quantities["power_w"] for p in points if "power_w" in p.quantities]
+    return powers_w[0] if powers_w and max(powers_w) - min(powers_w) < _PRINTED_W else None
+
+
 def caveats(record: LiveRecord) -> list[str]:
     """What a reader has to know before the numbers."""
     said = []
@@ -116,8 +125,8 @@ def caveats(record: LiveRecord) -> list[str]:
         )
     if record.busy_before is not None and record.busy_before > BUSY:
         said.append(
-            f"This machine was {record.busy_before:.0%} busy with other work before the load began. Its utilization, "
-            "and with it the estimated power, then says little about the settings: run this on an idle machine."
+            f"{busy_before(record.busy_before)} Its utilization, and with it the estimated power, then says little "
+            "about the settings: run this on an idle machine."
         )
     return [*said, *(f"{doubt[0].upper()}{doubt[1:]}." for doubt in record.doubts)]
 
@@ -133,11 +142,12 @@ def about_response() -> str:
 
 def about_map(record: LiveRecord) -> str:
     """What the second figure shows."""
-    why = _STOPPED.get(record.stopped or "", "it was ended")
+    why = ENDED_BECAUSE.get(record.stopped or "", "it was stopped")
+    same_w = one_power_w(record)
+    alike = "" if same_w is None else f" All dots are alike: every setting takes {same_w:.1f} W."
     return (
         "Every dot is a setting of the sweep; a cross marks one that misses the SLO. The numbers are the search's "
-        "trials in order. It knows nothing of the sweep, and ended because "
-        f"{why}."
+        f"trials in order. It knows nothing of the sweep, and has ended: {why}.{alike}"
     )
 
 
@@ -148,14 +158,6 @@ def about_method(record: LiveRecord, version: str) -> str:
         f"across a veth pair; seed {record.seed}. Default and winners were measured again in turns, "
         f"{len(record.again.get(DEFAULT, ()))} times. {record.duration_s:.0f} s in all. The numbers are in data.json."
     )
-
-
-_STOPPED: Final[Mapping[str, str]] = {
-    "converged": "no safe setting promised an improvement worth a trial",
-    "infeasible": "no setting was believed to meet the SLO",
-    "exhausted": "every setting was tried",
-    "budget": "the trial budget was used up",
-}
 
 
 def _what(record: LiveRecord) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from bayop.errors import unwritable
 from bayop.experiments.rig.day.record import RigDay, Turn
 from bayop.experiments.rig.day.summary import (
+    Work,
     cpu_saving,
     held_share,
     last_held,
@@ -18,26 +17,15 @@ from bayop.experiments.rig.day.summary import (
     turns_of,
     work_of,
 )
-from bayop.report.document import document, row, section, table, tiles
+from bayop.report.document import row, section, table
+from bayop.report.page import busy_before, experiment_page, write_page
 from bayop.report.rig_day.figures import LABELS, draw_hours, draw_settings
-from bayop.report.style import bayop_style
-from bayop.report.svg import Drawing, save
+from bayop.report.svg import Drawing
 from bayop.slo import Slo
 from bayop.space import format_setting
 
-REPORT: Final = "report.html"
 _BUSY: Final = 0.1
 """A machine that is so busy does other work than ours."""
-
-COLUMNS: Final = (
-    "requests/s",
-    "us",
-    "over the limit",
-    "CPU us per request",
-    "polls per request",
-    "W",
-    "held at its end",
-)
 
 
 def write_report(day: RigDay, folder: Path, version: str) -> Path:
@@ -49,48 +37,46 @@ def write_report(day: RigDay, folder: Path, version: str) -> Path:
     Raises:
         InputError: the folder can't be written.
     """
-    try:
-        with bayop_style():
-            drawings = [
-                Drawing(
-                    "hours",
-                    "Hour by hour",
-                    "Load, latency, processor time and polls of a request, and power where it was measured, in each "
-                    "hour, for the default and for BayOp.",
-                    "Each hour has a turn of the default and one of BayOp, in an order drawn by lot. Red: the SLO's "
-                    "limit. The processor time is memcached's own; polls are those of the whole machine.",
-                    draw_hours(day),
-                ),
-                Drawing(
-                    "settings",
-                    "What BayOp had in effect",
-                    "The value of each knob over the day while BayOp had its turns.",
-                    "Faint: trials. In the gaps the default has its turn, or a search begins with a window of it.",
-                    draw_settings(day),
-                ),
-            ]
-        svgs = {drawing.name: save(drawing, folder) for drawing in drawings}
-        page = folder / REPORT
-        page.write_text(render(day, drawings, svgs, version), encoding="utf-8")
-    except OSError as error:
-        raise unwritable(folder, error, place="--out") from error
-    return page
+
+    def draw() -> list[Drawing]:
+        return [
+            Drawing(
+                "hours",
+                "Hour by hour",
+                "Load, latency, processor time and polls of a request, and power where it was measured, in each "
+                "hour, for the default and for BayOp.",
+                "Each hour has a turn of the default and one of BayOp, in an order drawn by lot. Red: the SLO's "
+                "limit. The processor time is memcached's own; polls are those of the whole machine.",
+                draw_hours(day),
+            ),
+            Drawing(
+                "settings",
+                "What BayOp had in effect",
+                "The value of each knob over the day while BayOp had its turns.",
+                "Faint: trials. In the gaps the default has its turn, or a search begins with a window of it.",
+                draw_settings(day),
+            ),
+        ]
+
+    return write_page(folder, draw, lambda drawings, svgs: render(day, drawings, svgs, version))
 
 
 def render(day: RigDay, drawings: Sequence[Drawing], svgs: Mapping[str, str], version: str) -> str:
     """The whole page."""
     title = f"A day of memcached, live, under {day.slo}"
     parts = [
-        f"<h1>{escape(title)}</h1>",
-        f'<p class="lead">{escape(headline(day))}</p>',
-        *(f"<p>{escape(sentence)}</p>" for sentence in caveats(day)),
-        tiles(_tiles(day)),
         *(section(drawing, svgs[drawing.name]) for drawing in drawings),
         "<h2>The turns</h2>",
         _table(day),
-        f"<footer><p>{escape(_about_method(day, version))}</p></footer>",
     ]
-    return document(title, parts)
+    return experiment_page(
+        title,
+        headline(day),
+        caveats=caveats(day),
+        numbers=_tiles(day),
+        parts=parts,
+        about_method=_about_method(day, version),
+    )
 
 
 def headline(day: RigDay) -> str:
@@ -114,28 +100,10 @@ def caveats(day: RigDay) -> list[str]:
     """What a reader has to know before the numbers."""
     said = [day.caveat] if day.caveat else []
     if day.busy_before is not None and day.busy_before > _BUSY:
-        said.append(
-            f"This machine was {day.busy_before:.0%} busy with other work before the load began. Both turns of an "
-            "hour have it alike, and it widens the interval."
-        )
+        said.append(f"{busy_before(day.busy_before)} Both turns of an hour have it alike, and it widens the interval.")
     if day.restored is False:
         said.append("In the end the device did not have all of its own settings back.")
     return said
-
-
-def table_cells(day: RigDay, turn: Turn) -> list[str]:
-    """What a turn has shown, as `COLUMNS` names it."""
-    work = work_of([turn])
-    held = last_held(day, turn)
-    return [
-        f"{turn.qps:.0f}",
-        "-" if turn.latency_us is None else f"{turn.latency_us:.0f}",
-        f"{work.over_share:.2%}",
-        "-" if work.cpu_us is None else f"{work.cpu_us:.1f}",
-        "-" if work.polls is None else f"{work.polls:.2f}",
-        "-" if work.power_w is None else f"{work.power_w:.1f}",
-        "-" if held is None else format_setting(held),
-    ]
 
 
 def _tiles(day: RigDay) -> list[tuple[str, str]]:
@@ -157,10 +125,26 @@ def _tiles(day: RigDay) -> list[tuple[str, str]]:
 
 
 def _table(day: RigDay) -> str:
-    quantile = Slo.parse(day.slo).quantity.removesuffix("_us")
-    heads = ("hour", *(f"{quantile} {name}" if name == "us" else name for name in COLUMNS))
-    rows = [row(f"{turn.hour}, {LABELS[turn.who]}", table_cells(day, turn)) for turn in day.turns]
-    return table(heads, rows, "In the order in which they were played.")
+    """A row for each turn; without a column of power where nothing measured it."""
+    columns: dict[str, Callable[[Turn, Work], str]] = {
+        "requests/s": lambda turn, _: f"{turn.qps:.0f}",
+        f"{Slo.parse(day.slo).quantity.removesuffix('_us')} us": lambda turn, _: _number(turn.latency_us, ".0f"),
+        "over the limit": lambda _, work: f"{work.over_share:.2%}",
+        "CPU us per request": lambda _, work: _number(work.cpu_us, ".1f"),
+        "polls per request": lambda _, work: _number(work.polls, ".2f"),
+    }
+    if any(turn.energy_j is not None for turn in day.turns):
+        columns["W"] = lambda _, work: _number(work.power_w, ".1f")
+    columns["held at its end"] = lambda turn, _: "-" if (held := last_held(day, turn)) is None else format_setting(held)
+    rows = []
+    for turn in day.turns:
+        work = work_of([turn])
+        rows.append(row(f"{turn.hour}, {LABELS[turn.who]}", [cell(turn, work) for cell in columns.values()]))
+    return table(("hour", *columns), rows, "In the order in which they were played.", wraps=True)
+
+
+def _number(value: float | None, how: str) -> str:
+    return "-" if value is None else format(value, how)
 
 
 def _about_method(day: RigDay, version: str) -> str:

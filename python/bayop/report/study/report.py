@@ -12,7 +12,8 @@ from bayop.analysis.best import defaults
 from bayop.analysis.conditions import Part, by_condition
 from bayop.analysis.summary import WorkloadSummary
 from bayop.errors import unwritable
-from bayop.report.files import make_folder
+from bayop.files import make_folder
+from bayop.report import REPORT
 from bayop.report.study import text
 from bayop.report.study.bars import draw_one_knob, draw_savings
 from bayop.report.study.lines import (
@@ -29,8 +30,6 @@ from bayop.report.study.pareto import draw_pareto
 from bayop.report.study.shapes import draw_l_shape, draw_v_shape, has_v_shape
 from bayop.report.study.words import quantity_name, system_names, workload_name
 from bayop.report.svg import Drawing, save
-
-REPORT = "report.html"
 
 
 def write_report(
@@ -66,7 +65,7 @@ def write_report(
         page = folder / REPORT
         page.write_text(render_page(summaries, figures, svgs, provenance), encoding="utf-8")
     except OSError as error:
-        raise unwritable(folder, error, place="--out") from error
+        raise unwritable(folder, error) from error
     return page
 
 

@@ -40,7 +40,8 @@ def import_published(text: CsvText, layout: Layout) -> pl.DataFrame:
 
 
 def _check_rules(frame: pl.DataFrame, layout: Layout, where: Where) -> None:
-    for column, rule, breach in layout.rules:
+    for column, rule, hint, breach in layout.rules:
         row = first_row(frame.select(breach).to_series())
         if row is not None:
-            raise InputError(rule, value="" if (cell := frame[column][row]) is None else cell, place=where(row, column))
+            value = "" if (cell := frame[column][row]) is None else cell
+            raise InputError(rule, value=value, place=where(row, column), hint=hint)

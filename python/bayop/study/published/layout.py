@@ -23,7 +23,7 @@ class Layout:
         columns: Every column of the layout but latency quantiles, by name.
         required: The columns without which it says nothing, besides a latency.
         convert: The study's columns as expressions of the file's; told which columns the file has, and its path.
-        rules: What must hold of a column's cells, and where it does not.
+        rules: What must hold of a column's cells, what to do where it does not, and where that is.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Layout:
     columns: Mapping[str, Column]
     required: tuple[str, ...]
     convert: Callable[[Sequence[str], Path], Mapping[str, pl.Expr]]
-    rules: Sequence[tuple[str, str, pl.Expr]] = ()
+    rules: Sequence[tuple[str, str, str | None, pl.Expr]] = ()
 
     def columns_of(self, header: Sequence[str], place: str) -> list[Column]:
         """The declarations of a file's columns.

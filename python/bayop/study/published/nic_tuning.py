@@ -91,10 +91,13 @@ _COLUMNS: Final = by_name(
 )
 
 _STATIC: Final = pl.col("policy") == "static"
+_POLICY: Final = "static is a setting of yours; default the system's own, whose itr_us and freq_ghz stay empty"
 _RULES: Final = (
-    ("policy", "policy must be static or default", ~pl.col("policy").is_in(["static", "default"])),
-    ("itr_us", "itr_us must not be empty where the policy is static", _STATIC & pl.col("itr_us").is_null()),
-    ("freq_ghz", "freq_ghz must not be empty where the policy is static", _STATIC & pl.col("freq_ghz").is_null()),
+    ("policy", "policy must be static or default", _POLICY, ~pl.col("policy").is_in(["static", "default"])),
+    *(
+        (name, f"{name} must not be empty where the policy is static", _POLICY, _STATIC & pl.col(name).is_null())
+        for name in ("itr_us", "freq_ghz")
+    ),
 )
 
 CLOSED_LOOP: Final = Layout(

@@ -47,5 +47,7 @@ LAYOUT: Final = Layout(
     ),
     required=("governor", "minute", "qps_offered", "avg_us", "power_w"),
     convert=_converted,
-    rules=(("governor", "governor must be menu, yawn or off", ~pl.col("governor").is_in(["menu", "yawn", "off"])),),
+    rules=(
+        ("governor", "governor must be menu, yawn or off", None, ~pl.col("governor").is_in(["menu", "yawn", "off"])),
+    ),
 )

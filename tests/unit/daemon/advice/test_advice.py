@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,12 @@ from bayop.control.ledger import LedgerWindow
 from bayop.daemon.advice.advice import Advice, advise
 from bayop.daemon.advice.models import Model, model_of
 from bayop.daemon.file import DaemonFile, ServiceFile
+from bayop.domains import Steps
 from bayop.errors import InputError
 from bayop.optimize import make_optimizer
 from bayop.optimize.base import Observation, Problem
 from bayop.search import run_search
-from bayop.space import Knob, Setting, Space, Steps
+from bayop.space import Knob, Setting, Space
 from bayop.testing.fakes import FakeServer, papers_space
 
 FILE = """
@@ -144,3 +146,18 @@ def test_a_study_and_a_twin_are_one_too_many(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="advice must be made of a study or of a twin") as caught:
         file_of(tmp_path, 'advise_from = "study.csv"\ntwin = "linux-memcached"')
     assert str(caught.value.place).endswith("bayop.toml:8")
+
+
+def test_what_says_nothing_of_the_saving_is_not_said_as_advice(tmp_path: Path) -> None:
+    file = file_of(tmp_path, 'twin = "linux-memcached"')
+    far = [replace(window, power_w=10 * window.power_w) for window in defaults(4e5) if window.power_w is not None]
+    advice = advise(file, SPACE, model_of(file, SPACE, History()), far)
+    assert not advice.is_informed
+    why = "it is too far from this machine, or this load, to advise"
+    assert advice.line.startswith(f"no advice at 400000 qps, from the twin linux-memcached: {why}: power_w")
+    assert "saves" not in advice.line
+    near = advised(file_of(tmp_path), model_of(file_of(tmp_path), SPACE, searched(file, 3e5, 4e5, 5e5)), 4.4e5)
+    assert near.is_informed
+    unsure = {"power_w": replace(near.expected["power_w"], relative_sd=0.5)}
+    assert not replace(near, expected={**near.expected, **unsure}).is_informed, "of the saving nothing is known"
+    assert replace(near, setting=None, expected={}).is_informed, "the default is known"

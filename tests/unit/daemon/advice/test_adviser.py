@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from bayop.control.ledger import LedgerWindow, Phase
+from bayop.daemon.advice.advice import Advice
 from bayop.daemon.advice.adviser import Adviser, Proof
 from bayop.daemon.file import DaemonFile, ServiceFile
 from bayop.daemon.report import Reporter
+from bayop.domains import Steps
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation
-from bayop.space import Knob, Setting, Space, Steps
-from bayop.state.store import Store
+from bayop.space import Knob, Setting, Space
+from bayop.state.store import StateError, Store
 
 CAP = "power.cap_w"
 SPACE = Space((Knob(CAP, Steps(60, 120, 5), safest="high"),))
@@ -108,6 +110,38 @@ def test_later_it_is_said_once_how_far_off_it_was(noted: Noted) -> None:
     assert len(noted.events) == 2, "nor after a restart"
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "{}",
+        "{'setting': {'power.cap_w': 85}}",
+        "{'setting': {'power.cap_w': 85}, 'qps': 5000, 'predicted': {'power_w': 0}, 'relative_sd': {}}",
+        "{'setting': {'power.cap_w': 85}, 'qps': 0, 'predicted': {}, 'relative_sd': {}}",
+        "{'setting': 7, 'qps': 5000, 'predicted': {}, 'relative_sd': {}}",
+    ],
+)
+def test_advice_that_is_damaged_proves_nothing_and_is_said_to_be(noted: Noted, fields: str) -> None:
+    noted.adviser.heed(window(5000.0))
+    noted.store._database.execute("UPDATE event SET fields = ?", [fields.replace("'", '"')])
+    said: list[StateError] = []
+    noted.store.on_damage = said.append
+    proof = noted.proof
+    proof.heed(window(5000.0, {CAP: 85}))
+    assert [event["event"] for event in noted.events] == ["advice"]
+    assert [error.message.split(" in ")[0] for error in said] == ["the event with id 1"]
+
+
 def test_without_advice_there_is_nothing_to_prove(noted: Noted) -> None:
     noted.proof.heed(window(5000.0, {CAP: 90}))
     assert noted.events == []
+
+
+def test_what_says_nothing_is_said_once_and_proves_nothing(noted: Noted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Advice, "is_informed", property(lambda _: False))
+    adviser = noted.adviser
+    for _ in range(2):
+        adviser.heed(window(5000.0))
+    (said,) = noted.events
+    assert said["event"] == "no-advice"
+    assert not {"setting", "first", "saving"} & said.keys()
+    assert noted.store.open_advice("web") is None

@@ -26,10 +26,8 @@ def test_words_come_in_order_with_their_numbers() -> None:
     feed.put({"event": "a"})
     feed.put({"event": "b", "text": "two\n\nlines"})
     assert words(next(parts)) == [(2, "a"), (3, "b")]
-    assert feed.viewers == 1
     feed.close()
     assert list(parts) == []
-    assert feed.viewers == 0
 
 
 def test_who_was_away_hears_what_was_missed() -> None:
@@ -58,3 +56,21 @@ def test_a_word_wakes_who_waits() -> None:
     waiting.start()
     assert feed.after(0, 60.0) == (1, [{"event": "a"}])
     assert feed.after(1, 0.0) == (1, [])
+
+
+def test_no_more_look_on_than_there_is_room_for_however_many_come_at_once() -> None:
+    feed, together = Feed(), threading.Barrier(16)
+    had_room: list[bool] = []
+
+    def look_on() -> None:
+        together.wait()
+        with feed.watched(3) as has_room:
+            had_room.append(has_room)
+            together.wait()
+
+    viewers = [threading.Thread(target=look_on) for _ in range(16)]
+    for viewer in viewers:
+        viewer.start()
+    for viewer in viewers:
+        viewer.join()
+    assert (had_room.count(True), feed.viewers) == (3, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +177,15 @@ OTHERS = {
     "another token": (401, {"Authorization": "Bearer 0123456789abcdeX"}),
     "another scheme": (401, {"Authorization": f"Basic {TOKEN}"}),
     "another origin": (403, {"Authorization": f"Bearer {TOKEN}", "Origin": "http://evil.example"}),
+    "an origin with more than a host": (
+        403,
+        {"Authorization": f"Bearer {TOKEN}", "Origin": "http://bayop.example/x@y", "Host": "bayop.example"},
+    ),
+    "an origin of another kind": (
+        403,
+        {"Authorization": f"Bearer {TOKEN}", "Origin": "ftp://bayop.example", "Host": "bayop.example"},
+    ),
+    "what is no origin": (403, {"Authorization": f"Bearer {TOKEN}", "Origin": "http://["}),
     "no origin": (403, {"Authorization": f"Bearer {TOKEN}", "Origin": "null"}),
     "another site": (403, {"Authorization": f"Bearer {TOKEN}", "Sec_Fetch_Site": "cross-site"}),
     "another name": (421, {"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}),
@@ -257,5 +266,13 @@ def test_a_viewer_that_reads_nothing_keeps_nobody_waiting(local: Site) -> None:
 
 
 def test_more_viewers_than_there_is_room_for_are_told_so(local: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bayop.daemon.web.server._MOST_VIEWERS", 0)
-    assert local.ask("/api/stream")[0] == 503
+    monkeypatch.setattr("bayop.daemon.web.server._MOST_VIEWERS", 3)
+    with ExitStack() as stack:
+        viewers = [
+            stack.enter_context(closing(socket.create_connection(("127.0.0.1", local.port), timeout=20)))
+            for _ in range(12)
+        ]
+        for viewer in viewers:
+            viewer.sendall(b"GET /api/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answers = [viewer.recv(12) for viewer in viewers]
+    assert sorted(answers) == [b"HTTP/1.1 200"] * 3 + [b"HTTP/1.1 503"] * 9

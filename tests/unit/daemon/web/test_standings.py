@@ -34,7 +34,7 @@ def told(feed: Feed) -> list[Any]:
 def test_those_are_told_of_that_something_has_happened_to() -> None:
     services, feed = Two(), Feed()
     with telling(cast("Services", services), feed):
-        with feed.watched():
+        with feed.watched(1):
             feed.put({"event": "window", "service": "db"})
             assert eventually(lambda: told(feed) == ["db"], within_s=10)
             feed.put({"event": "reloaded"})

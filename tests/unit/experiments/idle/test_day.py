@@ -17,7 +17,7 @@ HEADER = "governor,minute,qps_offered,avg_us,p95_us,p99_us,p999_us,power_w,power
 
 
 def trace(path: Path, *rows: tuple[str, int, int, float]) -> Path:
-    lines = [f"{g},{m},{qps},80,90,{p99_us},120,60,60,30,30,12" for g, m, qps, p99_us in rows]
+    lines = [f"{g},{m},{qps},80,90,{p99_us},400,60,60,30,30,12" for g, m, qps, p99_us in rows]
     path.write_text("\n".join([HEADER, *lines, ""]))
     return path
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayop.experiments.idle.record import CoreUse, Day, Shown, Step, Total, Window
+from bayop.experiments.idle.record import CoreUse, Day, Shown, Step, Total, Window, is_overloaded
 from bayop.slo import Slo
 
 SLO = Slo.parse("p99<200us")
@@ -23,6 +23,20 @@ def test_a_step_that_was_cut_short_is_over_the_slo() -> None:
     """Its few requests were answered soon, and then came more than the server could answer."""
     total = Total.of([(SHORT, Shown(100.0, 50.0, "the load overtook the server")), (LONG, Shown(20.0, 100.0))], SLO)
     assert (total.cut_short, total.over_share) == (True, 0.25)
+
+
+def test_a_step_in_which_requests_were_lost_is_over_the_slo() -> None:
+    shown = Shown(100.0, 50.0, None, 3e3, overloaded=True)
+    total = Total.of([(SHORT, shown), (LONG, Shown(20.0, 100.0, None, 7e3))], SLO)
+    assert (total.over_share, total.overloaded_share) == (0.25, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("served", "duration_s", "expected"),
+    [(1.0, 1.0, False), (0.96, 10.0, False), (0.94, 10.0, True), (0.92, 0.3, False), (0.7, 0.3, True)],
+)
+def test_few_requests_that_are_missing_may_be_chance(served: float, duration_s: float, *, expected: bool) -> None:
+    assert is_overloaded(1e3, served * 1e3, duration_s) is expected
 
 
 def test_only_what_was_published_counts_as_published() -> None:

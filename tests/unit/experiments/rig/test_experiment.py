@@ -9,13 +9,14 @@ from collections.abc import Iterator
 import pytest
 from tests.support.agents import AgentProcess, Machine
 
+from bayop.domains import Steps
 from bayop.experiments.rig.experiment import Stage, run_experiment
 from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.experiments.rig.summary import compare
 from bayop.latency.command import LatencyCommand
 from bayop.live.target import AgentTarget
 from bayop.optimize.base import Problem
-from bayop.space import Knob, Setting, Space, Steps
+from bayop.space import Knob, Setting, Space
 from bayop.testing.fakes import make_problem
 
 SPACE = Space((Knob("power.cap_w", Steps(60, 120, 30), safest="high"),))

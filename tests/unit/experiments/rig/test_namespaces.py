@@ -14,11 +14,12 @@ from tests.support.needs import need
 from tests.support.processes import descendants
 
 from bayop.applications.definition import find_application
+from bayop.domains import Range
 from bayop.errors import UnsupportedError
 from bayop.experiments.rig.namespaces import LONGEST_US, MOST_POLLS, QPS, WINDOW_S, Rig
 from bayop.experiments.rig.veth import SERVER_ADDRESS, process_cpu_s
 from bayop.live.file import LiveFile
-from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US, Range
+from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 
 pytestmark = pytest.mark.alone
 

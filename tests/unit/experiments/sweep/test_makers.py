@@ -43,7 +43,7 @@ def test_a_closed_loop_has_no_window_of_a_time() -> None:
         InputError, match="a window of a closed loop must be 5000 round trips, however long they take"
     ) as error:
         TwinMaker.of("linux-netpipe", window_s=1.0)
-    assert error.value.place == "--window"
+    assert error.value.place == "window"
 
 
 def test_an_open_loop_has_the_window_of_a_live_machine_unless_another_is_asked_for() -> None:

@@ -6,13 +6,14 @@ from types import MappingProxyType
 import pytest
 
 from bayop import __version__
+from bayop.domains import Steps
 from bayop.errors import UnsupportedError
 from bayop.experiments.sweep.load import Load
 from bayop.experiments.sweep.makers import HeldMaker, TwinMaker
 from bayop.experiments.sweep.plan import Cell, Trial
 from bayop.experiments.sweep.trial import run_trial
 from bayop.measurement import Measurement
-from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, Space, Steps, nic_and_cpu_space
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Setting, Space, nic_and_cpu_space
 from bayop.target.base import Modelled
 
 DEFAULT: dict[str, float | str] = {RX_USECS: AUTO, FREQ_MHZ: AUTO}

@@ -10,13 +10,14 @@ import pytest
 from tests.support.agents import NIC, AgentProcess, Machine
 
 from bayop import __version__
+from bayop.domains import Steps
 from bayop.errors import BayopError, InputError, UnsupportedError
 from bayop.latency.base import Latency, Vantage
 from bayop.live.agent.address import UnixAddress
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Change, Conditions, LatencyLimit
 from bayop.live.agent.transport import ConflictError, UnreachableError
-from bayop.space import Setting, Steps
+from bayop.space import Setting
 
 FOUND_W = 120.0
 """The cap before BayOp."""

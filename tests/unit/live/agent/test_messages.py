@@ -13,13 +13,13 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
+from bayop.domains import Choices, Steps
 from bayop.errors import UnsupportedError
 from bayop.latency.base import Latency, Vantage
 from bayop.live.agent import messages
 from bayop.live.agent.address import UnixAddress
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.transport import Transport
-from bayop.space import Choices, Steps
 
 ROOT = Path(__file__).resolve().parents[4]
 DESCRIPTION = json.loads((ROOT / "docs" / "reference" / "agent-openapi.json").read_text(encoding="utf-8"))

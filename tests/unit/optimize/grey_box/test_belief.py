@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+from bayop.domains import Steps
 from bayop.objective import Objective
 from bayop.optimize.base import Problem
 from bayop.optimize.grey_box.belief import Belief, NextWindow, believe, expected_improvement
@@ -14,7 +15,7 @@ from bayop.optimize.grey_box.inputs import Encoder, Inputs, typical_delay_us
 from bayop.optimize.grey_box.mixture import Mixture, Moments
 from bayop.optimize.grey_box.outputs import Outputs
 from bayop.slo import Slo
-from bayop.space import RX_USECS, Knob, Space, Steps
+from bayop.space import RX_USECS, Knob, Space
 
 SLO = Slo.parse("p99<500us")
 SPACE = Space((Knob(RX_USECS, Steps(0, 400, 2)),))

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bayop.domains import Choices, Steps
 from bayop.optimize.grey_box.inputs import Encoder, distances, typical_delay_us
 from bayop.slo import Slo
-from bayop.space import FREQ_MHZ, QUEUES, RX_USECS, Choices, Knob, Setting, Space, Steps
+from bayop.space import FREQ_MHZ, QUEUES, RX_USECS, Knob, Setting, Space
 
 DELAY = Knob(RX_USECS, Steps(0, 400, 2), auto=True)
 FREQUENCY = Knob(FREQ_MHZ, Choices((1300, 2900)))

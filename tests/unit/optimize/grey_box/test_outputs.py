@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from bayop.domains import Steps
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize.base import Observation, Problem
 from bayop.optimize.grey_box.inputs import Encoder, Inputs, typical_delay_us
 from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
 from bayop.slo import Slo
-from bayop.space import RX_USECS, Knob, Space, Steps
+from bayop.space import RX_USECS, Knob, Space
 from bayop.testing.fakes import make_problem, papers_space
 
 SLO = Slo.parse("p99<500us")

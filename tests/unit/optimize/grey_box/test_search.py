@@ -2,19 +2,22 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import product
 from statistics import fmean
 from time import process_time
 
 import numpy as np
 import pytest
+from tests.support.searches import best_power_w
 
+from bayop.domains import Steps
+from bayop.errors import InputError
 from bayop.measurement import Measurement
 from bayop.optimize.base import Finished, Observation, Problem, Proposal
 from bayop.optimize.grey_box import GreyBox
 from bayop.optimize.grey_box.caution import Caution
 from bayop.search import Result, run_search
-from bayop.space import AUTO, CAP_W, FREQ_MHZ, RX_USECS, Knob, Setting, Space, Steps, fastest_setting, nic_and_cpu_space
+from bayop.space import AUTO, FREQ_MHZ, RX_USECS, Knob, Setting, Space, fastest_setting, nic_and_cpu_space
 from bayop.testing.fakes import FakeServer, Shape, make_problem, papers_space
 
 SPACE = papers_space()
@@ -22,11 +25,6 @@ SPACE = papers_space()
 
 def search(server: FakeServer, problem: Problem, *, max_trials: int = 15, **options: object) -> Result:
     return run_search(server, problem, GreyBox(problem, **options), max_trials=max_trials)  # type: ignore[arg-type]
-
-
-def best_power_w(server: FakeServer, problem: Problem) -> float:
-    truths = [server.truth(s) for s in problem.space.settings()]
-    return min(t["power_w"] for t in truths if problem.slo.met_by(t))
 
 
 LOADS = [100_000.0, 400_000.0, 700_000.0]
@@ -93,6 +91,30 @@ def test_does_without_utilization() -> None:
     result = search(server, problem)
     assert result.setting is not None
     assert server.truth(result.setting)["power_w"] < 1.03 * best_power_w(server, problem)
+
+
+def test_windows_without_any_positive_number_say_so() -> None:
+    problem = make_problem(papers_space())
+    optimizer = GreyBox(problem)
+    nothing = Measurement({"power_w": 0.0, "p99_us": 0.0, "utilization": 0.0})
+    optimizer.tell(Observation(fastest_setting(problem.space), nothing, problem.qps))
+    with pytest.raises(InputError, match="no window has shown any of utilization, p99_us, power_w above 0") as caught:
+        optimizer.ask(5)
+    assert "must have a window with a positive number" in caught.value.message
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_later_window_without_any_positive_number_teaches_nothing(number: int) -> None:
+    problem = make_problem(papers_space())
+    server, optimizer = FakeServer(problem.space), GreyBox(problem)
+    for i in range(4):
+        proposal = optimizer.ask(5)
+        assert isinstance(proposal, Proposal)
+        seen = server.observe(proposal.setting)
+        if i == number:
+            seen = replace(seen, measurement=Measurement({"power_w": 0.0, "p99_us": 0.0, "utilization": 0.0}))
+        optimizer.tell(seen)
+    assert optimizer.incumbent() is not None
 
 
 def test_searches_a_knob_that_no_prior_knows() -> None:
@@ -373,85 +395,6 @@ def test_with_small_steps_no_great_promise_is_worth_a_risk(small_steps: bool, wo
         optimizer.tell(Observation(asked.setting, window, problem.qps))
     assert max(latencies_us) <= worst_us
     assert optimizer.incumbent() == {"power.cap_w": 90}
-
-
-def hold(server: FakeServer, problem: Problem, windows: int) -> tuple[Result, list[Setting]]:
-    """A search and a hold after it; its result, and what was held."""
-    held: list[Setting] = []
-    result = run_search(
-        server, problem, GreyBox(problem), max_trials=15, hold=windows, on_window=lambda w: held.append(w.setting)
-    )
-    return result, held
-
-
-@pytest.mark.parametrize("qps", LOADS)
-def test_a_hold_ends_nearer_to_the_best_than_the_search_and_breaks_nothing(qps: float) -> None:
-    problem = make_problem(SPACE, slo="p99<400us", qps=qps)
-    costs: dict[int, list[float]] = {0: [], 30: []}
-    for seed, windows in product(range(3), costs):
-        server = FakeServer(SPACE, qps=qps, seed=seed)
-        result, held = hold(server, problem, windows)
-        assert result.setting is not None
-        costs[windows].append(server.truth(result.setting)["power_w"])
-        latencies_us = [server.truth(s)[problem.slo.quantity] for s in held]
-        assert sum(us > 1.02 * problem.slo.limit_us for us in latencies_us) == 0
-    assert fmean(costs[30]) <= fmean(costs[0])
-    assert fmean(costs[30]) <= 1.04 * best_power_w(FakeServer(SPACE, qps=qps), problem)
-
-
-def test_a_hold_goes_up_by_a_notch_at_most() -> None:
-    server, problem = FakeServer(SPACE, seed=1), make_problem(SPACE, slo="p99<400us")
-    _, held = hold(server, problem, 20)
-    latencies_us = [server.truth(s)[problem.slo.quantity] for s in held]
-    assert all(b <= 1.25 * a for a, b in pairwise(latencies_us))
-    assert len({tuple(s.values()) for s in held}) > 1
-
-
-class Capped(FakeServer):
-    """A server to whose power, which a cap decides, the delay does nothing."""
-
-    def truth(self, setting: Setting) -> dict[str, float]:
-        cap_w, delay_us = float(setting[CAP_W]), float(setting[RX_USECS])
-        return {"power_w": cap_w, "p99_us": (200.0 + 1.3 * delay_us) * (1.6 - cap_w / 200.0)}
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_among_settings_that_are_all_alike_a_hold_hardly_moves(seed: int) -> None:
-    space = Space((Knob(CAP_W, Steps(60, 120, 5), safest="high"), Knob(RX_USECS, Steps(0, 200, 20), safest="low")))
-    server = Capped(space, noise=0.1, seed=seed)
-    _, held = hold(server, make_problem(space, slo="p99<600us"), 40)
-    assert sum(dict(a) != dict(b) for a, b in pairwise(held)) <= 8
-
-
-def test_a_setting_that_breaks_the_slo_again_and_again_is_held_no_longer() -> None:
-    server, problem = FakeServer(SPACE, seed=1), make_problem(SPACE, slo="p99<400us")
-    optimizer = GreyBox(problem)
-    result = run_search(server, problem, optimizer, max_trials=15)
-    assert result.setting is not None
-    bad = Measurement({**server.truth(result.setting), "p99_us": 520.0}, {"p99_us": 0.02, "power_w": 0.003})
-    for _ in range(4):
-        optimizer.tell(Observation(result.setting, bad, problem.qps))
-    moved = optimizer.polish(result.setting)
-    assert moved is not None
-    assert server.truth(moved)["p99_us"] < server.truth(result.setting)["p99_us"]
-
-
-@pytest.mark.parametrize("change", [0.8, 0.9, 1.1, 1.2])
-def test_it_follows_the_load_without_a_trial_and_breaks_nothing(change: float) -> None:
-    server, problem = FakeServer(SPACE, seed=1), make_problem(SPACE, slo="p99<400us")
-    result = search(server, problem)
-    assert result.setting is not None
-    qps = change * problem.qps
-    history = [Observation(t.setting, t.measurement, problem.qps) for t in result.trials]
-    there, followed = FakeServer(SPACE, qps=qps), GreyBox(replace(problem, qps=qps, history=history, steady=2.0))
-    setting = followed.follow(result.setting)
-    assert setting is not None
-    assert there.truth(setting)["p99_us"] < 400.0
-    assert there.truth(setting)["power_w"] < 1.1 * best_power_w(there, replace(problem, qps=qps))
-
-
-def test_it_follows_nothing_while_it_knows_nothing() -> None:
-    assert GreyBox(make_problem(SPACE, slo="p99<400us")).follow(SPACE.settings()[0]) is None
 
 
 @pytest.mark.parametrize("slo", ["p99<400us,p50<80us", "p90<300us,p50<100us", "p99<150us,p50<200us"])

@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bayop.domains import Steps
 from bayop.measurement import Measurement
 from bayop.optimize.base import Observation, Problem
 from bayop.optimize.grey_box.caution import Caution
 from bayop.optimize.grey_box.inputs import Encoder, typical_delay_us
 from bayop.optimize.grey_box.outputs import Outputs
 from bayop.optimize.grey_box.situation import Situation
-from bayop.space import FREQ_MHZ, RX_USECS, Knob, Setting, Space, Steps, fastest_setting
+from bayop.space import FREQ_MHZ, RX_USECS, Knob, Setting, Space, fastest_setting
 from bayop.testing.fakes import FakeServer, make_problem, papers_space
 
 PROBLEM = make_problem(papers_space(), slo="p99<300us")

@@ -21,7 +21,7 @@ def test_a_file_that_is_not_there_is_named_with_its_folder(evidence: Evidence, t
     assert caught.value.message == (
         f"there is no elsewhere.csv; the folder of measurements must hold the published files ({tmp_path})"
     )
-    assert caught.value.hint == "say --data FOLDER"
+    assert caught.value.hint == "name the folder that has them"
 
 
 def test_a_cell_is_the_median_of_its_repeats(evidence: Evidence, tmp_path: Path) -> None:

@@ -75,10 +75,10 @@ def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match=r"counted instructions must be the lines that .* writes") as caught:
         factor(file, "memcached", 2.5)
     assert str(file) in caught.value.message
-    assert caught.value.hint == "say --libos FILE"
+    assert caught.value.hint == "name the file that has them"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file") as caught:
         factor(tmp_path / "nope", "memcached", 2.5)
-    assert caught.value.hint == "say --libos FILE"
+    assert caught.value.hint == "name the file that has them"

@@ -7,7 +7,8 @@ import pytest
 
 from bayop.errors import InputError
 from bayop.experiments.day.record import DayRecord
-from bayop.report.day.report import DATA, write_report
+from bayop.report import DATA
+from bayop.report.day.report import write_report
 
 
 def test_the_folder_has_the_page_the_figures_and_the_data(record: DayRecord, tmp_path: Path) -> None:

@@ -69,6 +69,32 @@ class TestResponse:
         assert {" p90<250us", "defer_hard_irqs 1", "defer_hard_irqs 2"} <= words(figure)
         assert [len(axes.texts) for axes in figure.axes] == [3, 0, 0, 0], "lines are named once"
 
+    def test_a_limit_far_above_all_latencies_does_not_press_them_flat(self, record: LiveRecord) -> None:
+        with bayop_style():
+            figure = draw_response(replace(record, slo="p90<1s"))
+        latency = figure.axes[0]
+        assert latency.get_ylim()[1] < 1000.0
+        assert " p90<1s is far above" in words(figure)
+
+    def test_watts_that_are_alike_are_a_flat_line(self, record: LiveRecord) -> None:
+        alike = [point(t, n, p90, 60.0 + 1e-10 * t) for t, n, p90, _ in SWEEP]
+        with bayop_style():
+            response, colours = draw_response(replace(record, sweep=alike)), draw_map(replace(record, sweep=alike))
+            response.canvas.draw()
+            colours.canvas.draw()
+        power, bar = response.axes[-1], colours.axes[-1]
+        assert power.get_ylim()[1] - power.get_ylim()[0] >= 1.0
+        assert {text.get_text() for axes in response.axes for text in [axes.yaxis.get_offset_text()]} == {""}
+        assert bar.get_ylim() == pytest.approx((59.5, 60.5))
+        assert all(len(label.get_text()) < 6 for label in bar.get_yticklabels())
+
+    def test_a_million_is_written_out(self, record: LiveRecord) -> None:
+        slow = [point(t, n, 1e6 * p90, power_w) for t, n, p90, power_w in SWEEP]
+        with bayop_style():
+            figure = draw_response(replace(record, sweep=slow))
+            figure.canvas.draw()
+        assert figure.axes[0].yaxis.get_offset_text().get_text() == ""
+
     def test_axes_have_units(self, record: LiveRecord) -> None:
         with bayop_style():
             measured, estimated = draw_response(record), draw_response(replace(record, estimated=True))

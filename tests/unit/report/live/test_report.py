@@ -6,7 +6,7 @@ from pathlib import Path
 from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.measurement import Measurement
 from bayop.optimize.base import Problem
-from bayop.report.live.report import caveats, headline, write_report
+from bayop.report.live.report import about_map, caveats, headline, write_report
 from bayop.space import DEFER_HARD_IRQS, GRO_FLUSH_TIMEOUT_US
 from bayop.testing.fakes import make_problem, papers_space
 
@@ -69,6 +69,23 @@ def test_a_busy_machine_is_a_caveat() -> None:
 def test_the_headline_says_what_was_not_found() -> None:
     assert headline(replace(record(), held=None), PROBLEM).startswith("No setting is trusted to meet p90<250us")
     assert headline(replace(record(), again={}), PROBLEM).endswith("napi.defer_hard_irqs 1.")
+
+
+def test_a_power_that_is_always_the_same_saves_nothing() -> None:
+    """As the estimate of a machine that other work keeps busy is."""
+
+    def alike(points: list[Point]) -> list[Point]:
+        return [Point.of(p.setting, Measurement({**p.quantities, "power_w": 60.0 + 1e-12})) for p in points]
+
+    of = record()
+    (default,) = alike([of.default])
+    again = {name: alike([*points]) for name, points in of.again.items()}
+    same = replace(of, default=default, sweep=alike([*of.sweep]), search=alike([*of.search]), again=again)
+    assert headline(same, PROBLEM).startswith(
+        "Nothing is saved: every setting, and the default, takes 60.0 W estimated power. After 3 trials"
+    )
+    assert about_map(same).endswith("All dots are alike: every setting takes 60.0 W.")
+    assert "alike" not in about_map(of)
 
 
 def test_the_headline_begins_with_what_is_saved_or_is_not() -> None:

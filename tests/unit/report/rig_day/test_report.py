@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,4 +60,14 @@ def test_the_page(day: RigDay, tmp_path: Path) -> None:
     page = write_report(day, tmp_path, "1.0").read_text(encoding="utf-8")
     assert page.count("<svg") == 2
     assert page.count("<tr>") == 13
+    assert '<div class="table wrapped">' in page
     assert "bayop run minimised net_rx_per_s / qps, and took 10% of a processor" in page
+
+
+def test_power_has_a_column_where_it_was_measured(day: RigDay, tmp_path: Path) -> None:
+    without = write_report(day, tmp_path, "1.0").read_text(encoding="utf-8")
+    day.turns[0] = replace(day.turns[0], energy_j=500.0)
+    measured = write_report(day, tmp_path, "1.0").read_text(encoding="utf-8")
+    assert '<th scope="col">W</th>' not in without
+    assert '<th scope="col">W</th>' in measured
+    assert "<td>50.0</td>" in measured

@@ -18,6 +18,7 @@ const SAYS = {
   unhalted: () => "may search again",
   polished: (f) => `${f.missed_slo ? "missed the SLO, so again" : "is sure of a better one: holds"} ${format.setting(f.setting)}`,
   "let-go": (f) => `the default is back: ${format.setting(f.setting)} saves nothing`,
+  "no-advice": (f) => `no advice: ${f.source} is too far from this machine, or this load`,
   advice: (f) => `would hold ${format.setting(f.setting)}, which saves ${format.watts(f.saving?.power_w)} (95 %: ${format.watts(f.saving?.low_w)} to ${format.watts(f.saving?.high_w)})`,
 };
 

@@ -58,7 +58,7 @@ class RigDayPlan:
             raise InputError(
                 f"an hour of the day must take {LEAST_HOUR_S:g} s or more",
                 value=f"{self.hour_s:g} s",
-                hint="more --minutes, or fewer --hours",
+                hint="play it in more minutes, or fewer hours of it",
             )
 
 
