@@ -15,6 +15,8 @@ from pathlib import Path
 import grimp
 import pytest
 
+from bayop.cli.parser import VERBS
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -155,8 +157,8 @@ def test_only_knobs_touches_the_kernel() -> None:
 
 
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
-COMMAND = re.compile(r"(\b(bayop|bayop-agent|grep|ray|udevadm) [^;,]*|^{} )$")
-"""The begin of a command, up to a flag of it; `{}` stands for what is filled in."""
+COMMAND = re.compile(rf"\b(bayop ({'|'.join(VERBS)})|bayop-agent|grep|ray|udevadm) [^;,]*$")
+"""The begin of a command, up to a flag of it."""
 
 MAY_SAY_FLAGS = {
     "applications/packages.py": "it runs a script",
@@ -165,7 +167,7 @@ MAY_SAY_FLAGS = {
     "latency/ebpf.py": "it runs the eBPF probe",
     "latency/open_loop.py": "it runs bayop probe",
     "load/steady_worker.py": "it is a program itself",
-    "papers/claims/page.py": "it writes a page about the command line",
+    "papers/claims": "it names the commands that recompute a claim",
     "report/svg.py": "properties of CSS are spelled alike",
 }
 
@@ -173,7 +175,7 @@ MAY_SAY_FLAGS = {
 def test_only_the_command_line_says_its_flags() -> None:
     """An error names a parameter, and `cli.flags.actions.with_flag` its flag: other callers have typed none.
 
-    Lists are the words of programs that are run; a flag after its command is for whoever runs that.
+    Lists, and constants of words, are those of programs that are run; a flag after its command is for whoever runs it.
     """
     package = ROOT / "python" / "bayop"
     sources = [p for p in package.rglob("*.py") if p.relative_to(package).parts[0] != "cli"]
@@ -182,7 +184,7 @@ def test_only_the_command_line_says_its_flags() -> None:
         path = source.relative_to(package).as_posix()
         exempt = next((part for part in MAY_SAY_FLAGS if f"{path}/".startswith(f"{part}/")), None)
         texts = list(literals(ast.parse(source.read_text(encoding="utf-8"))))
-        said = [t for t in texts if any(not COMMAND.search(t[: flag.start()]) for flag in FLAG.finditer(t))]
+        said = [text for text in texts if says_flag(text)]
         if exempt is None:
             assert not said, f"{path} says flags of the command line: {said}"
         else:
@@ -190,14 +192,52 @@ def test_only_the_command_line_says_its_flags() -> None:
     assert all(uses.values()), f"an exemption is not needed any more: {uses}"
 
 
+def says_flag(text: str) -> bool:
+    return any(not COMMAND.search(text[: flag.start()]) for flag in FLAG.finditer(text))
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ('run(["bayop", "--load", *(("--noload",) if bare else ())])', False),
+        ('_ROOT: Final = ("setpriv", "--reuid=nobody")', False),
+        ('hint = f"bayop tune --target {place}"', False),
+        ('wrong, hint = "--agent-ca did not sign it", None', True),
+        ('_HINTS: Final = ("say --load",)', True),
+        ('hints = {"bayop needs a longer --window"}', True),
+        ('hint = f"{verb} --load"', True),
+    ],
+)
+def test_a_flag_that_is_said_is_found(code: str, says: bool) -> None:  # noqa: FBT001
+    assert any(says_flag(text) for text in literals(ast.parse(code))) is says
+
+
+def test_a_library_marks_what_is_a_parameter() -> None:
+    """A place of one word is what a file may be called, too: `with_flag` leaves it as it is."""
+    package = ROOT / "python" / "bayop"
+    unmarked = [
+        f"{source.relative_to(package)}:{keyword.value.lineno}"
+        for source in package.rglob("*.py")
+        for call in ast.walk(ast.parse(source.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Error")
+        for keyword in call.keywords
+        if keyword.arg == "place" and re.fullmatch("'[a-z_]+'", ast.unparse(keyword.value))
+    ]
+    assert unmarked == [], "say parameter="
+
+
 def literals(tree: ast.Module) -> Iterator[str]:
-    """The texts of a module but for docstrings and the elements of lists; `{}` is what an f-string fills in."""
+    """The texts of a module but for docstrings and the words of programs; `{}` is what an f-string fills in."""
     skipped: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
             skipped.add(node.value)
-        elif isinstance(node, ast.List | ast.Tuple | ast.Set):
+        elif isinstance(node, ast.List):
             skipped.update(node.elts)
+        elif isinstance(node, ast.Starred):
+            skipped.update(e for part in ast.walk(node) if isinstance(part, ast.Tuple) for e in part.elts)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Tuple):
+            skipped.update(e for e in node.value.elts if isinstance(e, ast.Constant) and " " not in str(e.value))
         elif isinstance(node, ast.JoinedStr):
             skipped.update(node.values)
             if node not in skipped:

@@ -59,4 +59,6 @@ def _check_reachable(address: str) -> None:
 def _unreachable(address: str, error: Exception) -> UnsupportedError:
     reason = str(error).strip().partition("\n")[0]
     hint = f"{reason}; ray start --head starts a cluster and says its address"
-    return UnsupportedError(wrong=f"the Ray cluster {address} can't be reached", value=address, place="ray", hint=hint)
+    return UnsupportedError(
+        wrong=f"the Ray cluster {address} can't be reached", value=address, parameter="ray", hint=hint
+    )

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 _PARTS: Final = ("rule", "wrong", "value", "place", "hint")
 
 
+class Parameter(str):
+    """A place that is a parameter's name, for which the command line says its flag; a file may be called the same."""
+
+    __slots__ = ()
+
+
 class BayopError(Exception):
     """Something that can't be done.
 
@@ -28,9 +34,9 @@ class BayopError(Exception):
             where `wrong` alone says it.
         wrong: What happened ("cannot read nope.csv: no such file"); None where that is just a value that can't be used.
         value: The offending value as the user would recognise it; None when there is none.
-        place: Where it came from: a file with line and column, a knob id, or the name of a parameter, for which the
-            command line says its flag.
+        place: Where it came from, as people call it: a file with line and column, or a knob id.
         hint: What to do about it.
+        parameter: The place where that is a parameter: its name, for which the command line says its flag.
 
     Example:
         >>> from bayop import BayopError, Slo
@@ -54,11 +60,12 @@ class BayopError(Exception):
         value: object = None,
         place: str | None = None,
         hint: str | None = None,
+        parameter: str | None = None,
     ) -> None:
         self.rule = rule
         self.wrong = wrong
         self.value = value
-        self.place = place
+        self.place = place if parameter is None else Parameter(parameter)
         self.hint = hint
         super().__init__(self.message)
 

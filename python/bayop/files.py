@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -93,7 +94,8 @@ def write_whole(
     except expected as error:
         raise unwritable(path, error) from error
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError, ValueError):  # it was moved, or never made: another error says why
+            beside.unlink()
 
 
 def sync_folder(folder: Path) -> None:
@@ -125,11 +127,14 @@ def check_writable(path: Path, *, place: str | None = None) -> None:
     Raises:
         InputError: it is a folder, there is no folder for it, or neither may be written.
     """
-    if path.is_dir() or not path.parent.is_dir():
-        why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-        raise InputError(wrong=f"cannot write {path}: {why}", place=place or str(path))
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise unwritable(path, _denied(), place=place)
+    try:
+        if path.is_dir() or not path.parent.is_dir():
+            why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+            raise InputError(wrong=f"cannot write {path}: {why}", place=place or str(path))
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise _denied()
+    except OSError as error:  # a name may be too long to be asked about
+        raise unwritable(path, error, place=place) from error
 
 
 def _denied() -> PermissionError:

@@ -10,14 +10,13 @@ takes the same steps in its own time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import fmean
 from time import perf_counter
-from types import MappingProxyType
-from typing import Final, Literal
+from typing import Literal
 
-from bayop.errors import InputError
+from bayop.errors import InputError, Parameter
 from bayop.measurement import Measurement
 from bayop.objective import Objective
 from bayop.optimize import make_optimizer
@@ -31,17 +30,6 @@ Halt = Literal["quiet", "overspent"]
 """Why nothing may be tried for now: the hours are to be quiet, or the error budget is spent."""
 
 Stopped = Literal[StopReason, "budget", "interrupted", Halt]
-
-ENDED_BECAUSE: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "converged": "no safe setting promises an improvement worth a trial",
-        "infeasible": "no setting is believed to meet the SLO",
-        "exhausted": "every setting was tried",
-        "budget": "the trial budget is used up",
-        "interrupted": "interrupted by Ctrl-C",
-    }
-)
-"""Why a search ended that nothing halted, for people, by its `Stopped`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +325,7 @@ def check_problem(target: Target, problem: Problem, max_trials: int) -> None:
             measure what the SLO or the objective names.
     """
     if max_trials < 1:
-        raise InputError("a search must have at least one trial", value=max_trials, place="max_trials")
+        raise InputError("a search must have at least one trial", value=max_trials, parameter="max_trials")
     floor = problem.slo.least_qps
     if floor is not None and floor > problem.qps:
         raise InputError(
@@ -355,7 +343,10 @@ def check_measured(tunable: Measurable, objective: Objective) -> None:
     Raises:
         InputError: it does not measure what the objective or its SLO names.
     """
-    for place, quantities in (("SLO", {*objective.slo.quantities}), ("objective", objective.quantities)):
+    for place, quantities in (
+        ("SLO", {*objective.slo.quantities}),
+        (Parameter("objective"), objective.quantities),
+    ):
         missing = sorted(quantities - tunable.quantities)
         if missing:
             raise InputError(
@@ -373,6 +364,6 @@ def _check_value(objective: Objective, measurement: Measurement) -> None:
         raise InputError(
             f"the objective {objective.name!r} must be a finite number in the first trial",
             value=value,
-            place="objective",
+            parameter="objective",
             hint="look at its logarithms, roots, powers and divisors",
         )

@@ -88,10 +88,11 @@ def round_significant(value: float | None, digits: int = 6) -> float | None:
 
 def format_qps(qps: float, digits: int = 6) -> str:
     """A load as people say it: `500`, `20K`, `1.5M`."""
+    rounded = round_significant(qps, digits)
     for multiple, letter in ((1e6, "M"), (1e3, "K")):
-        if qps >= multiple:
-            return f"{qps / multiple:.{digits}g}{letter}"
-    return f"{qps:.{digits}g}"
+        if rounded >= multiple:
+            return f"{rounded / multiple:.{digits}g}{letter}"
+    return f"{rounded:.{digits}g}"
 
 
 def convert(value: float, unit: str, to: str) -> float:

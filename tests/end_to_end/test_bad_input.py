@@ -146,7 +146,7 @@ ADDRESS = "cannot use 'web1': an agent's address must be a Unix socket or an htt
         ("load -s x:1 -q 5W", "cannot use '5W': it must be a rate (--qps)"),
         ("load -s x:1 --scan 3", "cannot use '3': a scan must be MIN:MAX:STEP (--scan)"),
         ("load -q 5k", "no server is named (--server)"),
-        ("load --replay nope.csv", "cannot read nope.csv: no such file"),
+        ("load -s x:1 --replay nope.csv", "cannot read nope.csv: no such file"),
         ("load --bogus", "'--bogus' is no argument of bayop load"),
         ("probe ftp://x", "there is no protocol 'ftp' (URL)"),
         ("probe redis://h --bogus", "'--bogus' is no argument of bayop probe"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -108,12 +109,23 @@ def test_all_that_is_otherwise_is_said(recorded: Recorded, script: Path) -> None
     assert recorded.run(script, "verify") == (0, "")
 
 
-def test_to_verify_needs_no_root(script: Path) -> None:
+def test_to_verify_needs_no_root_and_goes_on_where_it_may_not_read(script: Path) -> None:
     need("root")
-    script.parent.chmod(0o755)
-    text = script.read_text(encoding="utf-8")
-    run = subprocess.run(["sh", "-s", "verify"], input=text, user="nobody", capture_output=True, text=True, check=False)
-    assert "only root" not in run.stderr
+    with tempfile.TemporaryDirectory() as folder:
+        cpu = Path(folder)
+        for name, what in (("cpufreq/policy0/scaling_max_freq", "1200000"), ("cpuidle/current_governor", "menu")):
+            (cpu / name).parent.mkdir(parents=True)
+            (cpu / name).write_text(what, encoding="ascii")
+        cpu.chmod(0o755)
+        secret, governor = cpu / "cpufreq/policy0/scaling_max_freq", cpu / "cpuidle/current_governor"
+        secret.chmod(0o200)
+        text = script.read_text(encoding="utf-8").replace("/sys/devices/system/cpu", folder)
+        words = ["sh", "-s", "verify"]
+        run = subprocess.run(words, input=text, user="nobody", capture_output=True, text=True, check=False)
+    said = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
+    least = f"this machine has no {cpu}/cpufreq/policy*/scaling_min_freq"
+    expected = [f"cannot read {secret}", least, f"{governor} has menu and not teo"]
+    assert (run.returncode, said[-3:]) == (1, [f"error: {what}" for what in expected])
     other = subprocess.run(["sh", "-s", "undo"], input=text, user="nobody", capture_output=True, text=True, check=False)
     assert (other.returncode, "only root may do this" in other.stderr) == (1, True)
 

@@ -25,6 +25,17 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize(
+    ("name", "why"), [("taken/below", "not a directory"), ("x" * 250, "file name too long"), ("a\0b", "")]
+)
+def test_a_name_that_can_not_be_is_named_as_it_was_typed(tmp_path: Path, name: str, why: str) -> None:
+    (tmp_path / "taken").write_text("kept", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        write_whole(tmp_path / name, lambda file: file.write(b"new"))
+    assert caught.value.message == f"cannot write {tmp_path / name}: {why or 'embedded null byte'}"
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
 class DiskError(Exception):
     """What a library makes of a disk that is full."""
 

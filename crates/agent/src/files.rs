@@ -1,12 +1,11 @@
 //! The agent's files: where the first one is, who may have changed them, and how they are read.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind, Read as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use bayop_core::{Error, Result};
-use nix::libc;
+use bayop_core::{Error, Result, open_regular};
 
 /// Where the configuration is unless `--config` says otherwise.
 pub const DEFAULT_PATH: &str = "/etc/bayop/agent.toml";
@@ -42,20 +41,10 @@ pub fn trusted(path: &Path) -> Result<()> {
 /// # Errors
 /// There is no such file, it can't be read, or it is no regular one.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let wrong = |why: String| io::Error::new(ErrorKind::InvalidData, why);
-    let irregular = || wrong("it is no regular file".to_owned());
-    // Opening a pipe waits for its other end otherwise.
-    let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
-    let file = opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::ELOOP | libc::ENXIO | libc::ENODEV) => irregular(),
-        _ => error,
-    })?;
-    if !file.metadata()?.is_file() {
-        return Err(irregular());
-    }
     let mut bytes = Vec::new();
-    if file.take(GREATEST_BYTES + 1).read_to_end(&mut bytes)? as u64 > GREATEST_BYTES {
-        return Err(wrong(format!("it has more than {} MiB", GREATEST_BYTES >> 20)));
+    if open_regular(path)?.take(GREATEST_BYTES + 1).read_to_end(&mut bytes)? as u64 > GREATEST_BYTES {
+        let wrong = format!("it has more than {} MiB", GREATEST_BYTES >> 20);
+        return Err(io::Error::new(ErrorKind::InvalidData, wrong));
     }
     Ok(bytes)
 }
@@ -90,6 +79,8 @@ fn owner(path: &Path, metadata: &Metadata) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]

@@ -144,15 +144,16 @@ impl Journal {
     /// Makes `entries` what a restart finds; no entries, no file. A damaged journal is copied first.
     ///
     /// # Errors
-    /// The disk is full or can't be written; the journal on disk is then still the one before.
+    /// The disk is full or can't be written; the journal on disk is then still the one before, or what was no file in its
+    /// place is moved aside already.
     pub fn store(&self, boot_id: &str, entries: &[Entry]) -> Result<()> {
         let replace = || {
             match present(&self.path()) {
-                Ok(Some(bytes)) if decode(&bytes).damage.is_some() && !self.is_aside()? => {
+                Ok(Some(bytes)) if decode(&bytes).damage.is_some() && !self.is_aside() => {
                     durable::replace(&self.damaged_path(), &bytes)?;
                 }
                 // What can't be copied is moved.
-                Err(error) if is_damage(&error) && !self.is_aside()? => fs::rename(self.path(), self.damaged_path())?,
+                Err(error) if is_damage(&error) && !self.is_aside() => fs::rename(self.path(), self.damaged_path())?,
                 journal => drop(journal?),
             }
             match entries {
@@ -161,18 +162,20 @@ impl Journal {
             }
         };
         replace().map_err(|error| {
+            let hint = if is_damage(&error) {
+                "look at the machine's settings, then run: bayop-agent restore --discard-damaged"
+            } else {
+                "make room in the state folder; nothing is written to the machine until then"
+            };
             Error::unwritable(self.path(), &error)
                 .rule("the journal must be on disk before a machine is changed")
-                .hint("make room in the state folder; nothing is written to the machine until then")
+                .hint(hint)
         })
     }
 
     /// Whether a damaged journal waits for a person.
-    fn is_aside(&self) -> io::Result<bool> {
-        match present(&self.damaged_path()) {
-            Err(error) if is_damage(&error) => Ok(true),
-            aside => Ok(aside?.is_some()),
-        }
+    fn is_aside(&self) -> bool {
+        self.damaged_path().symlink_metadata().is_ok()
     }
 
     /// Reads the journal, whatever is left of it.
@@ -378,5 +381,19 @@ mod tests {
         assert_eq!(fs::read(journal.damaged_path()).unwrap(), b"torn");
         journal.discard_damaged().unwrap();
         assert_eq!(journal.damage(), None);
+    }
+
+    #[test]
+    fn a_journal_that_is_no_file_beside_another_waits_for_a_person() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::new(folder.path());
+        fs::create_dir(journal.path()).unwrap();
+        fs::write(journal.damaged_path(), "torn").unwrap();
+        let error = journal.store("boot", &[entry("sys/a")]).unwrap_err();
+        assert!(error.hint.as_ref().unwrap().contains("--discard-damaged"), "{error}");
+        assert!(journal.path().is_dir() && journal.damaged_path().is_file());
+        journal.discard_damaged().unwrap();
+        journal.store("boot", &[entry("sys/a")]).unwrap();
+        assert!(journal.path().is_file() && journal.damaged_path().is_dir());
     }
 }

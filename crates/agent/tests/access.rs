@@ -18,7 +18,8 @@ use rcgen::{
     BasicConstraints, Certificate, CertificateParams, CertificateRevocationListParams, DnType, IsCa, KeyIdMethod,
     KeyPair, KeyUsagePurpose, PKCS_ED25519, RevokedCertParams, SerialNumber, date_time_ymd,
 };
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::json;
 
@@ -95,11 +96,22 @@ impl Authority {
 
     /// An authority of that name.
     fn named(name: &str) -> Self {
+        let key = KeyPair::generate().unwrap();
+        Self { certificate: Self::params(name).self_signed(&key).unwrap(), key }
+    }
+
+    /// One of that name that this one vouches for.
+    fn intermediate(&self, name: &str) -> Self {
+        let key = KeyPair::generate().unwrap();
+        Self { certificate: Self::params(name).signed_by(&key, &self.certificate, &self.key).unwrap(), key }
+    }
+
+    fn params(name: &str) -> CertificateParams {
         let mut params = CertificateParams::new([]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        Self { certificate: params.self_signed(&key).unwrap(), key }
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params
     }
 
     /// The list of what it has taken back, PEM.
@@ -144,6 +156,16 @@ fn serving_tcp(config: &str) -> (Machine, u16, Authority) {
 
 /// A GET over TLS as a client with that certificate; none when it gets no answer.
 fn get(port: u16, server: &Authority, client: Option<&(Certificate, KeyPair)>) -> Option<u16> {
+    get_through(port, server, client, &[])
+}
+
+/// The same, with the certificates of intermediate authorities.
+fn get_through(
+    port: u16,
+    server: &Authority,
+    client: Option<&(Certificate, KeyPair)>,
+    through: &[&Authority],
+) -> Option<u16> {
     let mut roots = RootCertStore::empty();
     roots.add(server.certificate.der().clone()).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -152,7 +174,9 @@ fn get(port: u16, server: &Authority, client: Option<&(Certificate, KeyPair)>) -
         .with_root_certificates(roots);
     let config = match client {
         Some((certificate, key)) => {
-            let chain: Vec<CertificateDer> = vec![certificate.der().clone()];
+            let through = through.iter().map(|authority| &authority.certificate);
+            let chain: Vec<CertificateDer> =
+                std::iter::once(certificate).chain(through).map(|each| each.der().clone()).collect();
             builder.with_client_auth_cert(chain, PrivateKeyDer::try_from(key.serialize_der()).unwrap()).unwrap()
         }
         None => builder.with_no_client_auth(),
@@ -199,6 +223,7 @@ fn a_revoked_certificate_is_none() {
 
 #[test]
 fn a_list_that_no_authority_has_signed_is_refused() {
+    const ECDSA_WITH_SHA256: [u8; 8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02];
     let (machine, _, authority) = serving_tcp("revoked = \"FOLDER/revoked.pem\"\n");
     let thief = authority.sign("thief.test").0;
     let (namesake, other) = (Authority::new(), Authority::named("another authority"));
@@ -208,14 +233,25 @@ fn a_list_that_no_authority_has_signed_is_refused() {
         let checked = machine.run("check-config", &[]);
         (checked.status.code(), String::from_utf8(checked.stderr).unwrap())
     };
-    for lists in [namesake.revoked(&[&thief]), other.revoked(&[&thief]), own.clone() + &other.revoked(&[])] {
+    for lists in [namesake.revoked(&[&thief]), own.clone() + &namesake.revoked(&[])] {
         let (code, message) = said(&lists);
         assert_eq!(code, Some(2), "{message}");
-        let wrong = "revoked.pem as tls.revoked: it has a list of somebody else; a certificate of tls.client_ca must have \
-            signed each list";
+        let wrong = "revoked.pem as tls.revoked: it has a list of somebody else; the certificate of tls.client_ca that a \
+            list names must have signed it";
         assert!(message.contains(wrong), "{message}");
         assert_eq!(machine.run("serve", &[]).status.code(), Some(2));
     }
+    // A flipped bit in the name of what it is signed with, ECDSA with SHA-256 (RFC 5758, section 3.2), at both places.
+    let mut der = CertificateRevocationListDer::from_pem_slice(own.as_bytes()).unwrap().to_vec();
+    let found = |der: &[u8]| der.windows(8).rposition(|bytes| bytes == ECDSA_WITH_SHA256);
+    while let Some(at) = found(&der) {
+        der[at + 7] = 0x01;
+    }
+    fs::write(machine.path("list.der"), der).unwrap();
+    let pem = Command::new("openssl").args(["crl", "-inform", "DER", "-in"]).arg(machine.path("list.der")).output();
+    let (code, message) = said(&String::from_utf8(pem.unwrap().stdout).unwrap());
+    assert_eq!(code, Some(2), "{message}");
+    assert!(message.contains("it has a list with a signature of an unknown kind; lists must be signed"), "{message}");
     assert_eq!(said(&own), (Some(0), String::new()));
     // Any of several authorities, with a key of any kind.
     let third = Authority::with_key(KeyPair::generate_for(&PKCS_ED25519).unwrap());
@@ -223,6 +259,24 @@ fn a_list_that_no_authority_has_signed_is_refused() {
     fs::write(machine.path("clients.pem"), authorities).unwrap();
     assert_eq!(said(&(own.clone() + &other.revoked(&[]) + &third.revoked(&[]))), (Some(0), String::new()));
     assert_eq!(said(&namesake.revoked(&[])).0, Some(2));
+}
+
+#[test]
+fn a_list_of_an_intermediate_counts_for_clients_who_send_it() {
+    let (machine, port, authority) = serving_tcp("revoked = \"FOLDER/revoked.pem\"\n");
+    let intermediate = authority.intermediate("intermediate");
+    let (thief, brain) = (intermediate.sign("thief.test"), intermediate.sign("brain.test"));
+    fs::write(machine.path("revoked.pem"), intermediate.revoked(&[&thief.0])).unwrap();
+    let warning = "warning: tls.revoked has a list of an issuer that is not in tls.client_ca: it counts only for clients \
+        who send that intermediate (";
+    let checked = machine.run("check-config", &[]);
+    assert_eq!(checked.status.code(), Some(0));
+    assert!(String::from_utf8(checked.stderr).unwrap().starts_with(warning));
+    let _agent = machine.serve();
+    assert_eq!(get_through(port, &authority, Some(&brain), &[&intermediate]), Some(200));
+    assert_eq!(get_through(port, &authority, Some(&thief), &[&intermediate]), None);
+    assert_eq!(get(port, &authority, Some(&brain)), None, "nobody knows the intermediate");
+    assert!(machine.log().contains(warning), "{}", machine.log());
 }
 
 #[test]

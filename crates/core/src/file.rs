@@ -1,9 +1,17 @@
-//! Errors of files, worded alike everywhere.
+//! Files: what is read of them no pipe holds up, and errors are worded alike everywhere.
 
+use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use crate::Error;
+
+/// Of Linux, on every processor that BayOp runs on (asm-generic/fcntl.h and errno.h): libc is none of this crate's.
+const O_NONBLOCK: i32 = 0o4000;
+const ENXIO: i32 = 6;
+const ENODEV: i32 = 19;
+const ELOOP: i32 = 40;
 
 impl Error {
     /// A file that can't be read.
@@ -15,6 +23,22 @@ impl Error {
     pub fn unwritable(path: impl AsRef<Path>, error: &io::Error) -> Self {
         Self::unsupported(format!("cannot write {}: {}", path.as_ref().display(), reason(error)))
     }
+}
+
+/// A regular file, to be read. What has no end, or may never come, is [`ErrorKind::InvalidData`]: a pipe, a device, a
+/// folder, a link to itself.
+///
+/// # Errors
+/// There is no such file, it can't be read, or it is no regular one.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let irregular = || io::Error::new(ErrorKind::InvalidData, "it is no regular file");
+    // Opening a pipe waits for its other end otherwise.
+    let opened = File::options().read(true).custom_flags(O_NONBLOCK).open(path);
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        Some(ELOOP | ENXIO | ENODEV) => irregular(),
+        _ => error,
+    })?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(irregular()) }
 }
 
 /// Why something failed, in a few words ("no such file").

@@ -17,5 +17,5 @@ mod quote;
 pub use each_once::each_once;
 pub use error::{Error, Kind, Result};
 #[cfg(feature = "std")]
-pub use file::reason;
+pub use file::{open_regular, reason};
 pub use histogram::{Bucket, Histogram};

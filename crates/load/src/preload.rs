@@ -1,8 +1,10 @@
 //! Stores every record before the load, and reads it back.
 
+use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use crate::plan::{Dialect, Plan};
 use crate::protocol::memcached_binary::MemcachedBinary;
@@ -17,7 +19,10 @@ use rustls::StreamOwned;
 /// Requests that are sent together.
 const TOGETHER: u64 = 64;
 const READ_BYTES: usize = 64 * 1024;
+/// For a handshake, and for the answer to a request.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// More than any answer has: a value has 1,000,000 bytes at most.
+const MOST_INPUT_BYTES: usize = 2 << 20;
 
 /// What was stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,10 +70,39 @@ fn fill<P: Protocol>(
             if interrupted() {
                 return Ok(false);
             }
-            session.exchange(kind, first..records.len().min(first + TOGETHER))?;
+            if !session.exchange(kind, first..records.len().min(first + TOGETHER), interrupted)? {
+                return Ok(false);
+            }
         }
     }
     Ok(true)
+}
+
+/// TCP with an end: a server that never falls silent is not read for ever, nor one that says too little for TLS.
+struct Timed {
+    stream: TcpStream,
+    deadline: Rc<Cell<Instant>>,
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.deadline.get().saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
 }
 
 /// TCP, or TLS on it.
@@ -79,6 +113,8 @@ impl<S: Read + Write> Stream for S {}
 struct Session<'a, P> {
     server: &'a Server,
     stream: Box<dyn Stream>,
+    /// Until when it is read.
+    deadline: Rc<Cell<Instant>>,
     records: &'a Records,
     protocol: &'a P,
     input: Vec<u8>,
@@ -86,19 +122,26 @@ struct Session<'a, P> {
 
 impl<'a, P: Protocol> Session<'a, P> {
     fn open(server: &'a Server, records: &'a Records, protocol: &'a P) -> Result<Self, Error> {
+        let deadline = Rc::new(Cell::new(Instant::now() + PATIENCE));
         let open = || {
-            let mut stream = TcpStream::connect_timeout(&server.address, PATIENCE)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
+            let stream = TcpStream::connect_timeout(&server.address, PATIENCE)?;
             stream.set_write_timeout(Some(PATIENCE))?;
+            let mut stream = Timed { stream, deadline: deadline.clone() };
             let Some(mut client) = server.client()? else { return Ok(Box::new(stream) as Box<dyn Stream>) };
             client.complete_io(&mut stream)?;
             Ok(Box::new(StreamOwned::new(client, stream)) as Box<dyn Stream>)
         };
         let stream = open().map_err(|error: io::Error| server.no_connection(&error))?;
-        Ok(Self { server, stream, records, protocol, input: Vec::new() })
+        Ok(Self { server, stream, deadline, records, protocol, input: Vec::new() })
     }
 
-    fn exchange(&mut self, kind: Kind, batch: std::ops::Range<u64>) -> Result<(), Error> {
+    /// True when it was completed.
+    fn exchange(
+        &mut self,
+        kind: Kind,
+        batch: std::ops::Range<u64>,
+        interrupted: &mut impl FnMut() -> bool,
+    ) -> Result<bool, Error> {
         let mut out = Vec::new();
         for record in batch.clone() {
             let mut buffer = Records::key_buffer();
@@ -106,17 +149,28 @@ impl<'a, P: Protocol> Session<'a, P> {
             self.protocol.encode(kind, self.records.key(record, &mut buffer), value, &mut out);
         }
         self.stream.write_all(&out).map_err(|error| self.broken(error))?;
-        batch.into_iter().try_for_each(|record| self.receive(kind, record))
+        for record in batch {
+            if !self.receive(kind, record, interrupted)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
-    fn receive(&mut self, kind: Kind, record: u64) -> Result<(), Error> {
+    /// True when there was an answer, which was good.
+    fn receive(&mut self, kind: Kind, record: u64, interrupted: &mut impl FnMut() -> bool) -> Result<bool, Error> {
+        self.deadline.set(Instant::now() + PATIENCE);
         loop {
             match self.protocol.parse(kind, &self.input) {
                 Ok(Some(reply)) => {
                     self.check(kind, record, &reply)?;
                     let len = reply.len;
                     self.input.drain(..len);
-                    return Ok(());
+                    return Ok(true);
+                }
+                Ok(None) if interrupted() => return Ok(false),
+                Ok(None) if self.input.len() > MOST_INPUT_BYTES => {
+                    return Err(self.broken(io::Error::other("its answer has no end")));
                 }
                 Ok(None) => self.read().map_err(|error| self.broken(error))?,
                 Err(garbage) => {

@@ -82,7 +82,7 @@ pub struct Counts {
     pub gets: u64,
     /// Of these, answered that there is none.
     pub misses: u64,
-    /// Answers over HTTP by the class of their status: success.
+    /// Replies over HTTP by the class of their status: success.
     pub status_2xx: u64,
     /// Redirections, which are not followed.
     pub status_3xx: u64,

@@ -4,19 +4,16 @@
 //! cache-trace (`timestamp,key,key size,value size,client id,operation,TTL`). A file whose name ends in `.zst` is
 //! decompressed on the way. Files are read as a stream: they are much larger than memory.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use rustix::fs::OFlags;
 use ruzstd::decoding::StreamingDecoder;
 
 use crate::clock::SECOND_NS;
-use bayop_core::Error;
+use bayop_core::{Error, open_regular};
 
 const BUFFER_BYTES: usize = 1 << 20;
-/// More than any line of a trace.
+/// More than any line of a trace has, without its end.
 const MOST_LINE_BYTES: usize = 64 * 1024;
 /// Most bins: a trace of a century by the hour.
 const MOST_BINS: usize = 1_000_000;
@@ -74,16 +71,18 @@ fn for_each_time(path: &Path, mut take: impl FnMut(usize, f64) -> Result<bool, E
     let mut last_s = f64::NEG_INFINITY;
     for number in 1.. {
         line.clear();
-        let mut bounded = (&mut reader).take(MOST_LINE_BYTES as u64 + 1);
+        let mut bounded = (&mut reader).take(MOST_LINE_BYTES as u64 + 2);
         if bounded.read_until(b'\n', &mut line).map_err(unreadable)? == 0 {
             break;
         }
-        if line.len() > MOST_LINE_BYTES {
+        let content = line.strip_suffix(b"\n").unwrap_or(&line);
+        let content = content.strip_suffix(b"\r").unwrap_or(content);
+        if content.len() > MOST_LINE_BYTES {
             let wrong = Error::input("a line of the trace is too long");
             let rule = format!("it must have {MOST_LINE_BYTES} bytes at most");
             return Err(wrong.rule(rule).at(place(path, number)));
         }
-        let column = line.split(|byte| matches!(byte, b',' | b'\r' | b'\n')).next().unwrap_or_default();
+        let column = content.split(|&byte| byte == b',').next().unwrap_or_default();
         let time_s = std::str::from_utf8(column).ok().and_then(|text| text.trim().parse::<f64>().ok());
         let sound = time_s.filter(|&time_s| time_s.is_finite() && time_s >= last_s && time_s < 1e9 * SECOND_NS as f64);
         let Some(time_s) = sound else {
@@ -100,12 +99,7 @@ fn for_each_time(path: &Path, mut take: impl FnMut(usize, f64) -> Result<bool, E
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    // Opening a pipe waits for its other end otherwise.
-    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    let file = BufReader::with_capacity(BUFFER_BYTES, file);
+    let file = BufReader::with_capacity(BUFFER_BYTES, open_regular(path)?);
     let stream: Box<dyn Read> = if path.extension().is_some_and(|extension| extension == "zst") {
         Box::new(StreamingDecoder::new(file).map_err(io::Error::other)?)
     } else {
@@ -145,7 +139,9 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let pipe = folder.join("pipe.csv");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        for path in [Path::new("/dev/zero"), &pipe, &folder] {
+        let turn = folder.join("loop.csv");
+        std::os::unix::fs::symlink(&turn, &turn).unwrap();
+        for path in [Path::new("/dev/zero"), &pipe, &folder, &turn] {
             assert_eq!(said(path), format!("cannot read {}: it is no regular file", path.display()));
         }
         let long = folder.join("long.csv");
@@ -153,8 +149,12 @@ mod tests {
         std::fs::write(&long, format!("{}\n{}", line(100), line(MOST_LINE_BYTES + 1))).unwrap();
         let wrong = "a line of the trace is too long; it must have 65536 bytes at most";
         assert_eq!(said(&long), format!("{wrong} ({}, line 2)", long.display()));
-        std::fs::write(&long, line(MOST_LINE_BYTES)).unwrap();
-        assert_eq!(times_s(&long, 2), Ok(vec![0.0]));
+        for end in ["", "\n", "\r\n"] {
+            std::fs::write(&long, line(MOST_LINE_BYTES) + end).unwrap();
+            assert_eq!(times_s(&long, 2), Ok(vec![0.0]), "{end:?}");
+            std::fs::write(&long, line(MOST_LINE_BYTES + 1) + end).unwrap();
+            assert_eq!(said(&long), format!("{wrong} ({}, line 1)", long.display()), "{end:?}");
+        }
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use bayop_core::Result;
 use bayop_load::plan::Plan;
+use bayop_load::preload::preload;
 use bayop_load::report::Report;
 use bayop_load::run::run;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use accepting::accepting;
 
@@ -102,4 +103,41 @@ fn whoever_does_not_want_to_wait_for_a_connection_interrupts() {
         assert_eq!((report.interrupted, report.counts.intended, report.duration_s), (true, 0, 0.0));
         assert!(took < Duration::from_secs(2), "{took:?}");
     }
+}
+
+#[test]
+fn records_are_not_stored_for_ever_either() {
+    let store = |serve: fn(TcpStream), dialect: &str, tls: Value, interrupted: bool| {
+        let (address, _) = accepting(move |_, stream| serve(stream));
+        let plan = common::plan(json!({"servers": [&address], "dialect": dialect, "tls": tls}));
+        let (sender, end) = channel();
+        let start = Instant::now();
+        thread::spawn(move || {
+            let mut asked = 0;
+            let interrupt = || {
+                asked += 1;
+                // The first time is before anything is sent.
+                interrupted && asked > 1
+            };
+            drop(sender.send(preload(&plan, interrupt)));
+        });
+        (end.recv_timeout(PATIENCE).expect("it ends"), start.elapsed(), address)
+    };
+    // A string of RESP2, and a line of memcached's, that never end; a warning of TLS's (RFC 8446, section 6).
+    let endless: fn(TcpStream) = |mut stream| {
+        stream.write_all(b"$999999999999\r\n").unwrap();
+        flood(stream, b"x");
+    };
+    let warnings: fn(TcpStream) = |stream| flood(stream, &[21, 3, 3, 0, 2, 1, 90]);
+    let silent: fn(TcpStream) = |_stream| thread::sleep(PATIENCE);
+    let insecure = json!({"authorities": null});
+    for (serve, dialect, tls) in
+        [(endless, "redis", Value::Null), (warnings, "redis", insecure), (silent, "memcached", Value::Null)]
+    {
+        let (end, took, address) = store(serve, dialect, tls, false);
+        let error = end.unwrap_err().to_string();
+        assert!(error.contains(&address) && took < Duration::from_secs(15), "{error}: {took:?}");
+    }
+    let (end, took, _) = store(endless, "redis", Value::Null, true);
+    assert!(end.unwrap().interrupted && took < Duration::from_secs(5), "{took:?}");
 }

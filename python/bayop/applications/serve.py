@@ -128,7 +128,7 @@ class Service:
             raise InputError(
                 f"the port of {application.name} must be free",
                 wrong=f"something listens on {self.address}",
-                place="port",
+                parameter="port",
                 hint="take another one",
             )
         try:

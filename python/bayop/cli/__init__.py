@@ -53,7 +53,10 @@ def _run(arguments: Sequence[str]) -> int:
             with unwinding():
                 return int(args.run(args))
         except BayopError as error:
-            raise with_flag(error, args) from error
+            named = with_flag(error, args)
+            if named is error:
+                raise
+            raise named from error
     finally:
         sys.stdout.flush()
 

@@ -78,15 +78,25 @@ def apply(parser: argparse.ArgumentParser) -> list[Default]:
     config_files = _open_files(here)
     entries = []
     for command in verbs:
+        replaced: dict[str, tuple[Any, Any]] = {}
+        command.parser.set_defaults(replaced=replaced)
         for name, action in _settable(command).items():
             for place, raw in _sources(command, name, config_files):
                 value = _value(action, raw, place)
+                replaced[action.dest] = (value, command.parser.get_default(action.dest))
                 # For every flag of this name: argparse takes the first one's.
                 command.parser.set_defaults(**{action.dest: value})
                 action.required = False
                 entries.append(Default(command.words, name, _typed(raw), value, place))
                 break
     return entries
+
+
+def typed(args: argparse.Namespace) -> argparse.Namespace:
+    """The flags as if the user had no defaults: who typed nothing of a flag did not ask for it to be of use."""
+    replaced: dict[str, tuple[Any, Any]] = getattr(args, "replaced", {})
+    own = {dest: own for dest, (value, own) in replaced.items() if getattr(args, dest) == value}
+    return argparse.Namespace(**vars(args) | own)
 
 
 def _open_files(paths: Sequence[Path]) -> list[TomlFile]:

@@ -12,7 +12,7 @@ from typing import Final
 from bayop.catalogue import check_known
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.new_files import create
+from bayop.cli.terminal.new_files import CONFIGURATION, create
 from bayop.cli.terminal.output import console, literal, print_json
 from bayop.domains import Value
 from bayop.errors import BayopError, InputError, unwritable
@@ -67,11 +67,11 @@ def run(args: argparse.Namespace) -> int:
     from bayop import _core
     from bayop.export import check_link, link, script, spell, tuned, unplaced
 
-    setting, spellings = _setting(args), _core.knob_spellings()
+    (setting, service), spellings = _setting(args), _core.knob_spellings()
     if args.form == "networkd":
         check_link(setting, spellings)
-    if args.what and args.what[0].endswith(".toml") and (knobs := unplaced(setting, spellings, args.device)):
-        setting = _placed(setting, knobs, Path(args.what[0]), *args.what[1:])
+    if service is not None and (knobs := unplaced(setting, spellings, args.device)):
+        setting = _placed(setting, knobs, Path(args.what[0]), service)
     spelled = spell(setting, spellings, args.device)
     if args.form == "tuned":
         files = tuned(spelled)
@@ -99,17 +99,17 @@ def run(args: argparse.Namespace) -> int:
 def _write(out: Path, files: Mapping[str, str], *, in_folder: bool) -> None:
     hint = "--out PATH for another"
     if not in_folder:
-        create(dict.fromkeys([out], *files.values()), hint=hint)
+        create(dict.fromkeys([out], *files.values()), mode=CONFIGURATION, hint=hint)
         return
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(out, error, place="--out") from error
-    create({out / name: text for name, text in files.items()}, hint=hint)
+    create({out / name: text for name, text in files.items()}, mode=CONFIGURATION, hint=hint)
 
 
-def _setting(args: argparse.Namespace) -> Setting:
-    """The setting that is meant.
+def _setting(args: argparse.Namespace) -> tuple[Setting, str | None]:
+    """The setting that is meant, and the service that held it where a file says so.
 
     Raises:
         InputError: nothing is held, or the words are neither settings nor a file and a service.
@@ -124,9 +124,9 @@ def _setting(args: argparse.Namespace) -> Setting:
         if not held:
             hint = "name a setting, such as nic.rx_usecs@eth0=100, or the file of bayop run and a service"
             raise InputError(wrong=f"the agent at {address} holds nothing", value=address, hint=hint)
-        return {each.knob: each.requested for each in held}
+        return {each.knob: each.requested for each in held}, None
     if all("=" in word for word in words):
-        return _assigned(words)
+        return _assigned(words), None
     if len(words) > 2 or any("=" in word for word in words):
         rule = "it must be settings, or a file and a service"
         raise InputError(rule, value=" ".join(words), place="WHAT", hint="see bayop export --help")
@@ -158,8 +158,8 @@ def _assignment(word: str) -> tuple[str, Value]:
         raise error.at(knob) from error
 
 
-def _remembered(file: Path, service: str | None) -> Setting:
-    """What a service held last."""
+def _remembered(file: Path, service: str | None) -> tuple[Setting, str]:
+    """What a service held last, and its name; the only one that is remembered needs none."""
     from bayop.daemon.file import state_of
     from bayop.state.records import read
 
@@ -170,22 +170,29 @@ def _remembered(file: Path, service: str | None) -> Setting:
         raise InputError(
             "one service must be named", wrong=f"{file} has {', '.join(names)}", place="WHAT", hint=f"add {names[0]}"
         )
-    held = next((row["setting"] for row in reversed(rows) if row["phase"] == "hold" and row["setting"]), None)
+    held = next((row for row in reversed(rows) if row["phase"] == "hold" and row["setting"]), None)
     if held is None:
         wrong = f"nothing was ever held for {service or 'a service of this file'}"
         raise InputError(wrong=wrong, place=str(file), hint=f"bayop history {file}")
-    return dict(held)
+    return dict(held["setting"]), held["service"]
 
 
-def _placed(setting: Setting, knobs: list[str], file: Path, service: str | None = None) -> Setting:
-    """The setting with the places of some knobs, in which the service's agent holds them, where that can be asked."""
+def _placed(setting: Setting, knobs: list[str], file: Path, service: str) -> Setting:
+    """The setting with the places of some knobs: those in which the service's agent holds them.
+
+    They stay without where it can't be asked, and where another service has the same agent: that knows what it holds,
+    and not for whom.
+    """
     from bayop.daemon.file import DaemonFile
     from bayop.live.search import client_of
 
     try:
-        services = [each for each in DaemonFile.read(file).services if service in (None, each.name)]
-        held = [each.knob for of in services for each in client_of(of.live).status().held]
+        of = {each.name: each.live for each in DaemonFile.read(file).services} if file.suffix == ".toml" else {}
+        own = of.pop(service, None)
+        if own is None or any(other.agent == own.agent for other in of.values()):
+            return setting
+        held = [each.knob for each in client_of(own).status().held if each.state == "held"]
     except BayopError:
         return setting
-    places = {knob: [own for own in held if own.partition("@")[0] == knob] for knob in knobs}
-    return {own: value for knob, value in setting.items() for own in places.get(knob) or [knob]}
+    places = {knob: [in_place for in_place in held if in_place.partition("@")[0] == knob] for knob in knobs}
+    return {in_place: value for knob, value in setting.items() for in_place in places.get(knob) or [knob]}

@@ -96,6 +96,11 @@ _NEGATIVE: Final = re.compile(r"-\.?\d")
 _NO_VALUE: Final = re.compile(r"argument (?P<flag>\S+): expected (?:one|at least one) argument")
 
 
+def _name(names: Sequence[str]) -> str:
+    """What a flag of several names is called in errors: its first long one."""
+    return next((name for name in names if name.startswith("--")), names[-1])
+
+
 class _Parser(argparse.ArgumentParser):
     """argparse with this project's error messages."""
 
@@ -122,15 +127,15 @@ class _Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         choices = [str(choice) for choice in action.choices]
-        place = action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
+        place = _name(action.option_strings) if action.option_strings else str(action.metavar or action.dest)
         if suggestion := guess(str(value), choices):
             raise InputError(wrong=f"there is no {value!r}", value=value, place=place, hint=self._see(suggestion))
         raise InputError(f"it must be one of {', '.join(choices)}", value=value, place=place, hint=self._see())
 
     def error(self, message: str) -> NoReturn:
         if match := _NO_VALUE.fullmatch(message):
-            flag = match["flag"].split("/")[-1]
-            raise InputError(wrong=f"{flag} has no value", hint=self._see())
+            flag = _name(match["flag"].split("/"))
+            raise InputError(wrong=f"{flag} has no value", place=flag, hint=self._see())
         raise InputError(wrong=message, hint=self._see())
 
     def _see(self, suggestion: str | None = None) -> str:

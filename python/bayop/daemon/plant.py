@@ -11,7 +11,6 @@ from bayop.daemon.file import ServiceFile
 from bayop.daemon.hold import FellBackError, Hold
 from bayop.errors import InputError
 from bayop.latency.base import Asking, Latency, LatencySource, Watched
-from bayop.latency.sources import source_of
 from bayop.live.agent.checks import check_applies, check_held, check_restored
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.lease import STEP_S, TTL_S, Lease
@@ -19,6 +18,7 @@ from bayop.live.agent.transport import ConflictError
 from bayop.live.effects import Effects
 from bayop.live.precision import Precision
 from bayop.live.senses import Senses
+from bayop.live.sources import checked_source
 from bayop.live.trial_guard import TrialGuard
 from bayop.measurement import Measurement
 from bayop.space import Setting, Space
@@ -68,7 +68,7 @@ class LivePlant:
         self._fell_back = fell_back
         self._hold = Hold(client, service.hold, service.hold.conditions(slo, live.settle_s), watch_s=service.watch_s)
         self._hold_lease_s = service.hold.lease_s
-        self._latency: LatencySource = source_of(live.latency or "", slo=slo)
+        self._latency: LatencySource = checked_source(live.latency or "", slo=slo)
         self._watched = self._latency if isinstance(self._latency, Watched) else None
         self._guard = TrialGuard(slo, live.latency_factor, load_band=None)
         self._settle_s = live.settle_s
@@ -86,9 +86,10 @@ class LivePlant:
             window_s=live.window_s,
             precision=Precision(slo.quantity, live.interval, live.most_windows),
             guard=TrialGuard(slo, live.latency_factor, live.load_band),
+            place=live.place,
         )
         self.baseline = self._senses.window({}, sleep=self._wait)
-        self._stated_qps = live.qps
+        self._live = live
         self.qps = self._qps_of(self.baseline)
 
     @property
@@ -243,11 +244,11 @@ class LivePlant:
         return measurement
 
     def _qps_of(self, measurement: Measurement) -> float:
-        qps = measurement.get("qps") or self._stated_qps
+        qps = measurement.get("qps") or self._live.qps
         if qps is None:
             raise InputError(
                 wrong="the offered load is not known",
-                place="qps",
+                place=self._live.place("load"),
                 hint="say qps, or let the source of latency count it",
             )
         return qps

@@ -12,7 +12,7 @@ from bayop.events.library_os import BOOTED, COUNTED
 from bayop.events.machines import DOCTOR, EXPORTED, FILES, KNOBS, RESTORED, STATUS
 from bayop.events.operator import RELOADED, STANDING
 from bayop.events.searches import DAY, EXPLAIN, LIVE, SWEEP, TUNE
-from bayop.events.shape import COUNT, NUMBER, TEXT, Event, each, maybe
+from bayop.events.shape import COUNT, FLAG, NUMBER, TEXT, Event, each, maybe
 from bayop.events.studies import (
     CAPTURED,
     CARBON,
@@ -76,8 +76,8 @@ EVENTS: Final[Mapping[str, tuple[Event, ...]]] = {
     "twin crossvalidate": (
         Event(
             "errors",
-            "The twin's errors at a load that it was not fitted on.",
-            {**ERRORS, "fitted_on": each(NUMBER)},
+            "The twin's errors at a load that it was not fitted on; not `complete` where the budget ended the fit.",
+            {**ERRORS, "fitted_on": each(NUMBER), "complete": FLAG},
             DEFAULT,
         ),
     ),

@@ -107,7 +107,10 @@ def _check_values(client: AgentClient, device: str, values_us: Sequence[float]) 
     if place is None:
         devices = ", ".join(p.at for p in places) or "none"
         raise InputError(
-            wrong=f"the machine has no NIC {device}", value=device, place="device", hint=f"with {RX_USECS}: {devices}"
+            wrong=f"the machine has no NIC {device}",
+            value=device,
+            parameter="device",
+            hint=f"with {RX_USECS}: {devices}",
         )
     if place.allowed is None:
         raise UnsupportedError(
@@ -119,7 +122,7 @@ def _check_values(client: AgentClient, device: str, values_us: Sequence[float]) 
     for value_us in values_us:
         if not (allowed.holds(value_us) if isinstance(allowed, Steps) else value_us in allowed.options):
             takes = Knob(RX_USECS, allowed).describe()
-            raise InputError(f"{device} must be set to {takes}", value=value_us, place="values")
+            raise InputError(f"{device} must be set to {takes}", value=value_us, parameter="values")
 
 
 def _delay(device: str, requested_us: float, before: Sequence[Reading], after: Sequence[Reading]) -> Delay:

@@ -43,7 +43,7 @@ def placed(setting: Setting, spellings: Mapping[str, KnobSpelling], device: str 
     """
     if device is not None and not any(_is_network_s(knob) and "@" not in knob for knob in setting):
         wrong = f"no knob of the setting is for {device}: those of network devices name their own"
-        raise InputError(wrong=wrong, value=device, place="device", hint="leave the device out")
+        raise InputError(wrong=wrong, value=device, parameter="device", hint="leave the device out")
     places: dict[str, str] = {}
     for knob, value in setting.items():
         if value == AUTO:

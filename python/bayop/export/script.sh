@@ -39,7 +39,10 @@ put() {
         otherwise "this machine has no $1" && return 0
         fail "this machine has no $1"
     fi
-    was=$(cat "$1")
+    was=$(cat "$1") || {
+        otherwise "cannot read $1" && return 0
+        fail "cannot read $1"
+    }
     [ "$was" != "$2" ] || return 0
     ! otherwise "$1 has $was and not $2" || return 0
     note file "$1" "$was"

@@ -59,6 +59,6 @@ def _get(ray: Any, reference: Any) -> Summary | None:  # noqa: ANN401 -- Ray is 
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0]
         raise UnsupportedError(
-            wrong="the cluster lost the nodes that read a piece", place="ray", hint=reason
+            wrong="the cluster lost the nodes that read a piece", parameter="ray", hint=reason
         ) from error
     return summary

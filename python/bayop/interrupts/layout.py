@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Annotated, Final, Literal
 
+import msgspec
 from msgspec import Meta
 
 from bayop.errors import InputError, reason
@@ -92,9 +93,11 @@ class Layout:
             InputError: it is something else.
         """
         try:
-            unknown = parse_object(text).keys() - cls.__annotations__.keys()
+            fields = parse_object(text)
+            unknown = fields.keys() - cls.__annotations__.keys()
             if not unknown:
-                return decoder(cls).decode(text)
+                decoder(cls)  # has it met the type, which `convert` alone must not do in two threads at once
+                return msgspec.convert(fields, cls)
             why = f"it has {min(unknown)!r}"
         except (InputError, ValueError) as error:
             why = reason(error)

@@ -278,7 +278,7 @@ def _whole(benchmark: Benchmark, label: Label, core: int, files: _RunFiles, ebbr
     if app is None:
         file = next(iter([*files.others.values(), *logs.values()]))
         wrong = f"it is not known what the run of {file} served"
-        raise InputError(wrong=wrong, value=file, place="ebbrt_app", hint="say memcached or silo")
+        raise InputError(wrong=wrong, value=file, parameter="ebbrt_app", hint="say memcached or silo")
     cores = range(SERVER_CORES[app]) if app in SERVER_CORES else (core,)
     for each in cores:
         if each not in logs:

@@ -11,10 +11,9 @@ from bayop.catalogue import check_known
 from bayop.domains import Range, parse_range
 from bayop.errors import InputError
 from bayop.latency.base import LatencySource
-from bayop.latency.open_loop import OpenLoopProbe
-from bayop.latency.sources import source_of
 from bayop.live.agent.address import Credentials
 from bayop.live.patience import PATIENCE_S
+from bayop.live.sources import checked_source
 from bayop.live.target import SETTLE_S
 from bayop.live.trial_guard import LATENCY_FACTOR, LOAD_BAND
 from bayop.load.http_request import HttpRequest
@@ -31,7 +30,6 @@ from bayop.load.plan import (
     default_method,
     with_ports,
 )
-from bayop.load.server_url import ServerUrl
 from bayop.load.sql_query import SqlQuery, SqlText, read_password
 from bayop.load.tls import tls_of
 from bayop.program import split_command
@@ -180,14 +178,15 @@ class LiveFile:
         Raises:
             InputError: it is known without asking anybody that it can't work; the place is its line.
         """
-        text = self.latency
-        return None if text is None else self.toml.at("", "latency", lambda: _checked(source_of(text, slo=slo)))
+        named = self.latency
+        return None if named is None else self.toml.at("", "latency", lambda: checked_source(named, slo=slo))
 
-
-def _checked(source: LatencySource) -> LatencySource:
-    if isinstance(source, OpenLoopProbe) and source.url is not None:
-        ServerUrl.parse(source.url)
-    return source
+    def place(self, parameter: str) -> str:
+        """Where the file gives a parameter of a target, or would: its own `load` is `qps` here."""
+        key = {"load": "qps"}.get(parameter, parameter)
+        if key in self.toml.values(""):
+            return self.toml.place("", key)
+        return f"{self.toml.place('')}, {key}" if self.load is None else self.toml.place("load")
 
 
 _qps = number(0.001, 1e9)

@@ -31,9 +31,9 @@ class Precision:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.interval < math.inf:
-            raise InputError("an interval must be a positive share", value=self.interval, place="interval")
+            raise InputError("an interval must be a positive share", value=self.interval, parameter="interval")
         if self.most_windows < 1:
-            raise InputError("a trial must have at least one window", value=self.most_windows, place="most_windows")
+            raise InputError("a trial must have at least one window", value=self.most_windows, parameter="most_windows")
 
     def wants_more(self, windows: Sequence[Measurement]) -> bool:
         """Whether another window is worth its time; one of a source that does not know its errors is never."""

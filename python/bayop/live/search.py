@@ -83,6 +83,7 @@ def open_target(
             busy_before=busy_before,
             patience=Patience(draft.quantile, live.patience_s),
             service_cpu_s=service_cpu_s,
+            place=live.place,
         )
         yield stack.enter_context(target)
 

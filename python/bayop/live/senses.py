@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bayop.errors import InputError
+from bayop.errors import InputError, Parameter
 from bayop.latency.base import GRACE_S, Latency, LatencySource, Sampling, Vantage, Watched, Window
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Reading
@@ -57,6 +57,7 @@ class Senses:
         precision: When a trial's window is repeated; None for never.
         guard: When a trial ends early; None for never.
         service_cpu_s: Processor time that the service has taken until now; None where nobody counts it.
+        place: Where `latency` was given, for errors.
 
     Raises:
         UnsupportedError: the agent can't be reached, or has no power meter.
@@ -71,8 +72,10 @@ class Senses:
         precision: Precision | None = None,
         guard: TrialGuard | None = None,
         service_cpu_s: Callable[[], float] | None = None,
+        place: Callable[[str], str] = Parameter,
     ) -> None:
         self._client = client
+        self._place = place
         self._latency = latency
         self._service_cpu_s = service_cpu_s
         if window_s is None:
@@ -171,7 +174,7 @@ class Senses:
                 raise InputError(
                     "a source of latency must answer when its window is over",
                     wrong=f"it still waits {GRACE_S + 1.0:g} s after a window of {window.duration_s:g} s",
-                    place="latency",
+                    place=self._place("latency"),
                 )
             sleep(duration_s)
 

@@ -40,7 +40,7 @@ def agent_space(
     """
     ranges = ranges or {}
     if len(set(only)) != len(only):
-        raise InputError("a search must have each knob once", value=", ".join(only), place="only")
+        raise InputError("a search must have each knob once", value=", ".join(only), parameter="only")
     if only:
         knobs = [_at(place, knob_id, lambda id_=knob_id: _knob(writable_knob(machine, id_))) for knob_id in only]  # type: ignore[misc]
     else:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
-from bayop.errors import InputError
+from bayop.errors import InputError, Parameter
 from bayop.latency.base import LatencySource
 from bayop.live.agent.address import SOCKET
 from bayop.live.agent.checks import check_applies, check_held, check_restored
@@ -48,6 +48,7 @@ class AgentTarget:
             source that is `Watched`; of other sources it sees the load of every window that has ended.
         ttl_s: How long the machine may keep a setting after this process has died.
         service_cpu_s: Processor time that the service has taken until now; None where nobody counts it.
+        place: Where `load` or `latency` was given, for errors.
 
     Attributes:
         has_held: Whether it ever had the machine's lease.
@@ -78,6 +79,7 @@ class AgentTarget:
         ttl_s: float = TTL_S,
         patience: Patience | None = None,
         service_cpu_s: Callable[[], float] | None = None,
+        place: Callable[[str], str] = Parameter,
     ) -> None:
         self._client = client
         self._space = space
@@ -89,11 +91,13 @@ class AgentTarget:
         self._setting = default_setting(space)
         self._effects = Effects()
         check_applies(client)
-        self._senses = Senses(client, latency, window_s=window_s, precision=precision, service_cpu_s=service_cpu_s)
+        self._senses = Senses(
+            client, latency, window_s=window_s, precision=precision, service_cpu_s=service_cpu_s, place=place
+        )
         self.patience = patience or Patience(0.5, 0.0)
         self._baseline = self.measure()
         self._senses.guard = None if guard is None else guard(self._baseline)
-        self._qps = self._offered_qps(qps)
+        self._qps = self._offered_qps(qps, place)
         self.busy_before = busy_before
         self._without_effect = without_effect(client.knobs(), space)
         self.description = self._senses.description
@@ -227,12 +231,12 @@ class AgentTarget:
         self._setting = default_setting(self._space)
         check_restored(lease.release(keep=keep))
 
-    def _offered_qps(self, qps: float | None) -> float:
+    def _offered_qps(self, qps: float | None, place: Callable[[str], str]) -> float:
         offered_qps = self._baseline.get("qps") if qps is None else qps
         if offered_qps is None:
             raise InputError(
                 wrong="the offered load is not known",
-                place="load",
+                place=place("load"),
                 hint="say it, or let the source of latency count it",
             )
         return offered_qps

@@ -38,9 +38,13 @@ class TrialGuard:
 
     def __post_init__(self) -> None:
         if not 1.0 <= self.latency_factor < float("inf"):
-            raise InputError("a guard's factor must be at least 1", value=self.latency_factor, place="latency_factor")
+            raise InputError(
+                "a guard's factor must be at least 1", value=self.latency_factor, parameter="latency_factor"
+            )
         if self.load_band is not None and not 0.0 < self.load_band < 1.0:
-            raise InputError("a guard's band must be a share between 0 and 1", value=self.load_band, place="load_band")
+            raise InputError(
+                "a guard's band must be a share between 0 and 1", value=self.load_band, parameter="load_band"
+            )
 
     def objection(self, quantities: Mapping[str, float], qps: float) -> str | None:
         """Why a trial has to end, for people; None when it may go on.

@@ -104,7 +104,7 @@ class LoadCurve:
             InputError: less than one hour is asked for.
         """
         if hours < 1:
-            raise InputError("an experiment must last at least one hour", value=hours, place="hours")
+            raise InputError("an experiment must last at least one hour", value=hours, parameter="hours")
         return LoadCurve(self.name, tuple(self.at(hour * HOUR_S) for hour in range(hours)))
 
     def scaled_to(self, peak_qps: float) -> LoadCurve:

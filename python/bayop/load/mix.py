@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, get_args
 from bayop.errors import InputError
 from bayop.load.bodies import read_bodies
 from bayop.load.http_request import HttpRequest, Method, check_header
-from bayop.load.plan import check_request
+from bayop.load.plan import Dialect, check_request
 from bayop.load.sql_query import SqlText
 from bayop.toml_file import Reader, TomlFile, number, text
 
@@ -20,11 +20,12 @@ _WEIGHT: Final[Mapping[str, Reader]] = {"weight": number(_LEAST_WEIGHT, _MOST_WE
 _Request = TypeVar("_Request")
 
 
-def read_requests(path: Path, method: Method, headers: Sequence[str]) -> tuple[HttpRequest, ...]:
+def read_requests(path: Path, dialect: Dialect, method: Method, headers: Sequence[str]) -> tuple[HttpRequest, ...]:
     """HTTP requests. Bodies are found beside the file.
 
     Args:
         path: The file.
+        dialect: What the server speaks.
         method: That of requests that name none.
         headers: Those that every request has, beside its own.
 
@@ -42,7 +43,7 @@ def read_requests(path: Path, method: Method, headers: Sequence[str]) -> tuple[H
     def request(name: str, values: Mapping[str, Any]) -> HttpRequest:
         own = _renamed(values, "body", "bodies")
         asked = HttpRequest(name=name, **{"method": method, **own, "headers": (*headers, *own.get("headers", ()))})
-        check_request(asked)
+        check_request(asked, dialect)
         return asked
 
     return _read(path, keys, "path", request)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from bayop import _core
-from bayop.errors import BayopError, InputError, printable, reason
+from bayop.errors import BayopError, InputError, Parameter, printable, reason
 from bayop.load.generator import Result, offered_qps, run
 from bayop.load.plan import ClosedLoop, OpenLoop, Piece, Plan, Replay, ThinkingLoop, translate
 from bayop.load.wire import Channel, PeerError, keep_alive, split
@@ -41,9 +41,11 @@ def serve(listen: str, *, weight: float, on_event: Callable[[str], None], runs: 
         host, port = split(listen)
         listener = socket.create_server((host, port))
     except InputError as error:
-        raise error.at("listen") from error
+        raise error.at(Parameter("listen")) from error
     except OSError as error:
-        raise InputError(wrong=f"cannot listen on {listen}: {reason(error)}", value=listen, place="listen") from error
+        raise InputError(
+            wrong=f"cannot listen on {listen}: {reason(error)}", value=listen, parameter="listen"
+        ) from error
     with listener:
         on_event(f"listening on {host}:{port}")
         count = 0
@@ -226,7 +228,7 @@ def split_plan(plan: Plan, weights: Sequence[float], measuring: Measuring) -> tu
     measure_qps = measuring.qps or min(_MEASURE_QPS, _MEASURE_SHARE * least_qps)
     if measure_qps >= least_qps:
         raise InputError(
-            f"the measuring client must send less than all ({least_qps:g})", value=measure_qps, place="measure_qps"
+            f"the measuring client must send less than all ({least_qps:g})", value=measure_qps, parameter="measure_qps"
         )
     parts = []
     for index, weight in enumerate(weights):

@@ -197,7 +197,7 @@ class Plan:
             InputError: the load of this plan is not a constant one.
         """
         if not isinstance(self.schedule, OpenLoop):
-            raise InputError("a load must be that of an open loop", value=_KINDS[type(self.schedule)], place="qps")
+            raise InputError("a load must be that of an open loop", value=_KINDS[type(self.schedule)], parameter="qps")
         return replace(self, schedule=OpenLoop.constant(qps, self.schedule.gaps))
 
 
@@ -213,21 +213,21 @@ class ServerError(BayopError):
 def translate(error: _core.Error) -> BayopError:
     """The generator's error as one of ours; its place is a parameter, where it is about one."""
     kinds: dict[str, type[BayopError]] = {"input": InputError, "failed": ServerError, "unsupported": UnsupportedError}
-    return kinds[error.kind].of(error)
+    return kinds[error.kind].of(error).but(parameter=error.place)
 
 
-def check_request(request: HttpRequest) -> None:
-    """Refuses what is no HTTP request.
+def check_request(request: HttpRequest, dialect: Dialect) -> None:
+    """Refuses what is no request of a dialect of HTTP.
 
     Raises:
         InputError: it breaks a rule; the place is its field.
     """
     short = replace(request, bodies=request.bodies[:1])  # all are alike to the rules
-    asked = Plan(servers=("-:1",), dialect="http", workload=Workload(http=(short,)), schedule=ClosedLoop())
+    asked = Plan(servers=("-:1",), dialect=dialect, workload=Workload(http=(short,)), schedule=ClosedLoop())
     try:
         _core.load_arrivals(asked.to_json(), 0, 0)
     except _core.Error as error:
-        raise InputError.of(error) from error
+        raise translate(error) from error
 
 
 def check_distribution(text: str) -> str:

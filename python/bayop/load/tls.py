@@ -34,12 +34,12 @@ def tls_of(*, tls: bool, authorities: Path | None, insecure: bool) -> Tls | None
     if not tls:
         if authorities is not None or insecure:
             rule = "certificates must be those of servers that speak it"
-            raise InputError(rule, wrong="TLS is not spoken", place="tls", hint="say tls, too")
+            raise InputError(rule, wrong="TLS is not spoken", parameter="tls")
         return None
     if insecure:
         if authorities is not None:
             rule = "a certificate must be looked at, or not"
-            raise InputError(rule, wrong="there are authorities, whom nobody asks", place="insecure")
+            raise InputError(rule, wrong="there are authorities, whom nobody asks", parameter="insecure")
         return Tls(None)
     return Tls(system_authorities() if authorities is None else read_authorities(authorities))
 
@@ -72,7 +72,5 @@ def system_authorities() -> str:
     if not files and paths.capath:
         files = sorted(Path(paths.capath).glob("*.[0-9]"))
     if not files:
-        raise UnsupportedError(
-            wrong="this machine trusts no certificate authority", place="tls", hint="say cacert, or insecure"
-        )
+        raise UnsupportedError(wrong="this machine trusts no certificate authority", parameter="authorities")
     return "\n".join(read_authorities(file) for file in files)

@@ -42,7 +42,7 @@ def first_service(services: Sequence[tuple[str, int]], latency: str | None, slo:
         raise InputError(
             "there must be a service whose latency can be seen",
             wrong="no memcached, Redis, nginx or Apache listens here",
-            place="latency",
+            parameter="latency",
             hint="start it, or name what knows the latency of yours (docs/latency.md)",
         )
     lines = [

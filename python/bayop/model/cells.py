@@ -121,33 +121,47 @@ def select(
         raise InputError(rule, wrong=f"there is no column {', '.join(missing)}")
     _check_one_app(study)
     systems = _systems(study, os)
-    frame = trusted(study).filter(pl.col(f"asked.{RX_USECS}").is_not_null(), pl.col(f"asked.{FREQ_MHZ}").is_not_null())
-    if _CAP in frame.columns:
-        frame = frame.filter(pl.col(_CAP).is_null())
-    frame = frame.drop_nulls("qps_offered").filter(pl.col(slo.quantity) > 0.0, pl.col("power_w") > 0.0)
+    if os is not None:
+        study = study.filter(pl.col("os") == os)
+    fixed = trusted(study).filter(pl.col(f"asked.{RX_USECS}").is_not_null(), pl.col(f"asked.{FREQ_MHZ}").is_not_null())
+    if _CAP in fixed.columns:
+        fixed = fixed.filter(pl.col(_CAP).is_null())
+    frame = fixed.drop_nulls("qps_offered").filter(pl.col(slo.quantity) > 0.0, pl.col("power_w") > 0.0)
     if loads:
         _check_loads(loads, frame)
         frame = frame.filter(pl.col("qps_offered").is_in([float(q) for q in loads]))
-    selections = [
-        _selection(frame if not name else frame.filter(pl.col("os") == name), name, slo, least_delay_us)
-        for name in systems
-    ]
+    of_system = {name: frame if not name else frame.filter(pl.col("os") == name) for name in systems}
+    selections = [_selection(rows, name, slo, least_delay_us) for name, rows in of_system.items()]
     whole = [selection for selection in selections if len(selection.cells)]
     if not whole:
-        raise _nothing_left(selections, slo, least_delay_us)
+        of_any_delay = [_selection(rows, name, slo, 0.0) for name, rows in of_system.items()]
+        raise _nothing_left(of_any_delay, slo, least_delay_us, any_fixed=len(fixed) > 0)
     return whole
 
 
-def _nothing_left(selections: Sequence[Selection], slo: Slo, least_delay_us: float) -> InputError:
-    """Why no cell is left, by what it was that the last of them lacked."""
+def _nothing_left(selections: Sequence[Selection], slo: Slo, least_delay_us: float, *, any_fixed: bool) -> InputError:
+    """Why no cell is left: what the settings lack that come closest to being one.
+
+    Args:
+        selections: What there would be without a least delay.
+        slo: What cells must meet.
+        least_delay_us: The least delay.
+        any_fixed: Whether a trial that counts has a fixed ITR-delay and frequency.
+    """
     beyond = sum(selection.beyond_slo for selection in selections)
-    if any(selection.short_delay for selection in selections):
+    longest_us = max((float(s.cells.delay_us.max()) for s in selections if len(s.cells)), default=0.0)
+    if longest_us > 0.0 or any(selection.short_delay for selection in selections):
         least = f"of {format_quantity(least_delay_us, 'us', 4)} or more" if least_delay_us > 0.0 else "above 0"
         wrong = f"of the settings that meet {slo}, none has an ITR-delay {least}"
         hint = "Eq. 3 gives no energy to a delay of 0"
+        if least_delay_us > 0.0:
+            hint = f"the longest of theirs is {format_quantity(longest_us, 'us', 4)}"
     elif beyond:
         wrong = f"of the {beyond} settings with a fixed ITR-delay and frequency, none meets {slo}"
         hint = "try a looser SLO"
+    elif any_fixed:
+        wrong = f"no trial with a fixed ITR-delay and frequency has a load, and {slo.quantity} and power_w above 0"
+        hint = "each must have been measured in the same trial"
     else:
         wrong = "the study has no trusted trial with a fixed ITR-delay and frequency, and without a power cap"
         hint = f"asked.{RX_USECS} and asked.{FREQ_MHZ} are empty where the operating system's policy chose"
@@ -165,7 +179,7 @@ def _systems(study: pl.DataFrame, os: str | None) -> list[str]:
     there = sorted(study["os"].drop_nulls().unique().to_list()) if "os" in study.columns else []
     if os is not None and os not in there:
         hint = f"it has {', '.join(there)}" if there else "its trials name no operating system"
-        raise InputError(wrong=f"the study has no trials of {os}", value=os, place="os", hint=hint)
+        raise InputError(wrong=f"the study has no trials of {os}", value=os, parameter="os", hint=hint)
     return [os] if os is not None else there or [""]
 
 
@@ -175,7 +189,7 @@ def _check_loads(loads: Sequence[float], frame: pl.DataFrame) -> None:
         if load not in there:
             hint = "it has " + ", ".join(f"{q:g}" for q in there)
             raise InputError(
-                wrong=f"the study has no trials at {load:g} requests/s", value=load, place="load", hint=hint
+                wrong=f"the study has no trials at {load:g} requests/s", value=load, parameter="load", hint=hint
             )
 
 

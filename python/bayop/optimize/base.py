@@ -99,7 +99,9 @@ class Problem:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.headroom < 1.0:
-            raise InputError("a headroom must be a share from 0 to less than 1", value=self.headroom, place="headroom")
+            raise InputError(
+                "a headroom must be a share from 0 to less than 1", value=self.headroom, parameter="headroom"
+            )
 
     @property
     def aim(self) -> Slo:

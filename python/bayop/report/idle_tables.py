@@ -20,8 +20,10 @@ def core_cells(uses: Sequence[CoreUse]) -> list[list[str]]:
     for use in uses:
         shares = (use.operating, *(use.residency[state] for state in states))
         cells = (f"{100.0 * some[0]:.1f}, {100.0 * some[-1]:.1f}" for some in shares)
-        served = [format_qps(use.qps_served, 4)] if says_served and use.qps_served is not None else []
-        rows.append([format_qps(use.qps), *served, use.balancer, f"{use.power_w:.1f}", *cells])
+        loads = [format_qps(use.qps)]
+        if says_served:
+            loads.append("-" if use.qps_served is None else format_qps(use.qps_served, 4))
+        rows.append([*loads, use.balancer, f"{use.power_w:.1f}", *cells])
     return rows
 
 

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from bayop.model.cells import Array
 from bayop.model.examine import Examination
 from bayop.report.style import COLUMN_WIDE, FAINT, INK, SERIES
+from bayop.units import format_qps
 
 _BAND: Final = 0.1
 _FAR_OFF: Final = 100.0
@@ -56,7 +57,7 @@ def _draw_quantity(axes: Axes, examination: Examination, quantity: str) -> None:
         here = known & (cells.qps == load)
         axes.plot(
             measured[here], predicted[here], marker, color=colour, markersize=4.0, markeredgewidth=0.0, alpha=0.75,
-            label=f"{load / 1000.0:g}K requests/s", zorder=3,
+            label=f"{format_qps(load)} requests/s", zorder=3,
         )  # fmt: skip
     if known.any():
         _draw_truth(axes, _limits(measured[known], predicted[known]))

@@ -32,7 +32,7 @@ class Origin:
 
     Attributes:
         study: Name of the campaign.
-        target: The kind of target: `twin`, `study`, `agent` or `live`.
+        target: The kind of target: `twin`, `study`, `agent`, `live`, or `published` for what others have tuned.
         machine: The profile or the host that serves.
         machine_fingerprint: `fingerprint` of the profile's text, or of what the agent says of its machine.
         os: Operating system of the server.

@@ -282,7 +282,7 @@ def short_budget(sweeps: int, parameters: int, least: int) -> InputError:
         "the budget of a fit must be enough for its first step",
         wrong=f"{parameters} parameters take {least} sweeps for that, and {sweeps} may be done",
         value=sweeps,
-        place="sweeps",
+        parameter="sweeps",
         hint=f"{least} or more; a whole fit takes many steps",
     )
 
@@ -358,6 +358,6 @@ def _weighted_errors(cell: Cell, simulated: Mapping[str, float]) -> Vector:
             weight = _SATURATED_WEIGHT if queues and cell.is_saturated else 1.0
             if value <= 0.0:
                 wrong = f"in so few requests the twin shows no {name}"
-                raise InputError(wrong=wrong, value=value, place="requests", hint="ask for more requests")
+                raise InputError(wrong=wrong, value=value, parameter="requests", hint="ask for more requests")
             errors.append(weight * np.log(value / measured) / tolerance)
     return np.array(errors)

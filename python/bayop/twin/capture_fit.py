@@ -291,7 +291,7 @@ def _check_profile(profile: _core.Profile) -> None:
         raise InputError(
             "captures must be fitted to an open loop on Linux, such as linux-memcached",
             value=profile.name,
-            place="profile",
+            parameter="profile",
         )
 
 

@@ -189,7 +189,7 @@ def check_loop(profile: _core.Profile, cells: Iterable[Cell]) -> None:
             "a profile must be of the loop that was measured",
             wrong=f"the study is of {measured}, and {profile.name} of {modelled}",
             value=profile.name,
-            place="profile",
+            parameter="profile",
         )
 
 

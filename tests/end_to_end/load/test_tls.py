@@ -131,11 +131,11 @@ def test_records_are_stored_and_read_back_in_tls(authority: Authority) -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--insecure"], "TLS is not spoken; certificates must be those of servers that speak it (--tls)"),
+        (["--insecure"], "--insecure was given without --tls; --insecure must go with --tls"),
         (["--tls", "--cacert", "nowhere.pem"], "cannot read nowhere.pem: no such file"),
         (
             ["--tls", "--insecure", "--cacert", "x.pem"],
-            "there are authorities, whom nobody asks; a certificate must be looked at, or not (--insecure)",
+            "both --cacert and --insecure were given; a certificate must be looked at, or not",
         ),
         (
             ["--tls", "--cacert", __file__],

@@ -97,3 +97,8 @@ def test_a_source_of_latency_that_can_t_work_is_refused_before_the_agent_is_aske
     file.write_text(f'agent = "unix:{tmp_path}/nobody"\nlatency = "probe:memcachd://web1"\n')
     assert main(["tune", "--target", str(file), *more]) == 2
     assert f"there is no protocol 'memcachd' ({file}:2" in capsys.readouterr().err
+
+
+def test_so_is_one_that_a_flag_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "--target", f"agent:unix:{tmp_path}/nobody", "--latency", "probe:memcachd://web1"]) == 2
+    assert "there is no protocol 'memcachd' (--latency)" in capsys.readouterr().err

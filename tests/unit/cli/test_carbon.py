@@ -64,7 +64,8 @@ def test_ones_own_machine_beside_published_ones(
     assert main(["carbon", published, own(tmp_path, "mine")]) == 0
     said = capsys.readouterr().out
     assert "published: mg per request by the authors' arithmetic" in said
-    assert [line.split()[-1] for line in said.splitlines() if line.split()[:1] == ["mine"]][-1] != "None"
+    of_mine = [line.split() for line in said.splitlines() if line.split()[:1] == ["mine"]]
+    assert of_mine[-1] == ["mine", "7.028", "3.06"], "what nobody published stays empty"
 
 
 def test_a_part_s_other_name_is_understood(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

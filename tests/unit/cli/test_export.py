@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from bayop.cli import main
 from bayop.control.ledger import LedgerWindow, Phase
+from bayop.live.file import LiveFile
 from bayop.space import Setting
 from bayop.state.store import Store
 
@@ -95,3 +97,50 @@ def test_a_service_exports_what_it_held_last(tmp_path: Path, capsys: Capture) ->
     assert "nothing was ever held for db" in refused(capsys, str(state), "db", "--as", "script")
     assert "has db, web; one service must be named" in refused(capsys, str(state), "--as", "script")
     assert "nic.rx_usecs has no place" in refused(capsys, str(state), "web", "--as", "script")
+
+
+SERVICE = 'agent = "unix:/{agent}"\nlatency = "http://localhost:1?query=x"\nslo = "p99<500us"\nmode = "advise"\n'
+HELD = {
+    "unix:/a": [("nic.rx_usecs@eth0", "stood_down"), ("nic.rx_usecs@eth1", "held"), ("nic.rx_usecs@eth2", "latched")],
+    "unix:/b": [("nic.rx_usecs@eth3", "held")],
+}
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The agents that were asked what they hold."""
+    asked: list[str] = []
+
+    def client_of(live: LiveFile) -> SimpleNamespace:
+        asked.append(live.agent)
+        held = [SimpleNamespace(knob=knob, state=state) for knob, state in HELD[live.agent]]
+        return SimpleNamespace(status=lambda: SimpleNamespace(held=held))
+
+    monkeypatch.setattr("bayop.live.search.client_of", client_of)
+    return asked
+
+
+def two_services(folder: Path, *agents: str) -> str:
+    tables = (f"[service.{name}]\n{SERVICE.format(agent=at)}" for name, at in zip(("web", "db"), agents, strict=True))
+    (folder / "bayop.toml").write_text("".join(tables), encoding="utf-8")
+    with Store(folder / "bayop.db") as store:
+        store.add_window("web", window("hold", {"nic.rx_usecs": 100.0}))
+    return str(folder / "bayop.toml")
+
+
+@pytest.mark.parametrize("named", [["web"], []])
+def test_places_are_those_that_the_service_s_own_agent_holds(
+    tmp_path: Path, asked: list[str], capsys: Capture, named: list[str]
+) -> None:
+    event = export(capsys, two_services(tmp_path, "a", "b"), *named, "--as", "script")
+    assert event["setting"] == {"nic.rx_usecs@eth1": 100}
+    assert asked == ["unix:/a"]
+
+
+def test_an_agent_of_two_services_does_not_say_whose_place_it_is(
+    tmp_path: Path, asked: list[str], capsys: Capture
+) -> None:
+    error = refused(capsys, two_services(tmp_path, "a", "a"), "web", "--as", "script")
+    assert "nic.rx_usecs has no place" in error
+    assert "hint: bayop export nic.rx_usecs@eth0=100us, or bayop export FILE SERVICE --device eth0" in error
+    assert asked == []

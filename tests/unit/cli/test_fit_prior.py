@@ -53,7 +53,7 @@ def test_a_search_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (["fit", "--prior", "example:silo"], "there is no --out; --prior must have a file to write"),
         (
             ["fit", "--prior", "example:silo", "--out", "/nowhere/x.toml"],
-            "cannot use '/nowhere/x.toml': --out must be a file in a folder that is there (--out)",
+            "cannot write /nowhere/x.toml: there is no folder /nowhere (--out)",
         ),
         (
             ["fit", "--prior", "example:silo", "--out", "FILE"],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.captures import chunk, header, player
+from tests.support.captures import SUMMARY, chunk, header, player
 from tests.support.interrupt_logs import LINES, write_lines
 
 from bayop.cli import main
@@ -140,3 +140,27 @@ def test_a_watch_must_last_for_a_moment(tmp_path: Path, capsys: pytest.CaptureFi
         "cannot use '60 s': it must be at most --duration (--interval)",
     )
     check_refusal(watch(tmp_path, "--interval", "1ms"), capsys, "it must lie between 100ms and 1h (--interval)")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "code", "words"),
+    [
+        ([], 1, "0 interrupts of eth0 in 0 logs in "),
+        ([(1_000, 24, 0, 3, 300, 1, 60, 2, 400)], 0, "1 interrupt of eth0 in 1 log in "),
+        (
+            [(1_000, 24, 0, 3, 300, 1, 60, 2, 400), (1_500, 25, 1, 0, 0, 2, 120, 0, 900)],
+            0,
+            "2 interrupts of eth0 in 2 logs in ",
+        ),
+    ],
+)
+def test_what_was_recorded_is_said_and_that_nothing_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], chunks: list[tuple[int, ...]], code: int, words: str
+) -> None:
+    printed = header() + b"".join(map(chunk, chunks)) + f"{json.dumps(SUMMARY)}\n".encode()
+    recorder = shlex.join(player(tmp_path, printed))
+    argv = ["interrupts", "record", "--device", "eth0", "--recorder", recorder, "--out", str(tmp_path / "logs")]
+    assert main(argv) == code
+    out = capsys.readouterr().out
+    assert words in out
+    assert ("there were no interrupts: it was idle" in out) == (code == 1)

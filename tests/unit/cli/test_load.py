@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.support.load_results import load_result
 
+from bayop import _core
 from bayop.cli import main
+from bayop.cli.load import display
 from bayop.load import generator
 from bayop.load.generator import Result
 from bayop.load.plan import Plan, Replay
@@ -43,7 +46,19 @@ SERVER = NOBODY[:3]
         ([*NOBODY, "--hours", "3"], "--hours was given without --curve"),
         ([*NOBODY, "--hour", "3s"], "--hour was given without --curve"),
         ([*NOBODY, "-Q", "1k"], "-Q was given without --with-agent"),
-        ([*NOBODY, "--insecure"], "TLS is not spoken; certificates must be those of servers that speak it (--tls)"),
+        ([*NOBODY, "--insecure"], "--insecure was given without --tls; --insecure must go with --tls"),
+        ([*NOBODY, "--cacert", "x"], "--cacert was given without --tls; --cacert must go with --tls"),
+        (
+            [*NOBODY, "--tls", "--insecure", "--cacert", "x"],
+            "both --cacert and --insecure were given; a certificate must be looked at, or not",
+        ),
+        (
+            [*SERVER, "--replay", "x.csv", "-a", "h"],
+            "both --replay and --with-agent were given; several machines must send what a random process says",
+        ),
+        ([*SERVER, "-q", "0", "-i", "fixed"], "both --iadist and --qps 0 were given"),
+        ([*NOBODY, "--hgrm", "x", "--save", "./x"], "--hgrm and --save are one file; what is written must have"),
+        (["load", "--replay", "x.csv"], "no server is named (--server)"),
         (["load", "--agent", "--listen", "8.8.8.8"], "cannot listen on 8.8.8.8"),
         (["load", "--agent", "--listen", "127.0.0.1:99999"], "(--listen)"),
     ],
@@ -158,3 +173,100 @@ def test_a_whole_trace_is_measured_and_what_is_not_is_told(
 def test_a_warm_up_leaves_something_of_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SERVER, "--replay", "trace.csv", "-w", "20s"]) == 2
     assert "cannot use 20.0: a warm-up must be shorter than the trace (20 s) (--warmup)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"HOUR": "3s", "PEAK": "9k", "HOURS": "2", "THINK_TIME": "1s", "CACERT": "nowhere"}, ["-q", "10"]),
+        ({"INSECURE": "1", "WORKLOAD": "etc", "MEASURE_QPS": "3"}, ["-q", "10", "--protocol", "echo"]),
+        ({"DURATION": "3s", "QPS": "3"}, ["--curve", "twitter", "--peak", "5k", "--hours", "2"]),
+        ({"QPS": "3", "IADIST": "fixed"}, ["--closed-loop"]),
+        ({"METHOD": "PUT", "BODY": "nowhere", "MIX": "nowhere", "USER": "me", "QUERY": "SELECT 2"}, ["-q", "10"]),
+        (
+            {"HEADER": "A: b", "KEYSIZE": "20", "UPDATE": "10%", "VALUESIZE": "9"},
+            ["-q", "10", "--protocol", "postgresql"],
+        ),
+    ],
+)
+def test_what_nobody_typed_may_be_of_no_use(
+    variables: dict[str, str], words: list[str], planned: Callable[[list[str]], Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = planned(words)
+    for name, value in variables.items():
+        monkeypatch.setenv(f"BAYOP_{name}", value)
+    plan = planned(words)
+    assert (plan.schedule, plan.duration_s, plan.tls) == (plain.schedule, plain.duration_s, plain.tls)
+    assert plan.workload == plain.workload
+
+
+def test_what_is_typed_is_refused_whatever_the_defaults_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BAYOP_HOUR", "3s")
+    assert main([*NOBODY, "--hour", "4s"]) == 2
+    monkeypatch.setenv("BAYOP_INSECURE", "1")
+    assert main([*NOBODY, "--tls", "--cacert", "mine"]) == 2
+    said = capsys.readouterr().err
+    assert "--hour was given without --curve" in said
+    assert "both --cacert and --insecure were given" in said
+
+
+def test_a_machine_that_trusts_nobody_is_told_the_flags(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "nothing.pem"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    assert main([*NOBODY, "--tls"]) == 4
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error == "error: this machine trusts no certificate authority (--cacert)"
+    assert hint.startswith("hint: --cacert FILE says who")
+
+
+def test_a_search_from_nothing_is_an_open_loop(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SERVER, "-q", "0", "--search", "99:1ms", "-i", "fixed", "--noload"]) == 1
+    assert "cannot connect to 127.0.0.1:9" in capsys.readouterr().err
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Result], tuple[int, list[str]]]:
+    """How a run with that result ends that is to write both files, and what it has written."""
+
+    def written(result: Result) -> tuple[int, list[str]]:
+        monkeypatch.setattr(generator, "run", lambda _: result)
+        files = ["--hgrm", str(tmp_path / "a"), "--save", str(tmp_path / "b")]
+        return main([*NOBODY, "--noload", *files]), sorted(path.name for path in tmp_path.iterdir())
+
+    return written
+
+
+def interrupted(latencies_us: list[float]) -> Result:
+    result = load_result(latencies_us)
+    seen = json.loads(result.report.to_json()) | {"interrupted": True}
+    return Result(_core.LoadReport.from_json(json.dumps(seen)), result.offered_qps)
+
+
+def test_what_is_seen_is_printed_before_it_is_written(
+    written: Callable[[Result], tuple[int, list[str]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def someone_comes_first(plan: Plan, result: Result) -> None:
+        show_result(plan, result)
+        (tmp_path / "b").touch()
+
+    show_result = display.show_result
+    monkeypatch.setattr(display, "show_result", someone_comes_first)
+    assert written(load_result([100.0])) == (2, ["b"])
+    out, error = capsys.readouterr()
+    assert "p99" in out
+    assert "b is there already" in error
+
+
+def test_files_are_written_when_there_was_something_to_see(
+    written: Callable[[Result], tuple[int, list[str]]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert written(interrupted([])) == (130, [])
+    assert written(interrupted([100.0])) == (130, ["a", "b"])
+    assert "interrupted" in capsys.readouterr().err

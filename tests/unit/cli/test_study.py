@@ -134,8 +134,15 @@ def test_merge_refuses_a_conflict_and_names_the_files(
     [
         (["show", "no.csv"], "cannot read no.csv: no such file"),
         (["show", ""], "cannot use '': a path must not be empty (the study)"),
-        (["export", "{sweep}", "--out", "{folder}/a.txt"], "a study must be written as .parquet, .csv or .csv.gz"),
-        (["export", "{sweep}", "--out", "{folder}/no/a.csv"], "cannot write"),
+        (["export", "{sweep}", "--out", "{folder}/a.txt"], "as .parquet, .csv or .csv.gz (--out)"),
+        (
+            ["export", "{sweep}", "--out", "{folder}/no/a.csv"],
+            "cannot write {folder}/no/a.csv: there is no folder {folder}/no (--out)",
+        ),
+        (
+            ["export", "no.csv", "--out", "/etc/passwd/x.parquet"],
+            "cannot write /etc/passwd/x.parquet: there is no folder /etc/passwd (--out)",
+        ),
         (["merge", "--out", "a.csv"], "arguments are required: FILE"),
         (["columns", "--markdown", "--json"], "--markdown and --json were both given"),
     ],
@@ -144,7 +151,7 @@ def test_bad_usage_is_one_clear_error(
     sweep: Path, argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*(arg.format(sweep=sweep, folder=sweep.parent) for arg in argv)) == 2
-    assert message in refusal(capsys)
+    assert message.format(folder=sweep.parent) in refusal(capsys)
 
 
 def test_columns_lists_the_schema(capsys: pytest.CaptureFixture[str]) -> None:

@@ -440,6 +440,17 @@ class TestCrossvalidate:
         assert main([*argv, "--parameters", "app.network_us", *SMALL]) == 0
         assert "fitted on the other loads, predicted at this one" in capsys.readouterr().out
 
+    @pytest.mark.parametrize(("sweeps", "complete"), [("4", False), ("60", True)])
+    def test_says_whether_the_budget_ended_a_fit(
+        self, study: Path, capsys: pytest.CaptureFixture[str], sweeps: str, *, complete: bool
+    ) -> None:
+        argv = ["twin", "crossvalidate", "--data", str(study), "--profile", "ebbrt-memcached", "--sweeps", sweeps]
+        argv += ["--parameters", "app.network_us", *SMALL]
+        assert main([*argv, "--json"]) == 0
+        assert [line["complete"] for line in json_lines(capsys)] == [complete] * 2
+        assert main(argv) == 0
+        assert ("The budget ended before the fit did" in capsys.readouterr().out) != complete
+
     def test_another_application_on_the_machine_helps(self, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
         argv = ["twin", "crossvalidate", "--data", str(study), "--profile", "ebbrt-memcached", "--sweeps", "4"]
         argv += ["--parameters", "machine.power.static_w", *SMALL, "--with"]

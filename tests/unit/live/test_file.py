@@ -182,3 +182,12 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     (tmp_path / "live.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"cannot read .*live\.toml: it is not text in UTF-8"):
         LiveFile.read(tmp_path / "live.toml")
+
+
+def test_a_parameter_of_a_target_is_where_the_file_gives_it(tmp_path: Path) -> None:
+    head = 'agent = "unix:/run/a"\n'
+    asked = read(tmp_path, f'{head}latency = "clients"\nqps = 5\n')
+    assert [asked.place(name).rpartition("/")[2] for name in ("load", "latency")] == ["live.toml:3", "live.toml:2"]
+    loaded = read(tmp_path, f'{head}[load]\nserver = "web1"\nqps = 5\n')
+    assert loaded.place("latency").endswith("live.toml:2"), "the load is the source"
+    assert read(tmp_path, f'{head}latency = "clients"\n').place("load").endswith("live.toml, qps")

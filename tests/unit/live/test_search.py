@@ -65,3 +65,13 @@ def test_a_latency_that_can_not_be_had_touches_nothing(agent: AgentProcess, mach
     with pytest.raises(InputError, match="the command ended with exit code 1"), open_target(file, SLO, holder="a test"):
         pytest.fail("there is no target")
     assert (machine.cap_w, agent.client.status().held) == (120.0, ())
+
+
+def test_what_is_missing_or_hangs_is_the_files(agent: AgentProcess, tmp_path: Path, clients: str) -> None:
+    blind = clients.replace(', "qps": 5000', "")
+    file = live(tmp_path, agent, blind, '[knobs]\n"power.cap_w" = "60:120:5"\n')
+    with pytest.raises(InputError, match="the offered load is not known") as caught, open_target(file, SLO, holder="t"):
+        pass
+    assert caught.value.place == f"{file.path}, qps"
+    assert caught.value.hint == "say it, or let the source of latency count it"
+    assert file.place("latency") == f"{file.path}:2"

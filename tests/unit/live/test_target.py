@@ -178,7 +178,7 @@ def test_the_load_is_what_is_said_else_what_clients_see(agent: AgentProcess) -> 
     with pytest.raises(InputError, match="the offered load is not known") as caught:
         target_of(agent, blind)
     assert caught.value.place == "load"
-    assert str(caught.value.hint).startswith("say it, or let")
+    assert caught.value.hint == "say it, or let the source of latency count it"
 
 
 def test_what_the_first_window_shows_is_what_it_measures(agent: AgentProcess) -> None:

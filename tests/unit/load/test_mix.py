@@ -24,7 +24,7 @@ def test_requests_have_weights_bodies_and_headers_of_their_own(tmp_path: Path) -
         '[order]\nmethod = "POST"\npath = "/orders"\nbody = "order.json"\n'
         'headers = ["Content-Type: application/json"]\n',
     )
-    assert read_requests(path, "GET", ["Cookie: a=1"]) == (
+    assert read_requests(path, "http", "GET", ["Cookie: a=1"]) == (
         HttpRequest(name="read", weight=9.0, path="/item/{n}", headers=("Cookie: a=1",)),
         HttpRequest(
             name="order",
@@ -63,9 +63,18 @@ def test_queries_have_weights(tmp_path: Path) -> None:
 )
 def test_what_is_no_mix_is_refused_with_its_line(tmp_path: Path, text: str, message: str, place: str) -> None:
     with pytest.raises(InputError) as caught:
-        read_requests(mix(tmp_path, text), "GET", [])
+        read_requests(mix(tmp_path, text), "http", "GET", [])
     assert message in str(caught.value)
     assert place in str(caught.value)
+
+
+def test_a_call_must_name_its_method(tmp_path: Path) -> None:
+    path = mix(tmp_path, "[one]\npath = '/package.Service/Method'\n[other]\npath = '/package.Service'\n")
+    with pytest.raises(InputError, match=r"the path of a call must be /package\.Service/Method .*mix\.toml:4"):
+        read_requests(path, "grpc", "POST", [])
+    get = mix(tmp_path, "[one]\npath = '/package.Service/Method'\nmethod = 'GET'\n")
+    with pytest.raises(InputError, match=r"the method of a call must be POST .*mix\.toml:3"):
+        read_requests(get, "grpc", "POST", [])
 
 
 def test_a_query_must_be_there(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_or_what_is_in_its_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_machine_that_trusts_nobody_says_so() -> None:
     with pytest.raises(UnsupportedError, match="this machine trusts no certificate authority") as caught:
         system_authorities()
-    assert caught.value.hint == "say cacert, or insecure"
+    assert caught.value.place == "authorities"
 
 
 @pytest.mark.parametrize("insecure", [True, False])

@@ -87,6 +87,11 @@ def test_can_be_narrowed() -> None:
         ),
         (study(), {"least_delay_us": 1e6}, "that meet p99<500us, none has an ITR-delay of 1s or more"),
         (
+            study(power_w=pl.lit(0.0)),
+            {},
+            "no trial with a fixed ITR-delay and frequency has a load, and p99_us and power_w above 0",
+        ),
+        (
             study(**{"asked.nic.rx_usecs": pl.lit(0, pl.Int64)}),
             {},
             "that meet p99<500us, none has an ITR-delay above 0",
@@ -103,6 +108,19 @@ def test_can_be_narrowed() -> None:
 def test_refuses_what_it_can_not_fit(frame: pl.DataFrame, arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         select(frame, SLO, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("frame", "least_delay_us", "hint"),
+    [
+        (study(), 1e6, "the longest of theirs is 400us"),
+        (study(**{"asked.nic.rx_usecs": pl.lit(0, pl.Int64)}), 0.0, "Eq. 3 gives no energy to a delay of 0"),
+    ],
+)
+def test_says_which_delay_there_would_be(frame: pl.DataFrame, least_delay_us: float, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        select(frame, SLO, least_delay_us=least_delay_us)
+    assert caught.value.hint == hint
 
 
 def test_says_which_systems_there_are() -> None:

@@ -16,10 +16,12 @@ def test_cores_are_told_by_the_first_and_the_last_in_every_state_that_is_used() 
 def test_what_is_served_has_a_column_where_less_is_served_than_offered() -> None:
     calm = CoreUse(5e3, "none", 60.0, {"C1": [0.5]}, 4.9e3)
     over = CoreUse(2e6, "none", 90.0, {"C1": [0.0]}, 7.604e5, overloaded=True)
-    assert [row[:3] for row in core_cells([calm, over])] == [
+    unknown = CoreUse(6e3, "none", 60.0, {"C1": [0.5]})
+    assert [row[:3] for row in core_cells([calm, over, unknown])] == [
         ["requests/s", "served", "balancer"],
         ["5K", "4.9K", "none"],
         ["2M", "760.4K", "none"],
+        ["6K", "-", "none"],
     ]
 
 

@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import cast
+
 import pytest
 
 from bayop.catalogue import knob_ids
 from bayop.errors import InputError
+from bayop.experiments.sweep.makers import HeldMaker, StudyMaker, TwinMaker
+from bayop.latency.base import Vantage
+from bayop.study import open_study
 from bayop.study.schema import COLUMNS, REQUIRED, column_of, in_order
+from bayop.target.base import Target
 from bayop.twin.windows import QUANTITIES
 
 
@@ -17,6 +24,14 @@ def test_every_column_is_found_by_its_name_and_explained() -> None:
         assert column_of(column.name) is column
         assert column.meaning
         assert column.low <= column.high
+
+
+def test_a_column_of_words_knows_all_that_is_written_there(tmp_path: Path) -> None:
+    assert {*column_of("vantage").words} == {*Vantage, "model"}
+    twin, study = TwinMaker.of("linux-memcached"), StudyMaker(tmp_path / "study.csv", "linux")
+    agent, live = (HeldMaker(cast(Target, None), {}, kind, "a machine", "client") for kind in ("agent", "live"))
+    made = {maker.origin("a study").target for maker in (twin, study, agent, live)}
+    assert {*column_of("target").words} == made | {*open_study("example:silo", columns=["target"])["target"]}
 
 
 @pytest.mark.parametrize("name", sorted(QUANTITIES))

@@ -48,10 +48,10 @@ pub fn restore(folder: &Path, host: Host, discard_damaged: bool) -> Done {
     for (knob, reason) in &outcome.latched {
         outln!(text, "FAILED    {knob}: {reason}");
     }
-    if discard_damaged {
-        // What was done for the machine is said all the same.
-        journal.discard_damaged().unwrap_or_else(|error| log::say(format_args!("warning: {error}")));
-    }
+    let discarded = if discard_damaged { journal.discard_damaged() } else { Ok(()) };
+    let remedy = if discarded.is_ok() { "restore --discard-damaged" } else { "remove it by hand" };
+    // What was done for the machine is said all the same.
+    discarded.unwrap_or_else(|error| log::say(format_args!("warning: {error}")));
     if hold.is_stale() {
         log::say(format_args!(
             "warning: the journal in {} can't be written and still has all of this",
@@ -60,7 +60,7 @@ pub fn restore(folder: &Path, host: Host, discard_damaged: bool) -> Done {
     }
     let damage = hold.damage();
     match &damage {
-        Some(damage) => outln!(text, "DAMAGED   {damage}; when the machine is right: restore --discard-damaged"),
+        Some(damage) => outln!(text, "DAMAGED   {damage}; when the machine is right: {remedy}"),
         None if outcome == Default::default() => outln!(text, "nothing to restore"),
         None => {}
     }

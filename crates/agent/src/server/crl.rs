@@ -1,5 +1,5 @@
-//! Who has signed a list of revoked certificates (RFC 5280, section 5.1). rustls looks at that with each client, and only
-//! where the client's authority has the name of the list's.
+//! Who has signed a list of revoked certificates (RFC 5280, section 5.1). rustls looks at that with each client, and
+//! only where the client's authority has the name of the list's.
 
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::TrustAnchor;
@@ -9,15 +9,40 @@ const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
 const SEQUENCE: u8 = 0x30;
 
-/// Whether a list, in DER, is of this authority: by its name, and by the authority's key.
-pub fn is_signed_by(list: &[u8], authority: &TrustAnchor<'_>) -> bool {
-    let Some((list, key)) = List::parse(list).zip(Key::parse(authority)) else { return false };
-    let known = default_provider().signature_verification_algorithms.all;
-    let mut fitting = known.iter().filter(|known| {
-        known.signature_alg_id().as_ref() == list.algorithm && known.public_key_alg_id().as_ref() == key.algorithm
-    });
-    list.issuer == authority.subject.as_ref()
-        && fitting.any(|fitting| fitting.verify_signature(key.bytes, list.signed, list.signature).is_ok())
+/// Who has signed a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signer {
+    /// One of the authorities.
+    Authority,
+    /// Somebody who has the name of one, and not its key.
+    Namesake,
+    /// Somebody of another name, such as an intermediate authority that clients send.
+    Other,
+    /// Nobody can tell: the signature is of a kind that is not known.
+    Unknown,
+}
+
+impl Signer {
+    /// Of a list, in DER.
+    pub fn of(list: &[u8], authorities: &[TrustAnchor<'_>]) -> Self {
+        let known = default_provider().signature_verification_algorithms.all;
+        let Some(list) = List::parse(list) else { return Self::Unknown };
+        if !known.iter().any(|known| known.signature_alg_id().as_ref() == list.algorithm) {
+            return Self::Unknown;
+        }
+        let mut namesakes = authorities.iter().filter(|each| each.subject.as_ref() == list.issuer).peekable();
+        if namesakes.peek().is_none() {
+            return Self::Other;
+        }
+        let has_signed = |key: Key<'_>| {
+            let mut fitting = known.iter().filter(|known| {
+                known.signature_alg_id().as_ref() == list.algorithm
+                    && known.public_key_alg_id().as_ref() == key.algorithm
+            });
+            fitting.any(|fitting| fitting.verify_signature(key.bytes, list.signed, list.signature).is_ok())
+        };
+        if namesakes.filter_map(Key::parse).any(has_signed) { Self::Authority } else { Self::Namesake }
+    }
 }
 
 /// What verifies.
@@ -27,7 +52,7 @@ struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    fn parse(authority: &'a TrustAnchor<'_>) -> Option<Self> {
+    fn parse(authority: &'a TrustAnchor<'a>) -> Option<Self> {
         let (algorithm, rest) = value(SEQUENCE, &authority.subject_public_key_info)?;
         let (&[0, ref bytes @ ..], _) = value(BIT_STRING, rest)? else { return None };
         Some(Self { algorithm, bytes })

@@ -16,10 +16,10 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use webpki::{BorrowedCertRevocationList, EndEntityCert};
 
-use super::crl;
+use super::crl::Signer;
 use crate::config::Tls;
-use crate::files;
 use crate::peer::Peer;
+use crate::{files, log};
 use bayop_core::{Error, Result, reason};
 
 /// TLS 1.3 with the configured certificate, for clients that the configured authority signed.
@@ -64,8 +64,8 @@ pub async fn listen(files: &Tls) -> Result<TcpListener> {
     })
 }
 
-/// The bytes of a file, unless the service can't read it. It is root without CAP_DAC_OVERRIDE: a file's mode binds it, also where
-/// it does not bind the root who runs `check-config`.
+/// The bytes of a file, unless the service can't read it. It is root without CAP_DAC_OVERRIDE: a file's mode binds it,
+/// also where it does not bind the root who runs `check-config`.
 fn contents(path: &Path, key: &str) -> Result<Vec<u8>> {
     let unreadable = |error| Error::unreadable(path, &error).at(key);
     let metadata = fs::metadata(path).map_err(unreadable)?;
@@ -90,7 +90,8 @@ fn certificates(path: &Path, key: &str) -> Result<Vec<CertificateDer<'static>>> 
     Ok(certificates)
 }
 
-/// The lists of a file, each of which one of the authorities has signed: one of anybody else revokes nothing.
+/// The lists of a file. One that has an authority's name and not its signature revokes nothing; one of another name does
+/// where that is an intermediate authority of which a client has sent the certificate.
 fn revocations(path: &Path, authorities: &RootCertStore) -> Result<Vec<CertificateRevocationListDer<'static>>> {
     const KEY: &str = "tls.revoked";
     let pem = contents(path, KEY)?;
@@ -101,11 +102,24 @@ fn revocations(path: &Path, authorities: &RootCertStore) -> Result<Vec<Certifica
     }
     for list in &lists {
         BorrowedCertRevocationList::from_der(list).map_err(|error| refused(KEY, path, &error))?;
-        if !authorities.roots.iter().any(|authority| crl::is_signed_by(list, authority)) {
-            let wrong = format!("cannot use {} as {KEY}: it has a list of somebody else", path.display());
-            return Err(Error::input(wrong)
-                .rule("a certificate of tls.client_ca must have signed each list")
-                .hint("openssl crl -noout -issuer and openssl x509 -noout -subject say who"));
+        let wrong = |why: &str| Error::input(format!("cannot use {} as {KEY}: {why}", path.display()));
+        match Signer::of(list, &authorities.roots) {
+            Signer::Authority => {}
+            Signer::Other => log::say(format_args!(
+                "warning: {KEY} has a list of an issuer that is not in tls.client_ca: it counts only for clients who send \
+                 that intermediate ({})",
+                path.display()
+            )),
+            Signer::Namesake => {
+                return Err(wrong("it has a list of somebody else")
+                    .rule("the certificate of tls.client_ca that a list names must have signed it")
+                    .hint("openssl crl -noout -CAfile says whether it has"));
+            }
+            Signer::Unknown => {
+                return Err(wrong("it has a list with a signature of an unknown kind")
+                    .rule("lists must be signed with Ed25519, ECDSA, or RSA of 2048 bits or more, and SHA-2")
+                    .hint("openssl crl -noout -text says with what"));
+            }
         }
     }
     Ok(lists)

@@ -76,7 +76,7 @@ def _event(service: Service) -> dict[str, object]:
 def _print(service: Service) -> None:
     application, screen = service.application, console()
     screen.print(literal(f"{application.name} listens on {service.address}; Ctrl-C ends it."))
-    # Of one that answers ten a second an open loop would have to know that.
+    # An open loop would drown an application that answers ten requests a second.
     words = ["bayop", "load", "-s", service.address, *application.load_flags, "--closed-loop", "-c", "8"]
     screen.print(literal(shlex.join(words)), style="dim", soft_wrap=True)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayop import __version__
 from bayop.cli.flags import arguments, rig
+from bayop.cli.flags.actions import with_flag
 from bayop.cli.terminal.output import print_json
 from bayop.cli.tune import events
 from bayop.units import round_significant
@@ -98,7 +99,7 @@ def _play(args: argparse.Namespace, plan: RigDayPlan, machine: Any) -> RigDay:  
     try:
         play_rig_day(plan, machine, record, display.on_turn)
     except BaseException as error:
-        record.failure = error.message if isinstance(error, BayopError) else type(error).__name__
+        record.failure = with_flag(error, args).message if isinstance(error, BayopError) else type(error).__name__
         raise
     finally:
         (args.out / DATA).write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")

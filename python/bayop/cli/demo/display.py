@@ -21,6 +21,7 @@ from bayop.report.day.page import COLUMNS, table_cells
 from bayop.report.day.report import write_report
 from bayop.report.day.text import headline, kept, shown, worth
 from bayop.target.oracle import Oracle
+from bayop.units import format_qps
 
 
 def show_day(plan: DayPlan, oracles: Mapping[str, Oracle], folder: Path) -> DayRecord:
@@ -30,7 +31,7 @@ def show_day(plan: DayPlan, oracles: Mapping[str, Oracle], folder: Path) -> DayR
     hours = len(plan.curve.hourly_qps)
     console.print(
         f"[bold]{hours} hour{'s' * (hours > 1)} of {plan.app}[/bold] simulated on the digital twin, "
-        f"up to {plan.curve.peak_qps / 1000:.0f}K requests/s: {plan.objective.describe()}, {plan.objective.slo}"
+        f"up to {format_qps(plan.curve.peak_qps, 3)} requests/s: {plan.objective.describe()}, {plan.objective.slo}"
     )
     with _Bars(console, oracles) as bars:
         record = play_day(plan, oracles, bars.on_progress)

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 from rich.table import Table
 
 from bayop.cli.fit.selections import Named, selections
-from bayop.cli.terminal.new_files import check_new
+from bayop.cli.terminal.new_files import check_out
 from bayop.cli.terminal.output import console, new_table, print_json, progress
 from bayop.errors import InputError
 from bayop.files import write_whole
@@ -55,14 +55,10 @@ def _check_flags(args: argparse.Namespace) -> None:
     for flag, value in (("--model", args.model), ("--method", args.method)):
         if value is not None:
             raise InputError("a class of servers must be of the search's own model", value=value, place=flag)
-    hint = "such as --out my.prior.toml"
     if args.out is None:
+        hint = "such as --out my.prior.toml"
         raise InputError("--prior must have a file to write", wrong="there is no --out", place="--out", hint=hint)
-    if args.out.is_dir() or not args.out.parent.is_dir():
-        raise InputError(
-            "--out must be a file in a folder that is there", value=str(args.out), place="--out", hint=hint
-        )
-    check_new(args.out, place="--out", hint="--out FILE for another")
+    check_out(args.out)
 
 
 def _studies(given: Sequence[Named]) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeVar
 
-from bayop.errors import BayopError
+from bayop.errors import BayopError, Parameter
 
 P = TypeVar("P", bound=argparse.ArgumentParser)
 
@@ -47,7 +47,7 @@ def add_command(parsers: argparse._SubParsersAction[P], name: str, summary: str,
 
 def with_flag(error: BayopError, args: argparse.Namespace) -> BayopError:
     """The error, where its place is a parameter, with the flag that gives it."""
-    flag = args.flags.get(error.place)
+    flag = args.flags.get(error.place) if isinstance(error.place, Parameter) else None
     return error if flag is None else error.but(place=flag)
 
 

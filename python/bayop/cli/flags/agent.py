@@ -52,7 +52,8 @@ def client_of(address: str, args: argparse.Namespace) -> AgentClient:
         InputError: the address can't be read, or its credentials are incomplete, superfluous or unusable.
     """
     files = [getattr(args, flag) for flag in TLS_FLAGS]
-    is_mutual = any(files) or isinstance(parse_address(address), HttpsAddress)
+    parsed = parse_address(address)
+    is_mutual = any(files) or isinstance(parsed, HttpsAddress)
     if is_mutual and not all(files):
         missing = next(flag for flag, file in zip(TLS_FLAGS, files, strict=True) if not file)
         raise InputError(
@@ -60,7 +61,7 @@ def client_of(address: str, args: argparse.Namespace) -> AgentClient:
             wrong=f"{_spelt(missing)} is missing",
             hint=f"add {_spelt(missing)}",
         )
-    return AgentClient.at(address, Credentials(*files) if any(files) else None)
+    return AgentClient.at(parsed, Credentials(*files) if any(files) else None)
 
 
 def check_needs_agent(args: argparse.Namespace) -> None:

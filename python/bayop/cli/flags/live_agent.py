@@ -11,11 +11,11 @@ from bayop.cli.flags import arguments
 from bayop.cli.terminal.output import console, new_table, print_json
 from bayop.domains import Value
 from bayop.errors import BayopError, InputError
-from bayop.latency.sources import source_of
 from bayop.live.agent.client import AgentClient
 from bayop.live.agent.messages import Change
 from bayop.live.patience import Patience
 from bayop.live.senses import WINDOW_S
+from bayop.live.sources import checked_source
 from bayop.live.space import agent_space
 from bayop.live.target import SETTLE_S, AgentTarget
 from bayop.live.trial_guard import TrialGuard
@@ -71,7 +71,7 @@ def open_target(args: argparse.Namespace, slo: Slo | RelativeSlo) -> AgentTarget
             place="--latency",
             hint="--latency SOURCE, or --dry-run to see what would be changed",
         )
-    latency = arguments.reader(partial(source_of, slo=draft_of(slo)), "--latency")(args.latency)
+    latency = arguments.reader(partial(checked_source, slo=draft_of(slo)), "--latency")(args.latency)
     client = _client(args)
     return AgentTarget(
         client,

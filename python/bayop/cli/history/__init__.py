@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from bayop.cli.flags import arguments, running
-from bayop.cli.terminal.new_files import check_new
+from bayop.cli.terminal.new_files import check_out
 from bayop.cli.terminal.output import console, literal, new_table, print_json
 from bayop.errors import InputError, no_service
 from bayop.space import format_setting, format_value
@@ -113,7 +113,7 @@ def _write(rows: Sequence[Mapping[str, Any]], args: argparse.Namespace) -> int:
 
     if args.out.suffix != ".parquet":
         raise InputError("a table's name must end in .parquet", value=str(args.out), place="--out")
-    check_new(args.out, place="--out", hint="--out FILE for another")
+    check_out(args.out)
     frame = frame_of(rows, columns(args.of))
     write_whole(args.out, frame.write_parquet, failures=(pl.exceptions.PolarsError,))
     if args.json:

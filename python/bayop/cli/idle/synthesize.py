@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.new_files import check_new
+from bayop.cli.terminal.new_files import check_out
 from bayop.cli.terminal.output import console, print_json
 
 EXAMPLE: Final = """\
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from bayop.idle.synthetic import synthetic_trace
     from bayop.idle.trace import write_trace
 
-    check_new(args.out, place="--out", hint="--out FILE for another")
+    check_out(args.out)
     trace = synthetic_trace(args.kind, args.seed)
     try:
         write_trace(trace, args.out)

@@ -12,7 +12,7 @@ from bayop import _core
 from bayop.cli import doctor
 from bayop.cli.flags import arguments
 from bayop.cli.flags.running import FILE
-from bayop.cli.terminal.new_files import create
+from bayop.cli.terminal.new_files import CONFIGURATION, create
 from bayop.cli.terminal.output import console, literal, print_json
 from bayop.errors import InputError, unwritable
 from bayop.machine.first_files import Inventory, Nic, agent_toml, live_toml
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         args.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(args.out, error, place="--out") from error
-    create(files, hint="--out DIR for another folder")
+    create(files, mode=CONFIGURATION, hint="--out DIR for another folder")
     _tell(args, inventory, list(files))
     return 0
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from bayop.cli.flags.running import FILE
-from bayop.errors import BayopError, InputError, UnsupportedError, reason, unreadable
-from bayop.files import write_whole
+from bayop.errors import BayopError, InputError, UnsupportedError, reason
+from bayop.files import read_text, write_whole
 from bayop.machine.first_files import Inventory, power_lines
 from bayop.machine.first_service import HEAD, first_service
 from bayop.slo import Slo
@@ -37,7 +37,7 @@ def start(inventory: Inventory, latency: str | None, slo: Slo) -> tuple[str, lis
     written = [FILE]
     if not inventory.has_meter and "power" not in TomlFile(AGENT_FILE).table_names():
         lines = "\n".join(["", "# Added by bayop init --start.", *power_lines(inventory)])
-        _write(AGENT_FILE, f"{_read(AGENT_FILE)}{lines}\n")
+        _write(AGENT_FILE, f"{read_text(AGENT_FILE)}{lines}\n")
         written.append(AGENT_FILE)
     _write(FILE, text + table)
     if AGENT_FILE in written:
@@ -66,14 +66,7 @@ def _without_service() -> str:
             place="--start",
             hint=hint,
         )
-    return _read(FILE)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise unreadable(path, error) from error
+    return read_text(FILE)
 
 
 def _write(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.interrupts.flags import add_machine, open_given
-from bayop.cli.terminal.new_files import check_new
+from bayop.cli.terminal.new_files import check_out
 from bayop.cli.terminal.output import console, print_json
 from bayop.errors import InputError
 
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.out.suffix != ".parquet":
         raise InputError("the result must be a .parquet file", value=str(args.out), place="--out")
-    check_new(args.out, place="--out", hint="--out FILE for another")
+    check_out(args.out)
     records = convert(open_given(args.file, args), args.out)
     bytes_before, bytes_after = args.file.stat().st_size, args.out.stat().st_size
     if args.json:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from bayop.cli.flags import arguments
 from bayop.cli.flags.recorder import add_cost, cost_in_words, cost_of
 from bayop.cli.interrupts.recording import add_recording, recording
+from bayop.cli.terminal import exit_codes
 from bayop.cli.terminal.output import console, print_json
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Records, and writes a log for each queue."""
+    """Records, and writes a log for each queue; 1 when there was nothing to record."""
     from bayop.files import make_folder
     from bayop.interrupts.record import record
 
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         _print_event(capture, str(args.out))
     else:
         _print(capture, args)
-    return 0
+    return exit_codes.DONE if capture.records else exit_codes.NO_GOOD
 
 
 def _print_event(capture: Capture, out: str) -> None:
@@ -94,20 +95,22 @@ def _print_event(capture: Capture, out: str) -> None:
 
 def _print(capture: Capture, args: argparse.Namespace) -> None:
     say = console()
-    what = "polls" if capture.by_poll else "interrupts"
+    what, records, logs = "poll" if capture.by_poll else "interrupt", capture.records, len(capture.paths)
     say.print(
-        f"{capture.records} {what} of {args.device} in {len(capture.paths)} logs in {args.out}; {capture.lost} lost",
+        f"{records} {what}{'s' * (records != 1)} of {args.device} in {logs} log{'s' * (logs != 1)} in {args.out}; "
+        f"{capture.lost} lost",
         markup=False,
     )
-    if capture.removed:
-        say.print(f"{capture.removed} older logs have made room for them (--max-mb)", markup=False)
+    if removed := capture.removed:
+        made = "log has" if removed == 1 else "logs have"
+        say.print(f"{removed} older {made} made room for them (--max-mb)", markup=False)
     if capture.is_full:
         say.print(f"the recording ended early: its records had taken {args.max_mb} MB (--max-mb)", markup=False)
     if not capture.records:
         hint = (
             "a veth device has polls only with GRO on: ethtool -K DEVICE gro on" if capture.by_poll else "it was idle"
         )
-        say.print(f"there were no {what}: {hint}", markup=False)
+        say.print(f"there were no {what}s: {hint}", markup=False)
     if uncounted := int(capture.counted.get("uncounted", 0)):
         say.print(f"the counters of {uncounted} records could not all be read, and are 0 there", markup=False)
     if any(int(capture.counted.get(key, 0)) for key in _REST):

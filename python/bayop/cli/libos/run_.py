@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
@@ -97,5 +98,5 @@ def _print(machine: LibraryOs, inside: Sequence[str]) -> None:
     screen.print(literal(f"{service.name} listens on {address}; Ctrl-C ends the machine."))
     if machine.agent is not None:
         screen.print(literal(f"its agent is {machine.agent}"))
-    load = [*inside, *f"bayop load -s {address} {service.load} --closed-loop -c 8".split()]
-    screen.print(literal(" ".join(load)), style="dim", soft_wrap=True)
+    load = [*inside, "bayop", "load", "-s", address, *service.load.split(), "--closed-loop", "-c", "8"]
+    screen.print(literal(shlex.join(load)), style="dim", soft_wrap=True)

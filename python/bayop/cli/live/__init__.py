@@ -11,6 +11,7 @@ from bayop import __version__
 from bayop.cli.flags import agent as agent_flags
 from bayop.cli.flags import arguments, rig
 from bayop.cli.flags import confirm as confirm_flags
+from bayop.cli.flags.actions import with_flag
 from bayop.cli.flags.applications import add_applications, application_of
 from bayop.cli.terminal.output import print_json
 from bayop.cli.tune import events
@@ -156,7 +157,7 @@ def _experiment(
             on_point=display.on_point,
         )
     except BaseException as error:
-        record.failure = error.message if isinstance(error, BayopError) else type(error).__name__
+        record.failure = with_flag(error, args).message if isinstance(error, BayopError) else type(error).__name__
         raise
     finally:
         (args.out / DATA).write_text(json.dumps(record.to_json(), allow_nan=False), encoding="utf-8")

@@ -16,6 +16,8 @@ from bayop.errors import InputError
 from bayop.files import check_writable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bayop._core import Stored
     from bayop.load.experiment import Runner
     from bayop.load.generator import Result
@@ -77,7 +79,7 @@ def _check_files(args: argparse.Namespace) -> None:
     """Refuses, before anything is sent, files that nothing could be written to.
 
     Raises:
-        InputError: there is no one result, or a file is there already, or can't be written.
+        InputError: there is no one result, or a file is there already, can't be written, or is given twice.
     """
     for flag, path in (("--hgrm", args.hgrm), ("--save", args.save)):
         if path is None:
@@ -92,13 +94,16 @@ def _check_files(args: argparse.Namespace) -> None:
             )
         check_writable(path, place=flag)
         check_new(path, place=flag)
+    if args.save is not None and args.hgrm is not None and args.save.resolve() == args.hgrm.resolve():
+        raise InputError(
+            "what is written must have a file each", wrong="--hgrm and --save are one file", place="--save"
+        )
 
 
 def _run_once(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:
     from bayop.load.expectation import judge
 
     result = runner(plan)
-    _write_files(args, result)
     if args.json:
         print_json({"event": "result", **events.result(plan, result)})
     else:
@@ -106,6 +111,8 @@ def _run_once(args: argparse.Namespace, plan: Plan, runner: Runner) -> int:
 
         show_result(plan, result)
     all_met = expectations.print_verdicts(judge(result, args.expect), json=args.json)
+    if not result.report.interrupted or result.counts["intended"]:
+        create(_files(args, result))
     if result.report.interrupted:
         raise KeyboardInterrupt
     return 0 if all_met and not result.problems else 1
@@ -120,12 +127,15 @@ def _print_stored(stored: Stored, *, json: bool) -> None:
         )
 
 
-def _write_files(args: argparse.Namespace, result: Result) -> None:
+def _files(args: argparse.Namespace, result: Result) -> dict[Path, str]:
+    """What is written where."""
+    files: dict[Path, str] = {}
     if args.hgrm is not None:
-        create({args.hgrm: result.report.to_hgrm()})
+        files[args.hgrm] = result.report.to_hgrm()
     if args.save is not None:
         import numpy as np
 
         rows = np.frombuffer(result.report.samples(), dtype=np.uint64).reshape(-1, 3)
         lines = "\n".join(",".join(map(str, row)) for row in rows.tolist())
-        create({args.save: f"intended_ns,sent_ns,received_ns\n{lines}\n"})
+        files[args.save] = f"intended_ns,sent_ns,received_ns\n{lines}\n"
+    return files

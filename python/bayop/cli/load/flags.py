@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from bayop.cli.flags import arguments
 from bayop.cli.load import values
+from bayop.cli.load.plan import DURATION_S, HOUR_S, WARMUP_S
 
 DIALECTS: Final = ("memcached", "memcached-binary", "redis", "http", "http2", "grpc", "postgresql", "echo")
 WORKLOADS: Final = ("etc", "usr")
@@ -65,10 +66,12 @@ TARGET: Final = (
     ),
     _value(
         "-t --time --duration", values.seconds, "TIME",
-        "length of the measurement (default: 5s; with --replay what is left of the trace)", dest="duration_s",
+        f"length of the measurement (default: {DURATION_S:g}s; with --replay what is left of the trace)",
+        dest="duration_s",
     ),
     _value(
-        "-w --warmup", values.seconds, "TIME", "load before the measurement (default: 1s; with --replay none)",
+        "-w --warmup", values.seconds, "TIME",
+        f"load before the measurement (default: {WARMUP_S:g}s; with --replay none)",
         dest="warmup_s",
     ),
     _value(
@@ -106,7 +109,7 @@ EXPERIMENT: Final = (
 )  # fmt: skip
 CURVE: Final = (
     _value("--peak", arguments.qps, "QPS", "scale the curve to this load in its busiest hour"),
-    _value("--hour", values.seconds, "TIME", "play an hour in this time (default: 60s)"),
+    _value("--hour", values.seconds, "TIME", f"play an hour in this time (default: {HOUR_S:g}s)"),
     _value("--hours", _COUNT, "N", "play the first N hours (default: all)"),
 )
 WORKLOAD: Final = (

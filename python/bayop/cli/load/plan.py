@@ -7,21 +7,23 @@ import sys
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from bayop.cli.defaults import typed
 from bayop.cli.flags import arguments
-from bayop.errors import InputError
+from bayop.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
     from bayop.load.http_request import HttpRequest
-    from bayop.load.plan import Plan, Schedule, UntilInterval, Workload
+    from bayop.load.plan import Plan, Preset, Schedule, UntilInterval, Workload
     from bayop.load.sql_query import SqlQuery
+    from bayop.load.tls import Tls
 
 SHAPES: Final = ("twitter", "twitter-cluster1", "twitter-cluster2")
 _MOST_REPLAYED: Final = 20_000_000
-_HOUR_S: Final = 60.0
-_WARMUP_S: Final = 1.0
-_DURATION_S: Final = 5.0
+HOUR_S: Final = 60.0
+WARMUP_S: Final = 1.0
+DURATION_S: Final = 5.0
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
@@ -31,16 +33,15 @@ def plan_of(args: argparse.Namespace) -> Plan:
         InputError: flags contradict each other, or one is missing.
     """
     from bayop.load.plan import PORTS, TLS_PORTS, Plan, with_ports
-    from bayop.load.tls import tls_of
 
     _check_company(args)
-    schedule, warmup_s, duration_s = _timed(args)
     if not args.servers:
         raise InputError(wrong="no server is named", place="--server", hint="-s HOST[:PORT]")
+    schedule, warmup_s, duration_s = _timed(args)
     return Plan(
         servers=with_ports(args.servers, (TLS_PORTS if args.tls else PORTS)[args.protocol]),
         dialect=args.protocol,
-        tls=tls_of(tls=args.tls, authorities=args.authorities, insecure=args.insecure),
+        tls=_tls(args),
         workload=_workload(args),
         schedule=schedule,
         threads=args.threads,
@@ -59,27 +60,38 @@ def plan_of(args: argparse.Namespace) -> Plan:
 def _check_company(args: argparse.Namespace) -> None:
     """Refuses flags that say nothing without another, which was left out, or beside another.
 
+    A default of the user's is not refused here and below: where it is of no use, it is passed over.
+
     Raises:
         InputError: such a flag was given.
     """
-    measuring = {"-Q": args.measure_qps, "-C": args.measure_connections, "-D": args.measure_depth}
-    needs = {
-        "--curve": {"--peak": args.peak, "--hour": args.hour, "--hours": args.hours},
-        "--with-agent": measuring,
+    own = typed(args)
+    needs: dict[str, tuple[object, dict[str, object]]] = {
+        "--curve": (args.curve, {"--peak": own.peak, "--hour": own.hour, "--hours": own.hours}),
+        "--with-agent": (
+            args.with_agent,
+            {"-Q": own.measure_qps, "-C": own.measure_connections, "-D": own.measure_depth},
+        ),
+        "--tls": (args.tls, {"--cacert": own.authorities, "--insecure": own.insecure or None}),
     }
-    there = {"--curve": args.curve, "--with-agent": args.with_agent}
-    for flag, others in needs.items():
+    for flag, (is_given, others) in needs.items():
         given = [other for other, value in others.items() if value is not None]
-        if given and not there[flag]:
+        if given and not is_given:
             wrong = f"{given[0]} was given without {flag}"
             raise InputError(
                 f"{given[0]} must go with {flag}", wrong=wrong, place=given[0], hint=f"add {flag}, or leave it out"
             )
-    load, times, gaps = {"--qps": args.qps}, {"--time": args.duration_s}, {"--iadist": args.gaps}
+    load, times, gaps = {"--qps": own.qps}, {"--time": own.duration_s}, {"--iadist": own.gaps}
     has_own: dict[str, tuple[object, dict[str, object], str]] = {
         "--scan": (args.scan, load, "a scan must have its own loads"),
         "--curve": (args.curve, load | times, "a curve must have its own loads and hours"),
         "--replay": (args.replay, load | gaps, "a replay must have its own times"),
+        "--with-agent": (
+            args.with_agent,
+            {"--replay": args.replay},
+            "several machines must send what a random process says",
+        ),
+        "--insecure": (args.insecure, {"--cacert": own.authorities}, "a certificate must be looked at, or not"),
     }
     for flag, (is_given, others, rule) in has_own.items():
         given = [other for other, value in others.items() if value is not None]
@@ -88,16 +100,36 @@ def _check_company(args: argparse.Namespace) -> None:
             raise InputError(rule, wrong=wrong, place=given[0], hint="leave out one of them")
 
 
-def _workload(args: argparse.Namespace) -> Workload:
-    from bayop.load.plan import PRESETS, Workload
+def _tls(args: argparse.Namespace) -> Tls | None:
+    from bayop.load.tls import tls_of
 
-    flags = {"key_size": args.keysize, "value_size": args.valuesize, "update": args.update}
-    base = PRESETS[args.workload].workload if args.workload else Workload()
+    if not args.tls:
+        return None
+    try:
+        return tls_of(tls=True, authorities=None if args.insecure else args.authorities, insecure=args.insecure)
+    except UnsupportedError as error:
+        raise error.but(hint="--cacert FILE says who may have signed certificates; --insecure does not look") from error
+
+
+def _workload(args: argparse.Namespace) -> Workload:
+    from bayop.load.plan import STORES, Workload
+
+    flags = {"key_size": args.keysize, "update": args.update} if args.protocol in STORES else {}
+    flags["value_size"] = args.valuesize if args.protocol in {*STORES, "echo"} else None
+    preset = _preset(args)
+    base = preset.workload if preset else Workload()
     changes = {name: value for name, value in flags.items() if value is not None}
     _check_records(args)
     _check_mix(args)
     asked = replace(base, http=_http(args), sql=_sql(args))
     return replace(asked, records=args.records, popularity=args.popularity, **changes)
+
+
+def _preset(args: argparse.Namespace) -> Preset | None:
+    """The pool whose records are asked for, of servers that have some."""
+    from bayop.load.plan import PRESETS, STORES
+
+    return PRESETS[args.workload] if args.workload and args.protocol in STORES else None
 
 
 def _check_records(args: argparse.Namespace) -> None:
@@ -109,9 +141,10 @@ def _check_records(args: argparse.Namespace) -> None:
     from bayop.load.plan import STORES
 
     stores, rule = sorted(STORES), "keys, values and updates must be those of servers that store"
-    values = {"--workload": args.workload, "--keysize": args.keysize, "--update": args.update}
+    own = typed(args)
+    values = {"--workload": own.workload, "--keysize": own.keysize, "--update": own.update}
     _check_protocol(args, stores, [flag for flag, value in values.items() if value is not None], rule)
-    _check_protocol(args, [*stores, "echo"], ["--valuesize"] if args.valuesize is not None else [], rule)
+    _check_protocol(args, [*stores, "echo"], ["--valuesize"] if own.valuesize is not None else [], rule)
 
 
 def _check_mix(args: argparse.Namespace) -> None:
@@ -120,18 +153,19 @@ def _check_mix(args: argparse.Namespace) -> None:
     Raises:
         InputError: both say what is asked.
     """
-    if args.mix is None:
-        return
     from bayop.load.plan import HTTP
 
-    if args.protocol not in {*HTTP, "postgresql"}:
+    own, has_mixes = typed(args), args.protocol in {*HTTP, "postgresql"}
+    if args.mix is None or (own.mix is None and not has_mixes):
+        return
+    if not has_mixes:
         raise InputError(
             "a mix must be of HTTP requests or of PostgreSQL's queries",
             wrong=f"--mix was given with --protocol {args.protocol}",
             place="--mix",
             hint="--protocol http",
         )
-    values = {"--path": args.path != "/", "--method": args.method, "--body": args.body, "--query": args.query}
+    values = {"--path": own.path != "/", "--method": own.method, "--body": own.body, "--query": own.query}
     if given := [flag for flag, value in values.items() if value]:
         rule = "what is asked must stand in the file of --mix alone"
         raise InputError(rule, wrong=f"{given[0]} was given with --mix", place=given[0], hint="leave it out")
@@ -143,12 +177,15 @@ def _http(args: argparse.Namespace) -> tuple[HttpRequest, ...]:
     from bayop.load.mix import read_requests
     from bayop.load.plan import HTTP, default_method
 
-    values = {"--path": args.path != "/", "--header": args.headers, "--method": args.method, "--body": args.body}
+    own = typed(args)
+    values = {"--path": own.path != "/", "--header": own.headers, "--method": own.method, "--body": own.body}
     given = [flag for flag, value in values.items() if value]
     _check_protocol(args, HTTP, given, "paths, headers, methods and bodies must be those of HTTP requests")
+    if args.protocol not in HTTP:
+        return (HttpRequest(),)
     method = args.method or default_method(args.protocol)
-    if args.mix is not None and args.protocol in HTTP:
-        return read_requests(args.mix, method, args.headers)
+    if args.mix is not None:
+        return read_requests(args.mix, args.protocol, method, args.headers)
     bodies = () if args.body is None else arguments.reader(read_bodies, "--body")(args.body)
     return (HttpRequest(method=method, path=args.path, headers=tuple(args.headers), bodies=bodies),)
 
@@ -157,14 +194,17 @@ def _sql(args: argparse.Namespace) -> SqlQuery:
     from bayop.load.mix import read_queries
     from bayop.load.sql_query import SqlQuery, SqlText, read_password
 
-    flags = {"texts": "--query", "user": "--user", "database": "--database", "password": "--password-file"}
-    values = {"texts": args.query, "user": args.user, "database": args.database, "password": args.password_file}
-    changes = {name: value for name, value in values.items() if value is not None}
-    given = [flags[name] for name in changes]
+    values = {"user": args.user, "database": args.database}
+    changes: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+    own = typed(args)
+    asked = {"--query": own.query, "--user": own.user, "--database": own.database, "--password-file": own.password_file}
+    given = [flag for flag, value in asked.items() if value is not None]
     _check_protocol(args, ("postgresql",), given, "queries and who asks them must be PostgreSQL's")
+    if args.protocol != "postgresql":
+        return SqlQuery()
     if args.query is not None:
         changes["texts"] = (SqlText(text=args.query),)
-    if args.mix is not None and args.protocol == "postgresql":
+    if args.mix is not None:
         changes["texts"] = read_queries(args.mix)
     if args.password_file is not None:
         changes["password"] = arguments.reader(read_password, "--password-file")(args.password_file)
@@ -184,16 +224,15 @@ def _check_protocol(args: argparse.Namespace, protocols: Sequence[str], given: S
 
 def _timed(args: argparse.Namespace) -> tuple[Schedule, float, float]:
     """When requests are sent, and how long the warm-up and the measurement are, in s."""
-    from bayop.load.plan import PRESETS
-
     _check_closed_loop(args)
     if args.replay:
         return _replay(args)
-    warmup_s = _WARMUP_S if args.warmup_s is None else args.warmup_s
-    gaps = args.gaps or (PRESETS[args.workload].gaps if args.workload else "exponential")
+    warmup_s = WARMUP_S if args.warmup_s is None else args.warmup_s
+    preset = _preset(args)
+    gaps = args.gaps or (preset.gaps if preset else "exponential")
     if args.curve:
         return _curve(args, warmup_s, gaps)
-    return _schedule(args, gaps), warmup_s, _DURATION_S if args.duration_s is None else args.duration_s
+    return _schedule(args, gaps), warmup_s, DURATION_S if args.duration_s is None else args.duration_s
 
 
 def _check_closed_loop(args: argparse.Namespace) -> None:
@@ -202,25 +241,26 @@ def _check_closed_loop(args: argparse.Namespace) -> None:
     Raises:
         InputError: such a flag was given.
     """
-    if args.closed_loop and (args.qps or args.scan or args.search or args.curve or args.replay):
+    own = typed(args)
+    if args.closed_loop and (own.qps or args.scan or args.search or args.curve or args.replay):
         raise InputError(
             "a closed loop must not have an offered load",
             wrong="both a load and --closed-loop were given",
             place="--closed-loop",
             hint="leave it out",
         )
-    is_closed = args.closed_loop or args.qps == 0.0
-    if args.think_time_s is not None and not is_closed:
+    is_closed = args.closed_loop or (args.qps == 0.0 and not args.search)
+    if own.think_time_s is not None and not is_closed:
         raise InputError(
             "clients that think must be those of a closed loop",
             wrong="--think-time was given without --closed-loop",
             place="--think-time",
             hint="--closed-loop --think-time 10ms",
         )
-    if is_closed and args.gaps and args.think_time_s is None:
+    if is_closed and own.gaps and args.think_time_s is None:
         raise InputError(
             "gaps must be those of an open loop, or of clients that think",
-            wrong="both --iadist and --closed-loop were given",
+            wrong=f"both --iadist and {'--closed-loop' if args.closed_loop else '--qps 0'} were given",
             place="--iadist",
             hint="--think-time 10ms",
         )
@@ -261,7 +301,7 @@ def _curve(args: argparse.Namespace, warmup_s: float, gaps: str) -> tuple[Schedu
         curve = curve.scaled_to(args.peak)
     if args.hours is not None:
         curve = curve.first(args.hours)
-    hour_s = _HOUR_S if args.hour is None else args.hour
+    hour_s = HOUR_S if args.hour is None else args.hour
     pieces = tuple(Piece(hour_s, qps) for qps in curve.hourly_qps)
     warmup = (Piece(warmup_s, pieces[0].qps),) if warmup_s else ()
     return OpenLoop(warmup + pieces, gaps), warmup_s, hour_s * len(pieces)

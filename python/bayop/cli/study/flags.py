@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.new_files import check_new
+from bayop.cli.terminal import new_files
 from bayop.cli.terminal.output import console, literal, print_json
+from bayop.errors import InputError
 
 
 def add_out(parser: argparse.ArgumentParser) -> None:
@@ -25,12 +26,15 @@ def check_out(out: Path) -> None:
     """Refuses, before the work, a file that no study may be written to.
 
     Raises:
-        InputError: it is there already, or its suffix is none of a study's.
+        InputError: its suffix is none of a study's, it is there already, or it could not be written.
     """
     from bayop.study.store import writer_of
 
-    writer_of(out)
-    check_new(out, place="--out", hint="--out FILE for another")
+    try:
+        writer_of(out)
+    except InputError as error:
+        raise error.but(place="--out") from error
+    new_files.check_out(out)
 
 
 def print_written(path: Path, *, trials: int, columns: int, json: bool) -> None:

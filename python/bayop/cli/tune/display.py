@@ -19,7 +19,8 @@ from bayop.cli.tune.outcome import Outcome
 from bayop.explain import Explanation
 from bayop.measurement import Measurement
 from bayop.optimize.base import Optimizer, Prediction, Problem
-from bayop.search import ENDED_BECAUSE, Result, Trial, run_search
+from bayop.report.ended import ENDED_BECAUSE
+from bayop.search import Result, Trial, run_search
 from bayop.slo import QPS, Quantities, Slo
 from bayop.space import format_setting, format_value
 from bayop.target.base import Target

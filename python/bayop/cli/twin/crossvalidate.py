@@ -50,22 +50,21 @@ def run(args: argparse.Namespace) -> int:
         )
     parameters = parameters_to_fit(args, profile)
     results = []
-    complete = True
     with progress("sweeps", args.sweeps * len(loads)) as bar:
         for number, held_out in enumerate(loads):
             start = scattered(profile, parameters, relative_sd=args.scatter, seed=args.seed + number)
             training = [cell for cell in cells if cell.load != held_out]
             fit = calibrate(args, start, training, parameters, bar)
-            complete &= fit.is_complete
             test = [cell for cell in cells if cell.load == held_out]
             predicted = compare(fit.profile, test, requests=4 * args.requests, seed=args.seed + 1, threads=args.threads)
-            results.append(([load for load in loads if load != held_out], errors_by_load(predicted)[0]))
+            others = [load for load in loads if load != held_out]
+            results.append((others, errors_by_load(predicted)[0], fit.is_complete))
             bar.reach(args.sweeps * (number + 1))
     if args.json:
-        for training_loads, errors in results:
-            print_json(flags.errors_event(args.profile, errors, fitted_on=training_loads))
+        for others, errors, complete in results:
+            print_json(flags.errors_event(args.profile, errors, fitted_on=others, complete=complete))
     else:
         console().print(f"[bold]{args.profile}[/bold]: fitted on the other loads, predicted at this one")
-        console().print(flags.error_table(("predicted", errors) for _, errors in results))
-        flags.print_end(args.sweeps, complete=complete)
+        console().print(flags.error_table(("predicted", errors) for _, errors, _ in results))
+        flags.print_end(args.sweeps, complete=all(complete for *_, complete in results))
     return 0

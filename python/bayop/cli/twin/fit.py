@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
+from bayop.cli.terminal.new_files import check_out
 from bayop.cli.terminal.output import Bar, console, new_table, print_json, progress
 from bayop.cli.twin import flags
 from bayop.cli.twin.fit_capture import add_captures, check_no_capture_flags, run_captures
@@ -168,7 +169,7 @@ def calibrate(
 
 def run(args: argparse.Namespace) -> int:
     """Fits, writes the profile, and prints what changed and how well it fits at every load or capture."""
-    flags.check_out(args.out)
+    check_out(args.out)
     if args.capture is not None:
         return run_captures(args)
     check_no_capture_flags(args)

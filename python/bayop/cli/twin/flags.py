@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayop.cli.flags import arguments
-from bayop.cli.terminal.new_files import check_new, create
+from bayop.cli.terminal.new_files import create
 from bayop.cli.terminal.output import console, new_table
 from bayop.errors import InputError
 from bayop.experiments.sweep.load import Load
-from bayop.files import check_writable
-from bayop.units import parse_quantity, round_significant
+from bayop.units import format_qps, parse_quantity, round_significant
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -91,7 +90,7 @@ def _amounts(text: str) -> list[float]:
 
 def load_text(errors: Errors) -> str:
     """A load for people: `600K` requests/s, `64 B` messages."""
-    return f"{errors.load:g} B" if errors.is_closed_loop else f"{errors.load / 1000:g}K"
+    return f"{errors.load:g} B" if errors.is_closed_loop else format_qps(errors.load)
 
 
 def add_loads(parser: argparse.ArgumentParser, what: str) -> None:
@@ -141,16 +140,6 @@ def cells_at(cells: Sequence[Cell], loads: Sequence[float]) -> list[Cell]:
     from bayop.twin.validate import select_loads
 
     return arguments.reader(partial(select_loads, cells), "--loads")(loads)
-
-
-def check_out(out: Path) -> None:
-    """Refuses, before the work, a file in which no profile can be written.
-
-    Raises:
-        InputError: it is there already, or can't be written.
-    """
-    check_writable(out, place="--out")
-    check_new(out, place="--out")
 
 
 def write_profile(out: Path, text: str) -> None:

@@ -12,10 +12,11 @@ from bayop.cli.terminal.output import console, new_table, print_json
 from bayop.cli.twin import flags
 from bayop.domains import Value
 from bayop.errors import InputError
+from bayop.experiments.idle.record import is_overloaded
 from bayop.measurement import Measurement
 from bayop.slo import Slo, quantile_of
 from bayop.space import AUTO, Setting, Space, default_setting, format_value
-from bayop.units import round_significant
+from bayop.units import format_qps, round_significant
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -114,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         console().print(f"[bold]{profile.name}[/bold] at {what}")
         console().print(_table(settings, windows, args.slo))
-        if not profile.closed_loop and any(window["qps"] < _SERVED * load for window in windows):
+        if not profile.closed_loop and any(is_overloaded(load, w["qps"], w["duration_s"]) for w in windows):
             console().print(
                 "Overloaded where less is served than offered: there the queues grow for as long as that lasts."
             )
@@ -188,12 +189,9 @@ def _table(settings: Sequence[Setting], windows: Sequence[Measurement], slo: Slo
     return table
 
 
-_SERVED: Final = 0.95
-"""A smaller share of the requests that are offered is no chance of a short window."""
-
 # What the tables show, by the head of its column.
 _OPEN_LOOP: Final[Mapping[str, Callable[[Measurement], str]]] = {
-    "served": lambda m: f"{m['qps'] / 1e3:.4g}K/s",
+    "served": lambda m: f"{format_qps(m['qps'], 4)}/s",
     "power": lambda m: f"{m['power_w']:.1f} W",
     "p50": lambda m: _latency(m, "p50_us"),
     "p99": lambda m: _latency(m, "p99_us"),

@@ -51,7 +51,9 @@ def steps_of_trace(path: Path, slo: Slo) -> list[Step]:
 
     frame = open_study(path)
     if slo.quantity not in frame.columns:
-        raise InputError(wrong=f"the trace has no {slo.quantity}", value=slo.quantity, place="slo", hint="such as p99")
+        raise InputError(
+            wrong=f"the trace has no {slo.quantity}", value=slo.quantity, parameter="slo", hint="such as p99"
+        )
     governor = pl.when(pl.col("asked.idle.disable") == "on").then(pl.lit(OFF.published))
     frame = frame.with_columns(governor=governor.otherwise(pl.col("asked.idle.governor").fill_null(MENU.published)))
     of = {str(name): rows for (name,), rows in frame.group_by("governor", maintain_order=True)}

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from bayop.errors import InputError
 from bayop.measurement import Measurement
+from bayop.search import Stopped
 from bayop.slo import Slo
 from bayop.space import Setting
 
@@ -85,7 +86,7 @@ class LiveRecord:
     default: Point
     sweep: list[Point] = field(default_factory=list)
     search: list[Point] = field(default_factory=list)
-    stopped: str | None = None
+    stopped: Stopped | None = None
     held: Mapping[str, float | str] | None = None
     best: Mapping[str, float | str] | None = None
     again: dict[str, list[Point]] = field(default_factory=dict)

@@ -77,7 +77,7 @@ class TwinMaker:
             return cls(text, name_or_file, WINDOW_S if window_s is None else window_s, tuple(knobs))
         if window_s is not None:
             rule = f"a window of a closed loop must be {ROUND_TRIPS_PER_WINDOW} round trips, however long they take"
-            raise InputError(rule, value=f"{window_s:g} s", place="window", hint="leave it out")
+            raise InputError(rule, value=f"{window_s:g} s", parameter="window", hint="leave it out")
         return cls(text, name_or_file, None, tuple(knobs))
 
     def make(self, load: Load | None, *, seed: int) -> TwinTarget:
@@ -87,7 +87,7 @@ class TwinMaker:
             InputError: there is no load, or it is not of the profile's kind.
         """
         if load is None:
-            raise InputError("a twin must have an offered load", wrong="no load is given", place="load")
+            raise InputError("a twin must have an offered load", wrong="no load is given", parameter="load")
         return TwinTarget(
             _profile(self.profile, self.name),
             qps=load.qps,
@@ -127,7 +127,7 @@ class StudyMaker:
             InputError: the file is no study, or has no such operating system or load.
         """
         if load is None:
-            raise InputError("a study must have an offered load", wrong="no load is given", place="load")
+            raise InputError("a study must have an offered load", wrong="no load is given", parameter="load")
         return StudyTarget(_rows(self.path), source=str(self.path), os=self.os, qps=load.rate(), seed=seed)
 
     def describe(self) -> Mapping[str, object]:

@@ -97,7 +97,7 @@ class Plan:
         """
         twice = [load for load, count in Counter(loads).items() if count > 1]
         if twice:
-            raise InputError("a sweep must have its loads, each once", value=str(twice[0]), place="load")
+            raise InputError("a sweep must have its loads, each once", value=str(twice[0]), parameter="load")
         pairs = [(load, dict(setting)) for load in loads for setting in settings]
         if not pairs or len({(load, *setting.items()) for load, setting in pairs}) != len(pairs):
             raise InputError("a sweep must have at least one setting and one load, each once", value=len(pairs))

@@ -25,13 +25,13 @@ class AgentClient:
         self._transport = transport
 
     @classmethod
-    def at(cls, address: str, credentials: Credentials | None = None) -> AgentClient:
-        """The agent at an address as people write it. Connects to nothing yet.
+    def at(cls, address: str | Address, credentials: Credentials | None = None) -> AgentClient:
+        """The agent at an address, which may be as people write it. Connects to nothing yet.
 
         Raises:
             InputError: the address can't be read, or its credentials are missing or unusable.
         """
-        return cls(Transport(parse_address(address), credentials))
+        return cls(Transport(parse_address(address) if isinstance(address, str) else address, credentials))
 
     @property
     def address(self) -> Address:

@@ -61,7 +61,7 @@ class Caution:
     step: float = 0.95
     trust: float = 0.9
     worth: float = 0.0015
-    lesson_worth: float = 2.0
+    lesson_worth: float = 3.0
     lessons: int = 6
     lesson_share: float = 0.15
     approach: float = 0.1

@@ -13,7 +13,17 @@ from matplotlib.lines import Line2D
 
 from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.report.search_path import HELD_COLOUR, draw_paths
-from bayop.report.style import COLUMN_WIDE, DEFAULT_COLOUR, INK, SERIES, SLO_COLOUR, EndLabel, label_ends, new_figure
+from bayop.report.style import (
+    COLOUR_MAP,
+    COLUMN_WIDE,
+    DEFAULT_COLOUR,
+    INK,
+    SERIES,
+    SLO_COLOUR,
+    EndLabel,
+    label_ends,
+    new_figure,
+)
 from bayop.slo import Slo
 
 _FAR: Final = 3.0
@@ -53,7 +63,7 @@ def draw_map(record: LiveRecord) -> Figure:
     x, y = ([float(p.setting[k]) for p in whole] for k in (x_id, y_id))
     powers_w = [p.quantities["power_w"] for p in whole]
     least_w, most_w = _widened(min(powers_w, default=0.0), max(powers_w, default=0.0))
-    dots = axes.scatter(x, y, c=powers_w, cmap="viridis", vmin=least_w, vmax=most_w, s=150, linewidths=0)
+    dots = axes.scatter(x, y, c=powers_w, cmap=COLOUR_MAP, vmin=least_w, vmax=most_w, s=150, linewidths=0)
     over = [p for p in record.sweep if not p.meets(slo)]
     axes.scatter(
         [float(p.setting[x_id]) for p in over], [float(p.setting[y_id]) for p in over], marker="x", s=60,

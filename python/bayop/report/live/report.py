@@ -11,10 +11,10 @@ from bayop.experiments.rig.record import LiveRecord, Point
 from bayop.experiments.rig.summary import SEARCH, SWEEP, compare, cpu_saving, shortfall
 from bayop.optimize.base import Problem
 from bayop.report.document import row, section, table
+from bayop.report.ended import ENDED_BECAUSE
 from bayop.report.live.figures import draw_map, draw_response
 from bayop.report.page import busy_before, experiment_page, write_page
 from bayop.report.svg import Drawing
-from bayop.search import ENDED_BECAUSE
 from bayop.slo import Slo
 from bayop.space import format_setting, format_value
 
@@ -142,7 +142,7 @@ def about_response() -> str:
 
 def about_map(record: LiveRecord) -> str:
     """What the second figure shows."""
-    why = ENDED_BECAUSE.get(record.stopped or "", "it was stopped")
+    why = ENDED_BECAUSE[record.stopped] if record.stopped else "it was stopped"
     same_w = one_power_w(record)
     alike = "" if same_w is None else f" All dots are alike: every setting takes {same_w:.1f} W."
     return (

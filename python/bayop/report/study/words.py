@@ -8,7 +8,7 @@ from typing import Any, Final
 from bayop.analysis.conditions import SYSTEM
 from bayop.slo import quantile_of
 from bayop.space import CAP_W, FREQ_MHZ, RX_USECS
-from bayop.units import format_quantity, unit_of
+from bayop.units import format_qps, format_quantity, unit_of
 
 _QUANTITIES: Final = {
     "power_w": ("power", "W"),
@@ -54,7 +54,7 @@ def workload_name(keys: Mapping[str, Any]) -> str:
     """A workload for people: `memcached, 600K requests/s`; the target only where the study was not published."""
     parts = [app_name(keys)]
     if keys.get("qps_offered") is not None:
-        parts.append(f"{keys['qps_offered'] / 1000:.4g}K requests/s")
+        parts.append(f"{format_qps(keys['qps_offered'], 4)} requests/s")
     if keys.get("message_bytes") is not None:
         parts.append(message_size(int(keys["message_bytes"])))
     if keys.get("target") not in (None, "published", "twin"):
