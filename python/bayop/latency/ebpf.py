@@ -57,7 +57,7 @@ class EbpfProbe:
             name="eBPF probe",
             duration_s=window.duration_s,
             sleep=sleep,
-            hint="are its port, cgroup and network namespace the server's? A longer window sees more",
+            hint="are --port, --cgroup and --netns the server's? A longer window sees more",
         )
 
     def _delays(self, setting: Setting) -> list[str]:

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Records, and writes a log for each queue; 1 when there was nothing to record."""
+    """Records, and writes a log for each queue; a device that was idle has none, and that is an answer."""
     from bayop.files import make_folder
     from bayop.interrupts.record import record
 
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         _print_event(capture, str(args.out))
     else:
         _print(capture, args)
-    return exit_codes.DONE if capture.records else exit_codes.NO_GOOD
+    return exit_codes.DONE
 
 
 def _print_event(capture: Capture, out: str) -> None:

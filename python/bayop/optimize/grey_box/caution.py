@@ -52,7 +52,7 @@ class Caution:
     overload: float = 0.9
     overload_from: float = 0.85
     overload_step: float = 0.4
-    overload_at_most: float = 0.97
+    overload_at_most: float = 0.93
     demand_step: float = 1.25
     clear: float = 0.75
     far: float = 2.0
