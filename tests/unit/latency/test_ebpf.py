@@ -57,7 +57,7 @@ def test_a_window_without_requests_asks_whether_it_is_the_right_server() -> None
     nothing = shlex.join(["printf", '{"vantage": "server+wait", "requests": 0, "relative_sd": {}}'])
     with pytest.raises(InputError, match=r"the window had too few requests \(0\)") as caught:
         EbpfProbe(nothing).measure(Window({}, 0.05), sleep=time.sleep)
-    assert "port, cgroup and network namespace" in str(caught.value.hint)
+    assert "--port, --cgroup and --netns" in str(caught.value.hint)
 
 
 def test_there_is_a_command_to_run() -> None:
