@@ -17,7 +17,7 @@ from bayop.optimize.base import Observation
 from bayop.optimize.grey_box.inputs import Array, Inputs
 from bayop.optimize.grey_box.mixture import Mixture
 from bayop.optimize.grey_box.model import Data, Linearisation, Posterior, Scales
-from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs
+from bayop.optimize.grey_box.outputs import LATENCY, AnchoredMean, Outputs, noise_of
 from bayop.optimize.measured import setting_key
 from bayop.slo import QPS, Slo
 
@@ -67,7 +67,7 @@ def fit(outputs: Outputs, observations: Sequence[Observation], inputs: Inputs, s
     if _never_rests(observations, slo):
         observations = [_without_utilization(o) for o in observations]
     starved = _starved(observations, slo)
-    suspects, doubtful = _suspects(observations, slo) | starved, _doubtful(observations, slo)
+    suspects, doubtful = _misses(observations, slo, by=_FALL_LATENCY) | starved, _doubtful(observations, slo)
     falls, flukes = starved, frozenset[int]()
     if suspects or doubtful:
         without = _fit_bounded(outputs, observations, inputs, slo, suspects | doubtful)
@@ -76,7 +76,11 @@ def fit(outputs: Outputs, observations: Sequence[Observation], inputs: Inputs, s
         flukes |= {i for i in doubtful if _is_fluke(observations[i].measurement, slo, *expected[i])}
         if falls | flukes == suspects | doubtful:
             return Fit(without, falls)
-    return Fit(_fit_bounded(outputs, observations, inputs, slo, falls | flukes), falls)
+    mixture = _fit_bounded(outputs, observations, inputs, slo, falls | flukes)
+    while steps := _disbelieved(outputs, mixture, observations, inputs, slo) - falls - flukes:
+        falls |= steps
+        mixture = _fit_bounded(outputs, observations, inputs, slo, falls | flukes)
+    return Fit(mixture, falls)
 
 
 def _never_rests(observations: Sequence[Observation], slo: Slo) -> bool:
@@ -94,15 +98,15 @@ def _without_utilization(observation: Observation) -> Observation:
     return replace(observation, measurement=replace(observation.measurement, quantities=shown))
 
 
-def _suspects(observations: Sequence[Observation], slo: Slo) -> frozenset[int]:
-    """The misses by far, if anything met the SLO at all: else there is no edge to fall from.
+def _misses(observations: Sequence[Observation], slo: Slo, *, by: float) -> frozenset[int]:
+    """The misses by so many times a limit, if anything met the SLO at all: else there is no edge to fall from.
 
     A window that was cut short has a bound instead of a latency, which says how far to stay away by itself.
     """
     if not any(o.meets(slo) for o in observations):
         return frozenset()
     whole = ((i, o.measurement) for i, o in enumerate(observations) if not o.measurement.censored)
-    return frozenset(i for i, measurement in whole if any(_far_over(measurement, slo)))
+    return frozenset(i for i, measurement in whole if any(_over(measurement, slo, by)))
 
 
 def _starved(observations: Sequence[Observation], slo: Slo) -> frozenset[int]:
@@ -117,9 +121,9 @@ def _starved(observations: Sequence[Observation], slo: Slo) -> frozenset[int]:
     return frozenset(i for i, measurement in whole if (measurement.get(QPS) or 0.0) < floor)
 
 
-def _far_over(measurement: Measurement, slo: Slo) -> list[bool]:
-    """For each limit, whether a window shows so much more that it may be a fall."""
-    return [(measurement.get(limit.quantity) or 0.0) > _FALL_LATENCY * limit.limit_us for limit in slo.limits]
+def _over(measurement: Measurement, slo: Slo, by: float) -> list[bool]:
+    """For each limit, whether a window shows more than so many times it."""
+    return [(measurement.get(limit.quantity) or 0.0) > by * limit.limit_us for limit in slo.limits]
 
 
 def _expected(
@@ -136,8 +140,32 @@ def _fell(measurement: Measurement, slo: Slo, means: Array, variances: Array) ->
     least = np.maximum(_FALL_SURPRISE * np.sqrt(variances), math.log(_FALL_RATIO))
     return any(
         is_far and math.log(measurement[limit.quantity]) - means[row] > least[row]
-        for row, (limit, is_far) in enumerate(zip(slo.limits, _far_over(measurement, slo), strict=True))
+        for row, (limit, is_far) in enumerate(zip(slo.limits, _over(measurement, slo, _FALL_LATENCY), strict=True))
     )
+
+
+def _disbelieved(
+    outputs: Outputs, mixture: Mixture, observations: Sequence[Observation], inputs: Inputs, slo: Slo
+) -> frozenset[int]:
+    """The misses that the model does not believe although it was told of them: nothing smooth climbs a step.
+
+    Left in, they would make it bend halfway on both sides, and say of a setting that missed again and again that it
+    surely does not.
+    """
+    misses = _misses(observations, slo, by=1.0)
+    expected = _expected(outputs, mixture, inputs, misses) if misses else {}
+
+    def is_disbelieved(index: int) -> bool:
+        measurement, (means, variances) = observations[index].measurement, expected[index]
+        for row, (limit, is_over) in enumerate(zip(slo.limits, _over(measurement, slo, 1.0), strict=True)):
+            output = outputs.latencies[row]
+            noise_sd = noise_of(outputs.names[output], measurement) * mixture.noise_scale(output)
+            least = means[row] + _FALL_SURPRISE * math.sqrt(variances[row] + noise_sd**2)
+            if is_over and math.log(measurement[limit.quantity]) > least:
+                return True
+        return False
+
+    return frozenset(filter(is_disbelieved, misses))
 
 
 def _doubtful(observations: Sequence[Observation], slo: Slo) -> frozenset[int]:
