@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
+from itertools import permutations
 from pathlib import Path
 
 import grimp
@@ -31,14 +33,34 @@ def test_imports_follow_the_layers() -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+PARTS = {p.stem for p in (ROOT / "python/bayop").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+PARTS -= {"__init__", "__main__"}
+
+
 def test_every_package_is_in_a_layer() -> None:
-    parts = {p.stem for p in (ROOT / "python" / "bayop").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
     contracts = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     layered = contracts.split("layers = [")[1].split("]")[0]
     shipped = contracts.split("contract suites are for tests only")[1].split("source_modules = [")[1].split("]")[0]
-    for part in parts - {"__init__", "__main__", "testing"}:
+    for part in PARTS - {"testing"}:
         assert re.search(rf"\bbayop\.{part}\b", layered), part
         assert f'"bayop.{part}"' in shipped, part
+
+
+def test_every_package_stands_in_the_map_below_what_it_imports() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    entries = re.search(r"^python/bayop/.*\n((?: .*\n)+)", page, re.MULTILINE)
+    assert entries
+    row = {
+        name.rstrip("/").removesuffix(".py"): number
+        for number, entry in enumerate(entries[1].splitlines())
+        if (names := re.match(r"  ((?:\w+(?:\.py|/) ?)+) ", entry))
+        for name in names[1].split()
+    }
+    assert row.keys() == PARTS
+    graph = grimp.build_graph("bayop", cache_dir=None)
+    imports = partial(graph.direct_import_exists, as_packages=True)
+    later = [pair for pair in permutations(row, 2) if row[pair[0]] < row[pair[1]]]
+    assert [(x, y) for x, y in later if imports(importer=f"bayop.{x}", imported=f"bayop.{y}")] == []
 
 
 def test_no_crate_needs_a_newer_rust_than_ours() -> None:
